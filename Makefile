@@ -1,0 +1,93 @@
+# `make help` lists what there is. Every target makes what it needs on first use, in .venv; nothing is installed elsewhere.
+
+VENV   := .venv
+PY     := $(VENV)/bin/python
+LOG    := $(VENV)/install.log
+# Where to look for python, best first; `make PYTHON=/path/to/python3 ...` says which.
+PYTHON ?=
+PYTHONS = $(or $(PYTHON),python3 python3.11 python3.12 python3.13 python3.14)
+# A streaming query that hangs must fail, and must not hold up the run for ever.
+PYTEST := $(PY) -m pytest --timeout=300
+# More arguments for pytest: `make test ARGS="-k filters"`.
+ARGS   ?=
+
+# Spark starts its python workers with what PYSPARK_PYTHON names, and not with the python that runs the job.
+export PYSPARK_PYTHON := $(CURDIR)/$(PY)
+export PYSPARK_DRIVER_PYTHON := $(CURDIR)/$(PY)
+
+.DEFAULT_GOAL := help
+.PHONY: help test demo bench lint format cover venv java clean
+# A target whose recipe failed half-way must be made again.
+.DELETE_ON_ERROR:
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+test: java lint ## Check style and types, then run every test and every example in the docs
+	@echo "running the tests"
+	@$(PYTEST) $(ARGS)
+
+demo: $(VENV)/.run ## Show what an eddy does, in half a minute
+	@$(PY) -m jobs.demo
+
+bench: $(VENV)/.run ## Compare with hand-written code: ratios from one run
+	@$(PY) -m benchmarks
+
+lint: $(VENV)/.dev ## Check style (ruff) and types (mypy --strict)
+	@echo "checking style (ruff) and types (mypy --strict)"
+	@$(PY) -m ruff check --quiet .
+	@$(PY) -m ruff format --check --quiet . || { echo 'these files are not formatted; "make format" does it:' >&2; \
+	    $(PY) -m ruff format --check . >&2; exit 1; }
+	@$(PY) -m mypy --no-error-summary
+
+format: $(VENV)/.dev ## Format the code and mend what ruff can mend
+	@$(PY) -m ruff check --fix .
+	@$(PY) -m ruff format .
+
+cover: java $(VENV)/.dev ## Run the tests and list the lines that none of them reaches
+	@$(PYTEST) --cov --cov-report=term-missing $(ARGS)
+
+venv: $(VENV)/.dev ## Make the virtual environment with everything in it
+	@echo "$(VENV) is ready: . $(VENV)/bin/activate"
+
+clean: ## Remove everything that make or a run has made
+	@rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage htmlcov spark-warehouse
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The empty files .made, .run and .dev say how far $(VENV) has come.
+
+$(VENV)/.made:
+	@found=; for python in $(PYTHONS); do \
+	    if "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then found=$$python; break; fi; \
+	done; \
+	if [ -z "$$found" ]; then \
+	    echo 'no python 3.11 or newer among "$(PYTHONS)"; install one, or say where it is: make PYTHON=/path/to/python3' >&2; exit 1; \
+	fi; \
+	echo "making $(VENV) with $$("$$found" --version)"; \
+	rm -rf $(VENV); \
+	"$$found" -m venv $(VENV) || { \
+	    echo "\"$$found\" cannot make virtual environments; on Debian and Ubuntu, install python3-venv" >&2; rm -rf $(VENV); exit 1; }
+	@touch $@
+
+# $(call install,what to install,how to call it)
+define install
+@echo "installing $(2) into $(VENV) (once; a minute or two)"
+@PIP_DISABLE_PIP_VERSION_CHECK=1 $(PY) -m pip install --editable '$(1)' >$(LOG) 2>&1 </dev/null || { \
+    tail -n 40 $(LOG) >&2; echo 'installing failed; the end of $(LOG) is above' >&2; exit 1; }
+@touch $@
+endef
+
+$(VENV)/.run: $(VENV)/.made setup.cfg pyproject.toml
+	$(call install,.,what the jobs need)
+
+$(VENV)/.dev: $(VENV)/.made setup.cfg pyproject.toml
+	$(call install,.[dev],what the jobs and the tests need)
+	@touch $(VENV)/.run
+
+java:
+	@java="$${JAVA_HOME:+$$JAVA_HOME/bin/}java"; \
+	version=$$("$$java" -version 2>&1 | sed -n 's/.*version "\([0-9]*\).*/\1/p' | head -n 1); \
+	if [ "$${version:-0}" -lt 17 ]; then \
+	    echo "Spark needs Java 17 or newer; \"$$java\" is $${version:+version }$${version:-missing}." \
+	        'Install it (Debian: openjdk-17-jre-headless; macOS: brew install openjdk@17) or set JAVA_HOME' >&2; exit 1; \
+	fi

@@ -1,0 +1,1 @@
+"""What the engine costs beside code that someone would write by hand, as ratios in one run."""

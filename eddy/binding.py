@@ -1,0 +1,91 @@
+"""A query and the schemas of its inputs, checked against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from eddy import times
+from eddy.errors import QueryError, quoted, unknown
+from eddy.query import Query, Range, Stream
+from eddy.sql import Column
+
+
+@dataclass(frozen=True, kw_only=True)
+class Binding:
+    """What is known of a query once its inputs have schemas."""
+
+    query: Query
+    schemas: Mapping[str, pa.Schema]
+    types: Mapping[Column, pa.DataType]
+    outputs: Sequence[tuple[Column, str]]
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The schema of the answer."""
+        return pa.schema([pa.field(name, self.types[column]) for column, name in self.outputs])
+
+
+def bind(query: Query, schemas: Mapping[str, pa.Schema]) -> Binding:
+    """Check every column and type that the query names."""
+    for name in schemas:
+        if name not in query.inputs:
+            raise unknown("stream or table", name, query.inputs, where="data")
+    missing = [name for name in query.inputs if name not in schemas]
+    if missing:
+        raise QueryError(f"data: expected data for every stream and table, got none for {quoted(missing)}")
+    for name in query.inputs:
+        _check_names(name, schemas[name])
+    types = {Column(name, f.name): f.type for name in query.inputs for f in schemas[name]}
+    _check_times(query, schemas)
+    outputs = query.outputs if query.outputs is not None else _every(query, schemas)
+    for column, _ in outputs:
+        if column not in types:
+            known = [f.name for f in schemas[str(column.stream)]]
+            raise unknown("column", column.name, known, where=f'select "{column}"')
+    return Binding(query=query, schemas=schemas, types=types, outputs=outputs)
+
+
+def _check_names(name: str, schema: pa.Schema) -> None:
+    twice = sorted({column for column in schema.names if schema.names.count(column) > 1})
+    if twice:
+        raise QueryError(f'data "{name}": column {quoted(twice)} stands twice; rename one of them')
+
+
+def _check_times(query: Query, schemas: Mapping[str, pa.Schema]) -> None:
+    kinds = {stream.name: _check_time(stream, schemas[stream.name]) for stream in query.streams}
+    if len(set(kinds.values())) > 1:
+        listed = ", ".join(f'"{name}" has {kind}' for name, kind in kinds.items())
+        raise QueryError(
+            f"query: the streams' time columns must be of one kind to be compared, but {listed}; cast them"
+        )
+
+
+def _check_time(stream: Stream, schema: pa.Schema) -> str:
+    where = f'stream "{stream.name}": time "{stream.time}"'
+    if stream.time not in schema.names:
+        raise unknown("column", stream.time, schema.names, where=where)
+    kind = times.kind(schema.field(stream.time).type, where=where)
+    lengths = {"delay": stream.delay, "window": stream.window.span if isinstance(stream.window, Range) else None}
+    for name, length in lengths.items():
+        if length is None:
+            continue
+        if isinstance(length, str) == (kind == times.NUMBER):
+            wanted = "a number" if kind == times.NUMBER else 'a duration such as "30 seconds"'
+            raise QueryError(f"{where} is {kind}, so its {name} must be {wanted}; got {length!r}")
+    return kind
+
+
+def _every(query: Query, schemas: Mapping[str, pa.Schema]) -> list[tuple[Column, str]]:
+    """Every column, as `stream_column`."""
+    outputs = [(Column(name, f.name), f"{name}_{f.name}") for name in query.inputs for f in schemas[name]]
+    seen: dict[str, Column] = {}
+    for column, name in outputs:
+        if name in seen:
+            raise QueryError(
+                f'query: "{seen[name]}" and "{column}" would both be called "{name}"; name the columns in select'
+            )
+        seen[name] = column
+    return outputs

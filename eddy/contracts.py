@@ -1,0 +1,111 @@
+"""What a plug-in's author has to read: operators and policies.
+
+For every task the router calls `Policy.plan` once; for every step of every leg `Operator.run` and then
+`Policy.observe`. Between micro-batches it may call `Policy.snapshot`; `restore` comes before the first `plan`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from eddy.lineage import Hop, Lineage, Rule
+from eddy.observe import Observation, Statistics
+from eddy.tuples import RowIds, Tuples
+
+Counts = np.ndarray[Any, np.dtype[np.bool_]] | np.ndarray[Any, np.dtype[np.int64]]
+State = Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outcome:
+    """What an operator made of some tuples.
+
+    `counts` says for each input tuple how many came out: a filter's is its mask. `evaluated` says for how many
+    the work was really done, and not remembered from before.
+    """
+
+    tuples: Tuples
+    counts: Counts
+    evaluated: int
+
+
+class Operator(Protocol):
+    """Something that can be done to tuples."""
+
+    @property
+    def name(self) -> str:
+        """The name that policies and reports know it by; unique in the query."""
+
+    @property
+    def rule(self) -> Rule:
+        """When it may act, for the table in `lineage`."""
+
+    def run(self, tuples: Tuples) -> Outcome:
+        """Act on every tuple.
+
+        Must not change the tuples it was given, must keep the order of the survivors, and must give each
+        tuple the same fate whatever other tuples are beside it.
+        """
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Setting:
+    """What a policy knows of the query when it is built: the operators' names, in the order of the query."""
+
+    operators: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Task:
+    """Tuples of one lineage that wait for a decision.
+
+    A policy never sees values or operators: only how many tuples there are, what has been learned of the hops,
+    and which hops would be ready after a given route.
+    """
+
+    lineage: Lineage
+    rows: int
+    statistics: Statistics
+    chance: np.random.Generator
+    after: Callable[[Sequence[Hop]], tuple[Hop, ...]]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Leg:
+    """A part of a task's tuples and the route they take.
+
+    `rows` are positions in the task, or None for all of them. An exhaustive leg runs every hop of its route on
+    every row, to learn; the hops must all be ready when it starts. It changes no answer.
+    """
+
+    route: tuple[Hop, ...]
+    rows: RowIds | None = None
+    exhaustive: bool = False
+
+
+class Policy(Protocol):
+    """Who goes first.
+
+    A policy is built as `Name(setting, parameter=value, ...)`; its parameters are keyword-only and are checked by
+    the policy, with errors for the person who wrote the config file.
+    """
+
+    def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
+        """Split the task into legs.
+
+        Every row must be in exactly one leg, and every route must start with a hop that is ready and go on with
+        hops that are ready by then. Chance comes from `task.chance` and from nowhere else.
+        """
+
+    def observe(self, observation: Observation) -> None:
+        """Learn from what a step did; called once for each step, before the next `plan`."""
+
+    def snapshot(self) -> State:
+        """What must survive a restart, as plain values and numpy arrays; {} for nothing."""
+
+    def restore(self, state: State) -> None:
+        """Go on from a snapshot that the same policy with the same parameters took."""

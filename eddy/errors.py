@@ -1,0 +1,50 @@
+"""The errors a person meets: theirs, ours, the checkpoint's.
+
+Every text says what is wrong, where, what was expected, what was got and what to do, in lower case and
+with names in double quotes. `QueryError` is raised for whatever the user can mend: the query, the data handed
+in, a function of theirs. `EngineError` means that a rule of this project was broken: by the engine, or by a
+plug-in. `CheckpointError` means that saved state and the query that wants it do not fit.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class EddyError(Exception):
+    """The base of all errors that this project raises."""
+
+
+class QueryError(EddyError):
+    """The query, its data or its functions are wrong."""
+
+
+class EngineError(EddyError):
+    """The engine or a plug-in broke a rule of the engine."""
+
+
+class CheckpointError(EddyError):
+    """Saved state does not fit the query that wants it."""
+
+
+def quoted(names: Iterable[str]) -> str:
+    """Write names as they stand in error texts.
+
+    >>> quoted(["a", "b"])
+    '"a", "b"'
+    """
+    return ", ".join(f'"{name}"' for name in names)
+
+
+def unknown(kind: str, name: str, known: Iterable[str], *, where: str) -> QueryError:
+    """Build the error for a name that nothing has.
+
+    >>> print(unknown("column", "prise", ["price", "size"], where='filter "cheap"'))
+    filter "cheap": unknown column "prise"; did you mean "price"? known: "price", "size"
+    """
+    names = sorted(known)
+    close = difflib.get_close_matches(name, names, n=1) or [n for n in names if n.lower() == name.lower()]
+    hint = f'did you mean "{close[0]}"? ' if close else ""
+    listed = f"known: {quoted(names)}" if names else f"there is no {kind} at all"
+    return QueryError(f'{where}: unknown {kind} "{name}"; {hint}{listed}')

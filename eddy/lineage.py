@@ -1,0 +1,100 @@
+"""The state machine: what a tuple has done, and where it may go.
+
+| an operator may act on a tuple when | filter | probe |
+| --- | --- | --- |
+| it has not acted on it yet | yes | yes |
+| the tuple spans all of `needs` | the inputs that the filter reads | |
+| the tuple spans one of `near`, where there are any | | the neighbours in the join graph |
+| the tuple does not span `gives` yet | | the input that is probed |
+
+Afterwards the operator is done, and the tuple spans `gives` too. A tuple is complete when it spans every input that
+is probed for and every filter is done. Nothing else decides where a tuple may go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from eddy.errors import EngineError, quoted
+
+
+@dataclass(frozen=True, slots=True)
+class Lineage:
+    """What a tuple spans and which operators it has done."""
+
+    spans: frozenset[str]
+    done: frozenset[str]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rule:
+    """An operator's row in the table above."""
+
+    needs: frozenset[str] = frozenset()
+    near: frozenset[str] = frozenset()
+    gives: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """An operator as a policy sees it: its name and the access pattern.
+
+    How many tuples a probe returns depends on what it searches by, so the two together have statistics.
+    """
+
+    operator: str
+    pattern: str = ""
+
+
+class Machine:
+    """The table for one query, and the transitions it allows."""
+
+    def __init__(self, rules: Mapping[str, Rule]) -> None:
+        self._rules = dict(rules)
+        self._ready: dict[Lineage, tuple[Hop, ...]] = {}
+        self._after: dict[tuple[Lineage, str], Lineage] = {}
+
+    def start(self, stream: str) -> Lineage:
+        """The lineage of a row that has just arrived."""
+        return Lineage(frozenset([stream]), frozenset())
+
+    def ready(self, lineage: Lineage) -> tuple[Hop, ...]:
+        """The hops that may be next, in the order in which the query lists the operators."""
+        found = self._ready.get(lineage)
+        if found is None:
+            found = tuple(Hop(name) for name, rule in self._rules.items() if self._allows(lineage, name, rule))
+            self._ready[lineage] = found
+        return found
+
+    def after(self, lineage: Lineage, operator: str) -> Lineage:
+        """The lineage of a tuple once an operator has acted on it."""
+        found = self._after.get((lineage, operator))
+        if found is None:
+            if all(hop.operator != operator for hop in self.ready(lineage)):
+                raise EngineError(
+                    f'routing: operator "{operator}" may not act on a tuple that spans {quoted(sorted(lineage.spans))} '
+                    f"and has done {quoted(sorted(lineage.done)) or 'nothing'}; the policy planned an illegal route"
+                )
+            gives = self._rules[operator].gives
+            spans = lineage.spans | {gives} if gives else lineage.spans
+            found = self._after[lineage, operator] = Lineage(spans, lineage.done | {operator})
+        return found
+
+    def ready_after(self, lineage: Lineage, route: Sequence[Hop]) -> tuple[Hop, ...]:
+        """The hops that may be next once a route has been taken."""
+        for hop in route:
+            lineage = self.after(lineage, hop.operator)
+        return self.ready(lineage)
+
+    def complete(self, lineage: Lineage) -> bool:
+        """Has every operator acted that ever will."""
+        return all(name in lineage.done or rule.gives in lineage.spans for name, rule in self._rules.items())
+
+    def _allows(self, lineage: Lineage, name: str, rule: Rule) -> bool:
+        return (
+            name not in lineage.done
+            and rule.needs <= lineage.spans
+            and (not rule.near or not rule.near.isdisjoint(lineage.spans))
+            and rule.gives not in lineage.spans
+        )

@@ -1,0 +1,116 @@
+"""The engine with no Spark, for tests, notebooks and experiments."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+
+from eddy import wiring
+from eddy.errors import QueryError
+from eddy.observe import Counters
+from eddy.query import Query
+from eddy.report import Report
+from eddy.router import Clock
+from eddy.wiring import PolicyChoice
+
+BATCH_ROWS = 10_000
+"""Rows of each stream in a micro-batch: enough that the cost of a call into an operator is small beside its work."""
+
+Data = pa.Table | pa.RecordBatch | pd.DataFrame | Iterable[Any]
+"""A whole input, to be cut into micro-batches; or an iterable of them, each taken as it comes."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """An answer and the report of how it came about."""
+
+    results: pa.Table
+    report: Report
+
+
+def run_local(
+    query: Query,
+    data: Mapping[str, Data],
+    *,
+    policy: PolicyChoice = "fixed",
+    batch_rows: int = BATCH_ROWS,
+    seed: int = 0,
+    clock: Clock = time.perf_counter,
+) -> Run:
+    """Answer a query over data at hand.
+
+    `data` has for each stream a pyarrow Table or RecordBatch or a pandas DataFrame, which is cut into micro-batches
+    of `batch_rows` rows, or an iterable of such, each of which is one micro-batch.
+    """
+    if not isinstance(batch_rows, int) or isinstance(batch_rows, bool) or batch_rows < 1:
+        raise QueryError(f"run_local: expected batch_rows to be a whole number of 1 or more, got {batch_rows!r}")
+    feeds = {name: _feed(name, value, batch_rows) for name, value in data.items()}
+    first = {name: next(feed, None) for name, feed in feeds.items()}
+    for name, table in first.items():
+        if table is None:
+            raise QueryError(f'data "{name}": expected at least one micro-batch, to learn the columns from; got none')
+    schemas = {name: table.schema for name, table in first.items() if table is not None}
+    engine = wiring.engine(query, schemas, policy, clock=clock, seed=seed)
+    results: list[pa.RecordBatch] = []
+    counters: list[Counters] = []
+    for batch in _together({name: _chain(first[name], feed) for name, feed in feeds.items()}, schemas):
+        results.extend(engine.run(batch))
+        counters.append(engine.counted())
+    return Run(pa.Table.from_batches(results, schema=engine.schema), Report(counters))
+
+
+def _feed(name: str, data: Data, batch_rows: int) -> Iterator[pa.Table]:
+    """The micro-batches of one input."""
+    if isinstance(data, pa.Table | pa.RecordBatch | pd.DataFrame):
+        table = _table(name, data)
+        for start in range(0, max(table.num_rows, 1), batch_rows):
+            yield table.slice(start, batch_rows)
+    elif isinstance(data, Iterable) and not isinstance(data, str | bytes | Mapping):
+        for part in data:
+            yield _table(name, part)
+    else:
+        raise QueryError(_unfit(name, data))
+
+
+def _table(name: str, data: object) -> pa.Table:
+    if isinstance(data, pa.Table):
+        return data
+    if isinstance(data, pa.RecordBatch):
+        return pa.Table.from_batches([data])
+    if isinstance(data, pd.DataFrame):
+        return pa.Table.from_pandas(data, preserve_index=False).replace_schema_metadata(None)
+    raise QueryError(_unfit(name, data))
+
+
+def _unfit(name: str, data: object) -> str:
+    return (
+        f'data "{name}": expected a pyarrow Table or RecordBatch, a pandas DataFrame, or an iterable of them, '
+        f"got {type(data).__name__}"
+    )
+
+
+def _chain(first: pa.Table | None, rest: Iterator[pa.Table]) -> Iterator[pa.Table | None]:
+    yield first
+    yield from rest
+
+
+def _together(
+    feeds: Mapping[str, Iterator[pa.Table | None]], schemas: Mapping[str, pa.Schema]
+) -> Iterator[dict[str, pa.RecordBatch]]:
+    """One micro-batch of every input at a time; an input that has ended goes on with no rows."""
+    for tables in zip_longest(*feeds.values()):
+        yield {
+            name: _batch(table if table is not None else schemas[name].empty_table())
+            for name, table in zip(feeds, tables, strict=True)
+        }
+
+
+def _batch(table: pa.Table) -> pa.RecordBatch:
+    batches = table.combine_chunks().to_batches()
+    return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=table.schema)

@@ -1,0 +1,121 @@
+"""What steps did, and the decayed statistics that sum it up.
+
+Statistics add up: the statistic of two batches is the sum of theirs, and a decayed one is a sum in which older
+rows weigh less. They are plain numbers, so they survive a restart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from eddy.lineage import Hop, Lineage
+
+HALF_LIFE = 10_000
+"""Rows after which an operator's older rows count half: ten micro-batches of a thousand, so that one odd batch
+does not overturn what was learned, and a change shows within a few batches."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statistic:
+    """What an operator did: rows in, evaluated, out, and seconds.
+
+    >>> Statistic(10, 10, 4, 0.5) + Statistic(10, 0, 2, 0.25)
+    Statistic(rows_in=20, evaluated=10, rows_out=6, seconds=0.75)
+    """
+
+    rows_in: float = 0
+    evaluated: float = 0
+    rows_out: float = 0
+    seconds: float = 0.0
+
+    def __add__(self, other: Statistic) -> Statistic:
+        return Statistic(
+            self.rows_in + other.rows_in,
+            self.evaluated + other.evaluated,
+            self.rows_out + other.rows_out,
+            self.seconds + other.seconds,
+        )
+
+    def scaled(self, weight: float) -> Statistic:
+        """The statistic with every row weighing less."""
+        return Statistic(self.rows_in * weight, self.evaluated * weight, self.rows_out * weight, self.seconds * weight)
+
+    @property
+    def rate(self) -> float:
+        """Outputs per input; 1 while nothing is known."""
+        return self.rows_out / self.rows_in if self.rows_in else 1.0
+
+    @property
+    def cost(self) -> float:
+        """Seconds per input; 0 while nothing is known."""
+        return self.seconds / self.rows_in if self.rows_in else 0.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Observation:
+    """What a step of a leg did, or what all steps of an exhaustive leg did.
+
+    `outcomes` has a row for each tuple and a column for each hop: how many tuples came out. A step has one hop;
+    an exhaustive leg has all of its hops, each run on every tuple.
+    """
+
+    lineage: Lineage
+    hops: tuple[Hop, ...]
+    outcomes: Sequence[np.ndarray[Any, Any]]
+    statistics: tuple[Statistic, ...]
+    exhaustive: bool = False
+
+
+class Statistics:
+    """The decayed statistic of every hop."""
+
+    def __init__(self) -> None:
+        self._recent: dict[Hop, Statistic] = {}
+
+    def __getitem__(self, hop: Hop) -> Statistic:
+        return self._recent.get(hop, NOTHING)
+
+    def add(self, hop: Hop, statistic: Statistic) -> None:
+        """Count a step; what was known before it fades with the rows that came in."""
+        known = self._recent.get(hop)
+        if known is not None:
+            statistic = known.scaled(0.5 ** (statistic.rows_in / HALF_LIFE)) + statistic
+        self._recent[hop] = statistic
+
+    def snapshot(self) -> list[list[Any]]:
+        """Plain values, one row for each hop."""
+        return [
+            [hop.operator, hop.pattern, s.rows_in, s.evaluated, s.rows_out, s.seconds]
+            for hop, s in self._recent.items()
+        ]
+
+    def restore(self, rows: Sequence[Sequence[Any]]) -> None:
+        """Go on from a snapshot."""
+        self._recent = {Hop(row[0], row[1]): Statistic(*row[2:]) for row in rows}
+
+
+NOTHING = Statistic()
+
+
+def total(parts: Sequence[Statistic] | Mapping[Any, Statistic]) -> Statistic:
+    """The sum of statistics."""
+    return sum(parts.values() if isinstance(parts, Mapping) else parts, NOTHING)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Counters:
+    """What one micro-batch was, and what it took."""
+
+    batch: int
+    rows: Mapping[str, int]
+    untimed: int
+    results: int
+    decisions: int
+    seconds: float
+    planning: float
+    learning: float
+    operators: Mapping[Hop, Statistic]

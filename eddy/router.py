@@ -1,0 +1,166 @@
+"""The eddy: plan, run and observe until every tuple is complete or dropped.
+
+Tasks wait by lineage, so that tuples which took different routes to the same lineage go on together. The least
+advanced lineage is taken first: when its turn comes, nothing that is still under way can join it any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from eddy.contracts import Leg, Operator, Outcome, Policy, Task
+from eddy.errors import EngineError
+from eddy.lineage import Hop, Lineage, Machine
+from eddy.observe import NOTHING, Observation, Statistic, Statistics
+from eddy.tuples import Tuples, merge
+
+Clock = Callable[[], float]
+
+
+class Routing:
+    """What routing one micro-batch took."""
+
+    def __init__(self) -> None:
+        self.operators: dict[Hop, Statistic] = {}
+        self.decisions = 0
+        self.planning = 0.0
+        self.learning = 0.0
+
+    def add(self, hop: Hop, statistic: Statistic) -> None:
+        """Count a step."""
+        self.operators[hop] = self.operators.get(hop, NOTHING) + statistic
+
+
+class Router:
+    """Routes tuples through operators along the legs that a policy plans."""
+
+    def __init__(self, operators: Sequence[Operator], policy: Policy, statistics: Statistics, clock: Clock) -> None:
+        self.machine = Machine({operator.name: operator.rule for operator in operators})
+        self._run = {operator.name: operator.run for operator in operators}
+        self._policy = policy
+        self._statistics = statistics
+        self._clock = clock
+        self.routing = Routing()
+
+    def route(self, arrived: Sequence[Tuples], chance: np.random.Generator) -> Iterator[Tuples]:
+        """Bring tuples to their end; yields those that completed, as they do."""
+        self.routing = Routing()
+        waiting: dict[Lineage, list[Tuples]] = {}
+        for tuples in arrived:
+            yield from self._place(tuples, waiting)
+        while waiting:
+            tuples = merge(waiting.pop(min(waiting, key=_advance)))
+            for leg in self._plan(tuples, chance):
+                part = tuples if leg.rows is None else tuples.take(leg.rows)
+                moved = self._exhaust(part, leg.route) if leg.exhaustive else self._follow(part, leg.route)
+                yield from self._place(moved, waiting)
+
+    def _place(self, tuples: Tuples, waiting: dict[Lineage, list[Tuples]]) -> Iterator[Tuples]:
+        """Hand over tuples that are complete, and let others wait for the next decision."""
+        if len(tuples) and self.machine.complete(tuples.lineage):
+            yield tuples
+        elif len(tuples):
+            waiting.setdefault(tuples.lineage, []).append(tuples)
+
+    def _plan(self, tuples: Tuples, chance: np.random.Generator) -> Sequence[Leg]:
+        lineage = tuples.lineage
+        ready = self.machine.ready(lineage)
+        started = self._clock()
+        legs = self._policy.plan(
+            Task(
+                lineage=lineage,
+                rows=len(tuples),
+                statistics=self._statistics,
+                chance=chance,
+                after=lambda route: self.machine.ready_after(lineage, route),
+            ),
+            ready,
+        )
+        self.routing.planning += self._clock() - started
+        self.routing.decisions += 1
+        _check_partition(legs, len(tuples))
+        return legs
+
+    def _follow(self, tuples: Tuples, route: Sequence[Hop]) -> Tuples:
+        """Take a route, step by step, with the tuples that are left."""
+        for hop in route:
+            onward = self.machine.after(tuples.lineage, hop.operator)
+            outcome, statistic = self._step(hop, tuples)
+            self._learn(tuples.lineage, (hop,), (outcome,), (statistic,), exhaustive=False)
+            tuples = outcome.tuples.at(onward)
+            if not len(tuples):
+                break
+        return tuples
+
+    def _exhaust(self, tuples: Tuples, route: Sequence[Hop]) -> Tuples:
+        """Run every hop on every tuple; only those that all hops let through go on."""
+        onward = tuples.lineage
+        outcomes, statistics = [], []
+        for hop in route:
+            self.machine.after(tuples.lineage, hop.operator)
+            onward = self.machine.after(onward, hop.operator)
+            outcome, statistic = self._step(hop, tuples)
+            outcomes.append(outcome)
+            statistics.append(statistic)
+        self._learn(tuples.lineage, tuple(route), outcomes, statistics, exhaustive=True)
+        passed = np.logical_and.reduce([outcome.counts for outcome in outcomes])
+        return tuples.take(np.flatnonzero(passed)).at(onward)
+
+    def _step(self, hop: Hop, tuples: Tuples) -> tuple[Outcome, Statistic]:
+        started = self._clock()
+        outcome = self._run[hop.operator](tuples)
+        seconds = self._clock() - started
+        statistic = Statistic(len(tuples), outcome.evaluated, len(outcome.tuples), seconds)
+        self.routing.add(hop, statistic)
+        return outcome, statistic
+
+    def _learn(
+        self,
+        lineage: Lineage,
+        hops: tuple[Hop, ...],
+        outcomes: Sequence[Outcome],
+        statistics: Sequence[Statistic],
+        *,
+        exhaustive: bool,
+    ) -> None:
+        started = self._clock()
+        for hop, statistic in zip(hops, statistics, strict=True):
+            self._statistics.add(hop, statistic)
+        self._policy.observe(
+            Observation(
+                lineage=lineage,
+                hops=hops,
+                outcomes=tuple(outcome.counts for outcome in outcomes),
+                statistics=tuple(statistics),
+                exhaustive=exhaustive,
+            )
+        )
+        self.routing.learning += self._clock() - started
+
+
+def _advance(lineage: Lineage) -> int:
+    return len(lineage.done) + len(lineage.spans)
+
+
+def _check_partition(legs: Sequence[Leg], rows: int) -> None:
+    """Every row in exactly one leg: a policy may not lose a tuple, nor double it."""
+    if len(legs) == 1 and legs[0].rows is None and legs[0].route:
+        return
+    taken = np.zeros(rows, np.int64)
+    for leg in legs:
+        if not leg.route:
+            raise EngineError("routing: the policy planned a leg with an empty route; its tuples would never end")
+        if leg.rows is None:
+            taken += 1
+        elif len(leg.rows) and not (leg.rows.min() >= 0 and leg.rows.max() < rows):
+            raise EngineError(f"routing: the policy planned a leg with rows outside the task's {rows}")
+        else:
+            np.add.at(taken, leg.rows, 1)
+    if not (taken == 1).all():
+        lost, doubled = int((taken == 0).sum()), int((taken > 1).sum())
+        raise EngineError(
+            f"routing: the policy planned legs that leave out {lost} and repeat {doubled} of the task's {rows} rows; "
+            "every row must be in exactly one leg"
+        )

@@ -1,0 +1,133 @@
+"""Exact decimals, as whole numbers of their last digit.
+
+Up to 18 digits these are numpy's 64-bit integers, beyond that numpy arrays of Python's own; the same lines of
+arithmetic serve both. Spark rounds half away from zero, and a result with too many digits is an error.
+"""
+
+from __future__ import annotations
+
+from decimal import Context, Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from eddy.sql import types
+from eddy.sql.arrays import buffer, build, mapped, nulls, on_arrays, physical
+from eddy.sql.place import Fault
+from eddy.sql.step import Kernel
+
+Numbers = np.ndarray[Any, Any]
+# The digits that every 64-bit integer can hold.
+NATIVE_DIGITS = 18
+_PAIR = np.dtype([("low", "<u8"), ("high", "<i8")])
+_WORD = 1 << 64
+# Powers of ten up to this one are exact as doubles.
+_EXACT_POWER = 22
+# More digits than any double or decimal has, so that only the wanted rounding happens.
+WIDE = Context(prec=800)
+
+
+def unscaled(array: pa.Array, digits: int) -> Numbers:
+    """Give the whole numbers behind decimals, wide enough for `digits`."""
+    pairs = buffer(array, 1, _PAIR)
+    if types.decimal(array.type).precision <= NATIVE_DIGITS:
+        numbers = np.ascontiguousarray(pairs["low"]).view(np.int64)
+    else:
+        numbers = pairs["high"].astype(object) * _WORD + pairs["low"].astype(object)
+    numbers = np.where(array.is_null().to_numpy(zero_copy_only=False), 0, numbers) if array.null_count else numbers
+    return numbers if digits <= NATIVE_DIGITS else numbers.astype(object)
+
+
+def scaled(numbers: Numbers, mask: Numbers | None, type: pa.Decimal128Type) -> pa.Array:
+    """Build decimals from whole numbers, all of which must fit."""
+    if mask is not None:
+        numbers = np.where(mask, 0, numbers)
+    limit = 10**type.precision
+    if len(numbers) and not (numbers.max() < limit and numbers.min() > -limit):
+        raise Fault(f'a number does not fit the type "{types.name(type)}"')
+    pairs = np.empty(len(numbers), _PAIR)
+    pairs["low"] = (numbers & (_WORD - 1)).astype(np.uint64) if numbers.dtype == object else numbers.view(np.uint64)
+    pairs["high"] = (numbers >> (64 if numbers.dtype == object else 63)).astype(np.int64)
+    valid = None if mask is None else pa.py_buffer(np.packbits(~mask, bitorder="little"))
+    return pa.Array.from_buffers(type, len(numbers), [valid, pa.py_buffer(pairs)])
+
+
+def shifted(numbers: Numbers, by: int) -> Numbers:
+    """Multiply by a power of ten, or divide and round half up."""
+    if by >= 0:
+        return numbers * 10**by if by else numbers
+    size = 10**-by
+    if numbers.dtype != object and -by > NATIVE_DIGITS:
+        return np.zeros(len(numbers), np.int64)
+    rounded: Numbers = (np.abs(numbers) + size // 2) // size
+    return np.sign(numbers) * rounded
+
+
+def rescale(type: pa.Decimal128Type) -> Kernel:
+    """Convert decimals to another precision and scale."""
+
+    def kernel(array: pa.Array) -> pa.Array:
+        by = type.scale - types.decimal(array.type).scale
+        numbers = shifted(unscaled(array, types.decimal(array.type).precision + max(by, 0)), by)
+        return scaled(numbers, nulls(array), type)
+
+    return on_arrays(kernel)
+
+
+def from_integers(type: pa.Decimal128Type) -> Kernel:
+    """Convert whole numbers to decimals."""
+
+    def kernel(array: pa.Array) -> pa.Array:
+        wide = types.as_decimal(array.type).precision + type.scale > NATIVE_DIGITS
+        numbers = physical(array).astype(object if wide else np.int64)
+        return scaled(numbers * 10**type.scale, nulls(array), type)
+
+    return on_arrays(kernel)
+
+
+def from_floats(type: pa.Decimal128Type) -> Kernel:
+    """Convert floats to decimals, by their shortest spelling."""
+    step = Decimal(1).scaleb(-type.scale)
+
+    def one(value: float | None) -> Decimal | None:
+        return None if value is None else quantized(Decimal(repr(value)), step, type)
+
+    convert = mapped(one, type)
+    return lambda value: convert(value.cast(types.DOUBLE))
+
+
+def quantized(value: Decimal, step: Decimal, type: pa.Decimal128Type) -> Decimal:
+    """Round a decimal to a type, which must hold it."""
+    if value.is_finite() and value.adjusted() < type.precision - type.scale + 1:
+        made = value.quantize(step, rounding="ROUND_HALF_UP", context=WIDE)
+        if len(made.as_tuple().digits) <= type.precision or not made:
+            return made
+    raise Fault(f'the number {value} does not fit the type "{types.name(type)}"')
+
+
+def to_floats(type: pa.DataType) -> Kernel:
+    """Convert decimals to the nearest floats."""
+
+    def kernel(array: pa.Array) -> pa.Array:
+        # Both sides of the division are exact below these bounds, so that it rounds once.
+        exact = types.decimal(array.type).precision <= 15 and types.decimal(array.type).scale <= _EXACT_POWER
+        numbers = unscaled(array, 0 if exact else types.MAX_DIGITS)
+        made = (numbers / 10 ** types.decimal(array.type).scale).astype(np.float64)
+        return build(made.astype(type.to_pandas_dtype()), nulls(array), type)
+
+    return on_arrays(kernel)
+
+
+def to_integers(type: pa.DataType) -> Kernel:
+    """Convert decimals to whole numbers, cutting off the rest."""
+    bound = 1 << (type.bit_width - 1)
+
+    def kernel(array: pa.Array) -> pa.Array:
+        numbers = unscaled(array, types.decimal(array.type).precision)
+        whole = np.sign(numbers) * (np.abs(numbers) // 10 ** types.decimal(array.type).scale)
+        if len(whole) and not (whole.max() < bound and whole.min() >= -bound):
+            raise Fault(f'a number is outside the range of "{types.name(type)}"')
+        return build(whole.astype(type.to_pandas_dtype()), nulls(array), type)
+
+    return on_arrays(kernel)

@@ -1,0 +1,134 @@
+"""Expressions: what a text says, before and after its types are known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from eddy.sql import binder, casts, comparison
+from eddy.sql.arrays import fill
+from eddy.sql.place import Place
+from eddy.sql.step import Frame, Refused, Session, Step
+from eddy.sql.tree import Call, Column, Node, Ref, renamed
+from eddy.sql.types import logical
+
+_COMPARISONS = frozenset({"=", "!=", "<", "<=", ">", ">="})
+
+
+@dataclass(frozen=True)
+class Bound:
+    """An expression whose types are known, ready to be evaluated.
+
+    Columns may arrive in any spelling that Arrow has for their type; those are converted once per evaluation.
+    """
+
+    type: pa.DataType
+    columns: tuple[Column, ...]
+    _step: Step = field(repr=False)
+    _spelled: tuple[tuple[Column, pa.DataType], ...] = field(repr=False)
+
+    def evaluate(self, columns: Mapping[Column, pa.Array], rows: int) -> pa.Array:
+        """Give the value in each of so many rows."""
+        if self._spelled:
+            plain = {column: _respelled(columns[column], type) for column, type in self._spelled}
+            columns = {**{column: columns[column] for column in self.columns}, **plain}
+        return fill(self._step.run(Frame(columns, rows)), rows)
+
+
+def _respelled(array: pa.Array, type: pa.DataType) -> pa.Array:
+    """Convert between two spellings of one type; finer times are floored."""
+    if isinstance(array, pa.DictionaryArray):
+        array = array.dictionary_decode()
+    if isinstance(array.type, pa.TimestampType) and array.type.unit == "ns":
+        array = pc.floor_temporal(array, unit="microsecond")
+    if isinstance(array.type, pa.DurationType) and array.type.unit == "ns":
+        array = pc.cast(array, type, safe=False)
+    return array.cast(type)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two expressions, and how they compare."""
+
+    left: Expression
+    op: str
+    right: Expression
+
+
+@dataclass(frozen=True)
+class Expression:
+    """What a text says; equal ones say the same.
+
+    `where` and the whole text serve the errors only.
+    """
+
+    _node: Node = field(repr=False)
+    _place: Place = field(compare=False, repr=False)
+    text: str = field(init=False, compare=False)
+    columns: tuple[Column, ...] = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        found = dict.fromkeys(node.column for node in self._node.walk() if isinstance(node, Ref))
+        span = self._node.span
+        object.__setattr__(self, "text", self._place.text[span.start : span.end])
+        object.__setattr__(self, "columns", tuple(found))
+
+    def _at(self, node: Node) -> Expression:
+        return Expression(node, self._place)
+
+    def qualified(self, name: Callable[[Column], Column]) -> Expression:
+        """Give every column the name that it has in the query."""
+        return self._at(renamed(self._node, name))
+
+    def conjuncts(self) -> tuple[Expression, ...]:
+        """Split at every AND that is not below anything else."""
+        node = self._node
+        if not (isinstance(node, Call) and node.name == "and"):
+            return (self,)
+        return tuple(part for arg in node.args for part in self._at(arg).conjuncts())
+
+    def comparison(self) -> Comparison | None:
+        """Give the two sides, if a comparison is at the top."""
+        node = self._node
+        if not (isinstance(node, Call) and node.name in _COMPARISONS):
+            return None
+        left, right = node.args
+        return Comparison(self._at(left), node.name, self._at(right))
+
+    def as_column(self) -> Column | None:
+        """Give the column, if it is nothing else."""
+        return self._node.column if isinstance(self._node, Ref) else None
+
+    def bind(self, types: Mapping[Column, pa.DataType]) -> Bound:
+        """Check the types, and make it ready to be evaluated."""
+        return self._bound(self._step(types, binder.session(types)), types)
+
+    def _step(self, known: Mapping[Column, pa.DataType], session: Session) -> Step:
+        return binder.bind(self._node, known, self._place, session)
+
+    def _bound(self, step: Step, known: Mapping[Column, pa.DataType]) -> Bound:
+        spelled = ((column, logical(known[column])) for column in self.columns)
+        changed = tuple((column, type) for column, type in spelled if known[column] != type)
+        return Bound(step.type, self.columns, step, changed)
+
+    def _coerced(self, step: Step, type: pa.DataType, session: Session, known: Mapping[Column, pa.DataType]) -> Bound:
+        made = casts.cast(step, type, session)
+        if made.fails:
+            made = Step(made.type, binder.guarded(made.run, self._node, self._place), fails=True)
+        return self._bound(made, known)
+
+
+def bind_pair(left: Expression, right: Expression, types: Mapping[Column, pa.DataType]) -> tuple[Bound, Bound]:
+    """Bind both in the type in which Spark would compare them."""
+    session = binder.session(types)
+    steps = (left._step(types, session), right._step(types, session))
+    try:
+        united = comparison.united(session, steps, f'comparing "{left.text}" with "{right.text}"')
+    except Refused as reason:
+        raise binder.refused(left._node, reason, left._place) from None
+    type = united[0].type
+    first, second = (one._coerced(step, type, session, types) for one, step in zip((left, right), steps, strict=True))
+    return first, second

@@ -1,0 +1,65 @@
+"""SQL text to tokens, each with its place in the text.
+
+The lexical rules are Spark's: a word may start with a digit, a number carries its type as a suffix,
+double quotes hold strings, and backticks hold names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from eddy.sql.place import Place
+
+_PATTERN = re.compile(
+    r"""
+      (?P<space>   \s+ | --[^\n]* | /\*.*?\*/ )
+    | (?P<raw>     r'[^']*' | r"[^"]*" )
+    | (?P<hex>     x'[^']*' | x"[^"]*" )
+    | (?P<string>  '(?:[^'\\]|\\.|'')*' | "(?:[^"\\]|\\.|"")*" )
+    | (?P<quoted>  `(?:[^`]|``)*` )
+    | (?P<number>  (?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?(?:bd|[lsyfd])?(?!\w) )
+    | (?P<word>    \w+ )
+    | (?P<sign>    <=> | <= | >= | <> | != | == | !< | !> | \|\| | :: | -> | => | [-+*/%=<>!(),.;~&|^?:@\[\]{}$\#] )
+    """,
+    re.VERBOSE | re.DOTALL | re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Token:
+    """A piece of the text; `kind` is a group of the pattern."""
+
+    kind: str
+    text: str
+    start: int
+    end: int
+
+    @property
+    def key(self) -> str:
+        """What grammar rules compare: signs, and words in capitals."""
+        return self.text.upper() if self.kind in ("word", "sign") else ""
+
+
+def tokens(place: Place) -> Iterator[Token]:
+    """Yield the tokens of a text, then one of kind `end`.
+
+    >>> [token.text for token in tokens(Place("here", "a.k >= 1.5"))]
+    ['a', '.', 'k', '>=', '1.5', '']
+    """
+    at, text = 0, place.text
+    while at < len(text):
+        match = _PATTERN.match(text, at)
+        if match is None:
+            raise place.error(_unreadable(text[at:]), at, at + 1)
+        if match.lastgroup != "space":
+            yield Token(str(match.lastgroup), match.group(), at, match.end())
+        at = match.end()
+    yield Token("end", "", len(text), len(text))
+
+
+def _unreadable(rest: str) -> str:
+    if rest[0] in "'\"`":
+        return f"the quote {rest[0]} that opens here is never closed"
+    return f'the character "{rest[0]}" has no meaning in an expression'

@@ -1,0 +1,162 @@
+"""Three-valued logic, and the forms that look before they evaluate.
+
+Spark evaluates the right side of AND only where the left is not false, and a branch of CASE only where its condition
+is true. A step that cannot fail is evaluated on all rows, which is faster; one that can sees only its rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from eddy.sql import types
+from eddy.sql.arrays import fill, scattered, truth
+from eddy.sql.casts import coerce
+from eddy.sql.comparison import compare, united
+from eddy.sql.step import Frame, Refused, Session, Step, Value, apply, constant
+
+Positions = np.ndarray[Any, np.dtype[np.int64]]
+_TRUE, _FALSE = pa.scalar(True), pa.scalar(False)
+_KERNELS = {"and": pc.and_kleene, "or": pc.or_kleene}
+# The left value that settles AND and OR, whatever the right one is.
+_SETTLING = {"and": _FALSE, "or": _TRUE}
+
+
+def _condition(step: Step, session: Session, doing: str, *, strings: bool = True) -> Step:
+    # Spark takes a bare null as a condition anywhere but after WHEN.
+    taken = (types.BOOLEAN,) if doing == "CASE" else (types.BOOLEAN, types.NULL)
+    if step.type in taken or (strings and step.type == types.STRING):
+        return coerce(step, types.BOOLEAN, session)
+    raise Refused(f'{doing} needs a condition, of type "boolean", got "{types.name(step.type)}"')
+
+
+def connect(name: str, session: Session, args: Sequence[Step]) -> Step:
+    """Bind AND and OR."""
+    left, right = (_condition(arg, session, name.upper()) for arg in args)
+    if not right.fails:
+        return apply(_KERNELS[name], (left, right), types.BOOLEAN)
+    settling, kernel = _SETTLING[name], _KERNELS[name]
+
+    def run(frame: Frame) -> Value:
+        first = left.run(frame)
+        open_rows = np.flatnonzero(~truth(fill(pc.equal(first, settling), frame.rows)))
+        return kernel(first, _partly(right, frame, open_rows)) if len(open_rows) else first
+
+    return Step(types.BOOLEAN, run, fails=True)
+
+
+def _partly(step: Step, frame: Frame, positions: Positions) -> Value:
+    """Evaluate on some rows; the others are null."""
+    if len(positions) == frame.rows:
+        return step.run(frame)
+    part = fill(step.run(frame.narrow(pa.array(positions))), len(positions))
+    return scattered([part], positions, frame.rows, step.type)
+
+
+def negate(session: Session, args: Sequence[Step]) -> Step:
+    """Bind NOT."""
+    return apply(pc.invert, (_condition(args[0], session, "NOT"),), types.BOOLEAN)
+
+
+def is_null(_: Session, args: Sequence[Step]) -> Step:
+    """Bind IS NULL, for values of any type."""
+    return apply(pc.is_null, args, types.BOOLEAN)
+
+
+def is_not_null(_: Session, args: Sequence[Step]) -> Step:
+    """Bind ISNOTNULL."""
+    return apply(pc.is_valid, args, types.BOOLEAN)
+
+
+def is_true(session: Session, args: Sequence[Step]) -> Step:
+    """Bind IS TRUE."""
+    condition = _condition(args[0], session, "IS TRUE")
+    return apply(lambda value: pc.fill_null(value, False), (condition,), types.BOOLEAN)
+
+
+def is_false(session: Session, args: Sequence[Step]) -> Step:
+    """Bind IS FALSE."""
+    condition = _condition(args[0], session, "IS FALSE")
+    return apply(lambda value: pc.invert(pc.fill_null(value, True)), (condition,), types.BOOLEAN)
+
+
+def case(session: Session, args: Sequence[Step], doing: str = "CASE") -> Step:
+    """Bind CASE: conditions and values in turn, perhaps an ELSE."""
+    conditions = [_condition(arg, session, doing, strings=False) for arg in args[: len(args) // 2 * 2 : 2]]
+    otherwise = list(args[-1:]) if len(args) % 2 else [constant(pa.scalar(None))]
+    values = united(session, [*args[1::2], *otherwise], doing)
+    if not any(step.fails for step in (*conditions[1:], *values)):
+        return _eager_case(conditions, values)
+    branches = [*zip(conditions, values, strict=False), (constant(_TRUE), values[-1])]
+    return Step(values[0].type, _lazily(branches, values[0].type), fails=True)
+
+
+def _eager_case(conditions: Sequence[Step], values: Sequence[Step]) -> Step:
+    made = values[-1]
+    for condition, value in reversed([*zip(conditions, values, strict=False)]):
+        made = apply(_choose, (condition, value, made), value.type)
+    return made
+
+
+def _choose(condition: Value, value: Value, otherwise: Value) -> Value:
+    return pc.if_else(pc.fill_null(condition, False), value, otherwise)
+
+
+def _lazily(branches: Sequence[tuple[Step, Step]], type: pa.DataType) -> Callable[[Frame], Value]:
+    def run(frame: Frame) -> Value:
+        pending, parts, placed = np.arange(frame.rows), [], []
+        for condition, value in branches:
+            if not len(pending):
+                break
+            rows = _narrowed(frame, pending)
+            hit = truth(fill(condition.run(rows), len(pending)))
+            chosen, pending = pending[hit], pending[~hit]
+            if len(chosen):
+                parts.append(fill(value.run(_narrowed(frame, chosen)), len(chosen)))
+                placed.append(chosen)
+        return scattered(parts, np.concatenate(placed) if placed else pending, frame.rows, type)
+
+    return run
+
+
+def _narrowed(frame: Frame, positions: Positions) -> Frame:
+    return frame if len(positions) == frame.rows else frame.narrow(pa.array(positions))
+
+
+def when(session: Session, args: Sequence[Step]) -> Step:
+    """Bind IF, the CASE of one condition."""
+    return case(session, args, "IF")
+
+
+def coalesce(session: Session, args: Sequence[Step]) -> Step:
+    """Bind COALESCE; an argument is evaluated where all before are null."""
+    steps = united(session, args, "COALESCE")
+    if not any(step.fails for step in steps[1:]):
+        return apply(pc.coalesce, steps, steps[0].type)
+
+    def run(frame: Frame) -> Value:
+        made = fill(steps[0].run(frame), frame.rows)
+        for step in steps[1:]:
+            missing = np.flatnonzero(made.is_null().to_numpy(zero_copy_only=False))
+            if not len(missing):
+                break
+            made = pc.coalesce(made, _partly(step, frame, missing))
+        return made
+
+    return Step(steps[0].type, run, fails=True)
+
+
+def null_if(session: Session, args: Sequence[Step]) -> Step:
+    """Bind NULLIF: null where both are equal, else the first."""
+    first = args[0]
+    equal = compare("=", session, args)
+    return apply(_choose, (equal, constant(pa.scalar(None, first.type)), first), first.type)
+
+
+def second_if_known(session: Session, args: Sequence[Step]) -> Step:
+    """Bind NVL2: the second where the first is not null."""
+    return case(session, (is_not_null(session, args[:1]), *args[1:]), "NVL2")

@@ -1,0 +1,97 @@
+"""The names of functions, and how many arguments each takes."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from eddy.errors import QueryError, unknown
+from eddy.sql.lexer import Token
+from eddy.sql.reader import Reader
+from eddy.sql.rules import FUNCTIONS
+from eddy.sql.types import BIGINT, BINARY, BOOLEAN, DATE, DOUBLE, FLOAT, INT, SMALLINT, STRING, TIMESTAMP, TINYINT
+
+ALIASES = {
+    "nvl": "coalesce",
+    "ifnull": "coalesce",
+    "char_length": "length",
+    "character_length": "length",
+    "len": "length",
+    "lcase": "lower",
+    "ucase": "upper",
+    "ceiling": "ceil",
+    "mod": "%",
+    "dayofmonth": "day",
+    "btrim": "trim",
+}
+# Spark has a function for each of these types, which casts to it.
+CASTS: dict[str, pa.DataType] = {
+    "boolean": BOOLEAN,
+    "tinyint": TINYINT,
+    "smallint": SMALLINT,
+    "int": INT,
+    "bigint": BIGINT,
+    "float": FLOAT,
+    "double": DOUBLE,
+    "decimal": pa.decimal128(10, 0),
+    "string": STRING,
+    "binary": BINARY,
+    "date": DATE,
+    "timestamp": TIMESTAMP,
+}
+_COUNTS = {**{name: function.counts for name, function in FUNCTIONS.items()}, **dict.fromkeys(CASTS, (1, 1))}
+_ALIAS_COUNTS = {"nvl": (2, 2), "ifnull": (2, 2)}
+_AGGREGATES = frozenset(
+    "any any_value approx_count_distinct array_agg avg bool_and bool_or collect_list collect_set corr count count_if "
+    "every first first_value last last_value max max_by mean median min min_by mode percentile some std stddev sum "
+    "variance".split()
+)
+_WINDOWS = frozenset("cume_dist dense_rank lag lead nth_value ntile percent_rank rank row_number".split())
+_PARTS = {
+    "YEAR": "year",
+    "QUARTER": "quarter",
+    "MONTH": "month",
+    "DAY": "day",
+    "DAYOFWEEK": "dayofweek",
+    "HOUR": "hour",
+    "MINUTE": "minute",
+}
+_ANY = 1_000_000
+
+
+def resolve(token: Token, reader: Reader) -> str:
+    """Find the one name of a function, or say what is known."""
+    name = token.text.lower()
+    if name in _AGGREGATES:
+        raise reader.error(f'"{name}" is an aggregate function; an expression looks at one row at a time', token)
+    if name in _WINDOWS:
+        raise reader.error(f'"{name}" is a window function; an expression looks at one row at a time', token)
+    if name not in _COUNTS and name not in ALIASES:
+        raise _marked(unknown("function", name, [*_known()], where=reader.place.where), token, reader)
+    return ALIASES.get(name, name)
+
+
+def _known() -> list[str]:
+    written = [name for name in FUNCTIONS if name.isidentifier()]
+    return [*written, *ALIASES, *CASTS, "cast", "try_cast", "substr", "extract"]
+
+
+def _marked(error: QueryError, token: Token, reader: Reader) -> QueryError:
+    return QueryError(f"{error}\n{reader.place.marked(token.start, token.end)}")
+
+
+def check_count(token: Token, got: int, name: str, reader: Reader) -> None:
+    """Refuse a call with too few or too many arguments."""
+    low, high = _ALIAS_COUNTS.get(token.text.lower(), _COUNTS[name])
+    if low <= got <= (_ANY if high is None else high):
+        return
+    takes = f"{low}" if high == low else f"at least {low}" if high is None else f"{low} to {high}"
+    noun = "argument" if takes == "1" else "arguments"
+    raise reader.error(f'"{token.text.lower()}" takes {takes} {noun}, got {got}', token)
+
+
+def part(token: Token, reader: Reader) -> str:
+    """Read the field that EXTRACT takes from a time."""
+    if token.key not in _PARTS:
+        error = unknown("field", token.text.lower(), map(str.lower, _PARTS), where=reader.place.where)
+        raise _marked(error, token, reader)
+    return _PARTS[reader.take().key]

@@ -1,0 +1,36 @@
+"""The two ways in: an expression, or a column to select."""
+
+from __future__ import annotations
+
+from eddy.sql import forms, grammar
+from eddy.sql.expression import Expression
+from eddy.sql.place import Place
+from eddy.sql.reader import Reader
+from eddy.sql.tree import Column, Ref
+
+
+def parse(text: str, *, where: str) -> Expression:
+    """Read an expression; `where` says in errors whose text it is.
+
+    >>> parse("a.v > 10 and b.k = a.k", where="here").conjuncts()[1].text
+    'b.k = a.k'
+    """
+    place = Place(where, text)
+    return Expression(grammar.read(place), place)
+
+
+def parse_select(text: str, *, where: str) -> tuple[Column, str]:
+    """Read a column to select, with the name it gets.
+
+    >>> parse_select("b.id AS key", where="here"), parse_select("b.id", where="here")
+    ((Column(stream='b', name='id'), 'key'), (Column(stream='b', name='id'), 'id'))
+    """
+    reader = Reader(Place(where, text))
+    node = grammar.boolean(reader)
+    if not isinstance(node, Ref):
+        reason = "only columns can be selected, as stream.column or stream.column AS name, not expressions"
+        raise reader.error(reason, node.span)
+    named = reader.accept("AS") is not None or reader.now.kind in ("word", "quoted")
+    name = forms.identifier(reader) if named else node.column.name
+    grammar.finish(reader)
+    return node.column, name

@@ -1,0 +1,167 @@
+"""Arithmetic on dates, timestamps and intervals, and their parts.
+
+Whatever is not about time goes on to the arithmetic of numbers. In a zone whose clocks change, the whole days of an
+interval are days of the calendar, and the difference of two timestamps is that of their local times: as in Spark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from eddy.sql import arithmetic, intervalmath, types, zones
+from eddy.sql.arrays import build, nulls, on_arrays, physical
+from eddy.sql.calendar import DAY
+from eddy.sql.casts import cast, coerce
+from eddy.sql.step import Kernel, Refused, Session, Step, apply
+
+_PARTS: dict[str, Kernel] = {
+    "year": pc.year,
+    "quarter": pc.quarter,
+    "month": pc.month,
+    "day": pc.day,
+    "dayofweek": partial(pc.day_of_week, count_from_zero=False, week_start=7),
+    "hour": pc.hour,
+    "minute": pc.minute,
+    "second": pc.second,
+}
+_OF_DAY = ("hour", "minute", "second")
+_SMALL = (types.TINYINT, types.SMALLINT, types.INT)
+
+
+def part(name: str, session: Session, args: Sequence[Step]) -> Step:
+    """Bind YEAR, HOUR and their kin."""
+    (arg,) = args
+    if arg.type in (types.STRING, types.NULL):
+        arg = coerce(arg, types.TIMESTAMP if name in _OF_DAY else types.DATE, session)
+    if arg.type == types.DATE and name in _OF_DAY:
+        arg = coerce(arg, types.TIMESTAMP, session)
+    if not _is_time(arg.type):
+        raise Refused(f'{name.upper()} takes a date or a timestamp, got "{types.name(arg.type)}"')
+    if types.is_timestamp(arg.type):
+        # Arrow's own parts of old times keep the seconds by which local mean time differs from today's zones.
+        arg = cast(arg, types.TIMESTAMP_NTZ, session)
+    kernel = _PARTS[name]
+    return apply(lambda value: kernel(value).cast(types.INT), (arg,), types.INT)
+
+
+def _is_time(type: pa.DataType) -> bool:
+    return type == types.DATE or types.is_time(type)
+
+
+def add(session: Session, args: Sequence[Step]) -> Step:
+    """Bind `+`."""
+    left, right = args
+    if _is_time(right.type) and not _is_time(left.type):
+        left, right = right, left
+    if _is_time(left.type):
+        return _later(left, right, session, 1, args)
+    if types.DURATION in (left.type, right.type):
+        return intervalmath.combine("+", session, args)
+    return arithmetic.binary("+", session, args)
+
+
+def subtract(session: Session, args: Sequence[Step]) -> Step:
+    """Bind `-`."""
+    left, right = args
+    if _is_time(left.type) and right.type in (types.DURATION, *_SMALL):
+        return _later(left, right, session, -1, args)
+    if _is_time(left.type) or _is_time(right.type):
+        return _difference(session, args)
+    if types.DURATION in (left.type, right.type):
+        return intervalmath.combine("-", session, args)
+    return arithmetic.binary("-", session, args)
+
+
+def multiply(session: Session, args: Sequence[Step]) -> Step:
+    """Bind `*`."""
+    if types.DURATION in (args[0].type, args[1].type):
+        return intervalmath.scale(session, args)
+    return arithmetic.binary("*", session, args)
+
+
+def divide(session: Session, args: Sequence[Step]) -> Step:
+    """Bind `/`."""
+    if args[0].type == types.DURATION:
+        return intervalmath.divide(session, args)
+    return arithmetic.binary("/", session, args)
+
+
+def divide_whole(session: Session, args: Sequence[Step]) -> Step:
+    """Bind `div`."""
+    if args[0].type == args[1].type == types.DURATION:
+        whole = [apply(lambda value: value.cast(types.BIGINT), (arg,), types.BIGINT, fails=arg.fails) for arg in args]
+        return arithmetic.binary("div", session, whole)
+    return arithmetic.binary("div", session, args)
+
+
+def _refused(name: str, args: Sequence[Step]) -> Refused:
+    got = " and ".join(f'"{types.name(arg.type)}"' for arg in args)
+    return Refused(f'"{name}" cannot combine {got}')
+
+
+def _later(left: Step, right: Step, session: Session, sign: int, args: Sequence[Step]) -> Step:
+    if left.type == types.DATE and (right.type in _SMALL or right.whole_days):
+        return apply(_shift_date(sign, DAY if right.whole_days else 1), (left, right), types.DATE)
+    if right.type not in (types.DURATION, types.NULL):
+        raise _refused("+" if sign > 0 else "-", args)
+    moment = coerce(left, types.TIMESTAMP, session) if left.type == types.DATE else left
+    step = coerce(right, types.DURATION, session)
+    return apply(_shift_time(moment.type, sign), (moment, step), moment.type, fails=True)
+
+
+def _shift_date(sign: int, unit: int) -> Kernel:
+    def kernel(dates: pa.Array, steps: pa.Array) -> pa.Array:
+        mask = nulls(dates, steps)
+        # Spark keeps the lowest 32 bits of the days, whatever the date.
+        made = physical(dates).astype(np.int64) + sign * (physical(steps).astype(np.int64) // unit)
+        return build(made.astype(np.int32), mask, types.DATE)
+
+    return on_arrays(kernel)
+
+
+def _shift_time(type: pa.DataType, sign: int) -> Kernel:
+    shift = pc.add_checked if sign > 0 else pc.subtract_checked
+    zone = type.tz if types.is_timestamp(type) else None
+    if zone is None or zones.is_fixed(zone):
+        return shift
+
+    def kernel(moments: pa.Array, steps: pa.Array) -> pa.Array:
+        micros = sign * physical(steps)
+        # Truncated, not floored: the days and what is left of the interval both have its sign.
+        rest = np.fmod(micros, DAY)
+        mask = nulls(steps)
+        days, rest = (build(part, mask, types.DURATION) for part in (micros - rest, rest))
+        moved: pa.Array = zones.instants(pc.add_checked(zones.localize(moments, zone), days), zone)
+        made: pa.Array = pc.add_checked(moved, rest).cast(type)
+        return made
+
+    return on_arrays(kernel)
+
+
+def _difference(session: Session, args: Sequence[Step]) -> Step:
+    left, right = args
+    if any(not _is_time(arg.type) and arg.type not in (types.STRING, types.NULL) for arg in args):
+        raise _refused("-", args)
+    type = types.common(left.type, right.type) or types.TIMESTAMP
+    left, right = (coerce(arg, type, session) for arg in args)
+    if type == types.DATE:
+        step = apply(_days_between, (left, right), types.DURATION)
+        return Step(step.type, step.run, step.fails, step.value, whole_days=True)
+    if types.is_timestamp(type):
+        left, right = (_local(arg, session) for arg in (left, right))
+    return apply(pc.subtract_checked, (left, right), types.DURATION, fails=True)
+
+
+def _local(step: Step, session: Session) -> Step:
+    return cast(step, types.TIMESTAMP_NTZ, session)
+
+
+@on_arrays
+def _days_between(left: pa.Array, right: pa.Array) -> pa.Array:
+    days = physical(left).astype(np.int64) - physical(right)
+    return build(days * DAY, nulls(left, right), types.DURATION)

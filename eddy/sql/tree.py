@@ -1,0 +1,108 @@
+"""What the grammar makes of a text: a small immutable tree.
+
+Nodes compare by what they say; where they stand in the text is not part of that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+
+import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column, with its stream where the text names one."""
+
+    stream: str | None
+    name: str
+
+    def __str__(self) -> str:
+        return self.name if self.stream is None else f"{self.stream}.{self.name}"
+
+    def __lt__(self, other: Column) -> bool:
+        return (self.stream or "", self.name) < (other.stream or "", other.name)
+
+
+@dataclass(frozen=True)
+class Span:
+    """The part of the text that a node was read from."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Node:
+    """One node of the tree."""
+
+    span: Span = field(compare=False)
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The nodes below this one, in the order of the text."""
+        return ()
+
+    def walk(self) -> Iterator[Node]:
+        """Yield this node and all below it."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+
+@dataclass(frozen=True)
+class Ref(Node):
+    """A column."""
+
+    column: Column
+
+
+@dataclass(frozen=True)
+class Literal(Node):
+    """A value; `whole_days` marks intervals that count days only.
+
+    Spark gives such intervals a type of their own: a date plus one of them stays a date.
+    """
+
+    value: object
+    type: pa.DataType
+    whole_days: bool = False
+
+
+@dataclass(frozen=True)
+class Call(Node):
+    """An operator or a function, by its one lower-case name."""
+
+    name: str
+    args: tuple[Node, ...]
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The arguments."""
+        return self.args
+
+
+@dataclass(frozen=True)
+class Cast(Node):
+    """A conversion to a type; a safe one gives null, not an error."""
+
+    child: Node
+    type: pa.DataType
+    safe: bool
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The value to be converted."""
+        return (self.child,)
+
+
+def renamed(node: Node, name: Callable[[Column], Column]) -> Node:
+    """The same tree with other names for its columns."""
+    if isinstance(node, Ref):
+        return replace(node, column=name(node.column))
+    if isinstance(node, Call):
+        return replace(node, args=tuple(renamed(arg, name) for arg in node.args))
+    if isinstance(node, Cast):
+        return replace(node, child=renamed(node.child, name))
+    return node

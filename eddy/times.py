@@ -1,0 +1,54 @@
+"""Event times as numbers: what a time column may be, and its ticks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from eddy.errors import QueryError
+
+Ticks = np.ndarray[Any, np.dtype[np.int64]] | np.ndarray[Any, np.dtype[np.float64]]
+
+ZONED, UNZONED, NUMBER = "a timestamp", "a timestamp without a time zone", "a number"
+
+
+def kind(data_type: pa.DataType, *, where: str) -> str:
+    """What sort of clock a time column is read from."""
+    if pa.types.is_timestamp(data_type):
+        return ZONED if data_type.tz else UNZONED
+    if pa.types.is_integer(data_type) or pa.types.is_floating(data_type):
+        return NUMBER
+    raise QueryError(
+        f"{where}: expected a time column that is a timestamp, an integer or a float, got {data_type}; "
+        "cast it, for example to timestamp"
+    )
+
+
+def ticks(column: pa.Array) -> tuple[Ticks, Any]:
+    """A time column in microseconds or its own units, and which rows have a time.
+
+    Finer timestamps are floored to microseconds, as Spark does when it reads them.
+    """
+    if pa.types.is_timestamp(column.type):
+        values = _micros(column, column.type)
+    else:
+        values = column.cast(pa.int64() if pa.types.is_integer(column.type) else pa.float64())
+    valid = None if column.null_count == 0 else column.is_valid().to_numpy(zero_copy_only=False)
+    numbers = (values if valid is None else values.fill_null(0)).to_numpy(zero_copy_only=False)
+    if pa.types.is_floating(column.type):
+        real = ~np.isnan(numbers)
+        if not real.all():
+            valid = real if valid is None else valid & real
+    return numbers, valid
+
+
+def _micros(column: pa.Array, data_type: pa.TimestampType) -> pa.Array:
+    if data_type.unit != "ns":
+        return column.cast(pa.timestamp("us", data_type.tz)).cast(pa.int64())
+    numbers = column.cast(pa.int64())
+    whole = pc.divide(numbers, 1_000)
+    below = pc.less(numbers, pc.multiply(whole, 1_000))
+    return pc.subtract(whole, below.cast(pa.int64()))

@@ -1,0 +1,1 @@
+"""What can be done to tuples: one operator per file."""

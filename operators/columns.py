@@ -1,0 +1,183 @@
+"""Columns that grow at one end and are let go of at the other.
+
+Numbers and times live in one numpy array with some room to grow, so that an Arrow array, a join key and an event time
+are three views of the same bytes. Everything else stays in the Arrow arrays that it came in.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from eddy.tuples import RowIds
+
+Values = np.ndarray[Any, Any]
+
+ROOM = 0.125
+"""An array is made this much longer than what it has to hold: an eighth keeps a row well under 1.5 times its Arrow
+size, and a row is still moved only about eight times on average."""
+
+CHUNKS = 32
+"""Arrow arrays in a column before they are made one: taking from many costs a look-up in each."""
+
+STORED = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
+"""Times are kept as integers of their width."""
+
+
+class Column(Protocol):
+    """Values of one type, by position."""
+
+    def append(self, array: pa.Array) -> None:
+        """Add values at the end."""
+
+    def take(self, ids: RowIds) -> pa.Array:
+        """The values at some positions."""
+
+    def drop(self, count: int) -> None:
+        """Let go of the oldest."""
+
+    def keep(self, ids: RowIds) -> None:
+        """Let go of all but some."""
+
+
+class Growing:
+    """A numpy array that grows at the end and shrinks at the start."""
+
+    def __init__(self, dtype: Any) -> None:
+        self._buffer: Values = np.empty(0, dtype)
+        self._start = 0
+        self._stop = 0
+
+    def __len__(self) -> int:
+        return self._stop - self._start
+
+    @property
+    def values(self) -> Values:
+        """What is held, without a copy; good until the next change."""
+        return self._buffer[self._start : self._stop]
+
+    def append(self, values: Values) -> None:
+        """Add values at the end; the first ones are adopted as they are."""
+        if not len(self):
+            self._buffer, self._start, self._stop = values.astype(self._buffer.dtype, copy=False), 0, len(values)
+            return
+        needed = self._stop + len(values)
+        if needed > len(self._buffer) or not self._buffer.flags.writeable:
+            live = len(self) + len(values)
+            buffer = np.empty(live + int(live * ROOM), self._buffer.dtype)
+            buffer[: len(self)] = self.values
+            self._buffer, self._start, self._stop = buffer, 0, len(self)
+        self._buffer[self._stop : self._stop + len(values)] = values
+        self._stop += len(values)
+
+    def drop(self, count: int) -> None:
+        """Let go of the oldest."""
+        self._start += count
+
+    def keep(self, ids: RowIds) -> None:
+        """Let go of all but some."""
+        self._buffer = self.values.take(ids)
+        self._start, self._stop = 0, len(ids)
+
+
+class Fixed:
+    """Values of a fixed width."""
+
+    def __init__(self, data_type: pa.DataType) -> None:
+        self.type = data_type
+        self._values = Growing(_dtype(data_type))
+        self._valid: Growing | None = None
+
+    @property
+    def values(self) -> Values:
+        """The numbers; whatever stands there where a value is null."""
+        return self._values.values
+
+    @property
+    def valid(self) -> Values | None:
+        """Where there is a value; None when there is one everywhere."""
+        return None if self._valid is None else self._valid.values
+
+    def append(self, array: pa.Array) -> None:
+        """Add values at the end."""
+        if array.null_count and self._valid is None:
+            self._valid = Growing(np.bool_)
+            self._valid.append(np.ones(len(self._values), np.bool_))
+        if self._valid is not None:
+            self._valid.append(array.is_valid().to_numpy(zero_copy_only=False))
+        self._values.append(raw(array, self._values.values.dtype))
+
+    def take(self, ids: RowIds) -> pa.Array:
+        """The values at some positions."""
+        validity = None if self.valid is None else pa.py_buffer(np.packbits(self.valid.take(ids), bitorder="little"))
+        values = pa.py_buffer(self.values.take(ids))
+        return pa.Array.from_buffers(self.type, len(ids), [validity, values])
+
+    def drop(self, count: int) -> None:
+        """Let go of the oldest."""
+        self._values.drop(count)
+        if self._valid is not None:
+            self._valid.drop(count)
+
+    def keep(self, ids: RowIds) -> None:
+        """Let go of all but some."""
+        self._values.keep(ids)
+        if self._valid is not None:
+            self._valid.keep(ids)
+
+
+class Chunked:
+    """Values of any type, in Arrow arrays."""
+
+    def __init__(self, data_type: pa.DataType) -> None:
+        self._whole = pa.chunked_array([], data_type)
+
+    def append(self, array: pa.Array) -> None:
+        """Add values at the end."""
+        self._whole = pa.chunked_array([*self._whole.chunks, array], self._whole.type)
+        if self._whole.num_chunks > CHUNKS:
+            self._whole = pa.chunked_array([self._whole.combine_chunks()], self._whole.type)
+
+    def take(self, ids: RowIds) -> pa.Array:
+        """The values at some positions."""
+        taken = self._whole.take(pa.array(ids))
+        return taken.combine_chunks() if isinstance(taken, pa.ChunkedArray) else taken
+
+    def drop(self, count: int) -> None:
+        """Let go of the oldest."""
+        self._whole = self._whole.slice(count)
+
+    def keep(self, ids: RowIds) -> None:
+        """Let go of all but some."""
+        self._whole = pa.chunked_array([self.take(ids)], self._whole.type)
+
+
+def column(data_type: pa.DataType) -> Fixed | Chunked:
+    """The column for a type."""
+    return Fixed(data_type) if is_fixed(data_type) else Chunked(data_type)
+
+
+def is_fixed(data_type: pa.DataType) -> bool:
+    """Is it a type whose values numpy can hold."""
+    return (
+        pa.types.is_integer(data_type)
+        or pa.types.is_floating(data_type)
+        or (pa.types.is_temporal(data_type) and (data_type != pa.month_day_nano_interval()))
+    )
+
+
+def raw(array: pa.Array, dtype: Any) -> Values:
+    """The bytes of an Arrow array of a fixed width, as numbers."""
+    data = array.buffers()[1]
+    if data is None:
+        return np.zeros(len(array), dtype)
+    values: Values = np.frombuffer(memoryview(data), dtype, len(array), array.offset * np.dtype(dtype).itemsize)
+    return values
+
+
+def _dtype(data_type: pa.DataType) -> Any:
+    if pa.types.is_temporal(data_type):
+        return STORED[data_type.bit_width // 8]
+    return data_type.to_pandas_dtype()

@@ -1,0 +1,55 @@
+"""The static plan: one order for every tuple, for ever."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from eddy.contracts import Leg, Setting, State, Task
+from eddy.errors import QueryError, quoted, unknown
+from eddy.lineage import Hop
+from eddy.observe import Observation
+
+
+class Fixed:
+    """Routes every tuple in the order of the query, or in a given one.
+
+    `order` names operators; those that it leaves out follow in the order of the query. Where the next one in the
+    order may not act yet, the first that may goes before it.
+
+    >>> Fixed(Setting(operators=("cheap", "dear")), order=["dear"]).order
+    ('dear', 'cheap')
+    """
+
+    def __init__(self, setting: Setting, *, order: Sequence[str] = ()) -> None:
+        for name in order:
+            if name not in setting.operators:
+                raise unknown("operator", name, setting.operators, where='policy "fixed": order')
+        if len(set(order)) < len(order):
+            raise QueryError(f'policy "fixed": order names an operator twice: {quoted(order)}')
+        self.order = (*order, *(name for name in setting.operators if name not in order))
+        self._rank = {name: rank for rank, name in enumerate(self.order)}
+        self._routes: dict[object, tuple[Leg, ...]] = {}
+
+    def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
+        """One leg, all the way."""
+        legs = self._routes.get(task.lineage)
+        if legs is None:
+            legs = self._routes[task.lineage] = (Leg(route=self._route(task, ready)),)
+        return legs
+
+    def _route(self, task: Task, ready: tuple[Hop, ...]) -> tuple[Hop, ...]:
+        route: list[Hop] = []
+        while ready:
+            route.append(min(ready, key=lambda hop: self._rank[hop.operator]))
+            ready = task.after(route)
+        return tuple(route)
+
+    def observe(self, observation: Observation) -> None:
+        """A static plan learns nothing."""
+
+    def snapshot(self) -> State:
+        """Nothing to keep."""
+        return {}
+
+    def restore(self, state: State) -> None:
+        """Nothing to go on from."""

@@ -1,0 +1,6 @@
+from pathlib import Path
+
+from pyarrow import Table
+
+def read_csv(input_file: str | Path) -> Table: ...
+def write_csv(data: Table, output_file: str | Path) -> None: ...

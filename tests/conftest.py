@@ -1,0 +1,60 @@
+"""What every test may use: one Spark session per run, and how hard hypothesis tries."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+PROFILE = "EDDY_HYPOTHESIS_PROFILE"
+
+# The same examples in every run: a red test is red for everybody. `soak` goes looking for new ones.
+# No deadlines: the first example of a Spark or pandas test pays for imports that the others do not.
+settings.register_profile("default", derandomize=True, deadline=None, max_examples=100)
+settings.register_profile(
+    "soak",
+    derandomize=False,
+    deadline=None,
+    max_examples=5_000,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile(os.environ.get(PROFILE, "default"))
+
+# Spark reads these when it starts: its workers must run in the environment of the tests, and nothing of it may
+# wait for a name server or a network.
+os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """A small local session; the only one of the run, since starting one takes seconds."""
+    from pyspark.sql import SparkSession  # here, so that a run without Spark does not pay for the import
+
+    place = tmp_path_factory.mktemp("spark")
+    options = {
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.sql.catalogImplementation": "in-memory",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.streaming.checkpointLocation": str(place / "checkpoints"),
+        "spark.sql.warehouse.dir": str(place / "warehouse"),
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    builder = SparkSession.builder.master("local[2]").appName("eddy-tests")
+    for key, value in options.items():
+        builder = builder.config(key, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    yield session
+    session.stop()

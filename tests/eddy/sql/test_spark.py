@@ -1,0 +1,105 @@
+"""Our answers are Spark's answers, row by row and type by type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pytest
+
+from eddy.errors import QueryError
+from eddy.sql import Column, parse
+from tests.eddy.sql import cases, generator
+from tests.eddy.sql.rows import TABLE, TYPES, columns, plain
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+# The seeds and the size of the random part: about a second of Spark's time for each hundred expressions.
+SEEDS = (1, 2)
+RANDOM_EXPRESSIONS = 150
+OTHER_ZONE = "Europe/Berlin"
+IN_ZONE = cases.listed("""
+    z + interval 1 day ; z - interval '1 12' day to hour ; z + interval 36 hours ; z + interval 181 days ; z || '' ;
+    TIMESTAMP '2024-03-31 02:30:00' ; TIMESTAMP '2024-10-27 02:30:00' ; cast(x as timestamp) ; x - z ; z - x ;
+    cast(x as timestamp) + v ; TIMESTAMP '1900-01-01 00:00:00' ; hour(TIMESTAMP '1880-01-01 00:00:00') ; z = x
+""")
+
+
+def frame(spark: SparkSession) -> DataFrame:
+    """The table in Spark, which takes timestamps without a zone from Arrow only as differences."""
+    place = TABLE.column_names.index("x")
+    plain = TABLE.set_column(place, "x", TABLE["x"].cast(pa.int64()).cast(pa.duration("us")))
+    names = ["TIMESTAMP_NTZ '1970-01-01' + x AS x" if name == "x" else name for name in TABLE.column_names]
+    return spark.createDataFrame(plain).selectExpr(*names)
+
+
+@pytest.fixture(scope="module")
+def table(spark: SparkSession) -> DataFrame:
+    return frame(spark)
+
+
+@pytest.fixture
+def other_zone(spark: SparkSession) -> Iterator[str]:
+    usual = spark.conf.get("spark.sql.session.timeZone")
+    spark.conf.set("spark.sql.session.timeZone", OTHER_ZONE)
+    yield OTHER_ZONE
+    spark.conf.set("spark.sql.session.timeZone", str(usual))
+
+
+def ours(text: str, types: dict[Column, pa.DataType] = TYPES) -> pa.Array:
+    bound = parse(text, where="here").bind(types)
+    found = bound.evaluate(columns(types), TABLE.num_rows)
+    assert found.type == bound.type
+    assert len(found) == TABLE.num_rows
+    return found
+
+
+def differences(table: DataFrame, texts: list[str]) -> Iterator[str]:
+    spoken = table.selectExpr(*(f"{text} AS c{place}" for place, text in enumerate(texts))).toArrow()
+    for place, text in enumerate(texts):
+        theirs, mine = spoken.column(place), ours(text)
+        if plain(mine) != plain(theirs):
+            yield f"{text}: {plain(mine)} is not Spark's {plain(theirs)}"
+        if mine.type != theirs.type:
+            yield f"{text}: {mine.type} is not Spark's {theirs.type}"
+
+
+@pytest.mark.parametrize("name", ["COMPARED", "LOGIC", "ARITHMETIC", "CONDITIONAL", "STRINGS", "TIMES", "CASTS"])
+def test_listed_expressions(table: DataFrame, name: str) -> None:
+    assert list(differences(table, getattr(cases, name))) == []
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_random_expressions(table: DataFrame, seed: int) -> None:
+    assert list(differences(table, list(generator.expressions(seed, RANDOM_EXPRESSIONS)))) == []
+
+
+def accepted(table: DataFrame, text: str) -> bool:
+    try:
+        table.selectExpr(f"{text} AS c").collect()
+    except Exception:  # whatever it is: parser, analyzer and runtime have no error in common
+        return False
+    return True
+
+
+def test_spark_refuses_what_is_listed(table: DataFrame) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        kept = list(pool.map(lambda text: accepted(table, text), cases.REFUSED))
+    assert [text for text, kept_it in zip(cases.REFUSED, kept, strict=True) if kept_it] == []
+
+
+@pytest.mark.parametrize("text", cases.REFUSED)
+def test_we_refuse_what_spark_refuses(text: str) -> None:
+    with pytest.raises(QueryError, match=r"^here: [^\n]+\n  .*\n *\^"):
+        ours(text)
+
+
+def test_other_session_zones(spark: SparkSession, other_zone: str) -> None:
+    types = {column: pa.timestamp("us", other_zone) if column.name == "z" else kind for column, kind in TYPES.items()}
+    texts = [*IN_ZONE, *cases.TIMES]
+    spoken = frame(spark).selectExpr(*(f"{text} AS c{place}" for place, text in enumerate(texts))).toArrow()
+    wrong = [text for place, text in enumerate(texts) if plain(ours(text, types)) != plain(spoken.column(place))]
+    assert wrong == []

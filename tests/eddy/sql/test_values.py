@@ -1,0 +1,97 @@
+"""What expressions give, with values worked out by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from eddy.sql import Column, parse, truth
+from tests.eddy.sql import cases, generator
+from tests.eddy.sql.rows import TABLE, TYPES, columns, plain
+
+NAN = float("nan")
+ARRAYS = {
+    "i": pa.array([0, 1, None, -7], pa.int32()),
+    "d": pa.array([NAN, -0.0, None, 2.5]),
+    "s": pa.array(["a%", "Straße", None, "x\ny"]),
+    "b": pa.array([True, False, None, True]),
+}
+COLUMNS = {Column(None, name): array for name, array in ARRAYS.items()}
+
+EXAMPLES: list[tuple[str, list[Any]]] = [
+    ("i", [0, 1, None, -7]),
+    ("1", [1, 1, 1, 1]),
+    ("null", [None] * 4),
+    ("i > 0", [False, True, None, False]),
+    ("i <=> null", [False, False, True, False]),
+    ("d = 'NaN'", [True, False, None, False]),
+    ("d > 2", [True, False, None, True]),
+    ("d = 0", [False, True, None, False]),
+    ("d in (0e0, 'NaN')", [True, True, None, False]),
+    ("b and i = 0", [True, False, None, False]),
+    ("b or null", [True, None, None, True]),
+    ("not b", [False, True, None, False]),
+    ("i in (1, null)", [None, True, None, None]),
+    ("i not in (1, 0)", [False, False, None, True]),
+    ("i between -7 and 0", [True, False, None, True]),
+    ("s like 'a\\%'", [True, False, None, False]),
+    ("s like 'x_y'", [False, False, None, True]),
+    ("upper(s)", ["A%", "STRASSE", None, "X\nY"]),
+    ("i is null", [False, False, True, False]),
+    ("b is not true", [False, True, True, False]),
+    ("-7 % 2", [-1] * 4),
+    ("i div 2", [0, 0, None, -3]),
+    ("i / 2", [0.0, 0.5, None, -3.5]),
+    ("case when i <> 0 then 14 / i end", [None, 14.0, None, -2.0]),
+    ("i <> 0 and 7 / i > 0", [False, True, None, False]),
+    ("i = 0 or 7 / i > 0", [True, True, None, False]),
+    ("coalesce(i, 1 div 1)", [0, 1, 1, -7]),
+    ("if(b, s, '-')", ["a%", "-", "-", "x\ny"]),
+    ("nullif(i, 1)", [0, None, None, -7]),
+    ("greatest(i, 0.5e0)", [0.5, 1.0, 0.5, 0.5]),
+    ("greatest(d, i) = 'NaN'", [True, False, None, False]),
+    ("substring(s, -2, 1)", ["a", "ß", None, "\n"]),
+    ("length(s)", [2, 6, None, 3]),
+    ("try_cast(s as int)", [None] * 4),
+    ("cast(i as string) || s", ["0a%", "1Straße", None, "-7x\ny"]),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), EXAMPLES, ids=[text for text, _ in EXAMPLES])
+def test_examples(text: str, expected: list[Any]) -> None:
+    bound = parse(text, where="here").bind({column: array.type for column, array in COLUMNS.items()})
+    found = bound.evaluate(COLUMNS, 4)
+    assert found.to_pylist() == expected
+    nothing = bound.evaluate({column: array[:0] for column, array in COLUMNS.items()}, 0)
+    assert (found.type, nothing.type, len(nothing)) == (bound.type, bound.type, 0)
+
+
+def test_only_the_named_columns_are_needed() -> None:
+    bound = parse("a.v > 1", where="here").bind({Column("a", "v"): pa.int64(), Column("b", "v"): pa.string()})
+    assert bound.columns == (Column("a", "v"),)
+    assert bound.evaluate({Column("a", "v"): pa.array([1, 2])}, 2).to_pylist() == [False, True]
+
+
+def test_whole_numbers_beyond_doubles_compare_exactly() -> None:
+    big = {Column(None, "n"): pa.array([2**53, 2**53 + 1])}
+    bound = parse("n = 9007199254740993", where="here").bind({Column(None, "n"): pa.int64()})
+    assert bound.evaluate(big, 2).to_pylist() == [False, True]
+
+
+@pytest.mark.parametrize("rows", [[True, None, False], [True, False], [], [None]])
+def test_truth(rows: list[bool | None]) -> None:
+    array = pa.array([False, *rows], pa.bool_())[1:]
+    assert truth(array).tolist() == [row is True for row in rows]
+    assert truth(array).dtype == np.bool_
+
+
+@pytest.mark.parametrize("rows", [slice(0, 0), slice(3, 7), slice(9, 10)], ids=["none", "some", "last"])
+def test_rows_do_not_depend_on_each_other(rows: slice) -> None:
+    whole, part = columns(TYPES), {column: array[rows] for column, array in columns(TYPES).items()}
+    for text in [*cases.AGREED, *generator.expressions(3, 200)]:
+        bound = parse(text, where="here").bind(TYPES)
+        found = bound.evaluate(part, rows.stop - rows.start)
+        assert plain(found) == plain(bound.evaluate(whole, TABLE.num_rows)[rows]), text

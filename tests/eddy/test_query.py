@@ -1,0 +1,107 @@
+"""A query is checked when it is built."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import FrozenInstanceError
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import eddy
+from eddy.sql import Column
+
+A = eddy.Stream("a", time="ts")
+B = eddy.Stream("b", time="ts")
+
+
+def query(**changes: Any) -> eddy.Query:
+    return eddy.Query(**{"streams": [A, B], "joins": ["a.k = b.k"], **changes})
+
+
+def test_a_query_is_a_frozen_value() -> None:
+    assert query() == query()
+    with pytest.raises(FrozenInstanceError):
+        query().name = "other"  # type: ignore[misc]
+
+
+def test_lists_become_tuples() -> None:
+    built = query(filters=[eddy.Filter("f", on="a", where="v > 1")], select=["a.v"])
+    assert (built.streams, built.joins, built.select) == ((A, B), ("a.k = b.k",), ("a.v",))
+    assert built.filters[0].on == ("a",)
+
+
+def test_a_join_is_split_into_its_conditions() -> None:
+    assert [p.text for p in query(joins=["a.k = b.k and a.x < b.x"]).predicates] == ["a.k = b.k", "a.x < b.x"]
+
+
+def test_columns_of_a_filter_get_their_stream() -> None:
+    assert eddy.Filter("f", on="a", where="v > 1 and a.w < v").predicate.columns == (Column("a", "v"), Column("a", "w"))
+
+
+def test_a_function_reads_the_columns_its_parameters_name() -> None:
+    def cheap(price: pd.Series, size: pd.Series) -> pd.Series:
+        return price / size < 3
+
+    assert eddy.Filter("f", on="a", function=cheap).predicate.columns == (Column("a", "price"), Column("a", "size"))
+
+
+def test_outputs_are_called_what_their_columns_are_called() -> None:
+    assert query(select=["a.id", "b.id AS b_id"]).outputs == ((Column("a", "id"), "id"), (Column("b", "id"), "b_id"))
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: eddy.Stream("", time="ts"), "stream: expected a name of letters, digits and underscores, got ''"),
+        (lambda: eddy.Stream("a b", time="ts"), "got 'a b'"),
+        (lambda: eddy.Stream("a", time=""), 'stream "a": expected the name of its event-time column'),
+        (lambda: eddy.Stream("a", time="ts", window=30), r'stream "a": expected a window Range\(...\)'),  # type: ignore[arg-type]
+        (lambda: eddy.Stream("a", time="ts", delay="soon"), 'stream "a": delay: expected a duration such as'),
+        (lambda: eddy.Range("5 months"), 'has the unit "months"; expected one of microseconds'),
+        (lambda: eddy.Range(-1), "or a number of 0 or more, got -1"),
+        (lambda: eddy.Range(float("nan")), "got nan"),
+        (lambda: eddy.Range(True), "got True"),
+        (lambda: eddy.Rows(0), "expected a whole number of 1 or more, got 0"),
+        (lambda: eddy.Rows(1.5), "got 1.5"),  # type: ignore[arg-type]
+        (lambda: eddy.Filter("f", on="a"), 'filter "f": expected either where or function, got neither'),
+        (lambda: eddy.Filter("f", on="a", where="v", function=len), "got both"),
+        (lambda: eddy.Filter("f", on="a", where="v > 1", columns=["v"]), "columns and rowwise go with function"),
+        (lambda: eddy.Filter("f", on="a", where="b.v > 1"), 'column "b.v": unknown stream "b"'),
+        (lambda: eddy.Filter("f", on=["a", "b"], where="v > 1"), 'column "v" names no stream'),
+        (lambda: eddy.Filter("f", on="a", where="v >"), r'filter "f": (.|\n)*v >(.|\n)*\^'),
+        (lambda: eddy.Filter("f", on=[], where="v > 1"), 'filter "f": on: expected one text or more'),
+        (lambda: eddy.Filter("f", on="a", function=3), "expected a function, got 3"),  # type: ignore[arg-type]
+        (lambda: eddy.Filter("f", on="a", function=lambda: True), "has no parameter to hand a column to"),
+        (
+            lambda: eddy.Filter("f", on="a", function=lambda x: x, columns=["x", "y"]),
+            r'cannot be called with 2 column\(s\) "x", "y"',
+        ),
+        (lambda: eddy.Query(streams=[]), "expected at least one stream, got none"),
+        (lambda: eddy.Query(streams="a"), r"query: streams: expected a list of Stream\(...\), got 'a'"),  # type: ignore[arg-type]
+        (lambda: eddy.Query(streams=["a"]), r"expected Stream\(...\), got 'a'"),  # type: ignore[list-item]
+        (lambda: query(streams=[A, A]), 'stream or table "a" stands twice'),
+        (lambda: query(tables=[eddy.Table("a")]), 'stream or table "a" stands twice'),
+        (
+            lambda: query(filters=[eddy.Filter("f", on="c", where="c.v")]),
+            'unknown stream or table "c"; known: "a", "b"',
+        ),
+        (
+            lambda: query(filters=[eddy.Filter("f", on="a", where="v"), eddy.Filter("f", on="b", where="v")]),
+            'filter "f" stands twice',
+        ),
+        (lambda: query(joins=["a.k = c.k"]), 'join "a.k = c.k": unknown stream or table "c"'),
+        (lambda: query(joins=["k = b.k"]), 'column "k" names no stream'),
+        (lambda: query(joins=["a.k = 1"]), "a condition on one of them is a filter"),
+        (lambda: query(joins=["a.k = b.k", "a.k = b.k"]), "stands twice"),
+        (lambda: query(select=["id"]), "names no stream"),
+        (lambda: query(select=["c.id"]), 'unknown stream or table "c"'),
+        (lambda: query(select=["a.id", "b.id"]), 'output column "id" stands twice'),
+        (lambda: query(select=["a.id + 1"]), 'select "a.id [+] 1"'),
+        (lambda: query(select=[]), "query: select: expected one text or more"),
+    ],
+)
+def test_a_wrong_query_says_what_is_wrong(build: Callable[[], object], message: str) -> None:
+    with pytest.raises(eddy.QueryError, match=message):
+        build()

@@ -1,0 +1,129 @@
+"""What the router asks of a policy, and what it tells it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+from eddy.contracts import Leg, Outcome, State, Task
+from eddy.errors import EngineError
+from eddy.lineage import Hop, Lineage, Rule
+from eddy.observe import Observation, Statistics
+from eddy.router import Router
+from eddy.tuples import Tuples
+from tests.policies.checks import steady_clock
+
+A, B, C = Hop("a"), Hop("b"), Hop("c")
+Plan = Callable[[Task, tuple[Hop, ...]], Sequence[Leg]]
+
+
+@dataclass
+class Multiples:
+    """Lets multiples of a number pass, and remembers whom it has seen."""
+
+    name: str
+    of: int
+    rule: Rule = Rule()
+    seen: list[int] = field(default_factory=list)
+
+    def run(self, tuples: Tuples) -> Outcome:
+        ids = tuples.ids["s"]
+        self.seen.extend(ids.tolist())
+        mask = ids % self.of == 0
+        return Outcome(tuples=tuples.take(np.flatnonzero(mask)), counts=mask, evaluated=len(tuples))
+
+
+@dataclass
+class Scripted:
+    """Plans what a test says."""
+
+    script: Plan
+    observed: list[Observation] = field(default_factory=list)
+
+    def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
+        return self.script(task, ready)
+
+    def observe(self, observation: Observation) -> None:
+        self.observed.append(observation)
+
+    def snapshot(self) -> State:
+        return {}
+
+    def restore(self, state: State) -> None:
+        raise AssertionError("nothing was saved")
+
+
+def route(script: Plan, rows: int = 60) -> tuple[list[int], Scripted, list[Multiples], Router]:
+    operators = [Multiples("a", 2), Multiples("b", 3), Multiples("c", 5)]
+    policy = Scripted(script)
+    router = Router(operators, policy, Statistics(), steady_clock())
+    arrived = Tuples(Lineage(frozenset("s"), frozenset()), {"s": np.arange(rows)})
+    done = list(router.route([arrived], np.random.default_rng(0)))
+    return sorted(i for tuples in done for i in tuples.ids["s"].tolist()), policy, operators, router
+
+
+def test_a_full_route_is_taken_without_asking_again() -> None:
+    found, policy, operators, router = route(lambda task, ready: [Leg(route=(C, B, A))])
+    assert found == [0, 30]
+    assert router.routing.decisions == 1
+    assert [len(operator.seen) for operator in operators] == [4, 12, 60]
+    assert [o.hops for o in policy.observed] == [(C,), (B,), (A,)]
+
+
+def test_legs_take_their_own_routes_and_meet_again() -> None:
+    def script(task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
+        if task.rows == 60:
+            return [Leg(route=(A, B), rows=np.arange(30)), Leg(route=(B, A), rows=np.arange(30, 60))]
+        return [Leg(route=ready[:1])]
+
+    found, _, operators, router = route(script)
+    assert found == [0, 30]
+    assert router.routing.decisions == 2
+    assert sorted(operators[2].seen) == list(range(0, 60, 6))
+
+
+def test_an_exhaustive_leg_asks_every_operator_of_every_row() -> None:
+    found, policy, operators, _ = route(lambda task, ready: [Leg(route=(A, B, C), exhaustive=True)])
+    assert found == [0, 30]
+    assert [len(operator.seen) for operator in operators] == [60, 60, 60]
+    [observation] = policy.observed
+    assert observation.exhaustive
+    assert [int(outcome.sum()) for outcome in observation.outcomes] == [30, 20, 12]
+
+
+def test_observations_add_up() -> None:
+    def script(task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
+        return [Leg(route=(hop,), rows=np.arange(i, task.rows, len(ready))) for i, hop in enumerate(ready)]
+
+    _, policy, operators, router = route(script)
+    for operator in operators:
+        rows = sum(len(o.outcomes[0]) for o in policy.observed if o.hops[0].operator == operator.name)
+        assert rows == len(operator.seen) == router.routing.operators[Hop(operator.name)].rows_in
+        assert len(set(operator.seen)) == len(operator.seen)
+
+
+def test_no_rows_ask_nobody() -> None:
+    found, policy, _, router = route(lambda task, ready: [Leg(route=ready)], rows=0)
+    assert (found, policy.observed, router.routing.decisions) == ([], [], 0)
+
+
+@pytest.mark.parametrize(
+    ("legs", "message"),
+    [
+        ([], "leave out 60 and repeat 0 of the task's 60 rows"),
+        ([Leg(route=())], "a leg with an empty route"),
+        ([Leg(route=(A,), rows=np.arange(59))], "leave out 1 and repeat 0"),
+        ([Leg(route=(A,)), Leg(route=(B,), rows=np.arange(2))], "leave out 0 and repeat 2"),
+        ([Leg(route=(A,), rows=np.arange(61))], "rows outside the task's 60"),
+        ([Leg(route=(A,), rows=np.arange(-1, 59))], "rows outside the task's 60"),
+        ([Leg(route=(A, A))], 'operator "a" may not act'),
+        ([Leg(route=(A, Hop("d")))], 'operator "d" may not act'),
+        ([Leg(route=(A, A), exhaustive=True)], 'operator "a" may not act'),
+    ],
+)
+def test_a_policy_that_breaks_the_rules_is_stopped(legs: list[Leg], message: str) -> None:
+    with pytest.raises(EngineError, match=message):
+        route(lambda task, ready: legs)

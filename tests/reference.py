@@ -1,0 +1,153 @@
+"""The naive answer: nested loops over rows, and no code of the engine.
+
+`answer` is the meaning of a query as design says it, as plainly as it can be written down: it decides which rows
+are late, forms every combination of rows, and asks each condition of each combination. Rows are dicts of Python
+values; conditions are Python functions of a combination, which is a dict from input to row.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import product
+from typing import Any
+
+Row = Mapping[str, Any]
+Combination = Mapping[str, Row]
+Condition = Callable[[Combination], bool | None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """A stream: its event time, its window and how late its rows may be."""
+
+    time: str
+    span: float | None = None
+    rows: int | None = None
+    delay: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """A query in the words of this file."""
+
+    streams: Mapping[str, Source]
+    conditions: Sequence[Condition]
+    select: Sequence[tuple[str, str]]
+    tables: Mapping[str, Sequence[Row]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Arrival:
+    time: Any
+    order: tuple[Any, ...]
+    row: Row
+
+
+def answer(question: Question, batches: Sequence[Mapping[str, Sequence[Row]]]) -> Counter[tuple[Any, ...]]:
+    """Every combination that is an answer, as a multiset of the selected values."""
+    arrived = _arrivals(question, batches)
+    names = [*question.streams, *question.tables]
+    rows: list[Sequence[Any]] = [arrived[name] for name in question.streams]
+    rows += [question.tables[name] for name in question.tables]
+    found: Counter[tuple[Any, ...]] = Counter()
+    for parts in product(*rows):
+        combination = {
+            name: part.row if name in question.streams else part for name, part in zip(names, parts, strict=True)
+        }
+        streams = {name: part for name, part in zip(names, parts, strict=True) if name in question.streams}
+        if _inside(question, streams, arrived) and all(condition(combination) for condition in question.conditions):
+            found[tuple(plain(combination[name][column]) for name, column in question.select)] += 1
+    return found
+
+
+def late_rows(question: Question, batches: Sequence[Mapping[str, Sequence[Row]]]) -> int:
+    """How many rows with an event time are not part of the answer because they came too late."""
+    timed = sum(_tick(row[s.time]) is not None for b in batches for n, s in question.streams.items() for row in b[n])
+    return timed - sum(map(len, _arrivals(question, batches).values()))
+
+
+def _arrivals(question: Question, batches: Sequence[Mapping[str, Sequence[Row]]]) -> dict[str, list[_Arrival]]:
+    """The rows that are on time, with the order in which they arrive."""
+    arrived: dict[str, list[_Arrival]] = {name: [] for name in question.streams}
+    newest: dict[str, Any] = {}
+    for number, batch in enumerate(batches):
+        watermark = _watermark(question, newest)
+        seen = dict(newest)
+        for place, (name, source) in enumerate(question.streams.items()):
+            for position, row in enumerate(batch[name]):
+                time = _tick(row[source.time])
+                if time is None:
+                    continue
+                if watermark is None or time >= watermark:
+                    arrived[name].append(_Arrival(time, (number, time, place, position), row))
+                seen[name] = max(time, seen.get(name, time))
+        newest = seen
+    for rows in arrived.values():
+        rows.sort(key=lambda arrival: arrival.order)
+    return arrived
+
+
+def _watermark(question: Question, newest: Mapping[str, Any]) -> Any:
+    if set(newest) != set(question.streams) or any(source.delay is None for source in question.streams.values()):
+        return None
+    return min(newest[name] - source.delay for name, source in question.streams.items())
+
+
+def _inside(question: Question, streams: Mapping[str, _Arrival], arrived: Mapping[str, list[_Arrival]]) -> bool:
+    latest = max(arrival.time for arrival in streams.values())
+    last = max(arrival.order for arrival in streams.values())
+    for name, arrival in streams.items():
+        source = question.streams[name]
+        if source.span is not None and latest - arrival.time > source.span:
+            return False
+        if source.rows is not None and arrival.order != last:
+            newer = [other for other in arrived[name] if arrival.order < other.order < last]
+            if len(newer) >= source.rows:
+                return False
+    return True
+
+
+def _tick(value: Any) -> Any:
+    """An event time as a number; None where there is none."""
+    if isinstance(value, datetime):
+        aware = value if value.tzinfo else value.replace(tzinfo=UTC)
+        passed = aware - datetime(1970, 1, 1, tzinfo=UTC)
+        return (passed.days * 86_400 + passed.seconds) * 1_000_000 + passed.microseconds
+    return None if value is None or (isinstance(value, float) and math.isnan(value)) else value
+
+
+def plain(value: Any) -> Any:
+    """A value that can be compared and hashed: NaN is itself, and -0.0 is not 0.0."""
+    if isinstance(value, float):
+        return ("float", repr(value))
+    if isinstance(value, bool):
+        return ("bool", value)
+    if isinstance(value, list | dict | bytearray):
+        return repr(value)
+    return value
+
+
+def same(left: Any, right: Any) -> bool | None:
+    """Spark's `=`: null when either is null, and NaN is NaN."""
+    if left is None or right is None:
+        return None
+    if isinstance(left, float) and isinstance(right, float) and math.isnan(left) and math.isnan(right):
+        return True
+    return bool(left == right)
+
+
+def before(left: Any, right: Any) -> bool | None:
+    """Spark's `<`: null when either is null, and NaN is larger than any number."""
+    if left is None or right is None:
+        return None
+    if isinstance(left, float) and math.isnan(left):
+        return False
+    if isinstance(right, float) and math.isnan(right):
+        return True
+    if isinstance(left, str) and isinstance(right, str):
+        return left.encode() < right.encode()
+    return bool(left < right)
