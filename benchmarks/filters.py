@@ -103,7 +103,7 @@ def _compare(
     filters: Sequence[eddy.Filter], by_hand: Callable[[pa.RecordBatch], Ints], batches: Batches
 ) -> Iterator[str]:
     query = eddy.Query(streams=[eddy.Stream("a", time="ts")], filters=filters, select=["a.id"])
-    engine = wiring.engine(query, {"a": batches[0].schema}, "fixed", clock=time.perf_counter, seed=0)
+    engine = wiring.engine(query, {"a": batches[0].schema}, "fixed", tables={}, clock=time.perf_counter, seed=0)
 
     def ours(batch: pa.RecordBatch) -> list[pa.RecordBatch]:
         return list(engine.run({"a": batch}))

@@ -1,9 +1,10 @@
 """An adaptive query processor for streams: every class of tuples takes the order that is best for it, now."""
 
 from eddy.errors import CheckpointError, EddyError, EngineError, QueryError
-from eddy.local import Run, run_local
-from eddy.query import Filter, Query, Range, Rows, Stream, Table, Unbounded
+from eddy.local import Run, Running, iter_local, run_local
+from eddy.query import Filter, Query, Stream, Table
 from eddy.report import Report
+from eddy.window import Range, Rows, Unbounded
 
 __all__ = [
     "CheckpointError",
@@ -16,8 +17,10 @@ __all__ = [
     "Report",
     "Rows",
     "Run",
+    "Running",
     "Stream",
     "Table",
     "Unbounded",
+    "iter_local",
     "run_local",
 ]

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from eddy import times
 from eddy.errors import QueryError, quoted, unknown
-from eddy.query import Query, Range, Stream
+from eddy.query import Query, Stream
 from eddy.sql import Column
+from eddy.window import Range
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,6 +24,19 @@ class Binding:
     schemas: Mapping[str, pa.Schema]
     types: Mapping[Column, pa.DataType]
     outputs: Sequence[tuple[Column, str]]
+
+    ticks: Any
+
+    def stored(self, name: str) -> pa.Schema:
+        """The columns of an input that anything reads."""
+        read = {column for column, _ in self.outputs}
+        read |= {
+            column
+            for part in (*self.query.predicates, *(f.predicate for f in self.query.filters))
+            for column in part.columns
+        }
+        read |= {Column(stream.name, stream.time) for stream in self.query.streams}
+        return pa.schema([field for field in self.schemas[name] if Column(name, field.name) in read])
 
     @property
     def schema(self) -> pa.Schema:
@@ -45,7 +61,9 @@ def bind(query: Query, schemas: Mapping[str, pa.Schema]) -> Binding:
         if column not in types:
             known = [f.name for f in schemas[str(column.stream)]]
             raise unknown("column", column.name, known, where=f'select "{column}"')
-    return Binding(query=query, schemas=schemas, types=types, outputs=outputs)
+    clocks = [times.dtype(schemas[stream.name].field(stream.time).type) for stream in query.streams]
+    ticks = np.float64 if np.float64 in clocks else np.int64
+    return Binding(query=query, schemas=schemas, types=types, outputs=outputs, ticks=ticks)
 
 
 def _check_names(name: str, schema: pa.Schema) -> None:

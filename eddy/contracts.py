@@ -1,4 +1,4 @@
-"""What a plug-in's author has to read: operators and policies.
+"""What a plug-in's author has to read: operators, indexes and policies.
 
 For every task the router calls `Policy.plan` once; for every step of every leg `Operator.run` and then
 `Policy.observe`. Between micro-batches it may call `Policy.snapshot`; `restore` comes before the first `plan`.
@@ -14,6 +14,7 @@ import numpy as np
 
 from eddy.lineage import Hop, Lineage, Rule
 from eddy.observe import Observation, Statistics
+from eddy.ranges import Ranges, Segment
 from eddy.tuples import RowIds, Tuples
 
 Counts = np.ndarray[Any, np.dtype[np.bool_]] | np.ndarray[Any, np.dtype[np.int64]]
@@ -24,8 +25,9 @@ State = Mapping[str, Any]
 class Outcome:
     """What an operator made of some tuples.
 
-    `counts` says for each input tuple how many came out: a filter's is its mask. `evaluated` says for how many
-    the work was really done, and not remembered from before.
+    `counts` says for each tuple that was acted on how many came out: a filter's is its mask. `evaluated` says how
+    much was looked at: for a filter the rows that it had not judged before, for a probe the candidates that its index
+    gave.
     """
 
     tuples: Tuples
@@ -44,11 +46,42 @@ class Operator(Protocol):
     def rule(self) -> Rule:
         """When it may act, for the table in `lineage`."""
 
-    def run(self, tuples: Tuples) -> Outcome:
-        """Act on every tuple.
+    def pattern(self, lineage: Lineage) -> str:
+        """What its outcome depends on besides the tuples: a probe's access pattern; "" for nothing."""
 
-        Must not change the tuples it was given, must keep the order of the survivors, and must give each
-        tuple the same fate whatever other tuples are beside it.
+    def run(self, tuples: Tuples) -> Outcome:
+        """Act on the first tuples: on all of them, unless too many would come out at once.
+
+        It is called again with the rest. Must act on one tuple at least, where there is one; must not change the
+        tuples it was given, must keep the order of the survivors, and must give each tuple the same fate whatever
+        other tuples are beside it.
+        """
+
+
+Codes = np.ndarray[Any, Any]
+Valid = np.ndarray[Any, np.dtype[np.bool_]] | None
+Keys = Callable[[int, int], tuple[Sequence[Codes], Valid]]
+"""The codes of the rows from one position to another, one array for each key, and which rows have all; None for all."""
+
+
+class Index(Protocol):
+    """Finds the rows of a STeM by one or more keys, each of them a 64-bit code."""
+
+    @property
+    def nbytes(self) -> int:
+        """What it occupies between micro-batches."""
+
+    def refresh(self, segments: Sequence[Segment], keys: Keys) -> None:
+        """Follow the rows; called before a search when they have changed.
+
+        A segment with a serial and a number of rows that it has seen before holds the same rows, though perhaps at
+        other positions.
+        """
+
+    def search(self, bounds: Sequence[tuple[str, Codes]]) -> Ranges:
+        """Where the rows are whose keys compare with each probe's as asked: (op, codes) for each key.
+
+        May find rows that do not match, since the probe verifies them; must not miss one that does.
         """
 
 

@@ -8,26 +8,38 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from eddy import times
+from eddy.admission import Admitted, Gate
 from eddy.binding import Binding
 from eddy.contracts import Operator, Policy
-from eddy.errors import EngineError, QueryError
-from eddy.observe import Counters, Statistics
+from eddy.errors import EngineError
+from eddy.fingerprint import check, fingerprint
+from eddy.observe import Counters, Statistics, StreamCount
 from eddy.router import Clock, Router
-from eddy.tuples import RowIds, Tuples
+from eddy.snapshot import Snapshot, from_table, pack, to_table, unpack
+from eddy.times import Ticks
+from eddy.tuples import RowIds, Tuples, merge
+
+EMITTED = 1 << 13
+"""Results are gathered in lots of this many: each gather has a price of its own, and each lot a size."""
 
 
 class Store(Protocol):
     """Where the engine keeps the rows of one input."""
 
-    def append(self, rows: pa.RecordBatch) -> RowIds:
-        """Keep rows; says under which ids."""
+    def append(self, rows: pa.RecordBatch, ticks: Ticks, arrivals: RowIds) -> RowIds:
+        """Keep rows, in the order of their arrival; says under which ids."""
 
     def take(self, column: str, ids: RowIds) -> pa.Array:
         """The values of a column at some ids."""
 
-    def evict(self) -> None:
-        """Let go of the rows that nothing can meet any more."""
+    def settle(self, watermark: float | None) -> None:
+        """End the micro-batch: let go of the rows that nothing can meet any more."""
+
+    def snapshot(self) -> tuple[dict[str, int], pa.RecordBatch]:
+        """What must survive a restart: numbers, and rows."""
+
+    def restore(self, numbers: Mapping[str, int], rows: pa.RecordBatch) -> None:
+        """Go on from a snapshot; called on a store that is empty."""
 
 
 class Engine:
@@ -43,38 +55,46 @@ class Engine:
         stores: Mapping[str, Store],
         policy: Policy,
         *,
+        policy_name: str,
         clock: Clock,
         seed: int,
         cell: int = 0,
     ) -> None:
         self._binding = binding
         self._stores = stores
+        self._streams = {s.name: stores[s.name] for s in binding.query.streams}
+        self._gate = Gate(binding)
         self._statistics = Statistics()
         self._router = Router(operators, policy, self._statistics, clock)
+        self._policy = policy
+        self._policy_name = policy_name
         self._clock = clock
         self._seed = (seed, cell)
         self._batch = 0
         self._counters: Counters | None = None
 
+    @property
+    def schema(self) -> pa.Schema:
+        """The schema of the answer."""
+        return self._binding.schema
+
     def run(self, batch: Mapping[str, pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Process one micro-batch; the batch is over when the iterator is."""
+        """Process one micro-batch; it is over when the iterator is."""
         started = self._clock()
-        admitted = {s.name: self._admit(s.name, s.time, batch[s.name]) for s in self._binding.query.streams}
-        arrived = [
-            Tuples(self._router.machine.start(name), {name: self._stores[name].append(rows)})
-            for name, rows in admitted.items()
-        ]
+        self._counters = None
+        admitted = self._gate.admit(batch, self._batch)
+        arrived = [self._build(name, rows) for name, rows in admitted.items()]
         results = 0
-        for done in self._router.route(arrived, np.random.default_rng((*self._seed, self._batch))):
+        for done in _lots(self._router.route(arrived, np.random.default_rng((*self._seed, self._batch)))):
             results += len(done)
             yield self._emit(done)
+        watermark = self._gate.watermark()
         for store in self._stores.values():
-            store.evict()
+            store.settle(watermark)
         routing = self._router.routing
         self._counters = Counters(
             batch=self._batch,
-            rows={name: rows.num_rows for name, rows in batch.items()},
-            untimed=sum(batch[name].num_rows - rows.num_rows for name, rows in admitted.items()),
+            streams={name: StreamCount(rows=batch[name].num_rows, **a.dropped) for name, a in admitted.items()},
             results=results,
             decisions=routing.decisions,
             seconds=self._clock() - started,
@@ -84,24 +104,49 @@ class Engine:
         )
         self._batch += 1
 
-    @property
-    def schema(self) -> pa.Schema:
-        """The schema of the answer."""
-        return self._binding.schema
-
     def counted(self) -> Counters:
         """What the last micro-batch was, and what it took."""
         if self._counters is None:
             raise EngineError("engine: no micro-batch has been run to its end, so there is nothing to report")
         return self._counters
 
-    def _admit(self, name: str, time: str, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """The rows that take part: a row without an event time is inside no window."""
-        expected = self._binding.schemas[name]
-        if not rows.schema.equals(expected):
-            raise QueryError(_difference(name, self._batch, expected, rows.schema))
-        _, valid = times.ticks(rows.column(time))
-        return rows if valid is None else rows.filter(pa.array(valid))
+    def snapshot(self) -> Snapshot:
+        """The whole state, between two micro-batches."""
+        numbers, tables = {}, {}
+        for name, store in self._streams.items():
+            numbers[name], tables[f"stream {name}"] = store.snapshot()
+        state = self._policy.snapshot()
+        arrays = {name: value for name, value in state.items() if isinstance(value, np.ndarray)}
+        tables |= {f"policy {name}": to_table(array) for name, array in arrays.items()}
+        meta = {
+            "query": fingerprint(self._binding),
+            "batch": self._batch,
+            "newest": self._gate.snapshot(),
+            "numbers": numbers,
+            "statistics": self._statistics.snapshot(),
+            "policy": self._policy_name,
+            "shapes": {name: array.shape for name, array in arrays.items()},
+            "state": {name: value for name, value in state.items() if name not in arrays},
+        }
+        return pack(meta, tables)
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Go on from a snapshot of the same query; another policy keeps the rows and starts learning anew."""
+        meta, tables = unpack(snapshot)
+        check(meta["query"], fingerprint(self._binding))
+        self._batch = meta["batch"]
+        self._gate.restore(meta["newest"])
+        for name, store in self._streams.items():
+            store.restore(meta["numbers"][name], tables[f"stream {name}"])
+        self._statistics.restore(meta["statistics"])
+        if meta["policy"] == self._policy_name:
+            arrays = {name: from_table(tables[f"policy {name}"], shape) for name, shape in meta["shapes"].items()}
+            self._policy.restore({**meta["state"], **arrays})
+
+    def _build(self, name: str, admitted: Admitted) -> Tuples:
+        """Store the rows of a stream, unfiltered, and make tuples of them."""
+        ids = self._stores[name].append(admitted.rows, admitted.ticks, admitted.arrivals)
+        return Tuples(self._router.machine.start(name), {name: ids})
 
     def _emit(self, done: Tuples) -> pa.RecordBatch:
         """Only now are the selected columns gathered."""
@@ -112,15 +157,13 @@ class Engine:
         return pa.RecordBatch.from_arrays(columns, schema=self._binding.schema)
 
 
-def _difference(name: str, batch: int, expected: pa.Schema, got: pa.Schema) -> str:
-    places = [
-        f'column "{column}": expected {_type(expected, column)}, got {_type(got, column)}'
-        for column in dict.fromkeys((*expected.names, *got.names))
-        if _type(expected, column) != _type(got, column)
-    ]
-    detail = "; ".join(places) or "the columns stand in another order"
-    return f'data "{name}": micro-batch {batch} has another schema than the first one: {detail}'
-
-
-def _type(schema: pa.Schema, column: str) -> str:
-    return str(schema.field(column).type) if column in schema.names else "no such column"
+def _lots(parts: Iterator[Tuples]) -> Iterator[Tuples]:
+    """The same tuples, in fewer and larger parts; their lineages matter no more."""
+    held: list[Tuples] = []
+    for part in parts:
+        held.append(part)
+        if sum(map(len, held)) >= EMITTED:
+            yield merge(held)
+            held = []
+    if held:
+        yield merge(held)

@@ -4,7 +4,7 @@
 | --- | --- | --- |
 | it has not acted on it yet | yes | yes |
 | the tuple spans all of `needs` | the inputs that the filter reads | |
-| the tuple spans one of `near`, where there are any | | the neighbours in the join graph |
+| the tuple spans all of one of `near`, where there are any | | what some join condition needs |
 | the tuple does not span `gives` yet | | the input that is probed |
 
 Afterwards the operator is done, and the tuple spans `gives` too. A tuple is complete when it spans every input that
@@ -13,7 +13,7 @@ is probed for and every filter is done. Nothing else decides where a tuple may g
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from eddy.errors import EngineError, quoted
@@ -21,8 +21,9 @@ from eddy.errors import EngineError, quoted
 
 @dataclass(frozen=True, slots=True)
 class Lineage:
-    """What a tuple spans and which operators it has done."""
+    """The stream whose row set a tuple off, what it spans, and which operators it has done."""
 
+    origin: str
     spans: frozenset[str]
     done: frozenset[str]
 
@@ -32,7 +33,7 @@ class Rule:
     """An operator's row in the table above."""
 
     needs: frozenset[str] = frozenset()
-    near: frozenset[str] = frozenset()
+    near: frozenset[frozenset[str]] = frozenset()
     gives: str | None = None
 
 
@@ -50,20 +51,25 @@ class Hop:
 class Machine:
     """The table for one query, and the transitions it allows."""
 
-    def __init__(self, rules: Mapping[str, Rule]) -> None:
+    def __init__(self, rules: Mapping[str, Rule], patterns: Mapping[str, Callable[[Lineage], str]]) -> None:
         self._rules = dict(rules)
+        self._patterns = dict(patterns)
         self._ready: dict[Lineage, tuple[Hop, ...]] = {}
         self._after: dict[tuple[Lineage, str], Lineage] = {}
 
     def start(self, stream: str) -> Lineage:
         """The lineage of a row that has just arrived."""
-        return Lineage(frozenset([stream]), frozenset())
+        return Lineage(stream, frozenset([stream]), frozenset())
 
     def ready(self, lineage: Lineage) -> tuple[Hop, ...]:
         """The hops that may be next, in the order in which the query lists the operators."""
         found = self._ready.get(lineage)
         if found is None:
-            found = tuple(Hop(name) for name, rule in self._rules.items() if self._allows(lineage, name, rule))
+            found = tuple(
+                Hop(name, self._patterns[name](lineage))
+                for name, rule in self._rules.items()
+                if self._allows(lineage, name, rule)
+            )
             self._ready[lineage] = found
         return found
 
@@ -78,7 +84,7 @@ class Machine:
                 )
             gives = self._rules[operator].gives
             spans = lineage.spans | {gives} if gives else lineage.spans
-            found = self._after[lineage, operator] = Lineage(spans, lineage.done | {operator})
+            found = self._after[lineage, operator] = Lineage(lineage.origin, spans, lineage.done | {operator})
         return found
 
     def ready_after(self, lineage: Lineage, route: Sequence[Hop]) -> tuple[Hop, ...]:
@@ -95,6 +101,6 @@ class Machine:
         return (
             name not in lineage.done
             and rule.needs <= lineage.spans
-            and (not rule.near or not rule.near.isdisjoint(lineage.spans))
+            and (not rule.near or any(inputs <= lineage.spans for inputs in rule.near))
             and rule.gives not in lineage.spans
         )

@@ -12,6 +12,7 @@ import pandas as pd
 import pyarrow as pa
 
 from eddy import wiring
+from eddy.engine import Engine
 from eddy.errors import QueryError
 from eddy.observe import Counters
 from eddy.query import Query
@@ -34,6 +35,29 @@ class Run:
     report: Report
 
 
+class Running:
+    """A run under way: iterate over it for the results, in parts of bounded size, as they are found.
+
+    `report` tells of the micro-batches that are over.
+    """
+
+    def __init__(self, engine: Engine, batches: Iterator[Mapping[str, pa.RecordBatch]]) -> None:
+        self._counters: list[Counters] = []
+        self._engine = engine
+        self._batches = batches
+        self.report = Report(self._counters)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The schema of the answer."""
+        return self._engine.schema
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        for batch in self._batches:
+            yield from self._engine.run(batch)
+            self._counters.append(self._engine.counted())
+
+
 def run_local(
     query: Query,
     data: Mapping[str, Data],
@@ -46,23 +70,34 @@ def run_local(
     """Answer a query over data at hand.
 
     `data` has for each stream a pyarrow Table or RecordBatch or a pandas DataFrame, which is cut into micro-batches
-    of `batch_rows` rows, or an iterable of such, each of which is one micro-batch.
+    of `batch_rows` rows, or an iterable of such, each of which is one micro-batch. A lookup table is a whole.
     """
+    running = iter_local(query, data, policy=policy, batch_rows=batch_rows, seed=seed, clock=clock)
+    return Run(pa.Table.from_batches(running, schema=running.schema), running.report)
+
+
+def iter_local(
+    query: Query,
+    data: Mapping[str, Data],
+    *,
+    policy: PolicyChoice = "fixed",
+    batch_rows: int = BATCH_ROWS,
+    seed: int = 0,
+    clock: Clock = time.perf_counter,
+) -> Running:
+    """The same as `run_local`, for an answer that does not fit into memory."""
     if not isinstance(batch_rows, int) or isinstance(batch_rows, bool) or batch_rows < 1:
         raise QueryError(f"run_local: expected batch_rows to be a whole number of 1 or more, got {batch_rows!r}")
-    feeds = {name: _feed(name, value, batch_rows) for name, value in data.items()}
+    lookup = {table.name for table in query.tables}
+    tables = {name: _batch(_table(name, value)) for name, value in data.items() if name in lookup}
+    feeds = {name: _feed(name, value, batch_rows) for name, value in data.items() if name not in lookup}
     first = {name: next(feed, None) for name, feed in feeds.items()}
     for name, table in first.items():
         if table is None:
             raise QueryError(f'data "{name}": expected at least one micro-batch, to learn the columns from; got none')
     schemas = {name: table.schema for name, table in first.items() if table is not None}
-    engine = wiring.engine(query, schemas, policy, clock=clock, seed=seed)
-    results: list[pa.RecordBatch] = []
-    counters: list[Counters] = []
-    for batch in _together({name: _chain(first[name], feed) for name, feed in feeds.items()}, schemas):
-        results.extend(engine.run(batch))
-        counters.append(engine.counted())
-    return Run(pa.Table.from_batches(results, schema=engine.schema), Report(counters))
+    engine = wiring.engine(query, schemas, policy, tables=tables, clock=clock, seed=seed)
+    return Running(engine, _together({name: _chain(first[name], feed) for name, feed in feeds.items()}, schemas))
 
 
 def _feed(name: str, data: Data, batch_rows: int) -> Iterator[pa.Table]:

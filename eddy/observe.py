@@ -107,12 +107,21 @@ def total(parts: Sequence[Statistic] | Mapping[Any, Statistic]) -> Statistic:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class StreamCount:
+    """What became of a stream's rows on their way in."""
+
+    rows: int
+    untimed: int
+    late: int
+    ahead: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Counters:
     """What one micro-batch was, and what it took."""
 
     batch: int
-    rows: Mapping[str, int]
-    untimed: int
+    streams: Mapping[str, StreamCount]
     results: int
     decisions: int
     seconds: float

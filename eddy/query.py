@@ -6,69 +6,20 @@ A `Query` is a value. It knows no data yet, so what depends on types is checked 
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
 
 from eddy import sql
-from eddy.duration import LARGEST, duration
+from eddy.checks import distinct, fill, length, members, named, texts
 from eddy.errors import QueryError, quoted, unknown
 from eddy.function import Function, Mask
-
-
-@dataclass(frozen=True)
-class Range:
-    """A window by event time: a duration, or a number.
-
-    >>> Range("30 seconds").length
-    30000000
-    >>> Range(5).length
-    5
-    """
-
-    span: str | int | float
-
-    def __post_init__(self) -> None:
-        _length(self.span, "window Range")
-
-    @property
-    def length(self) -> int | float:
-        """The window in microseconds, or in the units of a numeric time column."""
-        return _length(self.span, "window Range")
-
-    def __str__(self) -> str:
-        return f"Range({self.span!r})"
-
-
-@dataclass(frozen=True)
-class Rows:
-    """A window of the newest rows of a stream."""
-
-    count: int
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.count, int) or isinstance(self.count, bool) or self.count < 1:
-            raise QueryError(f"window Rows: expected a whole number of 1 or more, got {self.count!r}")
-
-    def __str__(self) -> str:
-        return f"Rows({self.count})"
-
-
-@dataclass(frozen=True)
-class Unbounded:
-    """No window: every row of the stream stays."""
-
-    def __str__(self) -> str:
-        return "Unbounded()"
-
+from eddy.window import Range, Rows, Unbounded, Window
 
 Predicate = Callable[[Mapping[sql.Column, pa.Array], int], Mask]
 """Columns and a number of rows to a mask: true where a row passes."""
-
-Window = Range | Rows | Unbounded
 
 
 @dataclass(frozen=True)
@@ -76,27 +27,36 @@ class Stream:
     """An unbounded input with an event time and a window.
 
     `delay` says how far out of order its rows may come, as Spark's `withWatermark` does. Without one the query
-    has no watermark: then no row is ever late, and no row ever leaves the state.
+    has no watermark: then no row is ever late, and no row ever leaves the state. A row whose time is more than
+    `max_ahead` ahead of where the stream stands comes from a clock that is wrong: it is set aside and counted, and
+    does not make the rows of other clocks late.
     """
 
     name: str
     time: str = field(kw_only=True)
     window: Window = field(default_factory=Unbounded, kw_only=True)
     delay: str | int | float | None = field(default=None, kw_only=True)
+    max_ahead: str | int | float | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        where = _place("stream", self.name)
+        where = named("stream", self.name)
         if not isinstance(self.time, str) or not self.time:
             raise QueryError(f"{where}: expected the name of its event-time column as time, got {self.time!r}")
         if not isinstance(self.window, Range | Rows | Unbounded):
             raise QueryError(f"{where}: expected a window Range(...), Rows(...) or Unbounded(), got {self.window!r}")
-        if self.delay is not None:
-            _length(self.delay, f"{where}: delay")
+        for name, span in (("delay", self.delay), ("max_ahead", self.max_ahead)):
+            if span is not None:
+                length(span, f"{where}: {name}")
 
     @property
     def lag(self) -> int | float | None:
         """The delay in microseconds, or in the units of a numeric time column."""
-        return None if self.delay is None else _length(self.delay, f'stream "{self.name}": delay')
+        return None if self.delay is None else length(self.delay, f'stream "{self.name}": delay')
+
+    @property
+    def headway(self) -> int | float | None:
+        """How far a row's time may be ahead of the others', in the same units."""
+        return None if self.max_ahead is None else length(self.max_ahead, f'stream "{self.name}": max_ahead')
 
 
 @dataclass(frozen=True)
@@ -106,7 +66,7 @@ class Table:
     name: str
 
     def __post_init__(self) -> None:
-        _place("table", self.name)
+        named("table", self.name)
 
 
 @dataclass(frozen=True)
@@ -126,12 +86,12 @@ class Filter:
     predicate: sql.Expression | Function = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        where = _place("filter", self.name)
-        _set(self, "on", _names(self.on, f"{where}: on"))
+        where = named("filter", self.name)
+        fill(self, "on", texts(self.on, f"{where}: on"))
         if (self.where is None) == (self.function is None):
             got = "neither" if self.where is None else "both"
             raise QueryError(f"{where}: expected either where or function, got {got}")
-        _set(self, "predicate", self._text(where) if self.function is None else self._function(where))
+        fill(self, "predicate", self._text(where) if self.function is None else self._function(where))
         for column in self.predicate.columns:
             if column.stream not in self.on:
                 raise unknown("stream", str(column.stream), self.on, where=f'{where}: column "{column}"')
@@ -159,8 +119,8 @@ class Filter:
 
     def _function(self, where: str) -> Function:
         assert self.function is not None
-        columns = None if self.columns is None else _names(self.columns, f"{where}: columns")
-        _set(self, "columns", columns)
+        columns = None if self.columns is None else texts(self.columns, f"{where}: columns")
+        fill(self, "columns", columns)
         return Function.of(self.function, columns, rowwise=self.rowwise, where=where).qualified(self._resolve)
 
     def _resolve(self, column: sql.Column) -> sql.Column:
@@ -191,26 +151,50 @@ class Query:
     joins: Sequence[str] = ()
     filters: Sequence[Filter] = ()
     select: Sequence[str] | None = None
+    cross: bool = False
+    max_fanout: int | None = None
     predicates: tuple[sql.Expression, ...] = field(init=False, repr=False, compare=False)
     outputs: tuple[tuple[sql.Column, str], ...] | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for kind, member in (("streams", Stream), ("tables", Table), ("filters", Filter)):
-            _set(self, kind, _members(getattr(self, kind), member, f"query: {kind}"))
+            fill(self, kind, members(getattr(self, kind), member, f"query: {kind}"))
         if not self.streams:
             raise QueryError("query: expected at least one stream, got none")
-        _distinct("stream or table", self.inputs, "query")
-        _distinct("filter", [f.name for f in self.filters], "query")
+        distinct("stream or table", self.inputs, "query")
+        distinct("filter", [f.name for f in self.filters], "query")
         for name, where in [(name, f'filter "{f.name}"') for f in self.filters for name in f.on]:
             self._check_input(name, where)
-        _set(self, "joins", _names(self.joins, "query: joins") if self.joins else ())
-        _set(self, "predicates", tuple(part for text in self.joins for part in self._join(text)))
-        _set(self, "outputs", self._outputs())
+        fill(self, "joins", texts(self.joins, "query: joins") if self.joins else ())
+        fill(self, "predicates", tuple(part for text in self.joins for part in self._join(text)))
+        fill(self, "outputs", self._outputs())
+        self._check_shape()
 
     @property
     def inputs(self) -> tuple[str, ...]:
         """The names of all streams and tables, streams first."""
         return (*(stream.name for stream in self.streams), *(table.name for table in self.tables))
+
+    def _check_shape(self) -> None:
+        """Can every tuple reach every input, and do the windows mean something."""
+        if self.max_fanout is not None and (not isinstance(self.max_fanout, int) or self.max_fanout < 1):
+            raise QueryError(f"query: max_fanout: expected a whole number of 1 or more, got {self.max_fanout!r}")
+        sets = [frozenset(str(c.stream) for c in predicate.columns) for predicate in self.predicates]
+        for stream in self.streams:
+            apart = [name for name in self.inputs if name not in reachable(stream.name, sets)]
+            if apart and not self.cross:
+                raise QueryError(
+                    f'query: no join leads from "{stream.name}" to {quoted(apart)}; '
+                    "add a join, or say cross=True for every combination"
+                )
+        if len(self.streams) == 1 and isinstance(self.streams[0].window, Rows):
+            raise QueryError(
+                f'stream "{self.streams[0].name}": window {self.streams[0].window} has no meaning in a query over one '
+                "stream: a row is always the newest when it arrives; use Unbounded()"
+            )
+        for name in self.inputs:
+            if f"probe_{name}" in [f.name for f in self.filters]:
+                raise QueryError(f'filter "probe_{name}": the probe of "{name}" has this name; choose another')
 
     def _check_input(self, name: str, where: str) -> None:
         if name not in self.inputs:
@@ -235,60 +219,23 @@ class Query:
     def _outputs(self) -> tuple[tuple[sql.Column, str], ...] | None:
         if self.select is None:
             return None
-        _set(self, "select", _names(self.select, "query: select"))
+        fill(self, "select", texts(self.select, "query: select"))
         outputs = tuple(sql.parse_select(text, where=f'select "{text}"') for text in self.select)
         for column, _ in outputs:
             if column.stream is None:
                 raise QueryError(f'select "{column.name}": names no stream; write "stream.{column.name}"')
             self._check_input(column.stream, f'select "{column}"')
-        _distinct("output column", [name for _, name in outputs], "query: select")
+        distinct("output column", [name for _, name in outputs], "query: select")
         return outputs
 
 
-def _set(value: object, name: str, content: object) -> None:
-    """Fill a field of a frozen value while it is being built."""
-    object.__setattr__(value, name, content)
+def reachable(start: str, sets: Sequence[frozenset[str]]) -> set[str]:
+    """The inputs that a tuple can come to span, one at a time, each by a condition with those before.
 
-
-def _place(kind: str, name: object) -> str:
-    if not isinstance(name, str) or not name.isidentifier():
-        raise QueryError(f"{kind}: expected a name of letters, digits and underscores, got {name!r}")
-    return f'{kind} "{name}"'
-
-
-def _length(span: object, where: str) -> int | float:
-    if isinstance(span, str):
-        return duration(span, where=where)
-    if isinstance(span, int | float) and not isinstance(span, bool) and 0 <= span <= LARGEST and math.isfinite(span):
-        return span
-    raise QueryError(f'{where}: expected a duration such as "30 seconds", or a number of 0 or more, got {span!r}')
-
-
-def _names(value: object, where: str) -> tuple[str, ...]:
-    names = (value,) if isinstance(value, str) else value
-    if not isinstance(names, Iterable):
-        raise QueryError(f"{where}: expected a text or a list of texts, got {value!r}")
-    found = tuple(names)
-    wrong = [name for name in found if not isinstance(name, str) or not name]
-    if wrong or not found:
-        raise QueryError(f"{where}: expected one text or more, got {wrong[0] if wrong else value!r}")
-    _distinct("entry", found, where)
-    return found
-
-
-def _members(value: object, member: type, where: str) -> tuple[Any, ...]:
-    if isinstance(value, str) or not isinstance(value, Iterable):
-        raise QueryError(f"{where}: expected a list of {member.__name__}(...), got {value!r}")
-    found = tuple(value)
-    for one in found:
-        if not isinstance(one, member):
-            raise QueryError(f"{where}: expected {member.__name__}(...), got {one!r}")
-    return found
-
-
-def _distinct(kind: str, names: Iterable[str], where: str) -> None:
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            raise QueryError(f'{where}: {kind} "{name}" stands twice; every {kind} needs a name of its own')
-        seen.add(name)
+    >>> sorted(reachable("a", [frozenset("ab"), frozenset("abc"), frozenset("de")]))
+    ['a', 'b', 'c']
+    """
+    reached = {start}
+    while more := {name for inputs in sets for name in inputs - reached if inputs - {name} <= reached}:
+        reached |= more
+    return reached

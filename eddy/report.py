@@ -27,8 +27,10 @@ class Report:
         rows = [
             {
                 "batch": c.batch,
-                "rows": sum(c.rows.values()),
-                "untimed": c.untimed,
+                "rows": sum(s.rows for s in c.streams.values()),
+                "untimed": sum(s.untimed for s in c.streams.values()),
+                "late": sum(s.late for s in c.streams.values()),
+                "ahead": sum(s.ahead for s in c.streams.values()),
                 "results": c.results,
                 "routing_calls": sum(s.rows_in for s in c.operators.values()),
                 "decisions": c.decisions,
@@ -58,6 +60,8 @@ BATCH_COLUMNS = [
     "batch",
     "rows",
     "untimed",
+    "late",
+    "ahead",
     "results",
     "routing_calls",
     "decisions",

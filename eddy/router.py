@@ -10,13 +10,19 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from eddy.contracts import Leg, Operator, Outcome, Policy, Task
+from eddy.contracts import Counts, Leg, Operator, Outcome, Policy, Task
 from eddy.errors import EngineError
 from eddy.lineage import Hop, Lineage, Machine
 from eddy.observe import NOTHING, Observation, Statistic, Statistics
 from eddy.tuples import Tuples, merge
 
 Clock = Callable[[], float]
+Waiting = dict[Lineage, list[Tuples]]
+
+NO_HOPS: tuple[Hop, ...] = ()
+
+CROWD = 1 << 20
+"""Tuples that may wait before those nearest to their end go first: some tens of megabytes of row ids."""
 
 
 class Routing:
@@ -37,7 +43,8 @@ class Router:
     """Routes tuples through operators along the legs that a policy plans."""
 
     def __init__(self, operators: Sequence[Operator], policy: Policy, statistics: Statistics, clock: Clock) -> None:
-        self.machine = Machine({operator.name: operator.rule for operator in operators})
+        rules = {operator.name: operator.rule for operator in operators}
+        self.machine = Machine(rules, {operator.name: operator.pattern for operator in operators})
         self._run = {operator.name: operator.run for operator in operators}
         self._policy = policy
         self._statistics = statistics
@@ -47,17 +54,27 @@ class Router:
     def route(self, arrived: Sequence[Tuples], chance: np.random.Generator) -> Iterator[Tuples]:
         """Bring tuples to their end; yields those that completed, as they do."""
         self.routing = Routing()
-        waiting: dict[Lineage, list[Tuples]] = {}
+        waiting: Waiting = {}
         for tuples in arrived:
             yield from self._place(tuples, waiting)
-        while waiting:
-            tuples = merge(waiting.pop(min(waiting, key=_advance)))
+        yield from self._drain(waiting, chance, 0)
+
+    def _drain(self, waiting: Waiting, chance: np.random.Generator, enough: int) -> Iterator[Tuples]:
+        """Route until no more than so many tuples wait.
+
+        Normally the least advanced lineage is next; in a crowd it is the most advanced, which is the shortest way
+        out of it.
+        """
+        while (crowd := sum(len(t) for parts in waiting.values() for t in parts)) > enough:
+            lineage = max(waiting, key=_advance) if crowd > CROWD else min(waiting, key=_advance)
+            tuples = merge(waiting.pop(lineage))
             for leg in self._plan(tuples, chance):
                 part = tuples if leg.rows is None else tuples.take(leg.rows)
-                moved = self._exhaust(part, leg.route) if leg.exhaustive else self._follow(part, leg.route)
-                yield from self._place(moved, waiting)
+                for moved in self._exhaust(part, leg.route) if leg.exhaustive else self._follow(part, leg.route):
+                    yield from self._place(moved, waiting)
+                    yield from self._drain(waiting, chance, CROWD)
 
-    def _place(self, tuples: Tuples, waiting: dict[Lineage, list[Tuples]]) -> Iterator[Tuples]:
+    def _place(self, tuples: Tuples, waiting: Waiting) -> Iterator[Tuples]:
         """Hand over tuples that are complete, and let others wait for the next decision."""
         if len(tuples) and self.machine.complete(tuples.lineage):
             yield tuples
@@ -83,36 +100,61 @@ class Router:
         _check_partition(legs, len(tuples))
         return legs
 
-    def _follow(self, tuples: Tuples, route: Sequence[Hop]) -> Tuples:
-        """Take a route, step by step, with the tuples that are left."""
-        for hop in route:
-            onward = self.machine.after(tuples.lineage, hop.operator)
-            outcome, statistic = self._step(hop, tuples)
-            self._learn(tuples.lineage, (hop,), (outcome,), (statistic,), exhaustive=False)
-            tuples = outcome.tuples.at(onward)
-            if not len(tuples):
-                break
-        return tuples
+    def _follow(self, tuples: Tuples, route: Sequence[Hop]) -> Iterator[Tuples]:
+        """Take a route, step by step, with the tuples that are left.
 
-    def _exhaust(self, tuples: Tuples, route: Sequence[Hop]) -> Tuples:
-        """Run every hop on every tuple; only those that all hops let through go on."""
-        onward = tuples.lineage
-        outcomes, statistics = [], []
-        for hop in route:
-            self.machine.after(tuples.lineage, hop.operator)
-            onward = self.machine.after(onward, hop.operator)
+        Where a step acts on some of its tuples only, those go all the way before the others come: however many
+        tuples come out, only as many as one step makes are held at a time.
+        """
+        if not route:
+            yield tuples
+            return
+        hop = route[0]
+        onward = self.machine.after(tuples.lineage, hop.operator)
+        while len(tuples):
             outcome, statistic = self._step(hop, tuples)
-            outcomes.append(outcome)
+            self._learn(tuples.lineage, (hop,), (outcome.counts,), (statistic,), exhaustive=False)
+            yield from self._follow(outcome.tuples.at(onward), route[1:])
+            tuples = tuples.rest(len(outcome.counts))
+
+    def _exhaust(self, tuples: Tuples, route: Sequence[Hop]) -> Iterator[Tuples]:
+        """Run every hop on every tuple; those that no filter drops go on, through the route's last probe if any.
+
+        What the probes found on the way is only counted: keeping it would mean joining tuples that a filter drops.
+        """
+        passed = np.ones(len(tuples), np.bool_)
+        onward, last = tuples.lineage, NO_HOPS
+        counts, statistics = [], []
+        for hop in route:
+            after = self.machine.after(tuples.lineage, hop.operator)
+            count, statistic = self._count(hop, tuples)
+            counts.append(count)
             statistics.append(statistic)
-        self._learn(tuples.lineage, tuple(route), outcomes, statistics, exhaustive=True)
-        passed = np.logical_and.reduce([outcome.counts for outcome in outcomes])
-        return tuples.take(np.flatnonzero(passed)).at(onward)
+            if after.spans == tuples.lineage.spans:
+                passed &= count.astype(np.bool_)
+                onward = self.machine.after(onward, hop.operator)
+            else:
+                last = (hop,)
+        self._learn(tuples.lineage, tuple(route), counts, statistics, exhaustive=True)
+        yield from self._follow(tuples.take(np.flatnonzero(passed)).at(onward), last)
+
+    def _count(self, hop: Hop, tuples: Tuples) -> tuple[Counts, Statistic]:
+        """Run a hop on every tuple, for the counts alone."""
+        parts: list[Counts] = [np.empty(0, np.bool_)]
+        statistic = NOTHING
+        while len(tuples):
+            outcome, step = self._step(hop, tuples)
+            parts.append(outcome.counts)
+            statistic += step
+            tuples = tuples.rest(len(outcome.counts))
+        whole = np.concatenate([part.astype(np.int64) for part in parts])
+        return whole, statistic
 
     def _step(self, hop: Hop, tuples: Tuples) -> tuple[Outcome, Statistic]:
         started = self._clock()
         outcome = self._run[hop.operator](tuples)
         seconds = self._clock() - started
-        statistic = Statistic(len(tuples), outcome.evaluated, len(outcome.tuples), seconds)
+        statistic = Statistic(len(outcome.counts), outcome.evaluated, len(outcome.tuples), seconds)
         self.routing.add(hop, statistic)
         return outcome, statistic
 
@@ -120,7 +162,7 @@ class Router:
         self,
         lineage: Lineage,
         hops: tuple[Hop, ...],
-        outcomes: Sequence[Outcome],
+        counts: Sequence[Counts],
         statistics: Sequence[Statistic],
         *,
         exhaustive: bool,
@@ -132,7 +174,7 @@ class Router:
             Observation(
                 lineage=lineage,
                 hops=hops,
-                outcomes=tuple(outcome.counts for outcome in outcomes),
+                outcomes=tuple(counts),
                 statistics=tuple(statistics),
                 exhaustive=exhaustive,
             )

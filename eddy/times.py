@@ -27,7 +27,7 @@ def kind(data_type: pa.DataType, *, where: str) -> str:
     )
 
 
-def ticks(column: pa.Array) -> tuple[Ticks, Any]:
+def ticks(column: pa.Array, dtype: Any) -> tuple[Ticks, Any]:
     """A time column in microseconds or its own units, and which rows have a time.
 
     Finer timestamps are floored to microseconds, as Spark does when it reads them.
@@ -42,7 +42,7 @@ def ticks(column: pa.Array) -> tuple[Ticks, Any]:
         real = ~np.isnan(numbers)
         if not real.all():
             valid = real if valid is None else valid & real
-    return numbers, valid
+    return numbers.astype(dtype, copy=False), valid
 
 
 def _micros(column: pa.Array, data_type: pa.TimestampType) -> pa.Array:
@@ -52,3 +52,25 @@ def _micros(column: pa.Array, data_type: pa.TimestampType) -> pa.Array:
     whole = pc.divide(numbers, 1_000)
     below = pc.less(numbers, pc.multiply(whole, 1_000))
     return pc.subtract(whole, below.cast(pa.int64()))
+
+
+def are_ticks(data_type: pa.DataType) -> bool:
+    """Does a column of this type hold its ticks as they are."""
+    if pa.types.is_timestamp(data_type):
+        return bool(data_type.unit == "us")
+    return pa.types.is_int64(data_type) or pa.types.is_float64(data_type)
+
+
+def dtype(data_type: pa.DataType) -> type[np.int64] | type[np.float64]:
+    """What ticks of a column of this type are."""
+    return np.float64 if pa.types.is_floating(data_type) else np.int64
+
+
+def age(now: Ticks, then: Ticks) -> np.ndarray[Any, Any]:
+    """How much later one time is than another; 0 where it is not.
+
+    The difference of two 64-bit integers needs 64 bits and a sign, so it is taken without one.
+    """
+    if now.dtype == np.float64:
+        return np.where(now > then, now - then, 0.0)
+    return np.where(now > then, now.view(np.uint64) - then.view(np.uint64), np.uint64(0))

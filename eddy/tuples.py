@@ -33,6 +33,10 @@ class Tuples:
         """The tuples at some positions."""
         return Tuples(self.lineage, {name: ids.take(rows) for name, ids in self.ids.items()})
 
+    def rest(self, count: int) -> Tuples:
+        """All but the first tuples."""
+        return Tuples(self.lineage, {name: ids[count:] for name, ids in self.ids.items()})
+
     def at(self, lineage: Lineage) -> Tuples:
         """The same tuples, further on."""
         return Tuples(lineage, self.ids)

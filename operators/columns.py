@@ -26,7 +26,17 @@ STORED = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
 """Times are kept as integers of their width."""
 
 
-class Column(Protocol):
+class Rowwise(Protocol):
+    """Something that is held for every row."""
+
+    def drop(self, count: int) -> None:
+        """Let go of the oldest."""
+
+    def keep(self, ids: RowIds) -> None:
+        """Let go of all but some."""
+
+
+class Column(Rowwise, Protocol):
     """Values of one type, by position."""
 
     def append(self, array: pa.Array) -> None:
@@ -34,12 +44,6 @@ class Column(Protocol):
 
     def take(self, ids: RowIds) -> pa.Array:
         """The values at some positions."""
-
-    def drop(self, count: int) -> None:
-        """Let go of the oldest."""
-
-    def keep(self, ids: RowIds) -> None:
-        """Let go of all but some."""
 
 
 class Growing:
@@ -75,6 +79,10 @@ class Growing:
     def drop(self, count: int) -> None:
         """Let go of the oldest."""
         self._start += count
+
+    def put(self, ids: RowIds, values: Values) -> None:
+        """Change the values at some positions."""
+        self.values[ids] = values
 
     def keep(self, ids: RowIds) -> None:
         """Let go of all but some."""

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from operators.filter import Filter
+from collections.abc import Callable
 
-OPERATORS = {
+from eddy.contracts import Operator
+from operators.filter import Filter
+from operators.probe import Probe
+
+OPERATORS: dict[str, Callable[..., Operator]] = {
     "filter": Filter,
+    "probe": Probe,
 }

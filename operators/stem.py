@@ -1,35 +1,216 @@
-"""The rows of one input."""
+"""The rows of one input, once per cell, with what is known of them.
+
+Rows stand in the order in which they arrived, so a row's id is its position, and of two rows of a stream the one with
+the smaller id came first. Ids hold for one micro-batch: in between, rows whose time has passed and rows that a filter
+has failed are let go of, and the rest move up.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from eddy import times
+from eddy.function import Mask
+from eddy.ranges import Integers, Segment
+from eddy.sql import Bound, Expression
+from eddy.times import Ticks
 from eddy.tuples import RowIds
-from operators.columns import Column, column
+from eddy.window import Range, Rows, Unbounded, Window
+from operators.columns import Column, Fixed, Growing, Rowwise, column
+from operators.index.segments import Segments
+from operators.keys import ColumnKey, ComputedKey, Key, is_plain
+
+UNKNOWN, PASS, FAIL = 0, 1, 2
+"""What a filter has said of a row."""
+
+DEAD_SHARE = 4
+"""Rows that failed after their own micro-batch are cleared away once they are a quarter of all."""
 
 
 class Stem:
-    """Keeps the rows of one input while tuples refer to them.
+    """The stored rows of one input: values, event times, verdicts and keys."""
 
-    Nothing joins with a row of a query over one stream, so it is kept for its own micro-batch.
-    """
+    def __init__(
+        self,
+        schema: pa.Schema,
+        *,
+        time: str | None = None,
+        ticks: Any = np.int64,
+        window: Window | None = None,
+        filters: Sequence[str] = (),
+    ) -> None:
+        self.schema = schema
+        self.window = window or Unbounded()
+        self.segments = Segments()
+        self.fresh = 0
+        self.arrived = 0
+        self.version = 0
+        self.dead = 0
+        self._columns: dict[str, Column] = {field.name: column(field.type) for field in schema}
+        self._time = time
+        self._dtype = ticks
+        self._ticks = self._ticking(ticks)
+        self._alive = Growing(np.bool_)
+        self._ranks = Growing(np.int64)
+        self._verdicts = {name: Growing(np.uint8) for name in filters}
+        self._keys: dict[tuple[str, str], ComputedKey] = {}
+        self._arrivals: Integers = np.empty(0, np.int64)
 
-    def __init__(self, schema: pa.Schema) -> None:
-        self._schema = schema
-        self._columns: dict[str, Column] = {}
+    def __len__(self) -> int:
+        return len(self._alive)
 
-    def append(self, rows: pa.RecordBatch) -> RowIds:
-        """Keep rows; says under which ids."""
-        self._columns = {field.name: column(field.type) for field in self._schema}
-        for name, array in zip(rows.schema.names, rows.columns, strict=True):
-            self._columns[name].append(array)
-        return np.arange(rows.num_rows)
+    @property
+    def timed(self) -> bool:
+        """Do the rows have event times: a stream's do, a table's do not."""
+        return self._time is not None
+
+    @property
+    def ticks(self) -> Ticks:
+        """The event time of every row."""
+        return self._ticks.values
+
+    @property
+    def ranks(self) -> Integers:
+        """How many rows of the stream came before each row, those that are gone included."""
+        return self._ranks.values
+
+    @property
+    def alive(self) -> Mask:
+        """The rows that no filter has failed."""
+        return self._alive.values
 
     def take(self, column: str, ids: RowIds) -> pa.Array:
         """The values of a column at some ids."""
         return self._columns[column].take(ids)
 
-    def evict(self) -> None:
-        """Let go of the rows that nothing can meet any more."""
-        self._columns = {}
+    def key(self, expression: Expression, bound: Bound) -> Key:
+        """The codes of an expression over this input; asked for before the first row is stored."""
+        column = expression.as_column()
+        stored = self._columns[column.name] if column else None
+        if isinstance(stored, Fixed) and is_plain(stored.type, bound.type):
+            return ColumnKey(stored)
+        return self._keys.setdefault((expression.text, str(bound.type)), ComputedKey(bound))
+
+    def append(self, rows: pa.RecordBatch, ticks: Ticks, arrivals: Integers) -> RowIds:
+        """Store rows, in the order of their arrival; says under which ids.
+
+        `arrivals` are their numbers among all rows of the micro-batch.
+        """
+        self.fresh, count = len(self), rows.num_rows
+        for name, stored in self._columns.items():
+            stored.append(rows.column(name))
+        if isinstance(self._ticks, Growing):
+            self._ticks.append(ticks)
+        self._alive.append(np.ones(count, np.bool_))
+        for verdicts in self._verdicts.values():
+            verdicts.append(np.full(count, UNKNOWN, np.uint8))
+        if isinstance(self.window, Rows):
+            self._ranks.append(np.arange(self.arrived, self.arrived + count))
+        for key in self._keys.values():
+            key.append({name: rows.column(name.name) for name in key.columns}, count)
+        self.segments.extend(ticks)
+        self.arrived += count
+        self.version += 1
+        self._arrivals = arrivals
+        return np.arange(self.fresh, len(self))
+
+    def arrival(self, ids: RowIds) -> Integers:
+        """The numbers of rows of this micro-batch."""
+        return self._arrivals.take(ids - self.fresh)
+
+    def before(self, arrivals: Integers) -> Integers:
+        """How many of this micro-batch's rows came before each of some numbers."""
+        return np.searchsorted(self._arrivals, arrivals)
+
+    def unknown(self, filter: str, ids: RowIds) -> Mask:
+        """Of which rows a filter has said nothing yet."""
+        unknown: Mask = self._verdicts[filter].values.take(ids) == UNKNOWN
+        return unknown
+
+    def passed(self, filter: str, ids: RowIds) -> Mask:
+        """Which rows have passed a filter."""
+        passed: Mask = self._verdicts[filter].values.take(ids) == PASS
+        return passed
+
+    def judge(self, filter: str, ids: RowIds, passed: Mask) -> None:
+        """Remember what a filter says of some rows, each of them once; those that fail are dead."""
+        self._verdicts[filter].put(ids, np.where(passed, np.uint8(PASS), np.uint8(FAIL)))
+        failed = ids[~passed]
+        self.dead += int(np.count_nonzero(self.alive.take(failed)))
+        self._alive.put(failed, np.zeros(len(failed), np.bool_))
+
+    def settle(self, watermark: float | None) -> None:
+        """End the micro-batch: let go of what is dead, and of segments that no on-time row can meet."""
+        keep = np.ones(len(self), np.bool_)
+        if self.dead:
+            first = 0 if self.dead * DEAD_SHARE > len(self) else self.fresh
+            keep[first:] = self.alive[first:]
+        for segment in self.segments:
+            if self._is_past(segment, watermark):
+                keep[segment.start : segment.stop] = False
+        if not keep.all():
+            self._retain(keep)
+        self.fresh = len(self)
+        self._arrivals = np.empty(0, np.int64)
+
+    def snapshot(self) -> tuple[dict[str, int], pa.RecordBatch]:
+        """The rows that are alive, with their verdicts."""
+        ids = np.flatnonzero(self.alive)
+        parts = {f"column {name}": stored.take(ids) for name, stored in self._columns.items()}
+        parts |= {f"verdict {name}": pa.array(held.values.take(ids)) for name, held in self._verdicts.items()}
+        if isinstance(self.window, Rows):
+            parts["rank"] = pa.array(self.ranks.take(ids))
+        return {"arrived": self.arrived}, pa.RecordBatch.from_arrays(list(parts.values()), names=list(parts))
+
+    def restore(self, numbers: Mapping[str, int], rows: pa.RecordBatch) -> None:
+        """Go on from a snapshot; called on a STeM that is empty."""
+        stored = pa.RecordBatch.from_arrays(
+            [rows.column(f"column {name}") for name in self._columns], schema=self.schema
+        )
+        ticks: Ticks = np.zeros(rows.num_rows, np.int64)
+        if self._time is not None:
+            ticks, _ = times.ticks(stored.column(self._time), self._dtype)
+        self.append(stored, ticks, np.arange(rows.num_rows))
+        for name, held in self._verdicts.items():
+            held.put(np.arange(len(self)), rows.column(f"verdict {name}").to_numpy())
+        if isinstance(self.window, Rows):
+            self._ranks.put(np.arange(len(self)), rows.column("rank").to_numpy())
+        self.arrived = numbers["arrived"]
+        self.settle(None)
+
+    def _is_past(self, segment: Segment, watermark: float | None) -> bool:
+        if isinstance(self.window, Rows):
+            return int(self.ranks[segment.stop - 1]) < self.arrived - self.window.count
+        if isinstance(self.window, Range) and watermark is not None:
+            return bool(watermark - segment.newest.item() > self.window.length)
+        return False
+
+    def _retain(self, keep: Mask) -> None:
+        """Keep only some rows; the oldest go without moving the others."""
+        ids = np.flatnonzero(keep)
+        gone = len(keep) - len(ids)
+        for part in self._parts():
+            if keep[gone:].all():
+                part.drop(gone)
+            else:
+                part.keep(ids)
+        self.segments.retain(keep)
+        self.dead = len(self) - int(np.count_nonzero(self.alive))
+        self.version += 1
+
+    def _parts(self) -> list[Rowwise]:
+        own: list[Rowwise] = [self._ticks] if isinstance(self._ticks, Growing) else []
+        ranks: list[Rowwise] = [self._ranks] if isinstance(self.window, Rows) else []
+        return [*self._columns.values(), *own, *ranks, *self._verdicts.values(), *self._keys.values(), self._alive]
+
+    def _ticking(self, ticks: Any) -> Fixed | Growing:
+        """Where the event times are: in their column, if it holds them as they are compared."""
+        if self._time is not None:
+            stored, data_type = self._columns[self._time], self.schema.field(self._time).type
+            if isinstance(stored, Fixed) and times.are_ticks(data_type) and times.dtype(data_type) is ticks:
+                return stored
+        return Growing(ticks)

@@ -33,7 +33,7 @@ PURE = ("core", "operators", "policies")
 # A room's plug-ins: the method that only a plug-in has, and the dict that must list it.
 KINDS = {
     "operators": ("run", "OPERATORS"),
-    "operators/index": ("probe", "INDEXES"),
+    "operators/index": ("search", "INDEXES"),
     "policies": ("plan", "POLICIES"),
 }
 

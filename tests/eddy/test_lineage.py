@@ -10,49 +10,58 @@ from eddy.lineage import Hop, Lineage, Machine, Rule
 CHAIN = {
     "big": Rule(needs=frozenset("a")),
     "pair": Rule(needs=frozenset("ab")),
-    "probe_a": Rule(near=frozenset("b"), gives="a"),
-    "probe_b": Rule(near=frozenset("ac"), gives="b"),
-    "probe_c": Rule(near=frozenset("b"), gives="c"),
+    "probe_a": Rule(near=frozenset([frozenset("b")]), gives="a"),
+    "probe_b": Rule(near=frozenset([frozenset("a"), frozenset("c")]), gives="b"),
+    "probe_c": Rule(near=frozenset([frozenset("b")]), gives="c"),
 }
 """a - b - c, a filter on a and one on a and b."""
 
 
+def machine_of(rules: dict[str, Rule]) -> Machine:
+    return Machine(rules, {name: lambda lineage: "".join(sorted(lineage.spans)) for name in rules})
+
+
 def test_the_first_hops_follow_from_where_a_row_arrived() -> None:
-    machine = Machine(CHAIN)
+    machine = machine_of(CHAIN)
     first = {stream: [hop.operator for hop in machine.ready(machine.start(stream))] for stream in "abc"}
     assert first == {"a": ["big", "probe_b"], "b": ["probe_a", "probe_c"], "c": ["probe_b"]}
 
 
 def test_a_route_opens_what_it_needs() -> None:
-    machine = Machine(CHAIN)
+    machine = machine_of(CHAIN)
     lineage = machine.after(machine.start("c"), "probe_b")
     assert [hop.operator for hop in machine.ready(lineage)] == ["probe_a"]
-    assert machine.ready_after(lineage, [Hop("probe_a"), Hop("pair")]) == (Hop("big"),)
+    assert machine.ready_after(lineage, [Hop("probe_a"), Hop("pair")]) == (Hop("big", "abc"),)
 
 
 def test_complete_is_everything_spanned_and_every_filter_done() -> None:
-    machine = Machine(CHAIN)
-    spanned = Lineage(frozenset("abc"), frozenset(["probe_b", "probe_c", "big"]))
+    machine = machine_of(CHAIN)
+    spanned = Lineage("a", frozenset("abc"), frozenset(["probe_b", "probe_c", "big"]))
     assert not machine.complete(spanned)
     assert machine.complete(machine.after(spanned, "pair"))
 
 
 def test_a_tuple_that_cannot_go_on_is_not_complete() -> None:
-    machine = Machine(
-        {"probe_a": Rule(near=frozenset("b"), gives="a"), "probe_c": Rule(near=frozenset("b"), gives="c")}
-    )
+    near_b = frozenset([frozenset("b")])
+    machine = machine_of({"probe_a": Rule(near=near_b, gives="a"), "probe_c": Rule(near=near_b, gives="c")})
     assert machine.ready(machine.start("a")) == ()
     assert not machine.complete(machine.start("a"))
 
 
+def test_all_inputs_of_a_condition_are_needed() -> None:
+    machine = machine_of({"probe_c": Rule(near=frozenset([frozenset("ab")]), gives="c")})
+    assert machine.ready(Lineage("a", frozenset("a"), frozenset())) == ()
+    assert machine.ready(Lineage("a", frozenset("ab"), frozenset())) == (Hop("probe_c", "ab"),)
+
+
 @pytest.mark.parametrize("operator", ["probe_c", "pair", "no such operator"])
 def test_an_illegal_step_is_refused(operator: str) -> None:
-    machine = Machine(CHAIN)
+    machine = machine_of(CHAIN)
     with pytest.raises(EngineError, match=f'operator "{operator}" may not act on a tuple that spans "a"'):
         machine.after(machine.start("a"), operator)
 
 
 def test_a_step_is_not_taken_twice() -> None:
-    machine = Machine(CHAIN)
+    machine = machine_of(CHAIN)
     with pytest.raises(EngineError, match='has done "big"'):
         machine.after(machine.after(machine.start("a"), "big"), "big")

@@ -166,6 +166,6 @@ def test_bad_input_is_explained(call: Callable[[], object], message: str) -> Non
 def test_nothing_is_reported_before_a_batch_has_ended() -> None:
     from eddy import wiring
 
-    engine = wiring.engine(query(), {"a": TABLE.schema}, "fixed", clock=lambda: 0.0, seed=0)
+    engine = wiring.engine(query(), {"a": TABLE.schema}, "fixed", tables={}, clock=lambda: 0.0, seed=0)
     with pytest.raises(eddy.EngineError, match="no micro-batch has been run to its end"):
         engine.counted()

@@ -29,6 +29,9 @@ class Multiples:
     rule: Rule = Rule()
     seen: list[int] = field(default_factory=list)
 
+    def pattern(self, lineage: Lineage) -> str:
+        return ""
+
     def run(self, tuples: Tuples) -> Outcome:
         ids = tuples.ids["s"]
         self.seen.extend(ids.tolist())
@@ -60,7 +63,7 @@ def route(script: Plan, rows: int = 60) -> tuple[list[int], Scripted, list[Multi
     operators = [Multiples("a", 2), Multiples("b", 3), Multiples("c", 5)]
     policy = Scripted(script)
     router = Router(operators, policy, Statistics(), steady_clock())
-    arrived = Tuples(Lineage(frozenset("s"), frozenset()), {"s": np.arange(rows)})
+    arrived = Tuples(Lineage("s", frozenset("s"), frozenset()), {"s": np.arange(rows)})
     done = list(router.route([arrived], np.random.default_rng(0)))
     return sorted(i for tuples in done for i in tuples.ids["s"].tolist()), policy, operators, router
 

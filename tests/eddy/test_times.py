@@ -23,7 +23,7 @@ from eddy.errors import QueryError
     ],
 )
 def test_ticks(column: pa.Array, ticks: list[float]) -> None:
-    found, valid = times.ticks(column)
+    found, valid = times.ticks(column, times.dtype(column.type))
     assert (found.tolist(), valid) == (ticks, None)
 
 
@@ -37,7 +37,7 @@ def test_ticks(column: pa.Array, ticks: list[float]) -> None:
     ],
 )
 def test_rows_without_a_time(column: pa.Array, valid: list[bool]) -> None:
-    _, found = times.ticks(column)
+    _, found = times.ticks(column, times.dtype(column.type))
     assert found.tolist() == valid
 
 

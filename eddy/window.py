@@ -1,0 +1,57 @@
+"""How long a stream's rows can still be joined."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from eddy.checks import length
+from eddy.errors import QueryError
+
+
+@dataclass(frozen=True)
+class Range:
+    """A window by event time: a duration, or a number.
+
+    >>> Range("30 seconds").length
+    30000000
+    >>> Range(5).length
+    5
+    """
+
+    span: str | int | float
+
+    def __post_init__(self) -> None:
+        length(self.span, "window Range")
+
+    @property
+    def length(self) -> int | float:
+        """The window in microseconds, or in the units of a numeric time column."""
+        return length(self.span, "window Range")
+
+    def __str__(self) -> str:
+        return f"Range({self.span!r})"
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A window of the newest rows of a stream."""
+
+    count: int
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.count, int) or isinstance(self.count, bool) or self.count < 1:
+            raise QueryError(f"window Rows: expected a whole number of 1 or more, got {self.count!r}")
+
+    def __str__(self) -> str:
+        return f"Rows({self.count})"
+
+
+@dataclass(frozen=True)
+class Unbounded:
+    """No window: every row of the stream stays."""
+
+    def __str__(self) -> str:
+        return "Unbounded()"
+
+
+Window = Range | Rows | Unbounded

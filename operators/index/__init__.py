@@ -1,0 +1,1 @@
+"""How a STeM finds the rows that a probe may match."""

@@ -1,0 +1,42 @@
+"""The rows of a query over one stream: nothing joins with them, so nothing is kept of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow as pa
+
+from eddy.times import Ticks
+from eddy.tuples import RowIds
+from operators.columns import Column, column
+
+
+class Passing:
+    """Holds rows for the micro-batch in which they arrive."""
+
+    def __init__(self, schema: pa.Schema) -> None:
+        self._schema = schema
+        self._columns: dict[str, Column] = {}
+
+    def append(self, rows: pa.RecordBatch, ticks: Ticks, arrivals: RowIds) -> RowIds:
+        """Hold rows; says under which ids."""
+        self._columns = {field.name: column(field.type) for field in self._schema}
+        for name, held in self._columns.items():
+            held.append(rows.column(name))
+        return np.arange(rows.num_rows)
+
+    def take(self, column: str, ids: RowIds) -> pa.Array:
+        """The values of a column at some ids."""
+        return self._columns[column].take(ids)
+
+    def settle(self, watermark: float | None) -> None:
+        """Let go of everything."""
+        self._columns = {}
+
+    def snapshot(self) -> tuple[dict[str, int], pa.RecordBatch]:
+        """Nothing."""
+        return {}, pa.RecordBatch.from_pylist([], schema=self._schema)
+
+    def restore(self, numbers: Mapping[str, int], rows: pa.RecordBatch) -> None:
+        """Nothing to go on from."""

@@ -1,0 +1,255 @@
+"""Random joins, each in three forms: for the engine, for the naive answer, and for DuckDB.
+
+A case is drawn as a graph of conditions over a few inputs with few distinct values, so that combinations are found,
+and with every kind of window, delay and filter. The same draw gives the engine's query, the reference's question and
+the text of the SQL that DuckDB is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any
+
+import pyarrow as pa
+from hypothesis import strategies as st
+
+import eddy
+from tests import reference
+from tests.reference import Combination, before, same
+
+COLUMNS = {
+    "ts": (pa.int64(), st.integers(0, 30)),
+    "k": (pa.int32(), st.none() | st.integers(0, 3)),
+    "x": (pa.int64(), st.none() | st.sampled_from([0, 1, 2, 2**53, 2**53 + 1])),
+    "f": (pa.float64(), st.none() | st.sampled_from([0.0, -0.0, 1.0, float("nan")])),
+    "s": (pa.string(), st.none() | st.sampled_from(["", "a", "b", "ab"])),
+}
+"""An input's columns; few values each, so that rows join."""
+
+COMBINATIONS = 20_000
+"""How many combinations the naive answer may have to look at in one case."""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition in SQL, which the engine and DuckDB read alike, and as a function of a combination."""
+
+    sql: str
+    holds: reference.Condition
+
+
+@dataclass(frozen=True, kw_only=True)
+class Filter:
+    """A filter of the engine's, and the same in SQL and as a function."""
+
+    on: tuple[str, ...]
+    condition: Condition
+    python: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """A query over some rows."""
+
+    streams: Mapping[str, reference.Source]
+    tables: Sequence[str]
+    rows: Mapping[str, Sequence[dict[str, Any]]]
+    joins: Sequence[Condition]
+    filters: Sequence[Filter]
+    batch_rows: int
+
+    @property
+    def inputs(self) -> list[str]:
+        """All inputs, streams first."""
+        return [*self.streams, *self.tables]
+
+    def query(self) -> eddy.Query:
+        """As the engine takes it."""
+        return eddy.Query(
+            streams=[
+                eddy.Stream(name, time="ts", window=_window(source), delay=source.delay)
+                for name, source in self.streams.items()
+            ],
+            tables=[eddy.Table(name) for name in self.tables],
+            joins=list(dict.fromkeys(join.sql for join in self.joins)),
+            filters=[_filter(n, f) for n, f in enumerate(self.filters)],
+            select=[f"{name}.{column} as {name}_{column}" for name in self.inputs for column in COLUMNS],
+            cross=True,
+        )
+
+    def data(self) -> dict[str, pa.Table]:
+        """Every input as a table."""
+        schema = pa.schema([(name, kind) for name, (kind, _) in COLUMNS.items()])
+        return {name: pa.Table.from_pylist(list(self.rows[name]), schema=schema) for name in self.inputs}
+
+    def question(self) -> reference.Question:
+        """As the naive answer takes it."""
+        return reference.Question(
+            streams=self.streams,
+            tables={name: self.rows[name] for name in self.tables},
+            conditions=[c.holds for c in (*self.joins, *(f.condition for f in self.filters))],
+            select=[(name, column) for name in self.inputs for column in COLUMNS],
+        )
+
+    def batches(self) -> list[dict[str, list[dict[str, Any]]]]:
+        """The micro-batches that the engine makes of the streams."""
+        cut = {
+            name: [self.rows[name][i : i + self.batch_rows] for i in range(0, len(self.rows[name]), self.batch_rows)]
+            for name in self.streams
+        }
+        together = zip_longest(*cut.values(), fillvalue=[])
+        return [{name: list(part) for name, part in zip(cut, parts, strict=True)} for parts in together]
+
+    def sql(self) -> str:
+        """As DuckDB takes it, for windows by time and rows that are never late."""
+        newest = "greatest(" + ", ".join(f"{name}.ts" for name in self.streams) + ")"
+        spans = [f"{newest} - {name}.ts <= {s.span}" for name, s in self.streams.items() if s.span is not None]
+        asked = [c.sql for c in (*self.joins, *(f.condition for f in self.filters))]
+        columns = ", ".join(f"{name}.{column}" for name in self.inputs for column in COLUMNS)
+        return f"select {columns} from {', '.join(self.inputs)} where " + " and ".join(
+            f"({text})" for text in (*asked, *spans, "true")
+        )
+
+
+def _window(source: reference.Source) -> eddy.Range | eddy.Rows | eddy.Unbounded:
+    if source.span is not None:
+        return eddy.Range(source.span)
+    return eddy.Rows(source.rows) if source.rows is not None else eddy.Unbounded()
+
+
+def _filter(number: int, asked: Filter) -> eddy.Filter:
+    if not asked.python:
+        return eddy.Filter(f"f{number}", on=asked.on, where=asked.condition.sql)
+    (name,) = asked.on
+    columns = [f"{name}.{column}" for column in COLUMNS]
+
+    def ask(*values: Any) -> bool | None:
+        return asked.condition.holds({name: dict(zip(COLUMNS, values, strict=True))})
+
+    return eddy.Filter(f"f{number}", on=asked.on, function=ask, columns=columns, rowwise=True)
+
+
+def _equal(a: str, x: str, b: str, y: str) -> Condition:
+    return Condition(f"{a}.{x} = {b}.{y}", lambda c: same(c[a][x], c[b][y]))
+
+
+def _not(truth: bool | None) -> bool | None:
+    return None if truth is None else not truth
+
+
+def _less(a: str, x: str, b: str, y: str) -> Condition:
+    return Condition(f"{a}.{x} < {b}.{y}", lambda c: before(c[a][x], c[b][y]))
+
+
+def _at_least(a: str, x: str, b: str, y: str) -> Condition:
+    return Condition(f"{a}.{x} >= {b}.{y}", lambda c: _not(before(c[a][x], c[b][y])))
+
+
+def _unlike(a: str, x: str, b: str, y: str) -> Condition:
+    return Condition(f"{a}.{x} <> {b}.{y}", lambda c: _not(same(c[a][x], c[b][y])))
+
+
+def _next(a: str, b: str) -> Condition:
+    return Condition(f"{a}.k + 1 = {b}.k", lambda c: same(_plus(c[a]["k"], 1), c[b]["k"]))
+
+
+def _band(a: str, b: str) -> Condition:
+    return Condition(f"abs({a}.k - {b}.k) <= 1", lambda c: _near(c, a, b))
+
+
+def _sum(a: str, b: str, d: str) -> Condition:
+    return Condition(f"{a}.k + {b}.k = {d}.k", lambda c: same(_plus(c[a]["k"], c[b]["k"]), c[d]["k"]))
+
+
+def _plus(left: int | None, right: int | None) -> int | None:
+    return None if left is None or right is None else left + right
+
+
+def _near(c: Combination, a: str, b: str) -> bool | None:
+    left, right = c[a]["k"], c[b]["k"]
+    return None if left is None or right is None else abs(left - right) <= 1
+
+
+@st.composite
+def edges(draw: st.DrawFn, a: str, b: str) -> Condition:
+    """A condition between two inputs."""
+    kinds: list[Callable[[], Condition]] = [
+        lambda: _equal(a, "k", b, "k"),
+        lambda: _equal(a, "s", b, "s"),
+        lambda: _equal(a, "f", b, "f"),
+        lambda: _equal(a, "k", b, "x"),
+        lambda: _equal(a, "x", b, "x"),
+        lambda: _next(a, b),
+        lambda: _less(a, "x", b, "x"),
+        lambda: _at_least(a, "f", b, "f"),
+        lambda: _less(a, "s", b, "s"),
+        lambda: _unlike(a, "k", b, "k"),
+        lambda: _band(a, b),
+    ]
+    return draw(st.sampled_from(kinds))()
+
+
+@st.composite
+def graphs(draw: st.DrawFn, names: Sequence[str]) -> list[Condition]:
+    """Conditions that connect the inputs: a tree, more edges, and now and then a condition over three."""
+    found = []
+    for n, name in enumerate(names[1:], 1):
+        found.append(draw(edges(draw(st.sampled_from(names[:n])), name)))
+    for _ in range(draw(st.integers(0, len(names)))):
+        a, b = draw(st.permutations(names))[:2]
+        found.append(draw(edges(a, b)))
+    if len(names) > 2 and draw(st.booleans()):
+        found.append(_sum(*draw(st.permutations(names))[:3]))
+    return found if draw(st.integers(0, 9)) else found[1:]
+
+
+@st.composite
+def filters(draw: st.DrawFn, names: Sequence[str]) -> Filter:
+    """A filter over one input, in SQL or in Python, or over two."""
+    name = draw(st.sampled_from(names))
+    value = draw(st.integers(0, 3))
+    if draw(st.integers(0, 3)) == 0 and len(names) > 1:
+        a, b = draw(st.permutations(names))[:2]
+        return Filter(on=(a, b), condition=draw(edges(a, b)), python=False)
+    condition = draw(
+        st.sampled_from(
+            [
+                Condition(f"{name}.k <= {value}", lambda c: _not(before(value, c[name]["k"]))),
+                Condition(f"{name}.k <> {value}", lambda c: _not(same(c[name]["k"], value))),
+                Condition(f"{name}.s is not null", lambda c: c[name]["s"] is not None),
+            ]
+        )
+    )
+    return Filter(on=(name,), condition=condition, python=draw(st.booleans()))
+
+
+@st.composite
+def cases(draw: st.DrawFn, *, late: bool = True, by_rows: bool = True) -> Case:
+    """A query of two to six inputs."""
+    names = list("abcdef"[: draw(st.sampled_from([2, 2, 3, 3, 4, 5, 6]))])
+    streams = draw(st.integers(1, len(names)))
+    least = 4 if len(names) < 4 else 2
+    most = int(COMBINATIONS ** (1 / len(names)))
+    row = st.fixed_dictionaries({name: values for name, (_, values) in COLUMNS.items()})
+    return Case(
+        streams={name: draw(sources(late=late, by_rows=by_rows and streams > 1)) for name in names[:streams]},
+        tables=names[streams:],
+        rows={name: draw(st.lists(row, min_size=draw(st.sampled_from([0, least])), max_size=most)) for name in names},
+        joins=draw(graphs(names)),
+        filters=draw(st.lists(filters(names), max_size=3)),
+        batch_rows=draw(st.sampled_from([1, 2, 3, 7, 1000])),
+    )
+
+
+@st.composite
+def sources(draw: st.DrawFn, *, late: bool, by_rows: bool) -> reference.Source:
+    """A stream with any window."""
+    kind = draw(st.sampled_from(["span", "span", "rows", "all"] if by_rows else ["span", "span", "all"]))
+    return reference.Source(
+        time="ts",
+        span=draw(st.integers(0, 20)) if kind == "span" else None,
+        rows=draw(st.integers(1, 5)) if kind == "rows" else None,
+        delay=draw(st.sampled_from([None, 0, 3, 30])) if late else draw(st.sampled_from([None, 30])),
+    )
