@@ -30,7 +30,7 @@ test: java lint ## Check style and types, then run every test and every example 
 demo: $(VENV)/.run ## Show what an eddy does, in half a minute
 	@$(PY) -m jobs.demo
 
-bench: $(VENV)/.run ## Compare with hand-written code: ratios from one run
+bench: $(VENV)/.dev ## Compare with hand-written code: ratios from one run
 	@$(PY) -m benchmarks
 
 lint: $(VENV)/.dev ## Check style (ruff) and types (mypy --strict)

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import filters
+from benchmarks import filters, joins
 
-SUITES = {"filters": filters.BENCHMARKS}
+SUITES = {"filters": filters.BENCHMARKS, "joins": joins.BENCHMARKS}
 
 
 def main(names: list[str]) -> int:
     """Print the ratios of each suite."""
     unknown = [name for name in names if name not in SUITES]
     if unknown:
-        print(f"unknown suite {unknown[0]!r}; known: {', '.join(SUITES)}", file=sys.stderr)
+        known = ", ".join(f'"{name}"' for name in SUITES)
+        print(f'unknown suite "{unknown[0]}"; known: {known}', file=sys.stderr)
         return 2
-    print("ratio: median over micro-batches of time / baseline's time [middle half of them]")
+    print("ratio: the median over micro-batches of time / the baseline's time [the middle half of them]")
+    print("the baseline is the one at 1.000; the control is its copy, and shows what is noise")
     for name in names or SUITES:
         for benchmark in SUITES[name]:
+            print()
             for line in benchmark():
                 print(line, flush=True)
-            print()
     return 0
 
 

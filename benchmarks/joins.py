@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 import eddy
-from benchmarks.measure import ratios
+from benchmarks.measure import Goal, ratios, setting
 from eddy import wiring
 from eddy.engine import Engine
 
@@ -29,6 +29,7 @@ ROWS = 40_000
 BATCH = 1_000
 WINDOW = 10_000
 PHASE = 5_000
+SEED = 1
 PLANTED = 5
 """One row in five belongs to a planted match."""
 
@@ -44,8 +45,9 @@ class Workload:
     name: str
     keys: Mapping[str, str]
     domains: Callable[[np.random.Generator], Sequence[int]]
+    window: int = WINDOW
 
-    def data(self, rows: int, seed: int = 1) -> dict[str, Columns]:
+    def data(self, rows: int, seed: int = SEED) -> dict[str, Columns]:
         """Every stream's columns; a key's name is that of the pair it joins, or of all."""
         rng = np.random.default_rng(seed)
         streams: dict[str, Columns] = {s: {"ts": np.arange(rows), "id": np.arange(rows)} for s in STREAMS}
@@ -74,7 +76,7 @@ class Workload:
     def query(self) -> eddy.Query:
         """As the engine takes it."""
         return eddy.Query(
-            streams=[eddy.Stream(s, time="ts", window=eddy.Range(WINDOW), delay=0) for s in STREAMS],
+            streams=[eddy.Stream(s, time="ts", window=eddy.Range(self.window), delay=0) for s in STREAMS],
             joins=[f"{a}.{key} = {b}.{key}" for key, a, b in self.joins()],
             select=[f"{s}.id as {s}" for s in STREAMS],
         )
@@ -159,7 +161,6 @@ class Duck:
 
     def __init__(self, workload: Workload) -> None:
         self._connection = duckdb.connect()
-        self._connection.execute("set threads = 1")
         self._joins = " and ".join(f"{a}.{key} = {b}.{key}" for key, a, b in workload.joins())
         self._windows: dict[str, pa.Table] = {}
 
@@ -183,30 +184,102 @@ class Duck:
         return f"select {columns} from {tables} where {self._joins} and {' and '.join(earlier + inside)}"
 
 
-def run(workload: Workload) -> Iterator[str]:
-    """Compare on one workload."""
-    data = workload.data(ROWS)
-    batches = _batches(data)
-    orders, best = _orders(workload, batches)
-    yield f"{workload.name}; best fixed order {best}, of {len(orders)} orders"
-    ours = _engine(workload, batches[0], best)
-    by_hand, duck = ByHand(workload, best), Duck(workload)
+def complete() -> Iterator[str]:
+    """Every pair of streams has an equality of its own."""
+    yield from _compare(COMPLETE)
 
-    def eddy_(batch: Batch) -> pa.Table:
-        return pa.Table.from_batches(ours.run(batch), schema=ours.schema)
 
-    _agree(workload, batches[:3], best)
+def contrast() -> Iterator[str]:
+    """The same, with orders that differ far more."""
+    yield from _compare(CONTRAST)
+    _, _, share = _orders(CONTRAST, _batches(CONTRAST.data(ROWS)))
+    yield f"the best order of each phase looks at {share:.2f} of the candidates of the best fixed one (goal: 0.33)"
+
+
+def common() -> Iterator[str]:
+    """All streams share one key."""
+    yield from _compare(COMMON)
+
+
+def memory() -> Iterator[str]:
+    """What a stored row occupies, with keys, verdicts and indexes, after 40 micro-batches."""
+    yield f"bytes a stored row, of at most 1.5 times its Arrow size plus 16 (window of {WINDOW:,} rows)"
+    for workload in (COMPLETE, COMMON):
+        batches = _batches(workload.data(ROWS))
+        engine = _engine(workload, batches[0], STREAMS)
+        for batch in batches:
+            _drain(engine, batch)
+        stored = engine.counted().streams
+        arrow = sum(batches[0][s].nbytes for s in STREAMS) / (BATCH * len(STREAMS))
+        each = sum(count.nbytes for count in stored.values()) / sum(count.stored for count in stored.values())
+        yield f"{workload.name:<60} {each:6.1f} of {1.5 * arrow + 16:6.1f}: {_verdict(each, 1.5 * arrow + 16)}"
+
+
+def age() -> Iterator[str]:
+    """Does a micro-batch cost more when the query is old."""
+    workload, batch = COMMON, 200
+    batches = _batches(workload.data(1_000 * batch), batch)
+    engine = _engine(workload, batches[0], STREAMS)
+    seconds = [_drain(engine, one) for one in batches]
+    late, early = np.median(seconds[-100:]), np.median(seconds[100:200])
+    yield f"1,000 micro-batches of {batch} rows a stream, {workload.name}: the median of the last 100 is"
+    yield f"{late / early:.3f} times that of the second 100 (goal: at most 1.10): {_verdict(late / early, 1.1)}"
+
+
+def growth() -> Iterator[str]:
+    """How the cost of a micro-batch grows with its rows, and with the rows in the windows."""
+    yield "milliseconds a micro-batch of four streams, one key with as many values as the window has rows"
+    yield "rows a stream:   " + "".join(f"{rows:>10,}" for rows in SIZES)
+    yield "window 10,000:   " + "".join(f"{_cost(rows, WINDOW):10.2f}" for rows in SIZES)
+    yield "window (rows):   " + "".join(f"{10 * rows:>10,}" for rows in SIZES)
+    yield "batch 1,000:     " + "".join(f"{_cost(BATCH, 10 * rows):10.2f}" for rows in SIZES)
+
+
+SIZES = (250, 500, 1_000, 2_000, 4_000, 8_000)
+
+
+def _cost(rows: int, window: int) -> float:
+    """Milliseconds of the median micro-batch once the windows are full."""
+    workload = Workload(name="growth", keys={"k": STREAMS}, domains=lambda _: [window], window=window)
+    full = -(-window // rows)
+    batches = _batches(workload.data((full + 12) * rows), rows)
+    engine = _engine(workload, batches[0], STREAMS)
+    return float(np.median([_drain(engine, batch) for batch in batches][full:])) * 1e3
+
+
+def _drain(engine: Engine, batch: Batch) -> float:
+    """Run a micro-batch to its end; says how long it took."""
+    started = time.perf_counter()
+    for _ in engine.run(batch):
+        pass
+    return time.perf_counter() - started
+
+
+def _verdict(got: float, goal: float) -> str:
+    return "met" if got <= goal else "missed"
+
+
+def _compare(workload: Workload) -> Iterator[str]:
+    """Ours beside the others on one workload."""
+    batches = _batches(workload.data(ROWS))
+    looked, best, _ = _orders(workload, batches)
+    yield f"{workload.name}; best fixed order {best}, of {len(looked)}"
+    yield setting(rows=ROWS, batch=BATCH, seed=SEED)
     contenders: dict[str, Callable[[Batch], object]] = {
-        "eddy, best fixed order": eddy_,
-        "eddy again (control)": _again(workload, batches[0], best),
-        "by hand, the same order": by_hand,
-        "duckdb": duck,
+        "eddy, best fixed order": _ours(workload, batches[0], best),
+        "eddy again (control)": _ours(workload, batches[0], best),
+        "by hand, the same order": ByHand(workload, best),
+        "duckdb": Duck(workload),
     }
-    yield from map(str, ratios(contenders, batches, baseline="eddy, best fixed order"))
+    yield from map(str, ratios(contenders, batches, baseline="eddy, best fixed order", goals=GOALS, agree=_agree))
 
 
-def _batches(data: Mapping[str, Columns]) -> list[Batch]:
-    tables = {s: pa.table(columns).combine_chunks().to_batches(max_chunksize=BATCH) for s, columns in data.items()}
+GOALS: dict[str, Goal] = {"by hand, the same order": ("at least", 0.5), "duckdb": ("at least", 1.0)}
+"""How long the others take at least, in times of ours."""
+
+
+def _batches(data: Mapping[str, Columns], rows: int = BATCH) -> list[Batch]:
+    tables = {s: pa.table(columns).combine_chunks().to_batches(max_chunksize=rows) for s, columns in data.items()}
     return [dict(zip(tables, parts, strict=True)) for parts in zip(*tables.values(), strict=True)]
 
 
@@ -216,32 +289,46 @@ def _engine(workload: Workload, first: Batch, order: str) -> Engine:
     return wiring.engine(workload.query(), schemas, policy, tables={}, clock=time.perf_counter, seed=0)
 
 
-def _again(workload: Workload, first: Batch, order: str) -> Callable[[Batch], object]:
+def _ours(workload: Workload, first: Batch, order: str) -> Callable[[Batch], pa.Table]:
     engine = _engine(workload, first, order)
     return lambda batch: pa.Table.from_batches(engine.run(batch), schema=engine.schema)
 
 
-def _orders(workload: Workload, batches: Sequence[Batch]) -> tuple[dict[str, float], str]:
-    """The candidates that each order looks at over all micro-batches, and the best order."""
-    looked: dict[str, float] = {}
-    for order in map("".join, itertools.permutations(STREAMS)):
-        engine, looked[order] = _engine(workload, batches[0], order), 0.0
-        for batch in batches:
-            for _ in engine.run(batch):
-                pass
-            looked[order] += sum(s.evaluated for s in engine.counted().operators.values())
-    return looked, min(looked, key=lambda order: looked[order])
+def _orders(workload: Workload, batches: Sequence[Batch]) -> tuple[list[str], str, float]:
+    """All orders, the best of them, and how far the best one of each phase looks, as a share of it.
+
+    How far an order looks is the number of candidates that its probes look at.
+    """
+    orders = list(map("".join, itertools.permutations(STREAMS)))
+    looked = np.zeros((len(orders), len(batches)))
+    for row, order in enumerate(orders):
+        engine = _engine(workload, batches[0], order)
+        for column, batch in enumerate(batches):
+            _drain(engine, batch)
+            looked[row, column] = sum(s.evaluated for s in engine.counted().operators.values())
+    phases = looked.reshape(len(orders), -1, PHASE // BATCH).sum(axis=2)
+    fixed = looked.sum(axis=1)
+    return orders, orders[int(fixed.argmin())], float(phases.min(axis=0).sum() / fixed.min())
 
 
-def _agree(workload: Workload, batches: Sequence[Batch], order: str) -> None:
+def _agree(answers: Mapping[str, Any]) -> None:
     """All contenders must find the same results."""
-    ours, by_hand, duck = _again(workload, batches[0], order), ByHand(workload, order), Duck(workload)
-    for batch in batches:
-        found = [_rows(ours(batch)), _rows(pa.table(by_hand(batch))), _rows(pa.concat_tables(duck(batch)))]
-        if not found[0] == found[1] == found[2]:
-            raise AssertionError("the contenders do not agree")
+    found = {name: _rows(answer) for name, answer in answers.items()}
+    first = next(iter(found.values()))
+    different = [name for name, rows in found.items() if rows != first]
+    if different:
+        raise AssertionError(f"the contenders do not agree: {different}")
 
 
-def _rows(table: object) -> list[tuple[int, ...]]:
-    assert isinstance(table, pa.Table)
+def _rows(answer: pa.Table | Columns | list[pa.Table]) -> list[tuple[int, ...]]:
+    table = (
+        pa.concat_tables(answer)
+        if isinstance(answer, list)
+        else pa.table(answer)
+        if isinstance(answer, dict)
+        else answer
+    )
     return sorted(zip(*(table.column(s).to_pylist() for s in STREAMS), strict=True))
+
+
+BENCHMARKS = (complete, contrast, common, memory, age, growth)

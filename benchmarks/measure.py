@@ -1,57 +1,133 @@
 """Fair timing on a noisy machine: contenders take turns at every micro-batch.
 
-All contenders process the same micro-batches, one after the other and in rotating order, so that whatever else the
-machine is doing hits all of them alike. A figure is the median over micro-batches of one contender's time divided by
-the baseline's; the baseline runs twice, and its ratio to itself shows what is noise.
+All contenders process the same micro-batches, one after the other and in an order that is drawn anew for each, so that
+whatever else the machine is doing hits all of them alike, and none of them always comes after the same other. Before
+the clock starts every value of the micro-batch is read once: nobody profits from columns that another has warmed. A
+figure is the median over micro-batches of one contender's time divided by the baseline's; a second copy of the
+baseline among the contenders shows what is noise.
 """
 
 from __future__ import annotations
 
 import gc
+import os
+import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
+import pyarrow as pa
 
-Batch = TypeVar("Batch")
+Batch = TypeVar("Batch", bound=pa.RecordBatch | Mapping[str, pa.RecordBatch])
+Goal = tuple[Literal["at most", "at least"], float]
+Agree = Callable[[Mapping[str, Any]], None]
+"""Compares the answers to one micro-batch, by contender; raises where they differ."""
 
 WARM = 3
 """Micro-batches before the clock counts: the first calls load code and fill caches."""
 
+SEED = 0
+"""Of the order in which contenders take their turns."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Ratio:
-    """How long a contender took beside the baseline."""
+    """How long a contender took beside the baseline.
+
+    >>> print(Ratio(name="ours", median=1.5, low=1.25, high=1.75, seconds=3, goal=("at most", 2.0)))
+    ours                          1.500  [1.250 .. 1.750]      3.000 s in all  goal at most 2.0: met
+    """
 
     name: str
     median: float
     low: float
     high: float
     seconds: float
+    goal: Goal | None = None
+
+    @property
+    def met(self) -> bool:
+        """Whether the median is where it should be; always, where there is no goal."""
+        if self.goal is None:
+            return True
+        side, bound = self.goal
+        return self.median <= bound if side == "at most" else self.median >= bound
 
     def __str__(self) -> str:
-        return f"{self.name:<28} {self.median:6.3f}  [{self.low:.3f} .. {self.high:.3f}]  {self.seconds:9.3f} s in all"
+        goal = f"  goal {self.goal[0]} {self.goal[1]}: {'met' if self.met else 'missed'}" if self.goal else ""
+        middle = f"[{self.low:.3f} .. {self.high:.3f}]"
+        return f"{self.name:<28} {self.median:6.3f}  {middle}  {self.seconds:9.3f} s in all{goal}"
 
 
 def ratios(
-    contenders: Mapping[str, Callable[[Batch], object]], batches: Sequence[Batch], *, baseline: str
+    contenders: Mapping[str, Callable[[Batch], object]],
+    batches: Sequence[Batch],
+    *,
+    baseline: str,
+    goals: Mapping[str, Goal] | None = None,
+    agree: Agree | None = None,
+    seed: int = SEED,
 ) -> list[Ratio]:
-    """Time every contender at every micro-batch; the interval holds the middle half of the ratios."""
-    names = list(contenders)
+    """Time every contender at every micro-batch; the interval holds the middle half of the ratios.
+
+    `agree` is shown each micro-batch's answers while the clock stands still, so a contender must return a whole
+    answer and not an iterator over one.
+    """
+    if len(batches) <= WARM:
+        raise ValueError(f"ratios: expected more than {WARM} micro-batches, which only warm up, got {len(batches)}")
+    names, chance = list(contenders), np.random.default_rng(seed)
     times = np.zeros((len(batches), len(names)))
     for number, batch in enumerate(batches):
-        for turn in range(len(names)):
-            which = (turn + number) % len(names)
-            gc.collect(0)
-            started = time.perf_counter()
-            contenders[names[which]](batch)
-            times[number, which] = time.perf_counter() - started
-    times = times[WARM:]
-    relative = times / times[:, [names.index(baseline)]]
-    low, median, high = np.percentile(relative, [25, 50, 75], axis=0)
+        _touch(batch)
+        answers: dict[str, object] = {}
+        for which in chance.permutation(len(names)):
+            times[number, which], answers[names[which]] = _timed(contenders[names[which]], batch)
+        if agree is not None:
+            agree(answers)
+    return _summary(names, times[WARM:], names.index(baseline), goals or {})
+
+
+def setting(*, rows: int, batch: int, seed: int) -> str:
+    """What a run was made of: the first line that a benchmark prints."""
+    versions = f"python {platform.python_version()}, numpy {np.__version__}, pyarrow {pa.__version__}"
+    return f"{rows:,} rows, micro-batches of {batch:,}, seed {seed}; {versions}, {os.cpu_count()} cores"
+
+
+def seconds_of(work: Callable[[], object], repeats: int = 5) -> float:
+    """How long something takes when nothing disturbs it: the shortest of a few tries."""
+    return float(min(_timed(lambda _: work(), None)[0] for _ in range(repeats)))
+
+
+def _timed(contender: Callable[[Any], object], batch: object) -> tuple[float, object]:
+    gc.collect(0)
+    started = time.perf_counter()
+    answer = contender(batch)
+    return time.perf_counter() - started, answer
+
+
+def _touch(batch: pa.RecordBatch | Mapping[str, pa.RecordBatch]) -> None:
+    """Read every value once; Arrow also makes its column objects and counts nulls when it is first asked."""
+    for part in batch.values() if isinstance(batch, Mapping) else (batch,):
+        every = pa.array(np.arange(part.num_rows))
+        for name in part.schema.names:
+            column = part.column(name)
+            assert column.take(every).null_count == column.null_count
+
+
+def _summary(
+    names: Sequence[str], times: np.ndarray[Any, Any], baseline: int, goals: Mapping[str, Goal]
+) -> list[Ratio]:
+    low, median, high = np.percentile(times / times[:, [baseline]], [25, 50, 75], axis=0)
     return [
-        Ratio(name=name, median=median[i], low=low[i], high=high[i], seconds=times[:, i].sum())
+        Ratio(
+            name=name,
+            median=float(median[i]),
+            low=float(low[i]),
+            high=float(high[i]),
+            seconds=float(times[:, i].sum()),
+            goal=goals.get(name),
+        )
         for i, name in enumerate(names)
     ]

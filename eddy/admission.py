@@ -46,11 +46,11 @@ class Gate:
 
     def watermark(self) -> Tick | None:
         """The time below which a row of the next micro-batch is late."""
-        lags = {stream.name: stream.lag for stream in self._binding.query.streams}
-        if len(self._newest) < len(lags):
+        delays = {stream.name: stream.delay_ticks for stream in self._binding.query.streams}
+        if len(self._newest) < len(delays):
             return None
-        marks = [self._newest[name] - lag for name, lag in lags.items() if lag is not None]
-        return min(marks) if len(marks) == len(lags) else None
+        marks = [self._newest[name] - delay for name, delay in delays.items() if delay is not None]
+        return min(marks) if len(marks) == len(delays) else None
 
     def admit(self, batch: Mapping[str, pa.RecordBatch], number: int) -> dict[str, Admitted]:
         """Sort out the rows of one micro-batch."""
@@ -76,21 +76,31 @@ class Gate:
     def _pass(
         self, stream: Stream, rows: pa.RecordBatch, watermark: Tick | None
     ) -> tuple[pa.RecordBatch, Ticks, dict[str, int]]:
-        ticks, timed = times.ticks(rows.column(stream.time), self._binding.ticks)
+        try:
+            ticks, timed = times.ticks(rows.column(stream.time), self._binding.ticks)
+        except pa.ArrowInvalid as error:
+            raise QueryError(
+                f'stream "{stream.name}": time "{stream.time}": expected times that fit into 64 bits of microseconds '
+                f"or units, got {error}"
+            ) from error
+        if timed is None and stream.ahead_ticks is None and _is_plain(ticks, watermark):
+            self._come(stream, ticks[-1:])
+            return rows, ticks, {"untimed": 0, "late": 0, "ahead": 0}
         keep = np.ones(len(ticks), np.bool_) if timed is None else timed
-        dropped = {"untimed": len(ticks) - int(keep.sum())}
         ahead = keep & self._ahead(stream, ticks, keep)
-        keep = keep & ~ahead
-        if keep.any():
-            newest = ticks[keep].max().item()
-            self._newest[stream.name] = max(newest, self._newest.get(stream.name, newest))
-        late = keep & (ticks < watermark) if watermark is not None else np.zeros_like(keep)
-        dropped |= {"late": int(late.sum()), "ahead": int(ahead.sum())}
-        kept = np.flatnonzero(keep & ~late)
+        present = keep & ~ahead
+        self._come(stream, ticks[present])
+        late = present & (ticks < watermark) if watermark is not None else np.zeros_like(present)
+        kept = np.flatnonzero(present & ~late)
         kept = kept[np.argsort(ticks[kept], kind="stable")]
-        if len(kept) == len(ticks) and (kept[1:] > kept[:-1]).all():
-            return rows, ticks, dropped
+        dropped = {"untimed": len(ticks) - int(keep.sum()), "late": int(late.sum()), "ahead": int(ahead.sum())}
         return rows.take(pa.array(kept)), ticks[kept], dropped
+
+    def _come(self, stream: Stream, ticks: Ticks) -> None:
+        """Note how far a stream has come."""
+        if len(ticks):
+            newest = ticks.max().item()
+            self._newest[stream.name] = max(newest, self._newest.get(stream.name, newest))
 
     def _ahead(self, stream: Stream, ticks: Ticks, timed: np.ndarray[Any, np.dtype[np.bool_]]) -> Any:
         """The rows of a clock that runs ahead.
@@ -98,21 +108,32 @@ class Gate:
         They are measured from where the stream had come to before, or from the middle of this micro-batch where
         that is later, so that a stream which really has moved on is not locked out for ever.
         """
-        if stream.headway is None or not timed.any():
+        if stream.ahead_ticks is None or not timed.any():
             return np.zeros(len(ticks), np.bool_)
         known = np.sort(ticks[timed])
         middle = known[(len(known) - 1) // 2].item()
         base = max(middle, self._newest.get(stream.name, middle))
-        return times.age(ticks, np.full_like(ticks, base)) > stream.headway
+        return times.age(ticks, np.full_like(ticks, base)) > stream.ahead_ticks
 
     def _check(self, name: str, rows: pa.RecordBatch, number: int) -> None:
         expected = self._binding.schemas[name]
-        if not rows.schema.equals(expected):
+        if rows.schema.equals(expected):
+            return
+        if rows.schema.names != expected.names or rows.schema.types != expected.types:
             raise QueryError(_difference(name, number, expected, rows.schema))
+
+
+def _is_plain(ticks: Ticks, watermark: Tick | None) -> bool:
+    """Are rows in order already, and none of them late: then there is nothing to sort out."""
+    if not len(ticks):
+        return True
+    return bool((ticks[1:] >= ticks[:-1]).all()) and (watermark is None or ticks[0].item() >= watermark)
 
 
 def _number(ticks: Sequence[Ticks]) -> list[np.ndarray[Any, np.dtype[np.int64]]]:
     """The place of each row among all rows; equal times keep the order of the streams."""
+    if len(ticks) == 1:
+        return [np.arange(len(ticks[0]))]
     order = np.argsort(np.concatenate(ticks), kind="stable")
     places = np.empty(len(order), np.int64)
     places[order] = np.arange(len(order))
@@ -130,4 +151,5 @@ def _difference(name: str, batch: int, expected: pa.Schema, got: pa.Schema) -> s
 
 
 def _type(schema: pa.Schema, column: str) -> str:
-    return str(schema.field(column).type) if column in schema.names else "no such column"
+    """A column's type; all of them where several have the name."""
+    return " and ".join(str(f.type) for f in schema if f.name == column) or "no such column"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from eddy import times
+from eddy import feasible, times
 from eddy.errors import QueryError, quoted, unknown
 from eddy.query import Query, Stream
 from eddy.sql import Column
@@ -38,7 +39,7 @@ class Binding:
         read |= {Column(stream.name, stream.time) for stream in self.query.streams}
         return pa.schema([field for field in self.schemas[name] if Column(name, field.name) in read])
 
-    @property
+    @cached_property
     def schema(self) -> pa.Schema:
         """The schema of the answer."""
         return pa.schema([pa.field(name, self.types[column]) for column, name in self.outputs])
@@ -54,8 +55,10 @@ def bind(query: Query, schemas: Mapping[str, pa.Schema]) -> Binding:
         raise QueryError(f"data: expected data for every stream and table, got none for {quoted(missing)}")
     for name in query.inputs:
         _check_names(name, schemas[name])
+        _check_types(name, schemas[name])
     types = {Column(name, f.name): f.type for name in query.inputs for f in schemas[name]}
     _check_times(query, schemas)
+    feasible.check(query, types)
     outputs = query.outputs if query.outputs is not None else _every(query, schemas)
     for column, _ in outputs:
         if column not in types:
@@ -72,6 +75,18 @@ def _check_names(name: str, schema: pa.Schema) -> None:
         raise QueryError(f'data "{name}": column {quoted(twice)} stands twice; rename one of them')
 
 
+def _check_types(name: str, schema: pa.Schema) -> None:
+    """Every value must be one that can be picked out by its position."""
+    for f in schema:
+        try:
+            pa.nulls(1, f.type).take(pa.array([0]))
+        except pa.ArrowNotImplementedError:
+            raise QueryError(
+                f'data "{name}": column "{f.name}": rows of type {f.type} cannot be picked out one by one; '
+                "cast it, for example a string_view to string"
+            ) from None
+
+
 def _check_times(query: Query, schemas: Mapping[str, pa.Schema]) -> None:
     kinds = {stream.name: _check_time(stream, schemas[stream.name]) for stream in query.streams}
     if len(set(kinds.values())) > 1:
@@ -86,7 +101,7 @@ def _check_time(stream: Stream, schema: pa.Schema) -> str:
     if stream.time not in schema.names:
         raise unknown("column", stream.time, schema.names, where=where)
     kind = times.kind(schema.field(stream.time).type, where=where)
-    lengths = {"delay": stream.delay, "window": stream.window.span if isinstance(stream.window, Range) else None}
+    lengths = {"delay": stream.delay, "window": stream.window.length if isinstance(stream.window, Range) else None}
     for name, length in lengths.items():
         if length is None:
             continue

@@ -22,13 +22,18 @@ def named(kind: str, name: object) -> str:
     return f'{kind} "{name}"'
 
 
-def length(span: object, where: str) -> int | float:
+def ticks(length: object, where: str) -> int | float:
     """Read a length of time: microseconds of a duration, or a plain number."""
-    if isinstance(span, str):
-        return duration(span, where=where)
-    if isinstance(span, int | float) and not isinstance(span, bool) and 0 <= span <= LARGEST and math.isfinite(span):
-        return span
-    raise QueryError(f'{where}: expected a duration such as "30 seconds", or a number of 0 or more, got {span!r}')
+    if isinstance(length, str):
+        return duration(length, where=where)
+    if (
+        isinstance(length, int | float)
+        and not isinstance(length, bool)
+        and 0 <= length <= LARGEST
+        and math.isfinite(length)
+    ):
+        return length
+    raise QueryError(f'{where}: expected a duration such as "30 seconds", or a number of 0 or more, got {length!r}')
 
 
 def texts(value: object, where: str) -> tuple[str, ...]:

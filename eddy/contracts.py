@@ -84,6 +84,9 @@ class Index(Protocol):
         May find rows that do not match, since the probe verifies them; must not miss one that does.
         """
 
+    def rest(self) -> None:
+        """The micro-batch is over: let go of what the next `refresh` makes anyway."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Setting:
@@ -97,13 +100,13 @@ class Task:
     """Tuples of one lineage that wait for a decision.
 
     A policy never sees values or operators: only how many tuples there are, what has been learned of the hops,
-    and which hops would be ready after a given route.
+    and which hops would be ready after a given route. `chance()` is the micro-batch's generator.
     """
 
     lineage: Lineage
     rows: int
     statistics: Statistics
-    chance: np.random.Generator
+    chance: Callable[[], np.random.Generator]
     after: Callable[[Sequence[Hop]], tuple[Hop, ...]]
 
 
@@ -131,7 +134,7 @@ class Policy(Protocol):
         """Split the task into legs.
 
         Every row must be in exactly one leg, and every route must start with a hop that is ready and go on with
-        hops that are ready by then. Chance comes from `task.chance` and from nowhere else.
+        hops that are ready by then. Chance comes from `task.chance()` and from nowhere else.
         """
 
     def observe(self, observation: Observation) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Protocol
 
 import numpy as np
@@ -25,6 +26,13 @@ EMITTED = 1 << 13
 
 class Store(Protocol):
     """Where the engine keeps the rows of one input."""
+
+    def __len__(self) -> int:
+        """How many rows are kept."""
+
+    @property
+    def nbytes(self) -> int:
+        """What they occupy, indexes included."""
 
     def append(self, rows: pa.RecordBatch, ticks: Ticks, arrivals: RowIds) -> RowIds:
         """Keep rows, in the order of their arrival; says under which ids."""
@@ -65,7 +73,7 @@ class Engine:
         self._streams = {s.name: stores[s.name] for s in binding.query.streams}
         self._gate = Gate(binding)
         self._statistics = Statistics()
-        self._router = Router(operators, policy, self._statistics, clock)
+        self._router = Router(operators, policy, policy_name, self._statistics, clock)
         self._policy = policy
         self._policy_name = policy_name
         self._clock = clock
@@ -85,7 +93,7 @@ class Engine:
         admitted = self._gate.admit(batch, self._batch)
         arrived = [self._build(name, rows) for name, rows in admitted.items()]
         results = 0
-        for done in _lots(self._router.route(arrived, np.random.default_rng((*self._seed, self._batch)))):
+        for done in _lots(self._router.route(arrived, self._chance())):
             results += len(done)
             yield self._emit(done)
         watermark = self._gate.watermark()
@@ -94,7 +102,15 @@ class Engine:
         routing = self._router.routing
         self._counters = Counters(
             batch=self._batch,
-            streams={name: StreamCount(rows=batch[name].num_rows, **a.dropped) for name, a in admitted.items()},
+            streams={
+                name: StreamCount(
+                    rows=batch[name].num_rows,
+                    **a.dropped,
+                    stored=len(self._stores[name]),
+                    nbytes=self._stores[name].nbytes,
+                )
+                for name, a in admitted.items()
+            },
             results=results,
             decisions=routing.decisions,
             seconds=self._clock() - started,
@@ -142,6 +158,11 @@ class Engine:
         if meta["policy"] == self._policy_name:
             arrays = {name: from_table(tables[f"policy {name}"], shape) for name, shape in meta["shapes"].items()}
             self._policy.restore({**meta["state"], **arrays})
+
+    def _chance(self) -> Callable[[], np.random.Generator]:
+        """The micro-batch's own generator, made when it is first asked for: a retry draws as the first try did."""
+        seed = (*self._seed, self._batch)
+        return cache(lambda: np.random.default_rng(seed))
 
     def _build(self, name: str, admitted: Admitted) -> Tuples:
         """Store the rows of a stream, unfiltered, and make tuples of them."""

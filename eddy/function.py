@@ -1,12 +1,14 @@
 """A user's Python function as a predicate over Arrow columns.
 
 The function is handed what its annotations ask for: `pd.Series` (as for a pandas_udf, and when it says nothing),
-`np.ndarray` or `pa.Array`; with `rowwise` it is called with plain Python values, one row at a time. Nulls arrive as
-each of these has them. numpy has none, so a row with a null in a column that is asked for as `np.ndarray` is not
-shown to the function and does not pass, like a row that a strict SQL function answers with null.
+`np.ndarray` or `pa.Array`; with `rowwise` it is called with plain Python values, one row at a time. It must judge each
+row by itself: rows come in whatever company the routing gives them.
 
-What a function sees of a row does not depend on the rows beside it: integers with nulls become pandas' `Int64`,
-which is exact, and not floats, which would round where another batch would not.
+What it sees of a row does not depend on the rows beside it either. numpy's integers and booleans have no null, and
+pandas would turn a whole column into floats or objects for the sake of one; so a row with a null in such a column is
+not shown to the function and does not pass, like a row that a strict SQL function answers with null. An `np.ndarray` of
+any type is strict in this way. Nested values arrive as Python lists and dicts. Arrow arrays and Python values have
+nulls of their own.
 """
 
 from __future__ import annotations
@@ -29,19 +31,6 @@ Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 SERIES, NUMPY, ARROW = "pd.Series", "np.ndarray", "pa.Array"
 
-NULLABLE = {
-    pa.bool_(): pd.BooleanDtype(),
-    pa.int8(): pd.Int8Dtype(),
-    pa.int16(): pd.Int16Dtype(),
-    pa.int32(): pd.Int32Dtype(),
-    pa.int64(): pd.Int64Dtype(),
-    pa.uint8(): pd.UInt8Dtype(),
-    pa.uint16(): pd.UInt16Dtype(),
-    pa.uint32(): pd.UInt32Dtype(),
-    pa.uint64(): pd.UInt64Dtype(),
-}
-"""What a column with nulls becomes as a Series where pandas would otherwise change its type."""
-
 
 @dataclass(frozen=True)
 class Function:
@@ -59,9 +48,10 @@ class Function:
         """Check a function's signature against the columns it is to be called with."""
         if not callable(function):
             raise QueryError(f"{where}: expected a function, got {function!r}")
-        name = getattr(function, "__qualname__", type(function).__name__)
+        name = getattr(getattr(function, "func", function), "__qualname__", type(function).__name__)
         parameters = _parameters(function, where, name)
-        names = columns if columns is not None else [p.name for p in parameters if p.default is p.empty]
+        positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        names = columns if columns is not None else [p.name for p in positional if p.default is p.empty]
         if not names:
             raise QueryError(f'{where}: function "{name}" has no parameter to hand a column to; name them in columns')
         _check_call(function, names, where, name)
@@ -84,16 +74,16 @@ class Function:
         return passed
 
     def _shown(self, arrays: list[pa.Array], rows: int) -> np.ndarray[Any, np.dtype[np.int64]] | None:
-        """The rows without a null where numpy could not show it; None for all of them."""
-        strict = [a for a, form in zip(arrays, self.forms, strict=True) if form == NUMPY and a.null_count]
+        """The rows without a null that could not be shown as it is; None for all of them."""
+        strict = [a for a, form in zip(arrays, self.forms, strict=True) if a.null_count and _is_strict(form, a.type)]
         if not strict:
             return None
         valid = [array.is_valid().to_numpy(zero_copy_only=False) for array in strict]
         return np.flatnonzero(np.logical_and.reduce(valid))
 
     def _call(self, arrays: list[pa.Array], rows: int) -> Mask:
-        arguments = [FORMS[form](array) for array, form in zip(arrays, self.forms, strict=True)]
         try:
+            arguments = [FORMS[form](array) for array, form in zip(arrays, self.forms, strict=True)]
             if self.rowwise:
                 result: Any = [self.function(*row) for row in zip(*arguments, strict=True)]
             else:
@@ -114,22 +104,24 @@ class Function:
         return getattr(inspect.unwrap(self.function), "__code__", None)
 
     def _checked(self, result: Any, rows: int) -> Mask:
+        """The result as a mask of our own: the function may use its array again."""
         if type(result) is np.ndarray and result.dtype == np.bool_ and result.shape == (rows,):
-            return result
+            return result.copy()
         expected = f'{self.where}: function "{self.name}": expected one boolean for each of {rows} rows'
-        try:
-            size = len(result)
-        except TypeError:
-            raise QueryError(f"{expected}, got {type(result).__name__}; return a mask, not a scalar") from None
-        if size != rows:
-            raise QueryError(f"{expected}, got {size}")
+        if not isinstance(result, pd.Series | np.ndarray | pa.Array | pa.ChunkedArray | list | tuple):
+            hint = (
+                "return a mask, not a scalar" if np.isscalar(result) or result is None else "return a Series or array"
+            )
+            raise QueryError(f"{expected}, got {type(result).__name__}; {hint}")
+        if len(result) != rows:
+            raise QueryError(f"{expected}, got {len(result)}")
         try:
             array = _arrow(result)
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
-            raise QueryError(f"{expected}, got {_kind(result)}: {error}") from error
+            raise QueryError(f"{expected}, got {_kind(result)}: {error}; make each of them a bool") from error
         if not (pa.types.is_boolean(array.type) or pa.types.is_null(array.type)):
-            raise QueryError(f"{expected}, got values of type {array.type}; compare them with something")
-        return np.asarray(array.cast(pa.bool_()).fill_null(False).to_numpy(zero_copy_only=False), np.bool_)
+            raise QueryError(f"{expected}, got values of type {array.type}; compare them with something, or use bool()")
+        return np.array(array.cast(pa.bool_()).fill_null(False).to_numpy(zero_copy_only=False), np.bool_)
 
 
 def _parameters(function: Callable[..., Any], where: str, name: str) -> list[inspect.Parameter]:
@@ -160,14 +152,23 @@ def _forms(
 
 
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
-    """The annotations; text that cannot be resolved stays text."""
-    target = inspect.unwrap(function)
-    if not hasattr(target, "__annotations__"):
-        target = getattr(target, "__call__", target)  # noqa: B004  an object with __call__ carries its hints there
+    """The annotations of the parameters; one that cannot be evaluated stays text."""
+    target = inspect.unwrap(getattr(function, "func", function))
+    if not inspect.isroutine(target):
+        target = type(target).__call__
+    hints = dict(getattr(target, "__annotations__", {}))
+    hints.pop("return", None)
+    return {name: _resolved(hint, target) for name, hint in hints.items()}
+
+
+def _resolved(hint: Any, target: Any) -> Any:
+    if not isinstance(hint, str):
+        return hint
+    holder = type("holder", (), {"__annotations__": {"hint": hint}})
     try:
-        return typing.get_type_hints(target)
-    except NameError:
-        return dict(getattr(target, "__annotations__", {}))
+        return typing.get_type_hints(holder, getattr(target, "__globals__", {}))["hint"]
+    except Exception:  # an annotation is any text at all, and ours is only a look at it
+        return hint
 
 
 def _form(hint: Any, parameter: str, where: str) -> str:
@@ -188,17 +189,27 @@ def _form(hint: Any, parameter: str, where: str) -> str:
 
 
 def _column(name: str) -> Column:
-    stream, dot, column = name.rpartition(".")
-    return Column(stream, column) if dot else Column(None, name)
+    """A column as `name`, `stream.name` or, where the name has a dot itself, stream.`na.me`."""
+    stream, dot, column = name.partition(".") if not name.startswith("`") else ("", "", name)
+    return Column(stream if dot else None, (column if dot else name).strip("`"))
+
+
+def _is_strict(form: str, data_type: pa.DataType) -> bool:
+    """Is there no way to show a null in such a column without changing how its neighbours look."""
+    if form == SERIES:
+        return pa.types.is_integer(data_type) or pa.types.is_boolean(data_type)
+    return form == NUMPY
 
 
 def _series(array: pa.Array) -> Any:
-    if array.null_count and array.type in NULLABLE:
-        return array.to_pandas(types_mapper=NULLABLE.get)
-    return array.to_pandas()
+    if pa.types.is_nested(array.type):
+        return pd.Series(array.to_pylist(), dtype=object)
+    return (array.dictionary_decode() if isinstance(array, pa.DictionaryArray) else array).to_pandas()
 
 
 def _numpy(array: pa.Array) -> Any:
+    if pa.types.is_nested(array.type):
+        return np.fromiter(array.to_pylist(), object, len(array))
     return array.to_numpy(zero_copy_only=False)
 
 

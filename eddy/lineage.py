@@ -79,8 +79,8 @@ class Machine:
         if found is None:
             if all(hop.operator != operator for hop in self.ready(lineage)):
                 raise EngineError(
-                    f'routing: operator "{operator}" may not act on a tuple that spans {quoted(sorted(lineage.spans))} '
-                    f"and has done {quoted(sorted(lineage.done)) or 'nothing'}; the policy planned an illegal route"
+                    f'operator "{operator}" may not act on a tuple that spans {quoted(sorted(lineage.spans))} '
+                    f"and has done {quoted(sorted(lineage.done)) or 'nothing'}; a route must be legal step by step"
                 )
             gives = self._rules[operator].gives
             spans = lineage.spans | {gives} if gives else lineage.spans

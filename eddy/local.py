@@ -6,22 +6,25 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Any
+from numbers import Integral
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pyarrow as pa
 
-from eddy import wiring
+from eddy.arrow import no_rows, one_batch
 from eddy.engine import Engine
 from eddy.errors import QueryError
 from eddy.observe import Counters
 from eddy.query import Query
 from eddy.report import Report
 from eddy.router import Clock
-from eddy.wiring import PolicyChoice
 
 BATCH_ROWS = 10_000
 """Rows of each stream in a micro-batch: enough that the cost of a call into an operator is small beside its work."""
+
+if TYPE_CHECKING:
+    from eddy.wiring import PolicyChoice
 
 Data = pa.Table | pa.RecordBatch | pd.DataFrame | Iterable[Any]
 """A whole input, to be cut into micro-batches; or an iterable of them, each taken as it comes."""
@@ -33,6 +36,9 @@ class Run:
 
     results: pa.Table
     report: Report
+
+    def __repr__(self) -> str:
+        return f"Run({self.results.num_rows:,} results, {self.report!r})"
 
 
 class Running:
@@ -86,10 +92,11 @@ def iter_local(
     clock: Clock = time.perf_counter,
 ) -> Running:
     """The same as `run_local`, for an answer that does not fit into memory."""
-    if not isinstance(batch_rows, int) or isinstance(batch_rows, bool) or batch_rows < 1:
-        raise QueryError(f"run_local: expected batch_rows to be a whole number of 1 or more, got {batch_rows!r}")
+    from eddy import wiring  # noqa: PLC0415  a plug-in that is imported first needs the contracts before the wiring
+
+    _check_arguments(query, data, batch_rows, seed)
     lookup = {table.name for table in query.tables}
-    tables = {name: _batch(_table(name, value)) for name, value in data.items() if name in lookup}
+    tables = {name: one_batch(name, _table(name, value)) for name, value in data.items() if name in lookup}
     feeds = {name: _feed(name, value, batch_rows) for name, value in data.items() if name not in lookup}
     first = {name: next(feed, None) for name, feed in feeds.items()}
     for name, table in first.items():
@@ -98,6 +105,16 @@ def iter_local(
     schemas = {name: table.schema for name, table in first.items() if table is not None}
     engine = wiring.engine(query, schemas, policy, tables=tables, clock=clock, seed=seed)
     return Running(engine, _together({name: _chain(first[name], feed) for name, feed in feeds.items()}, schemas))
+
+
+def _check_arguments(query: object, data: object, batch_rows: object, seed: object) -> None:
+    if not isinstance(query, Query):
+        raise QueryError(f"run_local: expected a Query(...), got {query!r}")
+    if not isinstance(data, Mapping):
+        raise QueryError(f'run_local: expected data as {{"stream": table, ...}}, got {type(data).__name__}')
+    for name, number, least in (("batch_rows", batch_rows, 1), ("seed", seed, 0)):
+        if not isinstance(number, Integral) or isinstance(number, bool) or int(number) < least:
+            raise QueryError(f"run_local: expected {name} to be a whole number of {least} or more, got {number!r}")
 
 
 def _feed(name: str, data: Data, batch_rows: int) -> Iterator[pa.Table]:
@@ -119,7 +136,10 @@ def _table(name: str, data: object) -> pa.Table:
     if isinstance(data, pa.RecordBatch):
         return pa.Table.from_batches([data])
     if isinstance(data, pd.DataFrame):
-        return pa.Table.from_pandas(data, preserve_index=False).replace_schema_metadata(None)
+        try:
+            return pa.Table.from_pandas(data, preserve_index=False).replace_schema_metadata(None)
+        except (pa.ArrowException, ValueError) as error:
+            raise QueryError(f'data "{name}": the DataFrame does not fit into Arrow columns: {error}') from error
     raise QueryError(_unfit(name, data))
 
 
@@ -141,11 +161,6 @@ def _together(
     """One micro-batch of every input at a time; an input that has ended goes on with no rows."""
     for tables in zip_longest(*feeds.values()):
         yield {
-            name: _batch(table if table is not None else schemas[name].empty_table())
+            name: no_rows(schemas[name]) if table is None else one_batch(name, table)
             for name, table in zip(feeds, tables, strict=True)
         }
-
-
-def _batch(table: pa.Table) -> pa.RecordBatch:
-    batches = table.combine_chunks().to_batches()
-    return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=table.schema)

@@ -15,8 +15,8 @@ import numpy as np
 from eddy.lineage import Hop, Lineage
 
 HALF_LIFE = 10_000
-"""Rows after which an operator's older rows count half: ten micro-batches of a thousand, so that one odd batch
-does not overturn what was learned, and a change shows within a few batches."""
+"""Rows after which an operator's older rows count half: enough that a rate is known to about a hundredth, few enough
+that a change of the stream shows after as many rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +59,8 @@ class Statistic:
 class Observation:
     """What a step of a leg did, or what all steps of an exhaustive leg did.
 
-    `outcomes` has a row for each tuple and a column for each hop: how many tuples came out. A step has one hop;
-    an exhaustive leg has all of its hops, each run on every tuple.
+    `outcomes` has an array for each hop: how many tuples came out, tuple by tuple. A step has one hop; an exhaustive
+    leg has all of its hops, each run on every tuple.
     """
 
     lineage: Lineage
@@ -108,12 +108,14 @@ def total(parts: Sequence[Statistic] | Mapping[Any, Statistic]) -> Statistic:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StreamCount:
-    """What became of a stream's rows on their way in."""
+    """What became of a stream's rows on their way in, and what is stored when the micro-batch is over."""
 
     rows: int
     untimed: int
     late: int
     ahead: int
+    stored: int
+    nbytes: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from eddy import sql
-from eddy.checks import distinct, fill, length, members, named, texts
+from eddy.checks import distinct, fill, members, named, texts, ticks
 from eddy.errors import QueryError, quoted, unknown
 from eddy.function import Function, Mask
 from eddy.window import Range, Rows, Unbounded, Window
@@ -44,19 +44,19 @@ class Stream:
             raise QueryError(f"{where}: expected the name of its event-time column as time, got {self.time!r}")
         if not isinstance(self.window, Range | Rows | Unbounded):
             raise QueryError(f"{where}: expected a window Range(...), Rows(...) or Unbounded(), got {self.window!r}")
-        for name, span in (("delay", self.delay), ("max_ahead", self.max_ahead)):
-            if span is not None:
-                length(span, f"{where}: {name}")
+        for name, length in (("delay", self.delay), ("max_ahead", self.max_ahead)):
+            if length is not None:
+                ticks(length, f"{where}: {name}")
 
     @property
-    def lag(self) -> int | float | None:
+    def delay_ticks(self) -> int | float | None:
         """The delay in microseconds, or in the units of a numeric time column."""
-        return None if self.delay is None else length(self.delay, f'stream "{self.name}": delay')
+        return None if self.delay is None else ticks(self.delay, f'stream "{self.name}": delay')
 
     @property
-    def headway(self) -> int | float | None:
+    def ahead_ticks(self) -> int | float | None:
         """How far a row's time may be ahead of the others', in the same units."""
-        return None if self.max_ahead is None else length(self.max_ahead, f'stream "{self.name}": max_ahead')
+        return None if self.max_ahead is None else ticks(self.max_ahead, f'stream "{self.name}": max_ahead')
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,12 @@ class Table:
 @dataclass(frozen=True)
 class Filter:
     """A predicate: SQL text as `where`, or a Python function.
+
+    `where` is SQL as Spark reads it. A function reads the `columns` that are named, or those that its parameters are
+    called; what it is handed follows from its annotations, or is plain values with `rowwise`: see `eddy.function`.
+
+    Filters run in any order, so a filter must be able to answer every row of its input. One that guards another, as
+    `x <> 0` guards `y / x > 1`, belongs into the same text: `x <> 0 and y / x > 1`.
 
     >>> Filter("big", on="a", where="v > 10").on
     ('a',)
@@ -157,6 +163,7 @@ class Query:
     outputs: tuple[tuple[sql.Column, str], ...] | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        named("query", self.name)
         for kind, member in (("streams", Stream), ("tables", Table), ("filters", Filter)):
             fill(self, kind, members(getattr(self, kind), member, f"query: {kind}"))
         if not self.streams:

@@ -14,7 +14,7 @@ Integers = np.ndarray[Any, np.dtype[np.int64]]
 
 @dataclass(slots=True)
 class Segment:
-    """Rows from `start` to `stop`, the newest event time among them, and how many it is to hold.
+    """Rows from `start` to `stop`, the first and the newest event time, and how many it is to hold.
 
     A serial never comes back: an index that knows the serial and the number of rows knows the rows.
     """
@@ -22,6 +22,7 @@ class Segment:
     serial: int
     start: int
     stop: int
+    oldest: Any
     newest: Any
     capacity: int
 

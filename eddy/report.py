@@ -2,71 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import pandas as pd
 
-from eddy.observe import Counters
+from eddy.observe import Counters, total
 
-OPERATOR_COUNTS = ["rows_in", "evaluated", "rows_out", "seconds"]
+COUNTS = ["rows_in", "evaluated", "rows_out", "seconds"]
+
+BATCH: Mapping[str, Callable[[Counters], Any]] = {
+    "batch": lambda c: c.batch,
+    "rows": lambda c: sum(s.rows for s in c.streams.values()),
+    "results": lambda c: c.results,
+    "routing_calls": lambda c: total(c.operators).rows_in,
+    "decisions": lambda c: c.decisions,
+    "seconds": lambda c: c.seconds,
+    "operator_seconds": lambda c: total(c.operators).seconds,
+    "planning_seconds": lambda c: c.planning,
+    "learning_seconds": lambda c: c.learning,
+    "untimed": lambda c: sum(s.untimed for s in c.streams.values()),
+    "late": lambda c: sum(s.late for s in c.streams.values()),
+    "ahead": lambda c: sum(s.ahead for s in c.streams.values()),
+}
+"""The columns of `Report.batches`."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Report:
     """What a run did, micro-batch by micro-batch."""
 
     counters: Sequence[Counters]
 
+    def __repr__(self) -> str:
+        calls = sum(total(c.operators).rows_in for c in self.counters)
+        return f"Report({len(self.counters):,} micro-batches, {calls:,} routing calls)"
+
     def batches(self) -> pd.DataFrame:
         """One row for each micro-batch.
 
         `routing_calls` are tuples handed to operators, `decisions` are questions to the policy; the seconds are
-        those of the whole micro-batch, of the operators, of the policy's planning and of its learning.
+        those of the whole micro-batch, of the operators, of the policy's planning and of its learning. The last
+        three count rows that took no part: without an event time, late, and of a clock that runs ahead.
         """
-        rows = [
-            {
-                "batch": c.batch,
-                "rows": sum(s.rows for s in c.streams.values()),
-                "untimed": sum(s.untimed for s in c.streams.values()),
-                "late": sum(s.late for s in c.streams.values()),
-                "ahead": sum(s.ahead for s in c.streams.values()),
-                "results": c.results,
-                "routing_calls": sum(s.rows_in for s in c.operators.values()),
-                "decisions": c.decisions,
-                "seconds": c.seconds,
-                "operator_seconds": sum((s.seconds for s in c.operators.values()), 0.0),
-                "planning_seconds": c.planning,
-                "learning_seconds": c.learning,
-            }
-            for c in self.counters
-        ]
-        return pd.DataFrame(rows, columns=BATCH_COLUMNS)
+        return pd.DataFrame({name: [value(c) for c in self.counters] for name, value in BATCH.items()})
+
+    def streams(self) -> pd.DataFrame:
+        """One row for each stream in each micro-batch: rows that came, were dropped, and are stored at its end."""
+        rows = [{"batch": c.batch, "stream": name, **asdict(s)} for c in self.counters for name, s in c.streams.items()]
+        return pd.DataFrame(rows, columns=["batch", "stream", "rows", "untimed", "late", "ahead", "stored", "nbytes"])
 
     def operators(self, *, by_batch: bool = False) -> pd.DataFrame:
-        """One row for each operator and access pattern, or for each of them in each micro-batch."""
+        """One row for each operator and access pattern, or for each of them in each micro-batch.
+
+        `evaluated` are the rows that a filter had not judged before, or the candidates that a probe looked at;
+        `rate` is outputs per input, `microseconds` the cost of one input.
+        """
         rows = [
             [c.batch, hop.operator, hop.pattern, s.rows_in, s.evaluated, s.rows_out, s.seconds]
             for c in self.counters
             for hop, s in c.operators.items()
         ]
-        frame = pd.DataFrame(rows, columns=["batch", "operator", "pattern", *OPERATOR_COUNTS])
-        if by_batch:
-            return frame
-        return frame.groupby(["operator", "pattern"], sort=False)[OPERATOR_COUNTS].sum().reset_index()
-
-
-BATCH_COLUMNS = [
-    "batch",
-    "rows",
-    "untimed",
-    "late",
-    "ahead",
-    "results",
-    "routing_calls",
-    "decisions",
-    "seconds",
-    "operator_seconds",
-    "planning_seconds",
-    "learning_seconds",
-]
+        frame = pd.DataFrame(rows, columns=["batch", "operator", "pattern", *COUNTS])
+        if not by_batch:
+            frame = frame.groupby(["operator", "pattern"], sort=False)[COUNTS].sum().reset_index()
+        frame["rate"] = frame["rows_out"] / frame["rows_in"]
+        frame["microseconds"] = frame["seconds"] / frame["rows_in"] * 1e6
+        return frame

@@ -17,6 +17,7 @@ from eddy.observe import NOTHING, Observation, Statistic, Statistics
 from eddy.tuples import Tuples, merge
 
 Clock = Callable[[], float]
+Chance = Callable[[], np.random.Generator]
 Waiting = dict[Lineage, list[Tuples]]
 
 NO_HOPS: tuple[Hop, ...] = ()
@@ -42,16 +43,20 @@ class Routing:
 class Router:
     """Routes tuples through operators along the legs that a policy plans."""
 
-    def __init__(self, operators: Sequence[Operator], policy: Policy, statistics: Statistics, clock: Clock) -> None:
+    def __init__(
+        self, operators: Sequence[Operator], policy: Policy, policy_name: str, statistics: Statistics, clock: Clock
+    ) -> None:
         rules = {operator.name: operator.rule for operator in operators}
         self.machine = Machine(rules, {operator.name: operator.pattern for operator in operators})
         self._run = {operator.name: operator.run for operator in operators}
         self._policy = policy
+        self._policy_name = policy_name
+        self._policy_name = policy_name
         self._statistics = statistics
         self._clock = clock
         self.routing = Routing()
 
-    def route(self, arrived: Sequence[Tuples], chance: np.random.Generator) -> Iterator[Tuples]:
+    def route(self, arrived: Sequence[Tuples], chance: Chance) -> Iterator[Tuples]:
         """Bring tuples to their end; yields those that completed, as they do."""
         self.routing = Routing()
         waiting: Waiting = {}
@@ -59,7 +64,7 @@ class Router:
             yield from self._place(tuples, waiting)
         yield from self._drain(waiting, chance, 0)
 
-    def _drain(self, waiting: Waiting, chance: np.random.Generator, enough: int) -> Iterator[Tuples]:
+    def _drain(self, waiting: Waiting, chance: Chance, enough: int) -> Iterator[Tuples]:
         """Route until no more than so many tuples wait.
 
         Normally the least advanced lineage is next; in a crowd it is the most advanced, which is the shortest way
@@ -70,6 +75,8 @@ class Router:
             tuples = merge(waiting.pop(lineage))
             for leg in self._plan(tuples, chance):
                 part = tuples if leg.rows is None else tuples.take(leg.rows)
+                if not len(part):
+                    continue
                 for moved in self._exhaust(part, leg.route) if leg.exhaustive else self._follow(part, leg.route):
                     yield from self._place(moved, waiting)
                     yield from self._drain(waiting, chance, CROWD)
@@ -81,7 +88,7 @@ class Router:
         elif len(tuples):
             waiting.setdefault(tuples.lineage, []).append(tuples)
 
-    def _plan(self, tuples: Tuples, chance: np.random.Generator) -> Sequence[Leg]:
+    def _plan(self, tuples: Tuples, chance: Chance) -> Sequence[Leg]:
         lineage = tuples.lineage
         ready = self.machine.ready(lineage)
         started = self._clock()
@@ -97,8 +104,20 @@ class Router:
         )
         self.routing.planning += self._clock() - started
         self.routing.decisions += 1
-        _check_partition(legs, len(tuples))
-        return legs
+        try:
+            return self._checked(legs, tuples)
+        except EngineError as error:
+            raise EngineError(f'policy "{self._policy_name}": {error}') from None
+
+    def _checked(self, legs: object, tuples: Tuples) -> Sequence[Leg]:
+        """Legs that a policy may plan: each of them legal, and each row in one of them."""
+        checked = _partition(legs, len(tuples))
+        for leg in checked:
+            if leg.exhaustive:
+                for hop in leg.route:
+                    self.machine.after(tuples.lineage, hop.operator)
+            self.machine.ready_after(tuples.lineage, leg.route)
+        return checked
 
     def _follow(self, tuples: Tuples, route: Sequence[Hop]) -> Iterator[Tuples]:
         """Take a route, step by step, with the tuples that are left.
@@ -186,23 +205,38 @@ def _advance(lineage: Lineage) -> int:
     return len(lineage.done) + len(lineage.spans)
 
 
-def _check_partition(legs: Sequence[Leg], rows: int) -> None:
+def _partition(legs: object, rows: int) -> Sequence[Leg]:
     """Every row in exactly one leg: a policy may not lose a tuple, nor double it."""
-    if len(legs) == 1 and legs[0].rows is None and legs[0].route:
-        return
+    if not isinstance(legs, list | tuple) or not all(isinstance(leg, Leg) for leg in legs):
+        raise EngineError(f"it must plan a list of Leg(...), and planned {legs!r}")
+    for leg in legs:
+        _check_leg(leg, rows)
+    if len(legs) == 1 and legs[0].rows is None:
+        return legs
     taken = np.zeros(rows, np.int64)
     for leg in legs:
-        if not leg.route:
-            raise EngineError("routing: the policy planned a leg with an empty route; its tuples would never end")
         if leg.rows is None:
             taken += 1
-        elif len(leg.rows) and not (leg.rows.min() >= 0 and leg.rows.max() < rows):
-            raise EngineError(f"routing: the policy planned a leg with rows outside the task's {rows}")
         else:
             np.add.at(taken, leg.rows, 1)
     if not (taken == 1).all():
         lost, doubled = int((taken == 0).sum()), int((taken > 1).sum())
         raise EngineError(
-            f"routing: the policy planned legs that leave out {lost} and repeat {doubled} of the task's {rows} rows; "
+            f"its legs leave out {lost} and repeat {doubled} of the task's {rows} rows; "
             "every row must be in exactly one leg"
         )
+    return legs
+
+
+def _check_leg(leg: Leg, rows: int) -> None:
+    if not isinstance(leg.route, tuple) or not leg.route or not all(isinstance(hop, Hop) for hop in leg.route):
+        raise EngineError(f"a leg's route must be a tuple of hops, at least one, and is {leg.route!r}")
+    if leg.rows is None:
+        return
+    if not isinstance(leg.rows, np.ndarray) or leg.rows.dtype.kind not in "iu" or leg.rows.ndim != 1:
+        got = getattr(leg.rows, "dtype", type(leg.rows).__name__)
+        raise EngineError(
+            f"a leg's rows must be positions, an array of integers, and are {got}; for a mask use np.flatnonzero(mask)"
+        )
+    if len(leg.rows) and not (leg.rows.min() >= 0 and leg.rows.max() < rows):
+        raise EngineError(f"a leg has rows outside the task's {rows}")

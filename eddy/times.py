@@ -32,9 +32,10 @@ def ticks(column: pa.Array, dtype: Any) -> tuple[Ticks, Any]:
 
     Finer timestamps are floored to microseconds, as Spark does when it reads them.
     """
+    values = column
     if pa.types.is_timestamp(column.type):
         values = _micros(column, column.type)
-    else:
+    elif not are_ticks(column.type):
         values = column.cast(pa.int64() if pa.types.is_integer(column.type) else pa.float64())
     valid = None if column.null_count == 0 else column.is_valid().to_numpy(zero_copy_only=False)
     numbers = (values if valid is None else values.fill_null(0)).to_numpy(zero_copy_only=False)

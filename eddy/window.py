@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from eddy.checks import length
+from eddy.checks import ticks
 from eddy.errors import QueryError
 
 
@@ -12,24 +12,24 @@ from eddy.errors import QueryError
 class Range:
     """A window by event time: a duration, or a number.
 
-    >>> Range("30 seconds").length
+    >>> Range("30 seconds").ticks
     30000000
-    >>> Range(5).length
+    >>> Range(5).ticks
     5
     """
 
-    span: str | int | float
+    length: str | int | float
 
     def __post_init__(self) -> None:
-        length(self.span, "window Range")
+        ticks(self.length, "window Range")
 
     @property
-    def length(self) -> int | float:
+    def ticks(self) -> int | float:
         """The window in microseconds, or in the units of a numeric time column."""
-        return length(self.span, "window Range")
+        return ticks(self.length, "window Range")
 
     def __str__(self) -> str:
-        return f"Range({self.span!r})"
+        return f"Range({self.length!r})"
 
 
 @dataclass(frozen=True)

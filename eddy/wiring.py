@@ -28,8 +28,8 @@ from operators.registry import OPERATORS
 from operators.stem import Stem
 from policies.registry import POLICIES
 
-PolicyChoice = str | Mapping[str, Any]
-"""A policy's name, or its name and parameters: {"name": "fixed", "order": ["big"]}."""
+PolicyChoice = str | Mapping[str, Any] | Callable[[Setting], Policy]
+"""A policy's name; its name and parameters, {"name": "fixed", "order": ["big"]}; or a class that is being written."""
 
 ENTRY_POINTS = "eddy.policies"
 """The entry-point group in which other packages register policies."""
@@ -54,7 +54,7 @@ def engine(
         operators,
         stores,
         make_policy(policy, setting),
-        policy_name=json.dumps(policy, sort_keys=True, default=str),
+        policy_name=policy_name(policy),
         clock=clock,
         seed=seed,
         cell=cell,
@@ -102,24 +102,43 @@ def _near(target: str, query: Query) -> frozenset[frozenset[str]]:
 
 
 def make_policy(choice: PolicyChoice, setting: Setting) -> Policy:
-    """Build a policy from its name and parameters."""
-    parameters = {"name": choice} if isinstance(choice, str) else dict(choice)
-    name = parameters.pop("name", None)
-    if not isinstance(name, str):
-        raise QueryError(f'policy: expected a name, or {{"name": ..., parameter: value}}, got {choice!r}')
-    build = _policies().get(name)
-    if build is None:
-        raise unknown("policy", name, _policies(), where="policy")
+    """Build a policy from what a user chose."""
+    if isinstance(choice, type) or (callable(choice) and not isinstance(choice, str)):
+        return choice(setting)
+    parameters = {"name": choice} if isinstance(choice, str) else choice
+    if not isinstance(parameters, Mapping) or not isinstance(parameters.get("name"), str):
+        raise QueryError(f'policy: expected a name, or {{"name": ..., parameter: value}}, or a class, got {choice!r}')
+    name = parameters["name"]
+    build = _policy(name)
     known = [p.name for p in inspect.signature(build).parameters.values() if p.kind is p.KEYWORD_ONLY]
     for parameter in parameters:
-        if parameter not in known:
+        if parameter not in (*known, "name"):
             raise unknown("parameter", parameter, known, where=f'policy "{name}"')
-    return build(setting, **parameters)
+    return build(setting, **{parameter: value for parameter, value in parameters.items() if parameter != "name"})
 
 
-def _policies() -> dict[str, Callable[..., Policy]]:
-    """Ours, and those of other packages under names that ours do not have."""
-    return {point.name: point.load() for point in entry_points(group=ENTRY_POINTS)} | POLICIES
+def policy_name(choice: PolicyChoice) -> str:
+    """What tells one choice of policy and parameters from another."""
+    if isinstance(choice, str | Mapping):
+        return json.dumps({"name": choice} if isinstance(choice, str) else dict(choice), sort_keys=True, default=str)
+    return getattr(choice, "__qualname__", type(choice).__name__)
+
+
+def _policy(name: str) -> Callable[..., Policy]:
+    """One of ours, or one that another package registers under a name that ours do not have."""
+    if name in POLICIES:
+        return POLICIES[name]
+    points = {point.name: point for point in entry_points(group=ENTRY_POINTS)}
+    if name not in points:
+        raise unknown("policy", name, [*POLICIES, *points], where="policy")
+    try:
+        build: Callable[..., Policy] = points[name].load()
+    except Exception as error:
+        raise QueryError(
+            f'policy "{name}": the package that offers it as "{points[name].value}" cannot be loaded: '
+            f"{type(error).__name__}: {error}"
+        ) from error
+    return build
 
 
 def _filter(asked: Filter, binding: Binding, takes: Mapping[str, Take], memory: Memory | None) -> Operator:

@@ -29,6 +29,10 @@ STORED = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
 class Rowwise(Protocol):
     """Something that is held for every row."""
 
+    @property
+    def nbytes(self) -> int:
+        """What it occupies."""
+
     def drop(self, count: int) -> None:
         """Let go of the oldest."""
 
@@ -61,6 +65,11 @@ class Growing:
     def values(self) -> Values:
         """What is held, without a copy; good until the next change."""
         return self._buffer[self._start : self._stop]
+
+    @property
+    def nbytes(self) -> int:
+        """What it occupies, with the room to grow."""
+        return self._buffer.nbytes
 
     def append(self, values: Values) -> None:
         """Add values at the end; the first ones are adopted as they are."""
@@ -108,6 +117,11 @@ class Fixed:
         """Where there is a value; None when there is one everywhere."""
         return None if self._valid is None else self._valid.values
 
+    @property
+    def nbytes(self) -> int:
+        """What it occupies, with the room to grow."""
+        return self._values.nbytes + (0 if self._valid is None else self._valid.nbytes)
+
     def append(self, array: pa.Array) -> None:
         """Add values at the end."""
         if array.null_count and self._valid is None:
@@ -141,6 +155,11 @@ class Chunked:
 
     def __init__(self, data_type: pa.DataType) -> None:
         self._whole = pa.chunked_array([], data_type)
+
+    @property
+    def nbytes(self) -> int:
+        """What it occupies."""
+        return self._whole.nbytes
 
     def append(self, array: pa.Array) -> None:
         """Add values at the end."""

@@ -73,6 +73,11 @@ class ComputedKey:
         """What the expression reads."""
         return self._bound.columns
 
+    @property
+    def nbytes(self) -> int:
+        """What it occupies."""
+        return self._codes.nbytes + self._valid.nbytes
+
     def append(self, columns: Mapping[Column, pa.Array], rows: int) -> None:
         """Work out the codes of new rows."""
         codes, valid = encode(self._bound.evaluate(columns, rows))
@@ -118,7 +123,12 @@ def encode(array: pa.Array) -> tuple[Integers, Valid]:
     for applies, code in CODES:
         if applies(array.type):
             return code(array), valid
-    return array.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False), valid
+    return _number(array), valid
+
+
+def _number(array: pa.Array) -> Integers:
+    numbers = array.cast(pa.int32()) if pa.types.is_date32(array.type) else array
+    return numbers.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
 
 
 def _float(array: pa.Array) -> Integers:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pyarrow as pa
 
+from eddy.arrow import no_rows
 from eddy.times import Ticks
 from eddy.tuples import RowIds
 from operators.columns import Column, column
@@ -18,6 +19,14 @@ class Passing:
     def __init__(self, schema: pa.Schema) -> None:
         self._schema = schema
         self._columns: dict[str, Column] = {}
+
+    def __len__(self) -> int:
+        return 0
+
+    @property
+    def nbytes(self) -> int:
+        """Nothing stays."""
+        return 0
 
     def append(self, rows: pa.RecordBatch, ticks: Ticks, arrivals: RowIds) -> RowIds:
         """Hold rows; says under which ids."""
@@ -36,7 +45,7 @@ class Passing:
 
     def snapshot(self) -> tuple[dict[str, int], pa.RecordBatch]:
         """Nothing."""
-        return {}, pa.RecordBatch.from_pylist([], schema=self._schema)
+        return {}, no_rows(self._schema)
 
     def restore(self, numbers: Mapping[str, int], rows: pa.RecordBatch) -> None:
         """Nothing to go on from."""

@@ -20,7 +20,6 @@ from eddy.ranges import Ranges, everything
 from eddy.tuples import RowIds, Tuples
 from eddy.window import Range, Rows
 from operators.conditions import Conditions, Pair, Residual, evaluate
-from operators.index.catalog import Catalog
 from operators.keys import Key, equal
 from operators.stem import Stem
 from operators.window import inside
@@ -52,7 +51,6 @@ class Probe:
         self._stems = stems
         self._stem = stems[target]
         self._conditions = conditions
-        self._catalog = Catalog(self._stem)
         self._max_fanout = max_fanout
         self._ways: dict[frozenset[str], _Way] = {}
 
@@ -110,7 +108,7 @@ class Probe:
         codes = [side.key.codes(tuples.ids[side.input]) for side in others]
         valid = [v for side in others if (v := side.key.valid(tuples.ids[side.input])) is not None]
         ops = [one.op(self._target) for one in searched]
-        index = self._catalog.get("sorted" if way.equalities else "ordered", way.keys)
+        index = self._stem.catalog.get("sorted" if way.equalities else "ordered", way.keys)
         ranges = index.search(list(zip(ops, codes, strict=True)))
         if valid:
             ranges.counts[~np.logical_and.reduce(valid)] = 0
@@ -194,7 +192,7 @@ def _keep(mask: Mask, at: RowIds, rows: RowIds) -> tuple[RowIds, RowIds]:
 
 
 def _span(stem: Stem) -> int | float | None:
-    return stem.window.length if isinstance(stem.window, Range) else None
+    return stem.window.ticks if isinstance(stem.window, Range) else None
 
 
 def _on_one_key(orders: Sequence[Pair], target: str) -> list[Pair]:

@@ -21,6 +21,7 @@ from eddy.times import Ticks
 from eddy.tuples import RowIds
 from eddy.window import Range, Rows, Unbounded, Window
 from operators.columns import Column, Fixed, Growing, Rowwise, column
+from operators.index.catalog import Catalog
 from operators.index.segments import Segments
 from operators.keys import ColumnKey, ComputedKey, Key, is_plain
 
@@ -45,10 +46,10 @@ class Stem:
     ) -> None:
         self.schema = schema
         self.window = window or Unbounded()
-        self.segments = Segments()
+        self.segments = Segments(self.window)
+        self.catalog = Catalog(self.segments)
         self.fresh = 0
         self.arrived = 0
-        self.version = 0
         self.dead = 0
         self._columns: dict[str, Column] = {field.name: column(field.type) for field in schema}
         self._time = time
@@ -62,6 +63,11 @@ class Stem:
 
     def __len__(self) -> int:
         return len(self._alive)
+
+    @property
+    def nbytes(self) -> int:
+        """What the rows occupy, with everything that is known of them."""
+        return sum(part.nbytes for part in self._parts()) + self.catalog.nbytes
 
     @property
     def timed(self) -> bool:
@@ -114,7 +120,7 @@ class Stem:
             key.append({name: rows.column(name.name) for name in key.columns}, count)
         self.segments.extend(ticks)
         self.arrived += count
-        self.version += 1
+        self.catalog.changed()
         self._arrivals = arrivals
         return np.arange(self.fresh, len(self))
 
@@ -156,6 +162,7 @@ class Stem:
             self._retain(keep)
         self.fresh = len(self)
         self._arrivals = np.empty(0, np.int64)
+        self.catalog.rest()
 
     def snapshot(self) -> tuple[dict[str, int], pa.RecordBatch]:
         """The rows that are alive, with their verdicts."""
@@ -186,7 +193,7 @@ class Stem:
         if isinstance(self.window, Rows):
             return int(self.ranks[segment.stop - 1]) < self.arrived - self.window.count
         if isinstance(self.window, Range) and watermark is not None:
-            return bool(watermark - segment.newest.item() > self.window.length)
+            return bool(watermark - segment.newest > self.window.ticks)
         return False
 
     def _retain(self, keep: Mask) -> None:
@@ -200,7 +207,7 @@ class Stem:
                 part.keep(ids)
         self.segments.retain(keep)
         self.dead = len(self) - int(np.count_nonzero(self.alive))
-        self.version += 1
+        self.catalog.changed()
 
     def _parts(self) -> list[Rowwise]:
         own: list[Rowwise] = [self._ticks] if isinstance(self._ticks, Growing) else []

@@ -21,9 +21,11 @@ class Fixed:
     """
 
     def __init__(self, setting: Setting, *, order: Sequence[str] = ()) -> None:
+        if isinstance(order, str) or not isinstance(order, Sequence):
+            raise QueryError(f'policy "fixed": order: expected a list of operators, got {order!r}')
         for name in order:
             if name not in setting.operators:
-                raise unknown("operator", name, setting.operators, where='policy "fixed": order')
+                raise unknown("operator", str(name), setting.operators, where='policy "fixed": order')
         if len(set(order)) < len(order):
             raise QueryError(f'policy "fixed": order names an operator twice: {quoted(order)}')
         self.order = (*order, *(name for name in setting.operators if name not in order))

@@ -26,7 +26,7 @@ class Random:
 
     def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
         """A leg for each hop, with the rows that drew it."""
-        drawn = task.chance.integers(len(ready), size=task.rows)
+        drawn = task.chance().integers(len(ready), size=task.rows)
         return [Leg(route=(hop,), rows=np.flatnonzero(drawn == i)) for i, hop in enumerate(ready)]
 
     def observe(self, observation: Observation) -> None:

@@ -6,11 +6,17 @@
 from __future__ import annotations
 
 import ast
+import inspect
+import io
 import re
+import statistics
+import tokenize
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from types import ModuleType
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -37,10 +43,25 @@ KINDS = {
     "policies": ("plan", "POLICIES"),
 }
 
-LONGEST_FUNCTION = 40  # style.md, habit 10
-SEEDED = {"BitGenerator", "Generator", "PCG64", "Philox", "SeedSequence", "default_rng"}
+# style.md, habit 10
+LONGEST_FUNCTION = 40
+TYPICAL_FUNCTION = 12
+LONGEST_FILE = 260
+
 CLOCKS = {"now", "today", "utcnow"}
-UNPICKLERS = {"dill", "joblib", "marshal", "pickle", "shelve"}
+CHANCE = {"os.getrandom", "os.urandom", "pyarrow.compute.random"}
+OUTSIDE = {"random", "secrets", "time", "uuid"}
+SEEDED = {"BitGenerator", "Generator", "PCG64", "Philox", "SeedSequence", "default_rng"}
+UNPICKLERS = {"_pickle", "dill", "joblib", "marshal", "pickle", "shelve"}
+EVALUATORS = {"eval", "exec", "builtins.eval", "builtins.exec"}
+CHANGERS = {"clear", "pop", "popitem", "setdefault", "update"}
+
+# What a tool would read instead of setup.cfg or ruff.toml, without a word.
+RIVALS = {
+    *(".mypy.ini", "mypy.ini", ".ruff.toml", ".coveragerc", ".coveragerc.toml", "tox.ini"),
+    *(".pytest.ini", ".pytest.toml", "pytest.ini", "pytest.toml"),
+}
+ROOT_ONLY = {"pyproject.toml", "ruff.toml", "setup.cfg"}
 
 # Written so that it does not match itself.
 MACHINE_PATH = re.compile(r"(?<![\w.:/~$}])/(?:home|Users|root|tmp|work|mnt|private)/\w|\b[A-Z]:\\\w")
@@ -61,6 +82,44 @@ class Module:
     def room(self) -> str:
         return room(self.name)
 
+    @cached_property
+    def origins(self) -> Mapping[str, str]:
+        """What imported names stand for: `pc` for `pyarrow.compute`, `rand` for `numpy.random.rand`."""
+        found: dict[str, str] = {}
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Import):
+                found |= {alias.asname: alias.name for alias in node.names if alias.asname}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                found |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
+        return found
+
+    def full(self, node: ast.expr) -> str:
+        """The dotted name that an expression spells, with imported names in full."""
+        first, dot, rest = _dotted(node).partition(".")
+        return self.origins.get(first, first) + dot + rest
+
+    def calls(self) -> Iterator[tuple[ast.Call, str]]:
+        """Every call, and the full name of what is called."""
+        return ((node, self.full(node.func)) for node in ast.walk(self.tree) if isinstance(node, ast.Call))
+
+    def mentions(self) -> Iterator[tuple[ast.expr, str]]:
+        """Every name that is read, in full."""
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Name | ast.Attribute):
+                yield node, self.full(node)
+
+
+def _dotted(node: ast.expr) -> str:
+    """The dotted name that an expression spells, or "".
+
+    >>> _dotted(ast.parse("np.random.seed(1)").body[0].value.func)
+    'np.random.seed'
+    """
+    if isinstance(node, ast.Attribute):
+        before = _dotted(node.value)
+        return f"{before}.{node.attr}" if before else f"?.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else ""
+
 
 def room(module: str) -> str:
     """The room of a dotted name; "" for what is not ours.
@@ -77,133 +136,182 @@ def room(module: str) -> str:
     return inner if inner in ALLOWED else "core"
 
 
-def modules(*folders: str) -> Iterator[Module]:
+def modules(*folders: str, suffix: str = ".py") -> Iterator[Module]:
     """The python files of some folders of the tree."""
     for folder in folders:
-        for path in sorted((ROOT / folder).rglob("*.py")):
+        for path in sorted((ROOT / folder).rglob(f"*{suffix}")):
             parts = path.relative_to(ROOT).with_suffix("").parts
             yield Module(name=".".join(parts[:-1] if parts[-1] == "__init__" else parts), text=path.read_text("utf-8"))
 
 
-def imports(module: Module, known: Set[str]) -> Iterator[tuple[int, str]]:
-    """What a module imports; `from eddy import query` is an import of `eddy.query` where that is a module."""
+@dataclass(frozen=True, kw_only=True)
+class Import:
+    """The import of a module, or of a name from one."""
+
+    line: int
+    module: str
+    name: str = ""
+
+    @property
+    def full(self) -> str:
+        return f"{self.module}.{self.name}" if self.name else self.module
+
+
+def imports(module: Module) -> Iterator[Import]:
+    """What a module imports, also by a call with the name in it."""
     for node in ast.walk(module.tree):
         if isinstance(node, ast.Import):
-            yield from ((node.lineno, alias.name) for alias in node.names)
+            yield from (Import(line=node.lineno, module=alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
-            for alias in node.names:
-                inner = f"{node.module}.{alias.name}"
-                yield node.lineno, inner if inner in known else node.module
+            yield from (Import(line=node.lineno, module=node.module, name=alias.name) for alias in node.names)
+    for call, name in module.calls():
+        if name in {"importlib.import_module", "importlib.__import__", "builtins.__import__", "__import__"}:
+            given = [*call.args, *(word.value for word in call.keywords if word.arg == "name")][:1]
+            texts = [a.value for a in given if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+            yield from (Import(line=call.lineno, module=text) for text in texts)
 
 
 def wrong_imports(module: Module, known: Set[str] = frozenset()) -> list[str]:
-    """Imports that point the wrong way."""
+    """Imports that point the wrong way; `from eddy import query` is one of `eddy.query` where that is a module."""
+    found = [(i.line, i.full if i.full in known else i.module) for i in imports(module)]
     return [
         f"{module.name}:{line}: {module.room} may not import {target}"
-        for line, target in imports(module, known)
+        for line, target in found
         if room(target) and room(target) not in ALLOWED[module.room]
     ]
 
 
-def plugins(module: Module, method: str) -> Iterator[tuple[str, str]]:
-    """The (module, class) of every public class that has a plug-in's method."""
-    for node in module.tree.body:
-        if not isinstance(node, ast.ClassDef) or node.name.startswith("_"):
-            continue
-        if any(isinstance(part, ast.FunctionDef) and part.name == method for part in node.body):
-            yield module.name, node.name
+def plugins(found: Iterable[ModuleType], method: str) -> Iterator[type]:
+    """Every public class that has a plug-in's method, its own or inherited, and can be built."""
+    for module in found:
+        for name, member in vars(module).items():
+            if not inspect.isclass(member) or member.__module__ != module.__name__ or name.startswith("_"):
+                continue
+            # typing.is_protocol says the same, from Python 3.13 on.
+            abstract = inspect.isabstract(member) or vars(member).get("_is_protocol", False)
+            if not abstract and callable(getattr(member, method, None)):
+                yield member
 
 
-def registered(registry: Module, table: str) -> set[tuple[str, str]]:
-    """The (module, class) of every entry of a registry, which must be one literal dict of names."""
-    origin = {
-        alias.asname or alias.name: (node.module or "", alias.name)
-        for node in registry.tree.body
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-    }
-    for node in registry.tree.body:
-        target = (
-            node.target
-            if isinstance(node, ast.AnnAssign)
-            else node.targets[0]
-            if isinstance(node, ast.Assign)
-            else None
-        )
-        if isinstance(target, ast.Name) and target.id == table and isinstance(node, ast.Assign | ast.AnnAssign):
-            if not isinstance(node.value, ast.Dict):
-                break
-            return {origin[value.id] for value in node.value.values if isinstance(value, ast.Name)}
-    raise AssertionError(f"{registry.name}: {table} must be one literal dict")
-
-
-def unregistered(found: Iterable[Module], registry: Module, kind: str) -> list[str]:
+def unregistered(found: Iterable[ModuleType], table: Mapping[str, object], kind: str) -> list[str]:
     """Plug-ins that their registry does not list."""
-    method, table = KINDS[kind]
-    known = registered(registry, table)
+    method, name = KINDS[kind]
     return [
-        f"{name}: {class_name} has {method}() and is not in {registry.name}.{table}"
-        for module in found
-        for name, class_name in plugins(module, method)
-        if (name, class_name) not in known
+        f"{plugin.__module__}: {plugin.__name__} has {method}() and is not in {name}"
+        for plugin in plugins(found, method)
+        if plugin not in table.values()
     ]
 
 
-def _dotted(node: ast.expr) -> str:
-    """The dotted name that an expression spells, or "".
+def loose_registry(registry: Module, table: str) -> list[str]:
+    """What a registry holds besides imports and its table: one literal dict from texts to imported names."""
+    complaints, tables = [], 0
+    for node in registry.tree.body:
+        if isinstance(node, ast.AnnAssign | ast.Assign) and _targets(node) == [table]:
+            tables += 1
+            complaints += [f"{registry.name}:{node.lineno}: {fault}" for fault in _faults(node.value, registry)]
+        elif not isinstance(node, ast.ImportFrom) and not _is_text(node):
+            complaints.append(f"{registry.name}:{node.lineno}: a registry holds imports and {table}, and nothing else")
+    return complaints if tables == 1 else [*complaints, f"{registry.name}: {table} must be assigned once"]
 
-    >>> _dotted(ast.parse("np.random.seed(1)").body[0].value.func)
-    'np.random.seed'
-    """
-    if isinstance(node, ast.Attribute):
-        before = _dotted(node.value)
-        return f"{before}.{node.attr}" if before else f"?.{node.attr}"
-    return node.id if isinstance(node, ast.Name) else ""
+
+def _targets(node: ast.AnnAssign | ast.Assign) -> list[str]:
+    return [_dotted(target) for target in (node.targets if isinstance(node, ast.Assign) else [node.target])]
 
 
-def _calls(module: Module) -> Iterator[tuple[ast.Call, list[str]]]:
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
+def _faults(value: ast.expr | None, registry: Module) -> Iterator[str]:
+    if not isinstance(value, ast.Dict):
+        yield "expected one literal dict"
+        return
+    for key, entry in zip(value.keys, value.values, strict=True):
+        if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
+            yield "expected a text for each key"
+        if not isinstance(entry, ast.Name) or entry.id not in registry.origins:
+            yield f"expected an imported name for each value, got {ast.unparse(entry)}"
+
+
+def registry_changes(module: Module) -> list[str]:
+    """Places that change a registry after it was written down."""
+    tables = {table for _, table in KINDS.values()}
+    changed: list[tuple[int, ast.expr]] = []
     for node in ast.walk(module.tree):
-        if isinstance(node, ast.Call) and (name := _dotted(node.func)):
-            yield node, name.split(".")
+        if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
+            changed.append((node.lineno, node.value))
+        elif isinstance(node, ast.AugAssign):
+            changed.append((node.lineno, node.target))
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in CHANGERS:
+            changed.append((node.lineno, node.func.value))
+    names = [(line, module.full(node).rpartition(".")[2]) for line, node in changed]
+    return [f"{module.name}:{line}: changes {name}" for line, name in names if name in tables]
 
 
 def code_from_data(module: Module) -> list[str]:
-    """Places where data could become code: unpickling, eval, exec.
+    """Places where data could become code: unpickling, eval, exec, and what pandas evaluates.
 
     cloudpickle carries the user's own functions to the executors, and only the Spark room does that.
     """
     banned = UNPICKLERS if module.room == "spark" else UNPICKLERS | {"cloudpickle"}
-    complaints = [
-        f"{module.name}:{line}: imports {name}"
-        for line, name in imports(module, frozenset())
-        if name.split(".")[0] in banned
-    ]
-    for node, parts in _calls(module):
-        loads_pickles = any(word.arg == "allow_pickle" for word in node.keywords) or parts[-1] == "read_pickle"
-        if parts in (["eval"], ["exec"]) or loads_pickles:
-            complaints.append(f"{module.name}:{node.lineno}: calls {'.'.join(parts)}")
-    return complaints
+    found = [(i.line, f"imports {i.full}") for i in imports(module) if {*i.full.split(".")} & banned]
+    found += [(i.line, f"uses {i.full}") for i in imports(module) if i.full in EVALUATORS]
+    found += [(node.lineno, f"uses {name}") for node, name in module.mentions() if name in EVALUATORS]
+    found += [(call.lineno, f"calls {name}") for call, name in module.calls() if _loads_code(call, name)]
+    return _complaints(module, found)
+
+
+def _loads_code(call: ast.Call, name: str) -> bool:
+    before, _, last = name.rpartition(".")
+    pickled = any(word.arg == "allow_pickle" and not _is(word.value, False) for word in call.keywords)
+    pickled |= name == "numpy.load" and len(call.args) > 2 and not _is(call.args[2], False)
+    evaluated = before not in {"", "builtins"} and last in {"eval", "query"} and bool(call.args or call.keywords)
+    return pickled or evaluated or last == "read_pickle"
 
 
 def clocks_and_chance(module: Module) -> list[str]:
     """Places that read a clock or an unseeded generator; both come in from outside."""
-    found = [
-        (line, f"imports {name}")
-        for line, name in imports(module, frozenset())
-        if name.split(".")[0] in {"random", "secrets", "time", "uuid"}
-    ]
+    banned = [(i.line, i.full) for i in imports(module) if i.name and _is_chance(i.full)]
+    called = {id(call.func) for call, _ in module.calls()}
+    found = [(i.line, f"imports {i.full}") for i in imports(module) if i.full.split(".")[0] in OUTSIDE]
+    found += [(line, f"uses {name}") for line, name in banned]
+    for node, name in module.mentions():
+        if isinstance(node, ast.Attribute) and _is_chance(name):
+            found.append((node.lineno, f"uses {name}"))
+        if name == "numpy.random.default_rng" and id(node) not in called:
+            found.append((node.lineno, f"hands on {name}, to be called with no seed"))
     found += [
-        (node.lineno, f"uses the global np.random.{node.attr}")
-        for node in ast.walk(module.tree)
-        if isinstance(node, ast.Attribute) and _dotted(node.value) in {"np.random", "numpy.random"}
-        if node.attr not in SEEDED
+        (call.lineno, f"calls {name} with nothing from outside") for call, name in module.calls() if _unfed(call, name)
     ]
-    found += [
-        (node.lineno, f"calls {'.'.join(parts)} with nothing from outside")
-        for node, parts in _calls(module)
-        if (len(parts) > 1 and parts[-1] in CLOCKS) or (parts[-1] in SEEDED and not node.args and not node.keywords)
-    ]
-    return [f"{module.name}:{line}: {text}" for line, text in found]
+    return _complaints(module, found)
+
+
+def _is_chance(name: str) -> bool:
+    generator = re.fullmatch(r"numpy\.random\.([\w*]+)", name)
+    return name in CHANCE or (generator is not None and generator[1] not in SEEDED)
+
+
+def _unfed(call: ast.Call, name: str) -> bool:
+    """Whether a call makes up its answer: it has no seed, or asks for the time."""
+    before, _, last = name.rpartition(".")
+    given = [*call.args, *(word.value for word in call.keywords)]
+    if last in SEEDED:
+        return all(_is(value, None) for value in given)
+    if last == "sample" and before not in {"", "self"}:
+        return all(_is(word.value, None) for word in call.keywords if word.arg == "random_state")
+    if last in {"Timestamp", "datetime64", "to_datetime"}:
+        return any(isinstance(value, ast.Constant) and value.value in CLOCKS for value in given)
+    return bool(before) and last in CLOCKS
+
+
+def _is(node: ast.expr, value: object) -> bool:
+    return isinstance(node, ast.Constant) and node.value is value
+
+
+def _complaints(module: Module, found: Iterable[tuple[int, str]]) -> list[str]:
+    """One for each place, though several rules may have found it."""
+    return [f"{module.name}:{line}: {text}" for line, text in dict.fromkeys(found)]
 
 
 def logic_in_init(module: Module) -> list[str]:
@@ -226,13 +334,36 @@ def long_functions(module: Module) -> list[str]:
     ]
 
 
+def typical_function(found: Iterable[Module]) -> float:
+    """The median length of a function."""
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+    nodes = [node for module in found for node in ast.walk(module.tree) if isinstance(node, functions)]
+    return statistics.median((node.end_lineno or node.lineno) - node.lineno + 1 for node in nodes)
+
+
+def long_file(module: Module) -> list[str]:
+    """A file that is more than one concern."""
+    lines = len(module.text.splitlines())
+    return [f"{module.name}: has {lines} lines; at most {LONGEST_FILE}"] if lines > LONGEST_FILE else []
+
+
 def untyped_spots(module: Module) -> list[str]:
-    """Comments that turn the type checker off."""
-    return [
-        f"{module.name}:{number}: {line.strip()}"
-        for number, line in enumerate(module.text.splitlines(), start=1)
-        if re.search(r"#\s*(type:\s*ignore|mypy:)", line)
-    ]
+    """Comments and decorators that turn the type checker off."""
+    tokens = tokenize.generate_tokens(io.StringIO(module.text).readline)
+    comments = [token for token in tokens if token.type == tokenize.COMMENT]
+    found = [(c.start[0], c.string) for c in comments if re.search(r"#\s*type:\s*ignore|^#\s*mypy:", c.string)]
+    found += [(i.line, f"imports {i.full}") for i in imports(module) if i.name == "no_type_check"]
+    found += [(n.lineno, name) for n, name in module.mentions() if name.rpartition(".")[2] == "no_type_check"]
+    return _complaints(module, found)
+
+
+def rival_settings(name: str, text: str) -> list[str]:
+    """A file that would win over setup.cfg or ruff.toml, or bend them for one folder."""
+    folder, _, file = name.rpartition("/")
+    if file in RIVALS or (folder and file in ROOT_ONLY):
+        return [f"{name}: the settings are in setup.cfg and ruff.toml of the first folder, and nowhere else"]
+    tools = tomllib.loads(text).get("tool", {}) if file == "pyproject.toml" else {}
+    return [f"{name}: [tool.{tool}] would win over setup.cfg" for tool in tools]
 
 
 def machine_paths(name: str, text: str) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -60,16 +60,47 @@ class Condition:
     truth: Truth
 
 
-def rows(least: int = 0, most: int = 40) -> st.SearchStrategy[list[dict[str, Any]]]:
-    """Rows with every kind of column, nulls anywhere but in the time."""
+@dataclass(frozen=True)
+class Clock:
+    """A type of event time: its values, and how long `n` units of it are in a query and in ticks."""
+
+    type: pa.DataType
+    values: st.SearchStrategy[Any]
+    unit: str | None = None
+
+    def delay(self, length: int | None) -> str | int | None:
+        """As a query says it."""
+        return length if length is None or self.unit is None else f"{length} {self.unit}"
+
+    def ticks(self, length: int | None) -> int | None:
+        """As the reference counts it."""
+        return length if length is None or self.unit is None else length * 1_000_000
+
+
+MOMENTS = st.integers(0, 100)
+CLOCKS = {
+    "integer": Clock(pa.int64(), MOMENTS),
+    "short": Clock(pa.int8(), st.none() | MOMENTS),
+    "float": Clock(pa.float64(), st.none() | st.sampled_from([float("nan"), 0.0, 0.1, 0.5, 1.5, 20.1, 20.6, 40.0])),
+    "zoned": Clock(
+        pa.timestamp("us", "UTC"), st.none() | MOMENTS.map(lambda s: EPOCH + timedelta(seconds=s)), "seconds"
+    ),
+    "unzoned": Clock(
+        pa.timestamp("ms"), MOMENTS.map(lambda s: EPOCH.replace(tzinfo=None) + timedelta(seconds=s)), "seconds"
+    ),
+}
+"""The event times of a random table."""
+
+
+def rows(clock: str) -> st.SearchStrategy[list[dict[str, Any]]]:
+    """Rows with every kind of column, nulls anywhere."""
     columns = {letter: st.none() | kind.values for letter, kind in KINDS.items()}
-    time = st.integers(0, 100)
-    return st.lists(st.fixed_dictionaries({"ts": time, **columns}), min_size=least, max_size=most)
+    return st.lists(st.fixed_dictionaries({"ts": CLOCKS[clock].values, **columns}), max_size=40)
 
 
-def table(records: list[dict[str, Any]]) -> pa.Table:
+def table(records: list[dict[str, Any]], clock: str) -> pa.Table:
     """Rows as the engine takes them."""
-    fields = [pa.field("ts", pa.int64())] + [pa.field(letter, kind.type) for letter, kind in KINDS.items()]
+    fields = [pa.field("ts", CLOCKS[clock].type)] + [pa.field(letter, kind.type) for letter, kind in KINDS.items()]
     return pa.Table.from_pylist(records, schema=pa.schema(fields))
 
 
@@ -150,7 +181,13 @@ def by_text(s: pd.Series) -> pd.Series:
     return s.str.contains("b", regex=False)
 
 
+def by_map(i: pd.Series) -> pd.Series:
+    """A Python function for each value of a Series."""
+    return i.map(lambda value: value == 2**53 + 1)
+
+
 FUNCTIONS = [
+    Condition({"function": by_map}, lambda row: row["i"] == 2**53 + 1),
     Condition({"function": by_series, "columns": ["i"]}, lambda row: row["i"] is not None and row["i"] > 2**53),
     Condition(
         {"function": by_numpy, "columns": ["i", "f"]},

@@ -5,8 +5,13 @@ from __future__ import annotations
 import ast
 import configparser
 import importlib
+import json
+import subprocess
+import sys
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -23,6 +28,13 @@ def python(name: str, *lines: str) -> Module:
     return Module(name=name, text="\n".join(lines))
 
 
+def run(name: str, *lines: str) -> ModuleType:
+    """A module that is in no file."""
+    module = ModuleType(name)
+    exec("\n".join(lines), vars(module))
+    return module
+
+
 def pure() -> list[Module]:
     return [module for module in house.modules("eddy", "operators", "policies") if module.room in house.PURE]
 
@@ -30,7 +42,8 @@ def pure() -> list[Module]:
 def files() -> Iterator[tuple[str, str]]:
     """Every text file that is ours, and nothing that a person left lying about."""
     found = [path for folder in PLACES for path in (ROOT / folder).rglob("*") if "__pycache__" not in path.parts]
-    found += [path for pattern in ("*.md", "*.cfg", "*.toml", "Makefile") for path in ROOT.glob(pattern)]
+    root = ("*.md", "*.cfg", "*.toml", "Makefile", *house.RIVALS)
+    found += [path for pattern in root for path in ROOT.glob(pattern)]
     for path in sorted(found):
         if path.is_file():
             try:
@@ -77,6 +90,9 @@ def test_imports_point_one_way(module: Module) -> None:
         ("policies.fixed", "def f():\n    from jobs import demo"),
         ("policies.fixed", "import eddy.spark.cell"),
         ("jobs.demo", "from policies.fixed import Fixed"),
+        ("policies.fixed", "from importlib import import_module\nimport_module('pyspark')"),
+        ("policies.fixed", "import importlib as i\ni.import_module(name='operators.filter')"),
+        ("eddy.query", "__import__('pyspark.sql')"),
     ],
 )
 def test_an_import_that_points_the_wrong_way_is_found(name: str, line: str) -> None:
@@ -91,6 +107,7 @@ def test_an_import_that_points_the_wrong_way_is_found(name: str, line: str) -> N
         ("operators.filter", "import eddy.tuples"),
         ("eddy.wiring", "from policies.registry import POLICIES"),
         ("eddy.local", "from eddy import wiring"),
+        ("eddy.local", "def f():\n    from eddy import wiring"),
         ("eddy.spark.cell", "from pyspark.sql import DataFrame"),
         ("jobs.demo", "import eddy, pyspark"),
         ("eddy.query", "import re, numpy.random, sqlglot"),
@@ -100,34 +117,105 @@ def test_an_import_that_points_the_right_way_is_allowed(name: str, line: str) ->
     assert house.wrong_imports(python(name, line), KNOWN | {"eddy.wiring", "eddy.query"}) == []
 
 
+ALONE = """
+import importlib, json, os, sys, traceback
+import pandas, pyarrow, sqlglot  # once for all, since they are what takes time
+
+for name in sys.argv[1:]:
+    child = os.fork()
+    if child == 0:
+        try:
+            importlib.import_module(name)
+        except BaseException as error:
+            print(json.dumps([name, repr(error)]), flush=True)
+        os._exit(0)
+    if os.waitpid(child, 0)[1]:
+        print(json.dumps([name, "died"]), flush=True)
+"""
+"""Imports each module in a process of its own, and prints those that cannot be."""
+
+
+def alone(*names: str) -> dict[str, str]:
+    """What goes wrong when each of some modules is the first to be imported."""
+    done = subprocess.run([sys.executable, "-c", ALONE, *names], cwd=ROOT, capture_output=True, text=True, check=True)
+    return dict(map(json.loads, done.stdout.splitlines()))
+
+
+def test_every_module_can_be_the_first_to_be_imported() -> None:
+    assert alone(*(module.name for module in house.modules(*house.SHIPPED))) == {}
+
+
+def test_a_module_that_cannot_be_imported_is_found() -> None:
+    assert list(alone("eddy.errors", "eddy.nowhere")) == ["eddy.nowhere"]
+
+
 # --- registries
 
 
 @pytest.mark.parametrize("kind", [kind for kind in house.KINDS if (ROOT / kind).is_dir()])
 def test_every_plug_in_is_registered(kind: str) -> None:
+    table = house.KINDS[kind][1]
     name = f"{kind.replace('/', '.')}.registry"
-    registry = Module(name=name, text=(ROOT / kind / "registry.py").read_text("utf-8"))
-    assert house.unregistered(house.modules(kind), registry, kind) == []
-    assert house.registered(registry, house.KINDS[kind][1])
-    for module, class_name in house.registered(registry, house.KINDS[kind][1]):
-        assert isinstance(getattr(importlib.import_module(module), class_name), type)
+    listed = getattr(importlib.import_module(name), table)
+    assert house.unregistered([importlib.import_module(m.name) for m in house.modules(kind)], listed, kind) == []
+    assert house.loose_registry(Module(name=name, text=(ROOT / kind / "registry.py").read_text("utf-8")), table) == []
+    assert listed
+    assert all(isinstance(entry, type) for entry in listed.values())
 
 
-def test_an_unregistered_plug_in_is_found() -> None:
-    plug_in = python("policies.greedy", "class Greedy:", "    def plan(self, task, ready): ...")
-    helper = python(
-        "policies.merit", "class Merit:", "    def best(self): ...", "class _Base:", "    def plan(self): ..."
-    )
-    empty = python("policies.registry", "POLICIES = {}")
-    full = python("policies.registry", "from policies.greedy import Greedy", "POLICIES: dict = {'greedy': Greedy}")
-    assert len(house.unregistered([plug_in, helper], empty, "policies")) == 1
-    assert house.unregistered([plug_in, helper], full, "policies") == []
+GREEDY = ("class Greedy:", "    def plan(self, task, ready): ...")
 
 
-@pytest.mark.parametrize("text", ["POLICIES = dict(a=1)", "OTHERS = {}"])
-def test_a_registry_that_is_no_literal_dict_is_found(text: str) -> None:
-    with pytest.raises(AssertionError, match="literal dict"):
-        house.registered(python("policies.registry", text), "POLICIES")
+@pytest.mark.parametrize(
+    "lines",
+    [
+        GREEDY,
+        ("from policies.fixed import Fixed", "class Greedy(Fixed): ..."),
+        ("class _Base:", "    def plan(self): ...", "class Greedy(_Base): ..."),
+        ("class Greedy:", "    plan = lambda self, task, ready: []"),
+    ],
+)
+def test_an_unregistered_plug_in_is_found(lines: tuple[str, ...]) -> None:
+    module = run("policies.greedy", *lines)
+    assert len(house.unregistered([module], {}, "policies")) == 1
+    assert house.unregistered([module], {"greedy": module.Greedy}, "policies") == []
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("class Merit:", "    def best(self): ..."),
+        ("class _Base:", "    def plan(self, task, ready): ..."),
+        ("from policies.fixed import Fixed",),
+        ("from typing import Protocol", "class Planner(Protocol):", "    def plan(self): ..."),
+        ("import abc", "class Planner(abc.ABC):", "    @abc.abstractmethod", "    def plan(self): ..."),
+    ],
+)
+def test_what_is_no_plug_in_needs_no_registry(lines: tuple[str, ...]) -> None:
+    assert house.unregistered([run("policies.merit", *lines)], {}, "policies") == []
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("POLICIES = dict(a=A)",),
+        ("OTHERS = {}",),
+        ("POLICIES = {'a': partial(A)}",),
+        ("POLICIES = {'a': A, **extra()}",),
+        ("POLICIES = {A.name: A}",),
+        ("POLICIES = {'a': A}", "POLICIES.update(b=A)"),
+        ("POLICIES = {'a': A}", "POLICIES = {}"),
+        ("POLICIES = {'a': A}", "globals()['POLICIES']['b'] = A"),
+        ("class B: ...", "POLICIES = {'b': B}"),
+    ],
+)
+def test_a_registry_that_is_no_literal_dict_is_found(lines: tuple[str, ...]) -> None:
+    assert house.loose_registry(python("policies.registry", "from policies.a import A", *lines), "POLICIES") != []
+
+
+def test_a_registry_that_is_a_literal_dict_is_allowed() -> None:
+    lines = ('"""Says."""', "from policies.a import A", "POLICIES: dict[str, type] = {'a': A}", '"""Says more."""')
+    assert house.loose_registry(python("policies.registry", *lines), "POLICIES") == []
 
 
 # --- what the code may do
@@ -138,13 +226,29 @@ def test_a_registry_that_is_no_literal_dict_is_found(text: str) -> None:
     [
         (house.code_from_data, list(house.modules("eddy", "operators", "policies"))),
         (house.clocks_and_chance, pure()),
+        (house.registry_changes, list(house.modules(*house.SHIPPED, "benchmarks"))),
         (house.long_functions, list(house.modules(*house.SHIPPED))),
-        (house.untyped_spots, list(house.modules(*house.SHIPPED))),
+        (house.long_file, list(house.modules(*house.SHIPPED))),
+        (house.untyped_spots, list(house.modules(*house.SHIPPED, "benchmarks", "tests"))),
+        (house.untyped_spots, list(house.modules("stubs", suffix=".pyi"))),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
 def test_the_code_keeps_the_rule(rule: Rule, found: list[Module]) -> None:
+    assert found
     assert [complaint for module in found for complaint in rule(module)] == []
+
+
+def test_a_function_is_short_as_a_rule() -> None:
+    assert house.typical_function(house.modules(*house.SHIPPED)) < house.TYPICAL_FUNCTION
+
+
+def test_the_length_of_a_typical_function_is_the_median() -> None:
+    modules = [
+        python("eddy.a", "def f(): ...", "def g():", "    ..."),
+        python("eddy.b", "def h():", *["    x = 1"] * 9),
+    ]
+    assert house.typical_function(modules) == 2
 
 
 @pytest.mark.parametrize(
@@ -157,19 +261,55 @@ def test_the_code_keeps_the_rule(rule: Rule, found: list[Module]) -> None:
         (house.code_from_data, "eddy.sql", "x = eval('1')"),
         (house.code_from_data, "eddy.config", "exec(text)"),
         (house.code_from_data, "eddy.snapshot", "np.load(file, allow_pickle=True)"),
+        (house.code_from_data, "eddy.snapshot", "import numpy as np\nnp.load(file, None, True)"),
         (house.code_from_data, "policies.fixed", "pd.read_pickle(file)"),
+        (house.code_from_data, "eddy.sql", "import builtins as b\nb.eval('1')"),
+        (house.code_from_data, "eddy.sql", "from builtins import eval as run"),
+        (house.code_from_data, "eddy.sql", "list(map(eval, texts))"),
+        (house.code_from_data, "eddy.sql", "frame.eval('a + b')"),
+        (house.code_from_data, "eddy.sql", "frames[0].query(expr=text)"),
+        (house.code_from_data, "eddy.sql", "import pandas as pd\npd.eval(text)"),
+        (house.code_from_data, "eddy.snapshot", "import importlib\nimportlib.import_module('pickle')"),
+        (house.code_from_data, "eddy.snapshot", "from pyspark import cloudpickle"),
         (house.clocks_and_chance, "eddy.router", "import time"),
         (house.clocks_and_chance, "policies.lottery", "import random"),
         (house.clocks_and_chance, "policies.lottery", "from random import choice"),
-        (house.clocks_and_chance, "policies.lottery", "np.random.shuffle(rows)"),
-        (house.clocks_and_chance, "policies.lottery", "draw = np.random.random"),
+        (house.clocks_and_chance, "policies.lottery", "import numpy as np\nnp.random.shuffle(rows)"),
+        (house.clocks_and_chance, "policies.lottery", "import numpy\ndraw = numpy.random.random"),
         (house.clocks_and_chance, "policies.lottery", "g = np.random.default_rng()"),
+        (house.clocks_and_chance, "policies.lottery", "from numpy.random import rand"),
+        (house.clocks_and_chance, "policies.lottery", "from numpy.random import *"),
+        (house.clocks_and_chance, "policies.lottery", "from numpy import random as r\nr.rand(3)"),
+        (house.clocks_and_chance, "policies.lottery", "from numpy.random import default_rng\ng = default_rng()"),
+        (house.clocks_and_chance, "policies.lottery", "g = np.random.default_rng(None)"),
+        (house.clocks_and_chance, "policies.lottery", "g = np.random.default_rng(seed=None)"),
+        (
+            house.clocks_and_chance,
+            "policies.lottery",
+            "import numpy as np\nf = field(default_factory=np.random.default_rng)",
+        ),
+        (house.clocks_and_chance, "policies.lottery", "import pyarrow.compute as pc\npc.random(3)"),
+        (house.clocks_and_chance, "policies.lottery", "import pyarrow as pa\npa.compute.random(3)"),
+        (house.clocks_and_chance, "policies.lottery", "frame.sample(3)"),
+        (house.clocks_and_chance, "policies.lottery", "frame.sample(3, random_state=None)"),
+        (house.clocks_and_chance, "policies.lottery", "import os\nos.urandom(8)"),
+        (house.clocks_and_chance, "policies.lottery", "from os import urandom"),
+        (house.clocks_and_chance, "policies.lottery", "from importlib import import_module\nimport_module('random')"),
+        (house.clocks_and_chance, "eddy.engine", "n = pd.Timestamp('now')"),
         (house.clocks_and_chance, "eddy.engine", "n = datetime.now()"),
         (house.clocks_and_chance, "eddy.engine", "n = pd.Timestamp.now(tz='UTC')"),
         (house.clocks_and_chance, "eddy.engine", "n = datetime.date.today()"),
         (house.long_functions, "eddy.engine", "def f():\n" + "    x = 1\n" * house.LONGEST_FUNCTION),
         (house.untyped_spots, "eddy.engine", "x: int = ''  # type" + ": ignore[assignment]"),
+        (house.untyped_spots, "eddy.engine", "x: int = ''  # noqa: E501  # type" + ":ignore"),
         (house.untyped_spots, "eddy.engine", "# mypy" + ": ignore-errors"),
+        (house.untyped_spots, "eddy.engine", "import typing\n@typing.no_type_check\ndef f(): ..."),
+        (house.untyped_spots, "eddy.engine", "from typing import no_type_check as free"),
+        (house.long_file, "eddy.engine", "x = 1\n" * (house.LONGEST_FILE + 1)),
+        (house.registry_changes, "eddy.wiring", "from policies.registry import POLICIES as p\np['new'] = New"),
+        (house.registry_changes, "eddy.wiring", "from policies.registry import POLICIES\nPOLICIES.update(new=New)"),
+        (house.registry_changes, "eddy.wiring", "from policies import registry\nregistry.POLICIES |= {'new': New}"),
+        (house.registry_changes, "eddy.wiring", "from policies.registry import POLICIES\ndel POLICIES['fixed']"),
     ],
 )
 def test_code_that_breaks_the_rule_is_found(rule: Rule, name: str, text: str) -> None:
@@ -181,9 +321,19 @@ def test_code_that_breaks_the_rule_is_found(rule: Rule, name: str, text: str) ->
     [
         (house.code_from_data, "eddy.spark.cell", "import cloudpickle"),
         (house.code_from_data, "eddy.sql", "p = re.compile('x')"),
+        (house.code_from_data, "eddy.sql", "bound.evaluate(columns, rows); workload.query(); eval_rows(x)"),
+        (house.code_from_data, "eddy.snapshot", "np.load(file, allow_pickle=False)"),
         (house.clocks_and_chance, "policies.random", "from policies.random import Random"),
         (house.clocks_and_chance, "eddy.engine", "g = np.random.default_rng([seed, cell])"),
         (house.clocks_and_chance, "eddy.engine", "def f(g: np.random.Generator, now: int): return now"),
+        (
+            house.clocks_and_chance,
+            "eddy.engine",
+            "from numpy.random import Generator\ndef f(g: Generator): g.random(3)",
+        ),
+        (house.clocks_and_chance, "eddy.engine", "frame.sample(3, random_state=seed)"),
+        (house.registry_changes, "eddy.wiring", "from policies.registry import POLICIES\nfound = POLICIES['fixed']"),
+        (house.untyped_spots, "eddy.engine", "x = '# type" + ": ignore'"),
         (house.long_functions, "eddy.engine", "def f():\n" + "    x = 1\n" * (house.LONGEST_FUNCTION - 1)),
     ],
 )
@@ -230,6 +380,47 @@ def test_a_path_of_a_machine_is_found(parts: list[str]) -> None:
 )
 def test_other_paths_are_allowed(text: str) -> None:
     assert house.machine_paths("conf/x.toml", text) == []
+
+
+def test_the_settings_are_where_everybody_looks() -> None:
+    assert [complaint for name, text in files() for complaint in house.rival_settings(name, text)] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        *((name, "") for name in sorted(house.RIVALS)),
+        ("tests/mypy.ini", ""),
+        ("eddy/ruff.toml", ""),
+        ("jobs/pyproject.toml", ""),
+        ("pyproject.toml", "[build-system]\nrequires = []\n[tool.pytest.ini_options]\naddopts = []"),
+    ],
+)
+def test_settings_that_would_win_over_ours_are_found(name: str, text: str) -> None:
+    assert len(house.rival_settings(name, text)) == 1
+
+
+@pytest.mark.parametrize("name", ["setup.cfg", "ruff.toml", "pyproject.toml", "docs/notes.toml"])
+def test_our_settings_are_allowed(name: str) -> None:
+    assert house.rival_settings(name, "[build-system]\nrequires = []") == []
+
+
+@pytest.mark.parametrize("module", ["eddy", "eddy.query", "operators.filter", "jobs.demo", "tests.test_house"])
+def test_a_warning_that_we_cause_is_an_error(module: str) -> None:
+    with pytest.raises(FutureWarning, match="soon gone"):
+        warnings.warn_explicit("soon gone", FutureWarning, "a.py", 1, module=module)
+
+
+@pytest.mark.parametrize("module", ["pyspark.sql.pandas.types", "pandas.core.frame", "eddystone.query", "test_house"])
+def test_a_warning_inside_of_a_dependency_is_none(module: str) -> None:
+    with warnings.catch_warnings(record=True) as shown:
+        warnings.warn_explicit("soon gone", FutureWarning, "a.py", 1, module=module)
+    assert [str(warning.message) for warning in shown] == ["soon gone"]
+
+
+def test_a_warning_of_the_tests_machinery_is_an_error() -> None:
+    with pytest.raises(pytest.PytestUnraisableExceptionWarning):
+        warnings.warn_explicit("x", pytest.PytestUnraisableExceptionWarning, "a.py", 1, module="_pytest.x")
 
 
 # --- what the project says of itself

@@ -2,7 +2,17 @@
 
 from eddy.sql.arrays import truth
 from eddy.sql.expression import Bound, Comparison, Expression, bind_pair
-from eddy.sql.parsing import parse, parse_select
+from eddy.sql.parsing import parse, parse_interval, parse_select
 from eddy.sql.tree import Column
 
-__all__ = ["Bound", "Column", "Comparison", "Expression", "bind_pair", "parse", "parse_select", "truth"]
+__all__ = [
+    "Bound",
+    "Column",
+    "Comparison",
+    "Expression",
+    "bind_pair",
+    "parse",
+    "parse_interval",
+    "parse_select",
+    "truth",
+]

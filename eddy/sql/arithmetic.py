@@ -14,9 +14,11 @@ import pyarrow.compute as pc
 from eddy.sql import decimalmath, types
 from eddy.sql.arrays import build, nulls, on_arrays, physical
 from eddy.sql.casts import cast, coerce
-from eddy.sql.decimals import Numbers
-from eddy.sql.place import Fault
-from eddy.sql.step import Kernel, Refused, Session, Step, Value, apply
+from eddy.sql.decimals import nonzero
+from eddy.sql.lazy import strict
+from eddy.sql.session import Session
+from eddy.sql.step import Refused, Step, apply
+from eddy.sql.value import Kernel, Value
 
 _CHECKED: dict[str, Kernel] = {"+": pc.add_checked, "-": pc.subtract_checked, "*": pc.multiply_checked}
 _FLOATING: dict[str, Kernel] = {"+": pc.add, "-": pc.subtract, "*": pc.multiply}
@@ -26,8 +28,7 @@ def binary(name: str, session: Session, args: Sequence[Step]) -> Step:
     """Bind an operator between two numbers."""
     left, right = args
     if not all(_may_be_number(arg.type) for arg in args) or left.type == right.type == types.STRING:
-        got = " and ".join(f'"{types.name(arg.type)}"' for arg in args)
-        raise Refused(f'"{name}" takes two numbers, got {got}')
+        raise Refused(f'"{name}" takes two numbers, got {types.names(arg.type for arg in args)}')
     type = types.common(left.type, right.type)
     type = types.DOUBLE if type in (types.NULL, None) else type
     if types.is_decimal(type):
@@ -45,12 +46,12 @@ def _may_be_number(type: pa.DataType) -> bool:
 
 def _same_type(name: str, left: Step, right: Step) -> Step:
     if name == "/" and not _may_be_zero(right):
-        return apply(pc.divide, (left, right), left.type)
-    if name in ("/", "%"):
-        return apply(_KERNELS[name], (left, right), left.type, fails=_may_be_zero(right))
+        return strict(pc.divide, (left, right), left.type, backwards=True)
+    if name in decimalmath.DIVIDING:
+        return strict(_KERNELS[name], (left, right), left.type, fails=_may_be_zero(right), backwards=True)
     if types.is_floating(left.type):
-        return apply(_FLOATING[name], (left, right), left.type)
-    return apply(_CHECKED[name], (left, right), left.type, fails=True)
+        return strict(_FLOATING[name], (left, right), left.type)
+    return strict(_CHECKED[name], (left, right), left.type, fails=True)
 
 
 def _may_be_zero(divisor: Step) -> bool:
@@ -61,7 +62,9 @@ def _decimal(name: str, left: Step, right: Step, session: Session) -> Step:
     left, right = (_exact(step, other, session) for step, other in ((left, right), (right, left)))
     operands = types.decimal(left.type), types.decimal(right.type)
     result = decimalmath.RESULTS[name](*operands)
-    return apply(decimalmath.kernel(name, *operands), (left, right), result, fails=True)
+    return strict(
+        decimalmath.kernel(name, *operands), (left, right), result, fails=True, backwards=name in decimalmath.DIVIDING
+    )
 
 
 def _exact(step: Step, other: Step, session: Session) -> Step:
@@ -75,23 +78,13 @@ def _whole(session: Session, args: Sequence[Step], type: pa.DataType) -> Step:
     if types.is_floating(type) and type is not None:
         raise Refused('"div" takes whole numbers or decimals; cast its arguments')
     left, right = (coerce(arg, types.BIGINT, session) for arg in args)
-    return apply(_divide_whole, (left, right), types.BIGINT, fails=True)
-
-
-def _checked_divisor(array: pa.Array, mask: Numbers | None) -> Numbers:
-    values = physical(array)
-    zero = values == 0
-    if not zero.any():
-        return values
-    if (zero if mask is None else zero & ~mask).any():
-        raise Fault("division by zero")
-    return np.where(zero, values.dtype.type(1), values)
+    return strict(_divide_whole, (left, right), types.BIGINT, fails=True, backwards=True)
 
 
 @on_arrays
 def _divide(left: pa.Array, right: pa.Array) -> pa.Array:
     mask = nulls(left, right)
-    divisor = _checked_divisor(right, mask)
+    divisor = nonzero(physical(right), mask)
     with np.errstate(all="ignore"):
         return build(physical(left) / divisor, mask, left.type)
 
@@ -99,7 +92,7 @@ def _divide(left: pa.Array, right: pa.Array) -> pa.Array:
 @on_arrays
 def _remainder(left: pa.Array, right: pa.Array) -> pa.Array:
     mask = nulls(left, right)
-    divisor = _checked_divisor(right, mask)
+    divisor = nonzero(physical(right), mask)
     with np.errstate(all="ignore"):
         return build(np.fmod(physical(left), divisor), mask, left.type)
 
@@ -107,7 +100,7 @@ def _remainder(left: pa.Array, right: pa.Array) -> pa.Array:
 @on_arrays
 def _divide_whole(left: pa.Array, right: pa.Array) -> pa.Array:
     mask = nulls(left, right)
-    divisor = build(_checked_divisor(right, mask), mask, types.BIGINT)
+    divisor = build(nonzero(physical(right), mask), mask, types.BIGINT)
     # Arrow truncates as Spark does, and refuses the one quotient that overflows.
     return pc.divide_checked(left, divisor)
 
@@ -141,7 +134,7 @@ def _unary(arg: Step, session: Session, doing: str, plain: Kernel, checked: Kern
         step = apply(lambda value: checked(value.cast(types.BIGINT)).cast(types.DURATION), (arg,), arg.type, fails=True)
         return Step(step.type, step.run, step.fails, step.value, whole_days=arg.whole_days)
     if not types.is_numeric(arg.type):
-        raise Refused(f'{doing} takes a number or an interval, got "{types.name(arg.type)}"')
+        raise Refused(f"{doing} takes a number or an interval, got {types.names([arg.type])}")
     if types.is_integer(arg.type):
         return apply(checked, (arg,), arg.type, fails=True)
     return apply(plain, (arg,), arg.type)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from eddy.sql.step import Kernel, Value
+from eddy.sql.value import Kernel, Value
 
 
 def truth(array: pa.Array) -> np.ndarray[Any, np.dtype[np.bool_]]:

@@ -6,20 +6,18 @@ from collections.abc import Callable, Mapping
 
 import pyarrow as pa
 
-from eddy.errors import QueryError, unknown
-from eddy.sql import casts, types
+from eddy.errors import QueryError
+from eddy.sql import casts, faults, types
+from eddy.sql.faults import FAULTS
 from eddy.sql.place import Place
 from eddy.sql.rules import RULES
-from eddy.sql.step import FAULTS, Frame, Refused, Session, Step, Value, constant
+from eddy.sql.session import Session
+from eddy.sql.step import Frame, Refused, Step, constant
 from eddy.sql.tree import Call, Cast, Column, Literal, Node, Ref
+from eddy.sql.value import Value
 
-DEFAULT_ZONE = "UTC"
-
-
-def session(known: Mapping[Column, pa.DataType]) -> Session:
-    """Take the session's zone from the columns; without any it is UTC."""
-    zones = [type.tz for type in known.values() if types.is_timestamp(type) and type.tz]
-    return Session(zone=zones[0] if zones else DEFAULT_ZONE)
+JOINS_STRINGS = '"||" joins strings; conditions are joined by OR'
+_CONDITIONS = frozenset({"=", "!=", "<", "<=", ">", ">=", "and", "or", "not"})
 
 
 def bind(node: Node, known: Mapping[Column, pa.DataType], place: Place, session: Session) -> Step:
@@ -29,15 +27,43 @@ def bind(node: Node, known: Mapping[Column, pa.DataType], place: Place, session:
 
 def refused(node: Node, reason: Refused, place: Place) -> QueryError:
     """Build the error for types that do not fit."""
-    return place.error(str(reason), node.span.start, node.span.end)
+    span = node.span if reason.at is None else node.children[reason.at].span
+    hint = (
+        f"; {JOINS_STRINGS}"
+        if isinstance(node, Call) and node.name in _CONDITIONS and any(map(joins_strings, node.walk()))
+        else ""
+    )
+    return place.error(f"{reason}{hint}", span.start, span.end)
 
 
-def _bind_ref(node: Ref, known: Mapping[Column, pa.DataType], place: Place, _: Session) -> Step:
+def joins_strings(node: Node) -> bool:
+    """Tell whether it was written with `||`, which is no OR."""
+    return isinstance(node, Call) and node.name == "concat"
+
+
+def plain(type: pa.DataType, session: Session) -> pa.DataType:
+    """Give the type in which expressions see a column."""
+    found = types.logical(type)
+    return pa.timestamp("us", session.label) if types.is_timestamp(found) else found
+
+
+def _bind_ref(node: Ref, known: Mapping[Column, pa.DataType], place: Place, session: Session) -> Step:
     column = node.column
     if column not in known:
-        error = unknown("column", str(column), map(str, known), where=place.where)
-        raise QueryError(f"{error}\n{place.marked(node.span.start, node.span.end)}")
-    return Step(types.logical(known[column]), lambda frame: frame.columns[column])
+        raise _unknown(node, known, place)
+    return Step(plain(known[column], session), lambda frame: frame.columns[column])
+
+
+def _unknown(node: Ref, known: Mapping[Column, pa.DataType], place: Place) -> QueryError:
+    """Build the error for an unknown column, as its writer would spell it."""
+    column, span = node.column, node.span
+    whole = [other for other in known if column.stream is not None and other.name == column.stream]
+    if whole:
+        message = f'"{column.stream}" is a column of type {known[whole[0]]}, and struct fields are not supported'
+        return place.error(f'{message}; make "{column.name}" a column of its own first', span.start, span.end)
+    near = [other for other in known if other.stream == column.stream] or [*known]
+    spelled = [other.name if node.bare else str(other) for other in near]
+    return place.unknown("column", column.name if node.bare else str(column), spelled, span.start, span.end)
 
 
 def _bind_literal(node: Literal, _: object, __: object, ___: object) -> Step:
@@ -78,7 +104,7 @@ def guarded(run: Callable[[Frame], Value], node: Node, place: Place) -> Callable
         try:
             return run(frame)
         except FAULTS as fault:
-            raise place.error(str(fault), node.span.start, node.span.end) from None
+            raise place.error(faults.reason(fault), node.span.start, node.span.end) from None
 
     return guard
 

@@ -21,7 +21,8 @@ _TIMESTAMP = re.compile(
 )
 _LOWEST = (0, 1, 1, 0, 0, 0)
 _OFFSET = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d{2}))?(?::?(\d{2}))?", re.ASCII)
-_BLANKS = "".join(map(chr, range(33)))
+# What Spark cuts off both ends of a text.
+BLANKS = "".join(map(chr, range(33)))
 
 
 def days_of(text: str) -> int | None:
@@ -30,7 +31,7 @@ def days_of(text: str) -> int | None:
     >>> days_of("1970-1-02"), days_of("1970-13-01")
     (1, None)
     """
-    match = _DATE.fullmatch(text.strip(_BLANKS))
+    match = _DATE.fullmatch(text.strip(BLANKS))
     return None if match is None else _days(*(int(part or 1) for part in match.groups()))
 
 
@@ -49,7 +50,7 @@ def micros_of(text: str) -> tuple[int, str | None] | None:
     >>> micros_of("1970-01-01 00:00:01.5+02:00"), micros_of("soon")
     ((1500000, '+02:00'), None)
     """
-    match = _TIMESTAMP.fullmatch(text.strip(_BLANKS))
+    match = _TIMESTAMP.fullmatch(text.strip(BLANKS))
     if match is None:
         return None
     *numbers, fraction, zone = match.groups()

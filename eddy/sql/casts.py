@@ -11,10 +11,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from eddy.sql import decimals, texts, types, zones
+from eddy.sql import calendar, decimals, texts, types, zones
 from eddy.sql.arrays import build, nulls, on_arrays, physical
-from eddy.sql.place import Fault
-from eddy.sql.step import FAULTS, Kernel, Refused, Session, Step, apply, constant
+from eddy.sql.faults import FAULTS, unfit
+from eddy.sql.session import Session
+from eddy.sql.step import Refused, Step, apply, constant
+from eddy.sql.value import Kernel
 
 SECOND = 1_000_000
 _LIMITS = {
@@ -33,7 +35,8 @@ def coerce(step: Step, type: pa.DataType, session: Session) -> Step:
 def cast(step: Step, type: pa.DataType, session: Session, *, safe: bool = False) -> Step:
     """Convert a step to a type; a safe one gives null for an error."""
     if types.is_timestamp(type):
-        type = pa.timestamp("us", session.zone)
+        type = pa.timestamp("us", session.label)
+        session = session.unasked() if _names_zone(step) else session
     if step.type == type:
         return step
     if step.type == types.NULL:
@@ -44,6 +47,23 @@ def cast(step: Step, type: pa.DataType, session: Session, *, safe: bool = False)
     if not safe:
         return apply(kernel, (step,), type, fails=fails)
     return apply(_forgiving(kernel, type) if fails else kernel, (step,), type)
+
+
+def to_number(step: Step, takes: str, session: Session) -> Step:
+    """Convert strings and nulls to a number; `takes` says who wants one."""
+    if step.type in (types.STRING, types.NULL):
+        return coerce(step, types.DOUBLE, session)
+    if not types.is_numeric(step.type):
+        raise Refused(f"{takes}, got {types.names([step.type])}")
+    return step
+
+
+def _names_zone(step: Step) -> bool:
+    """Tell whether it is a constant text with a zone in it."""
+    if step.value is None or not step.value.is_valid or step.type != types.STRING:
+        return False
+    read = calendar.micros_of(step.value.as_py())
+    return read is not None and read[1] is not None
 
 
 def _null(step: Step, type: pa.DataType) -> Step:
@@ -95,7 +115,7 @@ def _truncated(_: pa.DataType, target: pa.DataType, __: Session) -> tuple[Kernel
         # Spark compares with the largest long as a double, which is one more: that one value saturates.
         fits = (np.floor(values) <= (high if target == types.BIGINT else high - 1)) & (np.ceil(values) >= low)
         if not (fits if mask is None else fits | mask).all():
-            raise Fault(f'a number is outside the range of "{types.name(target)}"')
+            raise unfit("a number", types.name(target))
         top = values >= high
         whole = np.where(fits & ~top, values, 0).astype(target.to_pandas_dtype())
         whole[top & fits] = np.iinfo(whole.dtype).max
@@ -132,16 +152,33 @@ def _from_seconds(source: pa.DataType, target: pa.DataType, _: Session) -> tuple
     return on_arrays(exact if types.is_floating(source) else whole), True
 
 
-def _text(source: pa.DataType, _: pa.DataType, session: Session) -> tuple[Kernel, bool]:
-    return texts.write(source, session.zone), False
+def _text(source: pa.DataType, _: pa.DataType, __: Session) -> tuple[Kernel, bool]:
+    return texts.write(source), False
 
 
-def _parsed(_: pa.DataType, target: pa.DataType, session: Session) -> tuple[Kernel, bool]:
-    return texts.read(target, session.zone), True
+def _instant_text(_: pa.DataType, __: pa.DataType, session: Session) -> tuple[Kernel, bool]:
+    return texts.write_instants(session.zone), False
 
 
-def _times(source: pa.DataType, target: pa.DataType, session: Session) -> tuple[Kernel, bool]:
-    return zones.convert(source, target, session.zone), False
+def _parsed(_: pa.DataType, target: pa.DataType, __: Session) -> tuple[Kernel, bool]:
+    return texts.read(target), True
+
+
+def _parsed_instant(_: pa.DataType, target: pa.DataType, session: Session) -> tuple[Kernel, bool]:
+    read = texts.read_instants(session.zone)
+    return (lambda value: read(value).cast(target)), True
+
+
+def _local(_: pa.DataType, target: pa.DataType, session: Session) -> tuple[Kernel, bool]:
+    return zones.to_local(target, session.zone), False
+
+
+def _instants(_: pa.DataType, __: pa.DataType, session: Session) -> tuple[Kernel, bool]:
+    return zones.from_local(session.zone), False
+
+
+def _zoneless(_: pa.DataType, target: pa.DataType, __: Session) -> tuple[Kernel, bool]:
+    return zones.between_locals(target), False
 
 
 def _decimals(_: pa.DataType, target: pa.DataType, __: Session) -> tuple[Kernel, bool]:
@@ -171,10 +208,6 @@ def _equals(type: pa.DataType) -> Callable[[pa.DataType], bool]:
     return lambda other: bool(other == type)
 
 
-def _temporal(type: pa.DataType) -> bool:
-    return type == types.DATE or types.is_time(type)
-
-
 _Test = Callable[[pa.DataType], bool]
 _Make = Callable[[pa.DataType, pa.DataType, Session], tuple[Kernel, bool]]
 _BOOLEAN, _STRING, _BINARY = _equals(types.BOOLEAN), _equals(types.STRING), _equals(types.BINARY)
@@ -190,12 +223,17 @@ _RULES: tuple[tuple[_Test, _Test, _Make], ...] = (
     (_BOOLEAN, types.is_decimal, _flag_to_decimal),
     (_BOOLEAN, types.is_numeric, _plain),
     (types.is_numeric, _BOOLEAN, _truthy),
-    (_temporal, _temporal, _times),
+    (types.is_timestamp, types.is_timestamp, _plain),
+    (types.is_timestamp, types.is_temporal, _local),
+    (types.is_temporal, types.is_timestamp, _instants),
+    (types.is_temporal, types.is_temporal, _zoneless),
     (types.is_timestamp, types.is_integer, _seconds),
     (types.is_timestamp, types.is_floating, _seconds),
     (types.is_integer, types.is_timestamp, _from_seconds),
     (types.is_floating, types.is_timestamp, _from_seconds),
     (_STRING, _BINARY, _plain),
+    (_STRING, types.is_timestamp, _parsed_instant),
+    (types.is_timestamp, _STRING, _instant_text),
     (_STRING, lambda type: type != types.DURATION and types.is_plain(type), _parsed),
     (lambda type: type != types.DURATION and types.is_plain(type), _STRING, _text),
 )

@@ -13,7 +13,10 @@ import pyarrow.compute as pc
 
 from eddy.sql import types
 from eddy.sql.casts import coerce
-from eddy.sql.step import Kernel, Refused, Session, Step, Value, apply
+from eddy.sql.lazy import connected, strict
+from eddy.sql.session import Session
+from eddy.sql.step import Refused, Step, apply
+from eddy.sql.value import Kernel, Value
 
 _KERNELS: dict[str, Kernel] = {
     "=": pc.equal,
@@ -77,14 +80,14 @@ def united(session: Session, args: Sequence[Step], doing: str, *, strings: bool 
     """Convert all arguments to the type that all widen to."""
     type = functools.reduce(lambda a, b: _common(a, b, args, doing, strings), (arg.type for arg in args))
     if not types.is_plain(type):
-        raise Refused(f'{doing} does not take values of type "{types.name(type)}"')
+        raise Refused(f"{doing} does not take values of type {types.names([type])}")
     return tuple(coerce(arg, type, session) for arg in args)
 
 
 def _common(left: pa.DataType, right: pa.DataType, args: Sequence[Step], doing: str, strings: bool) -> pa.DataType:
     type = types.common(left, right, strings=strings)
     if type is None:
-        got = " and ".join(f'"{types.name(arg.type)}"' for arg in args)
+        got = types.names(dict.fromkeys(arg.type for arg in args))
         raise Refused(f"{doing} needs values of one kind, got {got}; cast one of them")
     return type
 
@@ -94,7 +97,7 @@ def compare(name: str, session: Session, args: Sequence[Step]) -> Step:
     left, right = united(session, args, f'"{name}"')
     if left.type == types.NULL:
         return apply(_null_like, (left, right), types.BOOLEAN)
-    return apply(_chosen(name, right), (left, right), types.BOOLEAN)
+    return strict(_chosen(name, right), (left, right), types.BOOLEAN)
 
 
 def _null_like(left: Value, right: Value) -> Value:
@@ -120,7 +123,7 @@ def between(session: Session, args: Sequence[Step]) -> Step:
     """Bind BETWEEN, which is two comparisons."""
     value, low, high = args
     parts = (compare(">=", session, (value, low)), compare("<=", session, (value, high)))
-    return apply(pc.and_kleene, parts, types.BOOLEAN)
+    return connected("and", parts)
 
 
 def within(session: Session, args: Sequence[Step]) -> Step:
@@ -131,8 +134,8 @@ def within(session: Session, args: Sequence[Step]) -> Step:
     constants = [item.value for item in items if item.value is not None]
     tests = [apply(_member(constants, value.type), (value,), types.BOOLEAN)] if constants else []
     equal = kernel("=", value.type)
-    tests += [apply(equal, (value, item), types.BOOLEAN) for item in items if item.value is None]
-    return functools.reduce(lambda a, b: apply(pc.or_kleene, (a, b), types.BOOLEAN), tests)
+    tests += [strict(equal, (value, item), types.BOOLEAN) for item in items if item.value is None]
+    return connected("or", tests)
 
 
 def _member(constants: list[pa.Scalar], type: pa.DataType) -> Kernel:
@@ -167,13 +170,13 @@ def extreme(name: str, session: Session, args: Sequence[Step]) -> Step:
         better = pc.fill_null(wins(right, left), False)
         return pc.if_else(pc.or_(better, pc.is_null(left)), right, left)
 
-    return functools.reduce(lambda a, b: apply(pick, (a, b), a.type), steps)
+    return apply(lambda *values: functools.reduce(pick, values), steps, steps[0].type)
 
 
 def isnan(session: Session, args: Sequence[Step]) -> Step:
     """Bind ISNAN, which is false for null."""
     (arg,) = args
     if not (types.is_numeric(arg.type) or arg.type in (types.STRING, types.NULL)):
-        raise Refused(f'ISNAN takes a number, got "{types.name(arg.type)}"')
+        raise Refused(f"ISNAN takes a number, got {types.names([arg.type])}")
     number = arg if types.is_floating(arg.type) else coerce(arg, types.DOUBLE, session)
     return apply(lambda value: pc.fill_null(pc.is_nan(value), False), (number,), types.BOOLEAN)

@@ -12,13 +12,13 @@ import pyarrow as pa
 
 from eddy.sql import types
 from eddy.sql.arrays import nulls, on_arrays
-from eddy.sql.decimals import NATIVE_DIGITS, Numbers, scaled, shifted, unscaled
-from eddy.sql.place import Fault
-from eddy.sql.step import Kernel
+from eddy.sql.decimals import NATIVE_DIGITS, Numbers, nonzero, scaled, shifted, unscaled
+from eddy.sql.value import Kernel
 
 # Spark divides to this many digits after the point, then rounds again to the scale of the result.
 _QUOTIENT_SCALE = 39
-_DIVIDING = ("/", "%", "div")
+# Spark looks at the divisor first, and where it is null at nothing else.
+DIVIDING = ("/", "%", "div")
 
 
 def _sum(left: pa.Decimal128Type, right: pa.Decimal128Type) -> pa.DataType:
@@ -62,8 +62,8 @@ def kernel(name: str, left: pa.Decimal128Type, right: pa.Decimal128Type) -> Kern
     def run(first: pa.Array, second: pa.Array) -> pa.Array:
         mask = nulls(first, second)
         a, b = _operands(name, first, second)
-        if name in _DIVIDING:
-            b = _divisor(b, mask)
+        if name in DIVIDING:
+            b = nonzero(b, mask)
         numbers, scale = compute(a, b, left.scale, right.scale)
         if result == types.BIGINT:
             return _whole(numbers, mask)
@@ -80,13 +80,6 @@ def _operands(name: str, first: pa.Array, second: pa.Array) -> tuple[Numbers, Nu
     digits = {"*": left.precision + right.precision, "/": types.MAX_DIGITS}.get(name, digits)
     wide = digits > NATIVE_DIGITS
     return unscaled(first, types.MAX_DIGITS if wide else 0), unscaled(second, types.MAX_DIGITS if wide else 0)
-
-
-def _divisor(numbers: Numbers, mask: Numbers | None) -> Numbers:
-    zero = numbers == 0
-    if (zero if mask is None else zero & ~mask).any():
-        raise Fault("division by zero")
-    return np.where(zero, 1, numbers)
 
 
 def _whole(numbers: Numbers, mask: Numbers | None) -> pa.Array:

@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from eddy.sql import types
 from eddy.sql.arrays import buffer, build, mapped, nulls, on_arrays, physical
-from eddy.sql.place import Fault
-from eddy.sql.step import Kernel
+from eddy.sql.faults import unfit, zero_divisor
+from eddy.sql.value import Kernel
 
 Numbers = np.ndarray[Any, Any]
 # The digits that every 64-bit integer can hold.
@@ -45,7 +45,7 @@ def scaled(numbers: Numbers, mask: Numbers | None, type: pa.Decimal128Type) -> p
         numbers = np.where(mask, 0, numbers)
     limit = 10**type.precision
     if len(numbers) and not (numbers.max() < limit and numbers.min() > -limit):
-        raise Fault(f'a number does not fit the type "{types.name(type)}"')
+        raise unfit("a number", types.name(type))
     pairs = np.empty(len(numbers), _PAIR)
     pairs["low"] = (numbers & (_WORD - 1)).astype(np.uint64) if numbers.dtype == object else numbers.view(np.uint64)
     pairs["high"] = (numbers >> (64 if numbers.dtype == object else 63)).astype(np.int64)
@@ -62,6 +62,16 @@ def shifted(numbers: Numbers, by: int) -> Numbers:
         return np.zeros(len(numbers), np.int64)
     rounded: Numbers = (np.abs(numbers) + size // 2) // size
     return np.sign(numbers) * rounded
+
+
+def nonzero(divisor: Numbers, mask: Numbers | None) -> Numbers:
+    """Refuse zeros in the rows that count, and put ones elsewhere."""
+    zero = divisor == 0
+    if not zero.any():
+        return divisor
+    if (zero if mask is None else zero & ~mask).any():
+        raise zero_divisor()
+    return np.where(zero, divisor.dtype.type(1) if divisor.dtype != object else 1, divisor)
 
 
 def rescale(type: pa.Decimal128Type) -> Kernel:
@@ -103,7 +113,7 @@ def quantized(value: Decimal, step: Decimal, type: pa.Decimal128Type) -> Decimal
         made = value.quantize(step, rounding="ROUND_HALF_UP", context=WIDE)
         if len(made.as_tuple().digits) <= type.precision or not made:
             return made
-    raise Fault(f'the number {value} does not fit the type "{types.name(type)}"')
+    raise unfit(f"the number {value}", types.name(type))
 
 
 def to_floats(type: pa.DataType) -> Kernel:
@@ -127,7 +137,7 @@ def to_integers(type: pa.DataType) -> Kernel:
         numbers = unscaled(array, types.decimal(array.type).precision)
         whole = np.sign(numbers) * (np.abs(numbers) // 10 ** types.decimal(array.type).scale)
         if len(whole) and not (whole.max() < bound and whole.min() >= -bound):
-            raise Fault(f'a number is outside the range of "{types.name(type)}"')
+            raise unfit("a number", types.name(type))
         return build(whole.astype(type.to_pandas_dtype()), nulls(array), type)
 
     return on_arrays(kernel)

@@ -11,9 +11,11 @@ import pyarrow.compute as pc
 from eddy.sql import binder, casts, comparison
 from eddy.sql.arrays import fill
 from eddy.sql.place import Place
-from eddy.sql.step import Frame, Refused, Session, Step
+from eddy.sql.session import Session, session
+from eddy.sql.step import Frame, Refused, Step
 from eddy.sql.tree import Call, Column, Node, Ref, renamed
-from eddy.sql.types import logical
+from eddy.sql.types import BOOLEAN
+from eddy.sql.types import name as named
 
 _COMPARISONS = frozenset({"=", "!=", "<", "<=", ">", ">="})
 
@@ -88,7 +90,7 @@ class Expression:
         node = self._node
         if not (isinstance(node, Call) and node.name == "and"):
             return (self,)
-        return tuple(part for arg in node.args for part in self._at(arg).conjuncts())
+        return tuple(map(self._at, node.args))
 
     def comparison(self) -> Comparison | None:
         """Give the two sides, if a comparison is at the top."""
@@ -104,13 +106,23 @@ class Expression:
 
     def bind(self, types: Mapping[Column, pa.DataType]) -> Bound:
         """Check the types, and make it ready to be evaluated."""
-        return self._bound(self._step(types, binder.session(types)), types)
+        asked = session(types, self.columns)
+        return self._bound(self._step(types, asked), types, asked)
+
+    def condition(self, types: Mapping[Column, pa.DataType]) -> Bound:
+        """Bind, and demand that it be true or false."""
+        bound = self.bind(types)
+        if bound.type != BOOLEAN:
+            hint = f"; {binder.JOINS_STRINGS}" if binder.joins_strings(self._node) else ""
+            message = f"expected a condition that is true or false, got {named(bound.type)}{hint}"
+            raise self._place.error(message, self._node.span.start, self._node.span.end)
+        return bound
 
     def _step(self, known: Mapping[Column, pa.DataType], session: Session) -> Step:
         return binder.bind(self._node, known, self._place, session)
 
-    def _bound(self, step: Step, known: Mapping[Column, pa.DataType]) -> Bound:
-        spelled = ((column, logical(known[column])) for column in self.columns)
+    def _bound(self, step: Step, known: Mapping[Column, pa.DataType], session: Session) -> Bound:
+        spelled = ((column, binder.plain(known[column], session)) for column in self.columns)
         changed = tuple((column, type) for column, type in spelled if known[column] != type)
         return Bound(step.type, self.columns, step, changed)
 
@@ -118,17 +130,17 @@ class Expression:
         made = casts.cast(step, type, session)
         if made.fails:
             made = Step(made.type, binder.guarded(made.run, self._node, self._place), fails=True)
-        return self._bound(made, known)
+        return self._bound(made, known, session)
 
 
 def bind_pair(left: Expression, right: Expression, types: Mapping[Column, pa.DataType]) -> tuple[Bound, Bound]:
     """Bind both in the type in which Spark would compare them."""
-    session = binder.session(types)
-    steps = (left._step(types, session), right._step(types, session))
+    asked = session(types, (*left.columns, *right.columns))
+    steps = (left._step(types, asked), right._step(types, asked))
     try:
-        united = comparison.united(session, steps, f'comparing "{left.text}" with "{right.text}"')
+        united = comparison.united(asked, steps, f'comparing "{left.text}" with "{right.text}"')
     except Refused as reason:
         raise binder.refused(left._node, reason, left._place) from None
     type = united[0].type
-    first, second = (one._coerced(step, type, session, types) for one, step in zip((left, right), steps, strict=True))
+    first, second = (one._coerced(step, type, asked, types) for one, step in zip((left, right), steps, strict=True))
     return first, second

@@ -5,17 +5,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pyarrow as pa
 
 from eddy.sql import literals, names
 from eddy.sql.reader import Reader
+from eddy.sql.specials import SPECIAL, Boolean, arguments, miswritten, refuse_subquery
 from eddy.sql.timeforms import interval, typed
 from eddy.sql.tree import Call, Cast, Column, Literal, Node, Ref, Span
 from eddy.sql.typenames import read_type
 
-Boolean = Callable[[Reader], Node]
 _CONSTANTS: dict[str, tuple[object, pa.DataType]] = {
     "TRUE": (True, pa.bool_()),
     "FALSE": (False, pa.bool_()),
@@ -88,12 +86,6 @@ def _bytes(reader: Reader) -> Node:
     return Literal(reader.span(token.start), value, pa.binary())
 
 
-def refuse_subquery(reader: Reader) -> None:
-    """Refuse a subquery, where one would begin."""
-    if reader.now.key in ("SELECT", "WITH", "FROM", "VALUES") and reader.ahead().kind != "sign":
-        raise reader.error("subqueries are not supported; make it a table of the query and join it", reader.now)
-
-
 def _parenthesis(reader: Reader, boolean: Boolean) -> Node:
     refuse_subquery(reader)
     node = boolean(reader)
@@ -122,9 +114,10 @@ def _column(reader: Reader) -> Node:
     while reader.accept("."):
         parts.append(identifier(reader))
     if len(parts) > 2:
-        message = "a column is written as name or stream.name; reading fields of structs is not supported"
+        message = "a column is written as name or stream.name; struct fields are not supported"
         raise reader.error(message, reader.span(start))
-    return Ref(reader.span(start), Column(None, parts[0]) if len(parts) == 1 else Column(parts[0], parts[1]))
+    span = reader.span(start)
+    return Ref(span, Column(None, parts[0]), bare=True) if len(parts) == 1 else Ref(span, Column(*parts))
 
 
 def identifier(reader: Reader) -> str:
@@ -155,89 +148,15 @@ def _case(reader: Reader, boolean: Boolean) -> Node:
 def _call(reader: Reader, boolean: Boolean) -> Node:
     token = reader.take()
     reader.take()
-    special = _SPECIAL.get(token.key)
+    special = SPECIAL.get(token.key)
     if special is not None:
+        if reader.now.key == ")":
+            raise miswritten(reader, token.key, token.start)
         return special(reader, boolean, token.start)
     name = names.resolve(token, reader)
-    args = [] if reader.now.key == ")" else _arguments(reader, boolean)
+    args = [] if reader.now.key == ")" else arguments(reader, boolean)
     reader.expect(")", f'to close the arguments of "{token.text}"')
     names.check_count(token, len(args), name, reader)
     if name in names.CASTS:
         return Cast(reader.span(token.start), args[0], names.CASTS[name], safe=False)
     return Call(reader.span(token.start), name, tuple(args))
-
-
-def _arguments(reader: Reader, boolean: Boolean) -> list[Node]:
-    refuse_subquery(reader)
-    args = [boolean(reader)]
-    while reader.accept(","):
-        args.append(boolean(reader))
-    return args
-
-
-def _cast(reader: Reader, boolean: Boolean, start: int, *, safe: bool = False) -> Node:
-    child = boolean(reader)
-    reader.expect("AS", "and a type in CAST")
-    type = read_type(reader)
-    reader.expect(")", "to close CAST")
-    return Cast(reader.span(start), child, type, safe)
-
-
-def _try_cast(reader: Reader, boolean: Boolean, start: int) -> Node:
-    return _cast(reader, boolean, start, safe=True)
-
-
-def _trim(reader: Reader, boolean: Boolean, start: int) -> Node:
-    is_column = reader.ahead().key in (".", ",", ")")
-    side = None if is_column else reader.accept_any(frozenset({"BOTH", "LEADING", "TRAILING"}))
-    args = [] if side and reader.now.key == "FROM" else [boolean(reader)]
-    if reader.accept("FROM") or reader.accept(","):
-        args.insert(0, boolean(reader))
-    reader.expect(")", "to close TRIM")
-    name = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(side or "", "trim")
-    return Call(reader.span(start), name, tuple(args))
-
-
-def _side_trim(name: str) -> Callable[[Reader, Boolean, int], Node]:
-    def rule(reader: Reader, boolean: Boolean, start: int) -> Node:
-        args = _arguments(reader, boolean)
-        reader.expect(")", f"to close {name.upper()}")
-        if len(args) > 2:
-            raise reader.error(f"{name.upper()} takes 1 or 2 arguments, got {len(args)}", reader.span(start))
-        return Call(reader.span(start), name, tuple(reversed(args)))
-
-    return rule
-
-
-def _substring(reader: Reader, boolean: Boolean, start: int) -> Node:
-    args, marks = [boolean(reader)], [("FROM", "FOR"), (",", ",")][reader.now.key == ","]
-    args += [boolean(reader) for mark in marks if reader.accept(mark)]
-    reader.expect(")", "to close SUBSTRING")
-    if len(args) == 1:
-        raise reader.error("SUBSTRING takes 2 or 3 arguments, got 1", reader.span(start))
-    return Call(reader.span(start), "substring", tuple(args))
-
-
-def _extract(reader: Reader, boolean: Boolean, start: int) -> Node:
-    name = names.part(reader.now, reader)
-    reader.expect("FROM", "after the field of EXTRACT")
-    child = boolean(reader)
-    reader.expect(")", "to close EXTRACT")
-    return Call(reader.span(start), name, (child,))
-
-
-def _exists(reader: Reader, _: Boolean, start: int) -> Node:
-    raise reader.error("subqueries are not supported; make it a table of the query and join it", reader.span(start))
-
-
-_SPECIAL: dict[str, Callable[[Reader, Boolean, int], Node]] = {
-    "CAST": _cast,
-    "TRY_CAST": _try_cast,
-    "TRIM": _trim,
-    "LTRIM": _side_trim("ltrim"),
-    "RTRIM": _side_trim("rtrim"),
-    "SUBSTRING": _substring,
-    "SUBSTR": _substring,
-    "EXTRACT": _extract,
-    "EXISTS": _exists,
-}

@@ -7,11 +7,14 @@ Spark's own: in `a = b IS NULL` the comparison binds first, which ready-made SQL
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from eddy.sql import forms
 from eddy.sql.lexer import Token
 from eddy.sql.place import Place
-from eddy.sql.reader import Reader
-from eddy.sql.tree import Call, Literal, Node
+from eddy.sql.reader import HIGHEST, Reader
+from eddy.sql.specials import refuse_subquery
+from eddy.sql.tree import Call, Node, joined
 
 # The left binding power of each operator between two values, and the name of what it does.
 _OPERATORS: dict[str, tuple[int, str]] = {
@@ -28,6 +31,7 @@ _OPERATORS: dict[str, tuple[int, str]] = {
     "%": (3, "%"),
     "DIV": (3, "div"),
 }
+_SIGNS = {"-": "negative", "+": "positive"}
 _NOT = frozenset({"NOT", "!"})
 _UNSUPPORTED = {
     "->": "lambda functions are not supported",
@@ -42,15 +46,39 @@ _UNSUPPORTED = {
     "OVER": "window functions are not supported",
     "FILTER": "aggregate functions are not supported",
     ";": "only one expression is allowed",
+    "&&": 'write AND instead of "&&"',
 }
+
+_CLAUSES = {
+    "SELECT": "leave out the words around it, from SELECT up to WHERE",
+    "WITH": "leave out the words around it",
+    "FROM": "leave out the words around it, from FROM up to WHERE",
+    "WHERE": "leave out the word WHERE",
+}
+# A clause is followed by the beginning of a value; a column with such a name, by an operator or nothing.
+_VALUES = frozenset({"word", "quoted", "number", "string", "raw", "hex"})
+_AFTER_VALUES = frozenset({"AND", "OR", "NOT", "IS", "IN", "BETWEEN", "LIKE", "ILIKE", "DIV", "RLIKE", "REGEXP"})
 
 
 def read(place: Place) -> Node:
     """Read a text that is one expression."""
     reader = Reader(place)
+    _refuse_statement(reader)
     node = boolean(reader)
     finish(reader)
+    for level, found in node.levels():
+        if level > HIGHEST:
+            raise reader.too_deep(HIGHEST, found.span)
     return node
+
+
+def _refuse_statement(reader: Reader) -> None:
+    """Refuse the clauses that stand around a condition in a query."""
+    word, after = reader.now, reader.ahead()
+    if word.key not in _CLAUSES or after.key in _AFTER_VALUES:
+        return
+    if after.kind in _VALUES or after.key in ("(", "*"):
+        raise reader.error(f"only the condition is wanted; {_CLAUSES[word.key]}", word)
 
 
 def finish(reader: Reader) -> None:
@@ -58,6 +86,8 @@ def finish(reader: Reader) -> None:
     token = reader.now
     if token.kind == "end":
         return
+    if token.key == ";" and reader.ahead().kind == "end":
+        raise reader.error('leave out the ";" at the end', token)
     if token.key in _UNSUPPORTED:
         raise reader.error(_UNSUPPORTED[token.key], token)
     raise reader.stuck("expected an operator or the end of the expression")
@@ -65,27 +95,29 @@ def finish(reader: Reader) -> None:
 
 def boolean(reader: Reader) -> Node:
     """Read conditions joined by OR."""
-    start, node = reader.now.start, _conjunction(reader)
-    while reader.accept("OR"):
-        right = _conjunction(reader)
-        node = Call(reader.span(start), "or", (node, right))
-    return node
+    with reader.nested():
+        return _joined(reader, "OR", _conjunction)
 
 
 def _conjunction(reader: Reader) -> Node:
-    start, node = reader.now.start, _negation(reader)
-    while reader.accept("AND"):
-        right = _negation(reader)
-        node = Call(reader.span(start), "and", (node, right))
-    return node
+    return _joined(reader, "AND", _negation)
+
+
+def _joined(reader: Reader, word: str, part: Callable[[Reader], Node]) -> Node:
+    start, parts = reader.now.start, [part(reader)]
+    while reader.accept(word):
+        parts.append(part(reader))
+    return joined(reader.span(start), word.lower(), parts) if len(parts) > 1 else parts[0]
 
 
 def _negation(reader: Reader) -> Node:
-    start = reader.now.start
-    if reader.accept_any(_NOT) is None:
-        return _predicate(reader)
-    child = _negation(reader)
-    return Call(reader.span(start), "not", (child,))
+    starts = []
+    while reader.now.key in _NOT:
+        starts.append(reader.take().start)
+    node = _predicate(reader)
+    for start in reversed(starts):
+        node = Call(reader.span(start), "not", (node,))
+    return node
 
 
 def _predicate(reader: Reader) -> Node:
@@ -126,7 +158,7 @@ def _between(reader: Reader, start: int, node: Node, _: Token) -> Node:
 
 def _in(reader: Reader, start: int, node: Node, _: Token) -> Node:
     reader.expect("(", "after IN")
-    forms.refuse_subquery(reader)
+    refuse_subquery(reader)
     items = [boolean(reader)]
     while reader.accept(","):
         items.append(boolean(reader))
@@ -148,29 +180,34 @@ def _like(reader: Reader, start: int, node: Node, word: Token) -> Node:
 
 def value(reader: Reader, power: int = 0) -> Node:
     """Read values joined by operators that bind tighter."""
+    chain: tuple[Node, ...] = ()
     start, node = reader.now.start, _signed(reader)
     while reader.now.key in _OPERATORS and _OPERATORS[reader.now.key][0] > power:
         own, name = _OPERATORS[reader.take().key]
-        right = value(reader, own)
-        node = Call(reader.span(start), name, (node, right))
+        args = (node, value(reader, own))
+        # Strings are joined in one go, however many.
+        chain = (*(chain or args[:1]), args[1]) if name == "concat" else ()
+        node = Call(reader.span(start), name, chain or args)
     if reader.now.key in _UNSUPPORTED and reader.now.key not in (";", ":"):
         raise reader.error(_UNSUPPORTED[reader.now.key], reader.now)
     return node
 
 
 def _signed(reader: Reader) -> Node:
-    start = reader.now.start
-    if reader.now.key == "-" and reader.ahead().kind == "number":
-        return forms.postfix(reader, start, _number(reader))
-    if reader.accept("-"):
-        child = _signed(reader)
-        return Call(reader.span(start), "negative", (child,))
-    if reader.accept("+"):
-        child = _signed(reader)
-        return Call(reader.span(start), "positive", (child,))
-    return forms.primary(reader, boolean)
+    signs = []
+    while reader.now.key in _SIGNS and not _begins_number(reader):
+        signs.append(reader.take())
+    node = _negative(reader) if _begins_number(reader) else forms.primary(reader, boolean)
+    for sign in reversed(signs):
+        node = Call(reader.span(sign.start), _SIGNS[sign.key], (node,))
+    return node
 
 
-def _number(reader: Reader) -> Literal:
+def _begins_number(reader: Reader) -> bool:
+    """Tell whether a minus comes next that is part of a number."""
+    return reader.now.key == "-" and reader.ahead().kind == "number"
+
+
+def _negative(reader: Reader) -> Node:
     start = reader.take().start
-    return forms.number(reader, start, negative=True)
+    return forms.postfix(reader, start, forms.number(reader, start, negative=True))

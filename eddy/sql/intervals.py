@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from eddy.sql.calendar import BLANKS
+
 _SECOND = 1_000_000
 UNITS = {
     "MICROSECOND": 1,
@@ -21,7 +23,8 @@ UNITS = {
 _FIELDS = ("DAY", "HOUR", "MINUTE", "SECOND")
 _LIMITS = {"HOUR": 23, "MINUTE": 59, "SECOND": 59}
 _AMOUNT = re.compile(r"([+-]?)(\d*)(?:\.(\d{0,9}))?", re.ASCII)
-_PART = re.compile(r"\s*([+-]?)\s*(\d*\.?\d+|\d+\.)\s*([a-zA-Z]+)\s*", re.ASCII)
+_PART = re.compile(r"([+-]?)\s*([\d.]+)\s+([a-z]+)(?:\s+|$)", re.ASCII | re.IGNORECASE)
+_PREFIX = re.compile(r"interval\s+", re.ASCII | re.IGNORECASE)
 
 
 def unit(word: str) -> str | None:
@@ -32,8 +35,13 @@ def unit(word: str) -> str | None:
     """
     name = word.upper().removesuffix("S")
     if name in ("MONTH", "YEAR", "QUARTER"):
-        raise ValueError(f'intervals of "{word.lower()}" are not supported: they have no fixed length; use days')
+        raise _unfit(word)
     return name if name in UNITS else None
+
+
+def _unfit(word: str) -> ValueError:
+    known = ", ".join(f"{name.lower()}s" for name in UNITS)
+    return ValueError(f'the interval has the unit "{word.lower()}"; expected one of {known}, which have a fixed length')
 
 
 def amount(text: str, name: str) -> int:
@@ -57,13 +65,16 @@ def listed(text: str) -> tuple[int, bool]:
     >>> listed("1 minute 3 seconds"), listed("2 days")
     ((63000000, False), (172800000000, True))
     """
-    at, total, whole = 0, 0, True
-    body = re.sub(r"^\s*interval\b", "", text, flags=re.IGNORECASE)
+    body = text.strip(BLANKS)
+    prefix = _PREFIX.match(body)
+    at, total, whole = prefix.end() if prefix else 0, 0, True
     while at < len(body) or at == 0:
         match = _PART.match(body, at)
-        name = unit(match[3]) if match else None
-        if match is None or name is None:
+        if match is None:
             raise ValueError(f"'{text}' is not an interval; expected a text such as '5 minutes 3 seconds'")
+        name = unit(match[3])
+        if name is None:
+            raise _unfit(match[3])
         total, at = total + amount(match[1] + match[2], name), match.end()
         whole = whole and name in ("DAY", "WEEK")
     return total, whole

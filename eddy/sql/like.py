@@ -13,9 +13,12 @@ import pyarrow.compute as pc
 
 from eddy.sql import types
 from eddy.sql.arrays import by_distinct, on_arrays
-from eddy.sql.place import Fault
-from eddy.sql.step import Refused, Session, Step, Value, apply
+from eddy.sql.faults import Fault
+from eddy.sql.lazy import strict
+from eddy.sql.session import Session
+from eddy.sql.step import Refused, Step, apply
 from eddy.sql.strings import change_case, to_string
+from eddy.sql.value import Value
 
 ANY, ONE = "%", "_"
 Piece = tuple[str, bool]  # a character, and whether it stands for itself
@@ -30,7 +33,7 @@ def like(name: str, session: Session, args: Sequence[Step]) -> Step:
         value, pattern = (change_case("lower", session, (arg,)) for arg in (value, pattern))
     escape = str(args[2].value.as_py()) if len(args) == 3 and args[2].value is not None else "\\"
     if pattern.value is None:
-        return apply(_by_row(escape), (value, pattern), types.BOOLEAN, fails=True)
+        return strict(_by_row(escape), (value, pattern), types.BOOLEAN, fails=True)
     if not pattern.value.is_valid:
         return apply(lambda text: pc.equal(text, pattern.value), (value,), types.BOOLEAN)
     try:

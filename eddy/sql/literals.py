@@ -11,13 +11,13 @@ from decimal import Decimal
 import pyarrow as pa
 
 from eddy.sql import calendar
+from eddy.sql.types import MAX_DIGITS
 
 _ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})|\\U([0-9a-fA-F]{8})|\\([0-3][0-7]{2})|\\(.)", re.DOTALL)
 _CONTROL = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a"}
 _NUMBER = re.compile(r"(?P<digits>[\d.]+(?P<exponent>e[+-]?\d+)?)(?P<suffix>[a-z]*)", re.IGNORECASE)
 _INTEGERS = {"L": pa.int64(), "S": pa.int16(), "Y": pa.int8()}
 _FLOATS = {"D": pa.float64(), "F": pa.float32()}
-MAX_DIGITS = 38
 
 
 def string(text: str) -> str:

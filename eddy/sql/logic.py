@@ -1,13 +1,13 @@
 """Three-valued logic, and the forms that look before they evaluate.
 
-Spark evaluates the right side of AND only where the left is not false, and a branch of CASE only where its condition
-is true. A step that cannot fail is evaluated on all rows, which is faster; one that can sees only its rows.
+Spark evaluates a branch of CASE only where its condition is true. A step that cannot fail is evaluated on all rows,
+which is faster; one that can sees only its rows.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,44 +17,23 @@ from eddy.sql import types
 from eddy.sql.arrays import fill, scattered, truth
 from eddy.sql.casts import coerce
 from eddy.sql.comparison import compare, united
-from eddy.sql.step import Frame, Refused, Session, Step, Value, apply, constant
-
-Positions = np.ndarray[Any, np.dtype[np.int64]]
-_TRUE, _FALSE = pa.scalar(True), pa.scalar(False)
-_KERNELS = {"and": pc.and_kleene, "or": pc.or_kleene}
-# The left value that settles AND and OR, whatever the right one is.
-_SETTLING = {"and": _FALSE, "or": _TRUE}
+from eddy.sql.lazy import connected, narrowed, partly
+from eddy.sql.session import Session
+from eddy.sql.step import Frame, Refused, Step, apply, constant
+from eddy.sql.value import Value
 
 
-def _condition(step: Step, session: Session, doing: str, *, strings: bool = True) -> Step:
+def _condition(step: Step, session: Session, doing: str, *, strings: bool = True, at: int = 0) -> Step:
     # Spark takes a bare null as a condition anywhere but after WHEN.
     taken = (types.BOOLEAN,) if doing == "CASE" else (types.BOOLEAN, types.NULL)
     if step.type in taken or (strings and step.type == types.STRING):
         return coerce(step, types.BOOLEAN, session)
-    raise Refused(f'{doing} needs a condition, of type "boolean", got "{types.name(step.type)}"')
+    raise Refused(f'{doing} needs a condition, of type "boolean", got {types.names([step.type])}', at=at)
 
 
 def connect(name: str, session: Session, args: Sequence[Step]) -> Step:
-    """Bind AND and OR."""
-    left, right = (_condition(arg, session, name.upper()) for arg in args)
-    if not right.fails:
-        return apply(_KERNELS[name], (left, right), types.BOOLEAN)
-    settling, kernel = _SETTLING[name], _KERNELS[name]
-
-    def run(frame: Frame) -> Value:
-        first = left.run(frame)
-        open_rows = np.flatnonzero(~truth(fill(pc.equal(first, settling), frame.rows)))
-        return kernel(first, _partly(right, frame, open_rows)) if len(open_rows) else first
-
-    return Step(types.BOOLEAN, run, fails=True)
-
-
-def _partly(step: Step, frame: Frame, positions: Positions) -> Value:
-    """Evaluate on some rows; the others are null."""
-    if len(positions) == frame.rows:
-        return step.run(frame)
-    part = fill(step.run(frame.narrow(pa.array(positions))), len(positions))
-    return scattered([part], positions, frame.rows, step.type)
+    """Bind AND and OR, of any number of conditions."""
+    return connected(name, [_condition(arg, session, name.upper(), at=at) for at, arg in enumerate(args)])
 
 
 def negate(session: Session, args: Sequence[Step]) -> Step:
@@ -86,20 +65,26 @@ def is_false(session: Session, args: Sequence[Step]) -> Step:
 
 def case(session: Session, args: Sequence[Step], doing: str = "CASE") -> Step:
     """Bind CASE: conditions and values in turn, perhaps an ELSE."""
-    conditions = [_condition(arg, session, doing, strings=False) for arg in args[: len(args) // 2 * 2 : 2]]
+    places = range(0, len(args) // 2 * 2, 2)
+    conditions = [_condition(args[at], session, doing, strings=False, at=at) for at in places]
     otherwise = list(args[-1:]) if len(args) % 2 else [constant(pa.scalar(None))]
     values = united(session, [*args[1::2], *otherwise], doing)
     if not any(step.fails for step in (*conditions[1:], *values)):
         return _eager_case(conditions, values)
-    branches = [*zip(conditions, values, strict=False), (constant(_TRUE), values[-1])]
+    branches = [*zip(conditions, values, strict=False), (constant(pa.scalar(True)), values[-1])]
     return Step(values[0].type, _lazily(branches, values[0].type), fails=True)
 
 
 def _eager_case(conditions: Sequence[Step], values: Sequence[Step]) -> Step:
-    made = values[-1]
-    for condition, value in reversed([*zip(conditions, values, strict=False)]):
-        made = apply(_choose, (condition, value, made), value.type)
-    return made
+    count = len(conditions)
+
+    def kernel(*made: Value) -> Value:
+        # From the last branch to the first, so that the first that is true has the last word.
+        return functools.reduce(
+            lambda otherwise, at: _choose(made[at], made[count + at], otherwise), reversed(range(count)), made[-1]
+        )
+
+    return apply(kernel, (*conditions, *values), values[-1].type)
 
 
 def _choose(condition: Value, value: Value, otherwise: Value) -> Value:
@@ -112,19 +97,15 @@ def _lazily(branches: Sequence[tuple[Step, Step]], type: pa.DataType) -> Callabl
         for condition, value in branches:
             if not len(pending):
                 break
-            rows = _narrowed(frame, pending)
+            rows = narrowed(frame, pending)
             hit = truth(fill(condition.run(rows), len(pending)))
             chosen, pending = pending[hit], pending[~hit]
             if len(chosen):
-                parts.append(fill(value.run(_narrowed(frame, chosen)), len(chosen)))
+                parts.append(fill(value.run(narrowed(frame, chosen)), len(chosen)))
                 placed.append(chosen)
         return scattered(parts, np.concatenate(placed) if placed else pending, frame.rows, type)
 
     return run
-
-
-def _narrowed(frame: Frame, positions: Positions) -> Frame:
-    return frame if len(positions) == frame.rows else frame.narrow(pa.array(positions))
 
 
 def when(session: Session, args: Sequence[Step]) -> Step:
@@ -144,7 +125,7 @@ def coalesce(session: Session, args: Sequence[Step]) -> Step:
             missing = np.flatnonzero(made.is_null().to_numpy(zero_copy_only=False))
             if not len(missing):
                 break
-            made = pc.coalesce(made, _partly(step, frame, missing))
+            made = pc.coalesce(made, partly(step, frame, missing))
         return made
 
     return Step(steps[0].type, run, fails=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from eddy.errors import QueryError, unknown
 from eddy.sql.lexer import Token
 from eddy.sql.reader import Reader
 from eddy.sql.rules import FUNCTIONS
@@ -66,17 +65,13 @@ def resolve(token: Token, reader: Reader) -> str:
     if name in _WINDOWS:
         raise reader.error(f'"{name}" is a window function; an expression looks at one row at a time', token)
     if name not in _COUNTS and name not in ALIASES:
-        raise _marked(unknown("function", name, [*_known()], where=reader.place.where), token, reader)
+        raise reader.unknown("function", name, _known(), token)
     return ALIASES.get(name, name)
 
 
 def _known() -> list[str]:
     written = [name for name in FUNCTIONS if name.isidentifier()]
     return [*written, *ALIASES, *CASTS, "cast", "try_cast", "substr", "extract"]
-
-
-def _marked(error: QueryError, token: Token, reader: Reader) -> QueryError:
-    return QueryError(f"{error}\n{reader.place.marked(token.start, token.end)}")
 
 
 def check_count(token: Token, got: int, name: str, reader: Reader) -> None:
@@ -92,6 +87,5 @@ def check_count(token: Token, got: int, name: str, reader: Reader) -> None:
 def part(token: Token, reader: Reader) -> str:
     """Read the field that EXTRACT takes from a time."""
     if token.key not in _PARTS:
-        error = unknown("field", token.text.lower(), map(str.lower, _PARTS), where=reader.place.where)
-        raise _marked(error, token, reader)
+        raise reader.unknown("field", token.text.lower(), map(str.lower, _PARTS), token)
     return _PARTS[reader.take().key]

@@ -1,4 +1,4 @@
-"""The two ways in: an expression, or a column to select."""
+"""The ways in: an expression, a column to select, an interval."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from eddy.sql import forms, grammar
 from eddy.sql.expression import Expression
 from eddy.sql.place import Place
 from eddy.sql.reader import Reader
-from eddy.sql.tree import Column, Ref
+from eddy.sql.tree import Column, Literal, Ref
+from eddy.sql.types import DURATION
 
 
 def parse(text: str, *, where: str) -> Expression:
@@ -26,6 +27,8 @@ def parse_select(text: str, *, where: str) -> tuple[Column, str]:
     ((Column(stream='b', name='id'), 'key'), (Column(stream='b', name='id'), 'id'))
     """
     reader = Reader(Place(where, text))
+    if reader.now.key == "*" or (reader.ahead().key, reader.ahead(2).key) == (".", "*"):
+        raise reader.error("leave select out for every column, or list the columns that you want", reader.now)
     node = grammar.boolean(reader)
     if not isinstance(node, Ref):
         reason = "only columns can be selected, as stream.column or stream.column AS name, not expressions"
@@ -34,3 +37,16 @@ def parse_select(text: str, *, where: str) -> tuple[Column, str]:
     name = forms.identifier(reader) if named else node.column.name
     grammar.finish(reader)
     return node.column, name
+
+
+def parse_interval(text: str, *, where: str) -> int:
+    """Read an interval, in microseconds.
+
+    >>> parse_interval("interval '1:30' minute to second", where="here")
+    90000000
+    """
+    place = Place(where, text)
+    node = grammar.read(place)
+    if not (isinstance(node, Literal) and isinstance(node.value, int) and node.type == DURATION):
+        raise place.error("expected an interval and nothing else", node.span.start, node.span.end)
+    return node.value

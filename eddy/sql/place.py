@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from eddy.errors import QueryError
-
-
-class Fault(Exception):
-    """A kernel met values it must refuse; the place is added above.
-
-    Kernels know values, not texts. Whoever runs one knows the text and turns this into a `QueryError`.
-    """
+from eddy.errors import QueryError, unknown
 
 
 @dataclass(frozen=True)
@@ -30,6 +24,10 @@ class Place:
               ^
         """
         return QueryError(f"{self.where}: {message}\n{self.marked(start, end)}")
+
+    def unknown(self, kind: str, name: str, known: Iterable[str], start: int, end: int) -> QueryError:
+        """Build the error for a name in `text[start:end]` that nothing has."""
+        return QueryError(f"{unknown(kind, name, known, where=self.where)}\n{self.marked(start, end)}")
 
     def marked(self, start: int, end: int) -> str:
         """Show the line that holds `start`, and carets under it."""

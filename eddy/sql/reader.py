@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
 from eddy.errors import QueryError
 from eddy.sql.lexer import Token, tokens
 from eddy.sql.place import Place
 from eddy.sql.tree import Span
+
+# How deep parentheses and functions may nest: reading one takes 13 calls of ours, and Python stops at a thousand, some
+# of which belong to whoever called.
+DEEPEST = 50
+# How many operators may hang below each other, as in a sum of so many terms: copying one takes 7 calls.
+HIGHEST = 100
 
 
 class Reader:
@@ -15,6 +24,16 @@ class Reader:
         self.place = place
         self._tokens = list(tokens(place))
         self._at = 0
+        self._level = 0
+
+    @contextmanager
+    def nested(self) -> Iterator[None]:
+        """Read one level deeper, as long as it lasts."""
+        self._level += 1
+        if self._level > DEEPEST:
+            raise self.too_deep(DEEPEST, self.now)
+        yield
+        self._level -= 1
 
     @property
     def now(self) -> Token:
@@ -55,6 +74,15 @@ class Reader:
         """Build the error for a next token that does not fit."""
         got = f'got "{self.now.text}"' if self.now.text else "the text ends here"
         return self.error(f"{expected}, {got}", self.now)
+
+    def unknown(self, kind: str, name: str, known: Iterable[str], at: Token) -> QueryError:
+        """Build the error for a name that nothing has."""
+        return self.place.unknown(kind, name, known, at.start, at.end)
+
+    def too_deep(self, levels: int, at: Token | Span) -> QueryError:
+        """Build the error for what is nested too deep."""
+        reason = f"the expression is more than {levels} levels deep here"
+        return self.error(f"{reason}; split it, or work out a part of it as a column first", at)
 
     def error(self, message: str, at: Token | Span) -> QueryError:
         """Build an error that points at a token or a part."""

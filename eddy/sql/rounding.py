@@ -11,26 +11,20 @@ import pyarrow.compute as pc
 
 from eddy.sql import types
 from eddy.sql.arrays import build, mapped, nulls, on_arrays, physical
-from eddy.sql.casts import coerce
+from eddy.sql.casts import coerce, to_number
 from eddy.sql.decimals import WIDE, Numbers, scaled, shifted, unscaled
-from eddy.sql.place import Fault
-from eddy.sql.step import Kernel, Refused, Session, Step, apply
+from eddy.sql.faults import unfit
+from eddy.sql.session import Session
+from eddy.sql.step import Refused, Step, apply
+from eddy.sql.value import Kernel
 
 _ROUNDED = {"floor": np.floor, "ceil": np.ceil}
 _TOP = 2.0**63
 
 
-def _number(step: Step, doing: str, session: Session) -> Step:
-    if step.type in (types.STRING, types.NULL):
-        return coerce(step, types.DOUBLE, session)
-    if not types.is_numeric(step.type):
-        raise Refused(f'{doing} takes a number, got "{types.name(step.type)}"')
-    return step
-
-
 def whole(name: str, session: Session, args: Sequence[Step]) -> Step:
     """Bind FLOOR and CEIL, which give a bigint or a decimal."""
-    arg = _number(args[0], name.upper(), session)
+    arg = to_number(args[0], f"{name.upper()} takes a number", session)
     if types.is_integer(arg.type):
         return coerce(arg, types.BIGINT, session)
     if types.is_floating(arg.type):
@@ -46,7 +40,7 @@ def _whole_floats(name: str) -> Kernel:
         # NaN is no number too large: as in Java it becomes zero.
         values = np.where(np.isnan(values) if mask is None else np.isnan(values) | mask, 0, values)
         if not ((values >= -_TOP) & (values < _TOP)).all():
-            raise Fault('a number is outside the range of "bigint"')
+            raise unfit("a number", "bigint")
         return build(values.astype(np.int64), mask, types.BIGINT)
 
     return on_arrays(kernel)
@@ -63,7 +57,7 @@ def _whole_decimals(name: str, type: pa.Decimal128Type) -> Kernel:
 
 def round_half_up(session: Session, args: Sequence[Step]) -> Step:
     """Bind ROUND; ties go away from zero."""
-    arg, digits = _number(args[0], "ROUND", session), _digits(args[1:])
+    arg, digits = to_number(args[0], "ROUND takes a number", session), _digits(args[1:])
     if types.is_decimal(arg.type):
         type = _rounded_type(arg.type, digits)
         return apply(_round_decimals(digits, type), (arg,), type, fails=True)
@@ -104,7 +98,7 @@ def _round_integers(digits: int, type: pa.DataType) -> Kernel:
         mask, limits = nulls(array), np.iinfo(type.to_pandas_dtype())
         numbers = numbers if mask is None else np.where(mask, 0, numbers)
         if len(numbers) and not limits.min <= numbers.min() <= numbers.max() <= limits.max:
-            raise Fault(f'a number is outside the range of "{types.name(type)}"')
+            raise unfit("a number", types.name(type))
         return build(numbers.astype(limits.dtype), mask, type)
 
     return on_arrays(kernel)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from eddy.sql import arithmetic, comparison, like, logic, rounding, strings, times
-from eddy.sql.step import Session, Step
+from eddy.sql.session import Session
+from eddy.sql.step import Step
 
 Rule = Callable[[Session, Sequence[Step]], Step]
 

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from eddy.sql import types
 from eddy.sql.arrays import buffer, nulls, on_arrays, physical
-from eddy.sql.step import Kernel, Value
+from eddy.sql.value import Kernel, Value
 
 Numbers = np.ndarray[Any, Any]
 # The length that stands for all the rest, as in Spark: the largest int.

@@ -1,7 +1,4 @@
-"""Bound expressions: steps that turn columns into a value.
-
-A value is an Arrow array, or a scalar that stands for the same value in every row; constants stay scalars to the end.
-"""
+"""Bound expressions: steps that turn columns into a value."""
 
 from __future__ import annotations
 
@@ -11,38 +8,38 @@ from typing import Any
 
 import pyarrow as pa
 
-from eddy.sql.place import Fault
+from eddy.sql.faults import FAULTS
 from eddy.sql.tree import Column
-
-Value = Any  # pa.Array | pa.Scalar
-Kernel = Callable[..., Value]
-# What a kernel raises for values it must refuse: ours, and Arrow's own for overflow and division by zero.
-FAULTS = (Fault, pa.ArrowInvalid)
+from eddy.sql.value import Kernel, Value
 
 
 class Refused(Exception):
-    """An operator or function does not take such types."""
+    """An operator or function does not take such types.
 
+    `at` is the argument that is to blame, where it is one of them.
+    """
 
-@dataclass(frozen=True)
-class Session:
-    """What the meaning of an expression takes from outside."""
-
-    zone: str
+    def __init__(self, reason: str, *, at: int | None = None) -> None:
+        super().__init__(reason)
+        self.at = at
 
 
 class Frame:
-    """The rows on which an expression is evaluated."""
+    """The rows on which an expression is evaluated.
 
-    __slots__ = ("columns", "rows")
+    `careful` says that to evaluate an argument on more rows than Spark would has failed before.
+    """
 
-    def __init__(self, columns: Mapping[Column, pa.Array], rows: int) -> None:
+    __slots__ = ("careful", "columns", "rows")
+
+    def __init__(self, columns: Mapping[Column, pa.Array], rows: int, *, careful: bool = False) -> None:
         self.columns = columns
         self.rows = rows
+        self.careful = careful
 
     def narrow(self, positions: pa.Array) -> Frame:
         """Keep some of the rows, gathering columns when asked."""
-        return Frame(_Taken(self.columns, positions), len(positions))
+        return Frame(_Taken(self.columns, positions), len(positions), careful=self.careful)
 
 
 class _Taken(Mapping[Column, pa.Array]):

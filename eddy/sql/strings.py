@@ -9,8 +9,11 @@ import pyarrow.compute as pc
 
 from eddy.sql import slices, types
 from eddy.sql.arrays import by_distinct, mapped, on_arrays
-from eddy.sql.casts import cast, coerce
-from eddy.sql.step import Kernel, Refused, Session, Step, Value, apply, constant
+from eddy.sql.casts import coerce
+from eddy.sql.lazy import strict
+from eddy.sql.session import Session
+from eddy.sql.step import Refused, Step, apply, constant
+from eddy.sql.value import Kernel, Value
 
 _ASCII_CASE: dict[str, Kernel] = {"upper": pc.ascii_upper, "lower": pc.ascii_lower}
 _FULL_CASE: dict[str, Kernel] = {
@@ -28,7 +31,7 @@ _SEARCHES: dict[str, Kernel] = {
 def to_string(step: Step, session: Session) -> Step:
     """Convert a value of any plain type to a string, as Spark would."""
     if not types.is_plain(step.type):
-        raise Refused(f'a string is needed here, got "{types.name(step.type)}"')
+        raise Refused(f"a string is needed here, got {types.names([step.type])}")
     if step.type == types.BINARY:
         raise Refused('a string is needed here, got "binary"; cast it')
     return coerce(step, types.STRING, session)
@@ -62,7 +65,7 @@ def concat(session: Session, args: Sequence[Step]) -> Step:
     binary = all(arg.type == types.BINARY for arg in args)
     parts = args if binary else [to_string(arg, session) for arg in args]
     separator = pa.scalar(b"" if binary else "", parts[0].type)
-    return apply(lambda *values: pc.binary_join_element_wise(*values, separator), parts, parts[0].type)
+    return strict(lambda *values: pc.binary_join_element_wise(*values, separator), parts, parts[0].type)
 
 
 def trim(name: str, session: Session, args: Sequence[Step]) -> Step:
@@ -81,10 +84,10 @@ def search(name: str, session: Session, args: Sequence[Step]) -> Step:
 def _with_argument(kernel: Kernel, value: Step, argument: Step, type: pa.DataType) -> Step:
     """Bind a kernel whose second argument is one plain string."""
     if argument.value is None:
-        return apply(on_arrays(lambda texts, given: by_distinct(kernel, texts, given, type)), (value, argument), type)
+        return strict(on_arrays(lambda texts, given: by_distinct(kernel, texts, given, type)), (value, argument), type)
     given = argument.value.as_py()
     if given is None:
-        return cast(constant(pa.scalar(None)), type, Session(zone="UTC"))
+        return constant(pa.scalar(None, type))
     return apply(lambda texts: kernel(texts, given), (value,), type)
 
 
@@ -113,10 +116,10 @@ def right(session: Session, args: Sequence[Step]) -> Step:
 def _slice(text: Step, start: Step, size: Step) -> Step:
     if start.value is not None and size.value is not None:
         return apply(slices.fixed(start.value.as_py(), size.value.as_py()), (text,), types.STRING)
-    return apply(slices.by_row, (text, start, size), types.STRING)
+    return strict(slices.by_row, (text, start, size), types.STRING)
 
 
 def _integer(step: Step, session: Session) -> Step:
     if not (types.is_numeric(step.type) or step.type in (types.STRING, types.NULL)):
-        raise Refused(f'a whole number is needed here, got "{types.name(step.type)}"')
+        raise Refused(f"a whole number is needed here, got {types.names([step.type])}")
     return coerce(step, types.INT, session)

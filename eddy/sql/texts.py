@@ -16,11 +16,11 @@ import pyarrow.compute as pc
 
 from eddy.sql import calendar, types, zones
 from eddy.sql.arrays import mapped, on_arrays
+from eddy.sql.calendar import BLANKS
 from eddy.sql.decimals import quantized
-from eddy.sql.place import Fault
-from eddy.sql.step import Kernel, Value
+from eddy.sql.faults import Fault, unreadable
+from eddy.sql.value import Kernel, Value
 
-_BLANKS = "".join(map(chr, range(33)))
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 _WORDS = {
@@ -36,10 +36,8 @@ _FLAGS = {
 _LARGE, _SMALL = 1e7, 1e-3
 
 
-def read(target: pa.DataType, zone: str) -> Kernel:
-    """Give the kernel that reads strings as a type."""
-    if types.is_timestamp(target):
-        return _timestamps(zone)
+def read(target: pa.DataType) -> Kernel:
+    """Give the kernel that reads strings as a type without a zone."""
     parse = _parser(target)
 
     def one(text: str | None) -> Any:
@@ -49,7 +47,7 @@ def read(target: pa.DataType, zone: str) -> Kernel:
 
 
 def _malformed(text: str, type: pa.DataType) -> Fault:
-    return Fault(f"the string '{text}' cannot be cast to \"{types.name(type)}\"")
+    return unreadable(text, types.name(type))
 
 
 def _parser(target: pa.DataType) -> Callable[[str], Any]:
@@ -64,13 +62,13 @@ def _parser(target: pa.DataType) -> Callable[[str], Any]:
 
 def _integer(text: str, target: pa.DataType) -> int:
     bound = 1 << (target.bit_width - 1)
-    if _INTEGER.fullmatch(text.strip(_BLANKS)) and -bound <= int(text.strip(_BLANKS)) < bound:
-        return int(text.strip(_BLANKS))
+    if _INTEGER.fullmatch(text.strip(BLANKS)) and -bound <= int(text.strip(BLANKS)) < bound:
+        return int(text.strip(BLANKS))
     raise _malformed(text, target)
 
 
 def _float(text: str, target: pa.DataType) -> float:
-    body = text.strip(_BLANKS)
+    body = text.strip(BLANKS)
     if body.lower() in _WORDS:
         return float(_WORDS[body.lower()])
     # Java's own parser, which Spark asks, takes the suffixes of its literals.
@@ -82,7 +80,7 @@ def _float(text: str, target: pa.DataType) -> float:
 
 
 def _decimal(text: str, target: pa.DataType) -> Decimal:
-    body = text.strip(_BLANKS)
+    body = text.strip(BLANKS)
     if not _NUMBER.fullmatch(body):
         raise _malformed(text, target)
     exact = types.decimal(target)
@@ -90,7 +88,7 @@ def _decimal(text: str, target: pa.DataType) -> Decimal:
 
 
 def _flag(text: str) -> bool:
-    flag = _FLAGS.get(text.strip(_BLANKS).lower())
+    flag = _FLAGS.get(text.strip(BLANKS).lower())
     if flag is None:
         raise _malformed(text, types.BOOLEAN)
     return flag
@@ -110,7 +108,9 @@ def _local(text: str) -> int:
     return read[0]
 
 
-def _timestamps(zone: str) -> Kernel:
+def read_instants(zone: str) -> Kernel:
+    """Give the kernel that reads strings as timestamps."""
+
     def one(text: str) -> Any:
         read = calendar.micros_of(text)
         if read is None:
@@ -123,15 +123,20 @@ def _timestamps(zone: str) -> Kernel:
     return lambda value: convert(value).cast(pa.timestamp("us", zone))
 
 
-def write(source: pa.DataType, zone: str) -> Kernel:
-    """Give the kernel that writes values of a type as strings."""
+def write(source: pa.DataType) -> Kernel:
+    """Give the kernel that writes values of a type without a zone."""
     if types.is_floating(source):
         return _floats
     if types.is_time(source):
-        return lambda value: _moments(zones.localize(value, zone) if types.is_timestamp(source) else value)
+        return _moments
     if types.is_decimal(source):
         return _decimals
     return lambda value: value.cast(types.STRING)
+
+
+def write_instants(zone: str) -> Kernel:
+    """Give the kernel that writes timestamps as strings."""
+    return lambda value: _moments(zones.localize(value, zone))
 
 
 def _floats(value: Value) -> Value:

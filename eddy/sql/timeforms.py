@@ -59,8 +59,9 @@ def _interval(reader: Reader) -> tuple[int, bool]:
 
 
 def _continues(reader: Reader) -> bool:
-    after = reader.ahead().text
-    return reader.now.kind in ("number", *_STRINGS) and after.upper().removesuffix("S") in intervals.UNITS
+    at = 1 if reader.now.key in ("-", "+") else 0
+    after = reader.ahead(at + 1).text
+    return reader.ahead(at).kind in ("number", *_STRINGS) and after.upper().removesuffix("S") in intervals.UNITS
 
 
 def _part(reader: Reader) -> tuple[int, bool]:

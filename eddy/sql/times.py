@@ -17,7 +17,10 @@ from eddy.sql import arithmetic, intervalmath, types, zones
 from eddy.sql.arrays import build, nulls, on_arrays, physical
 from eddy.sql.calendar import DAY
 from eddy.sql.casts import cast, coerce
-from eddy.sql.step import Kernel, Refused, Session, Step, apply
+from eddy.sql.lazy import strict
+from eddy.sql.session import Session
+from eddy.sql.step import Refused, Step, apply
+from eddy.sql.value import Kernel
 
 _PARTS: dict[str, Kernel] = {
     "year": pc.year,
@@ -40,8 +43,8 @@ def part(name: str, session: Session, args: Sequence[Step]) -> Step:
         arg = coerce(arg, types.TIMESTAMP if name in _OF_DAY else types.DATE, session)
     if arg.type == types.DATE and name in _OF_DAY:
         arg = coerce(arg, types.TIMESTAMP, session)
-    if not _is_time(arg.type):
-        raise Refused(f'{name.upper()} takes a date or a timestamp, got "{types.name(arg.type)}"')
+    if not types.is_temporal(arg.type):
+        raise Refused(f"{name.upper()} takes a date or a timestamp, got {types.names([arg.type])}")
     if types.is_timestamp(arg.type):
         # Arrow's own parts of old times keep the seconds by which local mean time differs from today's zones.
         arg = cast(arg, types.TIMESTAMP_NTZ, session)
@@ -49,16 +52,12 @@ def part(name: str, session: Session, args: Sequence[Step]) -> Step:
     return apply(lambda value: kernel(value).cast(types.INT), (arg,), types.INT)
 
 
-def _is_time(type: pa.DataType) -> bool:
-    return type == types.DATE or types.is_time(type)
-
-
 def add(session: Session, args: Sequence[Step]) -> Step:
     """Bind `+`."""
     left, right = args
-    if _is_time(right.type) and not _is_time(left.type):
+    if types.is_temporal(right.type) and not types.is_temporal(left.type):
         left, right = right, left
-    if _is_time(left.type):
+    if types.is_temporal(left.type):
         return _later(left, right, session, 1, args)
     if types.DURATION in (left.type, right.type):
         return intervalmath.combine("+", session, args)
@@ -68,9 +67,9 @@ def add(session: Session, args: Sequence[Step]) -> Step:
 def subtract(session: Session, args: Sequence[Step]) -> Step:
     """Bind `-`."""
     left, right = args
-    if _is_time(left.type) and right.type in (types.DURATION, *_SMALL):
+    if types.is_temporal(left.type) and right.type in (types.DURATION, *_SMALL):
         return _later(left, right, session, -1, args)
-    if _is_time(left.type) or _is_time(right.type):
+    if types.is_temporal(left.type) or types.is_temporal(right.type):
         return _difference(session, args)
     if types.DURATION in (left.type, right.type):
         return intervalmath.combine("-", session, args)
@@ -99,19 +98,22 @@ def divide_whole(session: Session, args: Sequence[Step]) -> Step:
     return arithmetic.binary("div", session, args)
 
 
-def _refused(name: str, args: Sequence[Step]) -> Refused:
-    got = " and ".join(f'"{types.name(arg.type)}"' for arg in args)
-    return Refused(f'"{name}" cannot combine {got}')
-
-
 def _later(left: Step, right: Step, session: Session, sign: int, args: Sequence[Step]) -> Step:
     if left.type == types.DATE and (right.type in _SMALL or right.whole_days):
-        return apply(_shift_date(sign, DAY if right.whole_days else 1), (left, right), types.DATE)
+        return strict(_shift_date(sign, DAY if right.whole_days else 1), (left, right), types.DATE)
     if right.type not in (types.DURATION, types.NULL):
-        raise _refused("+" if sign > 0 else "-", args)
+        raise intervalmath.unlike("+" if sign > 0 else "-", args)
     moment = coerce(left, types.TIMESTAMP, session) if left.type == types.DATE else left
     step = coerce(right, types.DURATION, session)
-    return apply(_shift_time(moment.type, sign), (moment, step), moment.type, fails=True)
+    zone = None if not types.is_timestamp(moment.type) or session.steady or _is_short(step) else session.zone
+    return strict(_shift_time(moment.type, sign, zone), (moment, step), moment.type, fails=True)
+
+
+def _is_short(step: Step) -> bool:
+    """Tell whether an interval is known to hold no whole days."""
+    if step.value is None:
+        return False
+    return not step.value.is_valid or abs(step.value.cast(types.BIGINT).as_py()) < DAY
 
 
 def _shift_date(sign: int, unit: int) -> Kernel:
@@ -124,10 +126,10 @@ def _shift_date(sign: int, unit: int) -> Kernel:
     return on_arrays(kernel)
 
 
-def _shift_time(type: pa.DataType, sign: int) -> Kernel:
+def _shift_time(type: pa.DataType, sign: int, zone: str | None) -> Kernel:
+    """Shift timestamps; in a zone, by days of its calendar."""
     shift = pc.add_checked if sign > 0 else pc.subtract_checked
-    zone = type.tz if types.is_timestamp(type) else None
-    if zone is None or zones.is_fixed(zone):
+    if zone is None:
         return shift
 
     def kernel(moments: pa.Array, steps: pa.Array) -> pa.Array:
@@ -145,20 +147,16 @@ def _shift_time(type: pa.DataType, sign: int) -> Kernel:
 
 def _difference(session: Session, args: Sequence[Step]) -> Step:
     left, right = args
-    if any(not _is_time(arg.type) and arg.type not in (types.STRING, types.NULL) for arg in args):
-        raise _refused("-", args)
+    if any(not types.is_temporal(arg.type) and arg.type not in (types.STRING, types.NULL) for arg in args):
+        raise intervalmath.unlike("-", args)
     type = types.common(left.type, right.type) or types.TIMESTAMP
     left, right = (coerce(arg, type, session) for arg in args)
     if type == types.DATE:
-        step = apply(_days_between, (left, right), types.DURATION)
+        step = strict(_days_between, (left, right), types.DURATION)
         return Step(step.type, step.run, step.fails, step.value, whole_days=True)
-    if types.is_timestamp(type):
-        left, right = (_local(arg, session) for arg in (left, right))
-    return apply(pc.subtract_checked, (left, right), types.DURATION, fails=True)
-
-
-def _local(step: Step, session: Session) -> Step:
-    return cast(step, types.TIMESTAMP_NTZ, session)
+    if types.is_timestamp(type) and not session.steady:
+        left, right = (cast(arg, types.TIMESTAMP_NTZ, session) for arg in (left, right))
+    return strict(pc.subtract_checked, (left, right), types.DURATION, fails=True)
 
 
 @on_arrays

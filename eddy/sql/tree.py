@@ -5,7 +5,7 @@ Nodes compare by what they say; where they stand in the text is not part of that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
@@ -45,17 +45,24 @@ class Node:
         return ()
 
     def walk(self) -> Iterator[Node]:
-        """Yield this node and all below it."""
-        yield self
-        for child in self.children:
-            yield from child.walk()
+        """Yield this node and all below it, in the order of the text."""
+        return (node for _, node in self.levels())
+
+    def levels(self) -> Iterator[tuple[int, Node]]:
+        """Yield the same with the level of each; this one is on the first."""
+        pending: list[tuple[int, Node]] = [(1, self)]
+        while pending:
+            level, node = pending.pop()
+            yield level, node
+            pending += [(level + 1, child) for child in reversed(node.children)]
 
 
 @dataclass(frozen=True)
 class Ref(Node):
-    """A column."""
+    """A column; `bare` where the text names no stream."""
 
     column: Column
+    bare: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -95,6 +102,15 @@ class Cast(Node):
     def children(self) -> tuple[Node, ...]:
         """The value to be converted."""
         return (self.child,)
+
+
+def joined(span: Span, name: str, parts: Iterable[Node]) -> Call:
+    """Join conditions by AND or OR, into one flat node however they were nested.
+
+    Which of them comes first does not matter to the value, and neither does it to what Spark evaluates.
+    """
+    flat = [part.args if isinstance(part, Call) and part.name == name else (part,) for part in parts]
+    return Call(span, name, tuple(node for nodes in flat for node in nodes))
 
 
 def renamed(node: Node, name: Callable[[Column], Column]) -> Node:

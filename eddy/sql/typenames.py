@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from eddy.errors import unknown
 from eddy.sql.reader import Reader
 from eddy.sql.types import (
     BIGINT,
@@ -15,6 +14,7 @@ from eddy.sql.types import (
     DURATION,
     FLOAT,
     INT,
+    MAX_DIGITS,
     SMALLINT,
     STRING,
     TIMESTAMP,
@@ -23,7 +23,6 @@ from eddy.sql.types import (
 )
 
 DECIMAL = ("DECIMAL", "DEC", "NUMERIC")
-_MAX_DIGITS = 38
 _TYPES: dict[str, pa.DataType] = {
     "BOOLEAN": BOOLEAN,
     "BYTE": TINYINT,
@@ -55,8 +54,7 @@ def read_type(reader: Reader) -> pa.DataType:
         return _interval(reader)
     if token.key not in _TYPES:
         known = [name.lower() for name in (*_TYPES, "DECIMAL", "INTERVAL")]
-        message = unknown("type", token.text, known, where=reader.place.where)
-        raise type(message)(f"{message}\n{reader.place.marked(token.start, token.end)}")
+        raise reader.unknown("type", token.text, known, token)
     return _TYPES[token.key]
 
 
@@ -65,8 +63,8 @@ def _decimal(reader: Reader, start: int) -> pa.DataType:
         return pa.decimal128(10, 0)
     precision, scale = _digits(reader), _digits(reader) if reader.accept(",") else 0
     reader.expect(")", "to close the type")
-    if not 1 <= precision <= _MAX_DIGITS or scale > precision:
-        message = f"a decimal has 1 to {_MAX_DIGITS} digits, and at most as many after the point"
+    if not 1 <= precision <= MAX_DIGITS or scale > precision:
+        message = f"a decimal has 1 to {MAX_DIGITS} digits, and at most as many after the point"
         raise reader.error(message, reader.span(start))
     return pa.decimal128(precision, scale)
 

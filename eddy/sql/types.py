@@ -7,6 +7,7 @@ zone is Spark's TIMESTAMP, and its zone is the session's; one without is TIMESTA
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable
 from typing import TypeGuard
 
 import pyarrow as pa
@@ -82,6 +83,15 @@ def name(type: pa.DataType) -> str:
     return _NAMES.get(type, str(type))
 
 
+def names(kinds: Iterable[pa.DataType]) -> str:
+    """Name types as an error says what it got.
+
+    >>> names([pa.int64(), pa.string()])
+    '"bigint" and "string"'
+    """
+    return " and ".join(f'"{name(kind)}"' for kind in kinds)
+
+
 def is_timestamp(type: pa.DataType) -> TypeGuard[pa.TimestampType]:
     """Tell whether it is a timestamp with a zone."""
     return isinstance(type, pa.TimestampType) and type.tz is not None
@@ -90,6 +100,11 @@ def is_timestamp(type: pa.DataType) -> TypeGuard[pa.TimestampType]:
 def is_time(type: pa.DataType) -> TypeGuard[pa.TimestampType]:
     """Tell whether it is a timestamp of either kind."""
     return isinstance(type, pa.TimestampType)
+
+
+def is_temporal(type: pa.DataType) -> bool:
+    """Tell whether it is a date or a timestamp of either kind."""
+    return type == DATE or is_time(type)
 
 
 def is_decimal(type: pa.DataType) -> TypeGuard[pa.Decimal128Type]:
@@ -184,7 +199,7 @@ def wider_decimal(left: pa.Decimal128Type, right: pa.Decimal128Type) -> pa.Decim
 
 def _wider_time(left: pa.DataType, right: pa.DataType) -> pa.DataType | None:
     kinds = (left, right)
-    if not all(kind == DATE or is_time(kind) for kind in kinds):
+    if not all(is_temporal(kind) for kind in kinds):
         return None
     zoned = [kind for kind in kinds if is_timestamp(kind)]
     return zoned[0] if zoned else TIMESTAMP_NTZ

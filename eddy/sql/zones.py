@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from eddy.sql import types
 from eddy.sql.arrays import build, nulls, on_arrays, physical
 from eddy.sql.calendar import DAY
-from eddy.sql.step import Kernel, Value
+from eddy.sql.value import Kernel, Value
 
 _FIXED = re.compile(r"(UTC|GMT|Etc/UTC|Etc/GMT|Z)|[+-]\d\d:?\d\d")
 
@@ -51,23 +51,23 @@ def _moved_on(local: pa.Array, found: pa.Array, back: pa.Array) -> pa.Array:
     return build(micros, nulls(local), found.type)
 
 
-def convert(source: pa.DataType, target: pa.DataType, zone: str) -> Kernel:
-    """Give the kernel between two of date, timestamp and timestamp_ntz."""
-    if types.is_timestamp(source):
-        if types.is_timestamp(target):
-            return lambda value: value.cast(target)
-        return lambda value: _from_local(localize(value, zone), target)
-    if types.is_timestamp(target):
-        return lambda value: instants(_to_local(value), zone)
-    return lambda value: _from_local(_to_local(value), target)
+def to_local(target: pa.DataType, zone: str) -> Kernel:
+    """Give the kernel from timestamps to dates or local times."""
+    return lambda value: _dated(localize(value, zone), target)
 
 
-def _to_local(value: Value) -> Value:
-    return value.cast(types.TIMESTAMP_NTZ)
+def from_local(zone: str) -> Kernel:
+    """Give the kernel from dates or local times to timestamps."""
+    return lambda value: instants(value.cast(types.TIMESTAMP_NTZ), zone)
 
 
-def _from_local(value: Value, target: pa.DataType) -> Value:
-    return days(value) if target == types.DATE else value
+def between_locals(target: pa.DataType) -> Kernel:
+    """Give the kernel between dates and local times."""
+    return lambda value: _dated(value.cast(types.TIMESTAMP_NTZ), target)
+
+
+def _dated(local: Value, target: pa.DataType) -> Value:
+    return days(local) if target == types.DATE else local
 
 
 @on_arrays

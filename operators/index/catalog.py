@@ -6,30 +6,45 @@ import numpy as np
 
 from eddy.contracts import Codes, Index, Valid
 from operators.index.registry import INDEXES
+from operators.index.segments import Segments
 from operators.keys import Key
-from operators.stem import Stem
+
+Kind = tuple[str, tuple[Key, ...]]
 
 
 class Catalog:
     """Hands out indexes that are up to date."""
 
-    def __init__(self, stem: Stem) -> None:
-        self._stem = stem
-        self._indexes: dict[tuple[str, tuple[Key, ...]], Index] = {}
-        self._seen: dict[tuple[str, tuple[Key, ...]], int] = {}
+    def __init__(self, segments: Segments) -> None:
+        self._segments = segments
+        self._indexes: dict[Kind, Index] = {}
+        self._stale: set[Kind] = set()
 
     @property
     def nbytes(self) -> int:
         """What the indexes occupy."""
         return sum(index.nbytes for index in self._indexes.values())
 
-    def get(self, kind: str, keys: tuple[Key, ...]) -> Index:
+    def get(self, name: str, keys: tuple[Key, ...]) -> Index:
         """An index over some keys."""
-        index = self._indexes.setdefault((kind, keys), INDEXES[kind]())
-        if self._seen.get((kind, keys)) != self._stem.version:
-            index.refresh(list(self._stem.segments), lambda start, stop: _codes(keys, start, stop))
-            self._seen[kind, keys] = self._stem.version
-        return index
+        kind = (name, keys)
+        if kind not in self._indexes:
+            self._indexes[kind] = INDEXES[name]()
+            self._stale.add(kind)
+        if kind in self._stale:
+            self._indexes[kind].refresh(list(self._segments), lambda start, stop: _codes(keys, start, stop))
+            self._stale.remove(kind)
+        return self._indexes[kind]
+
+    def rest(self) -> None:
+        """The micro-batch is over."""
+        for index in self._indexes.values():
+            index.rest()
+        self.changed()
+
+    def changed(self) -> None:
+        """The rows are no longer those that the indexes have seen."""
+        self._stale = set(self._indexes)
 
 
 def _codes(keys: tuple[Key, ...], start: int, stop: int) -> tuple[list[Codes], Valid]:

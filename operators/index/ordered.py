@@ -30,6 +30,10 @@ class OrderedIndex:
         """Follow the segments."""
         self._parts.refresh(segments, keys)
 
+    def rest(self) -> None:
+        """Let go of what the next refresh makes anyway."""
+        self._parts.rest()
+
     def search(self, bounds: Sequence[tuple[str, Codes]]) -> Ranges:
         """Where the rows are whose key compares with each probe's bounds as it should."""
         probes = len(bounds[0][1])

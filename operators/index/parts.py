@@ -50,7 +50,7 @@ class Parts:
     @property
     def nbytes(self) -> int:
         """What is kept between micro-batches."""
-        return sum(part.keys.nbytes + part.begins.nbytes + part.order.nbytes for part in self._parts)
+        return self.rows.nbytes + sum(p.keys.nbytes + p.begins.nbytes + p.order.nbytes for p in self._parts)
 
     def refresh(self, segments: Sequence[Segment], keys: Keys) -> None:
         """Follow the segments: forget those that are gone, build those that are new."""
@@ -58,6 +58,10 @@ class Parts:
         self._parts = [known.get((s.serial, s.rows)) or self._build(s, *keys(s.start, s.stop)) for s in segments]
         placed = [part.order + np.int64(s.start) for part, s in zip(self._parts, segments, strict=True)]
         self.rows = np.concatenate(placed) if placed else np.empty(0, np.int64)
+
+    def rest(self) -> None:
+        """Let go of the rows of all parts in one; each part has its own."""
+        self.rows = np.empty(0, np.int64)
 
     def _build(self, segment: Segment, codes: Sequence[Codes], valid: Valid) -> Part:
         keys = self._combine(codes)

@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from eddy.ranges import Segment
+from eddy.times import Ticks, age
+from eddy.window import Range, Rows, Window
 
 SMALLEST = 4_096
 """Rows of a segment that is sealed: about what can be sorted in the time that one probe takes."""
 
-SHARE = 8
-"""A segment grows to an eighth of the rows, so that a probe looks into about that many, and rows outlive their time
-by an eighth of a window at most."""
+FEWEST = 64
+"""The same where a window counts rows: a smaller segment would cost more than the rows that it lets go."""
+
+SHARE = 4
+"""A segment covers a quarter of the window and of the rows, so that a probe looks into about five, and a row outlives
+its time by a quarter of the window at most."""
 
 
 class Segments:
     """All rows of a STeM, in slices by the order of arrival."""
 
-    def __init__(self) -> None:
+    def __init__(self, window: Window) -> None:
         self._segments: list[Segment] = []
         self._serial = 0
+        self._span = window.ticks / SHARE if isinstance(window, Range) else math.inf
+        self._smallest = max(FEWEST, window.count // SHARE) if isinstance(window, Rows) else SMALLEST
 
     def __iter__(self) -> Iterator[Segment]:
         return iter(self._segments)
@@ -30,18 +38,31 @@ class Segments:
     def __len__(self) -> int:
         return len(self._segments)
 
-    def extend(self, ticks: np.ndarray[Any, Any]) -> None:
-        """Add rows with these event times at the end: fill the last segment, then begin new ones."""
+    def extend(self, ticks: Ticks) -> None:
+        """Add rows with these event times, in order, at the end: fill the last segment, then begin new ones."""
         start = self._segments[-1].stop if self._segments else 0
         total, taken = start + len(ticks), 0
         while taken < len(ticks):
-            if not self._segments or self._segments[-1].rows >= self._segments[-1].capacity:
-                self._begin(start + taken, ticks[taken], max(SMALLEST, total // SHARE))
+            left = ticks[taken:]
+            room = self._room(left) if self._segments else 0
+            if not room:
+                capacity = max(self._smallest, total // SHARE)
+                place, tick = start + taken, left[0].item()
+                self._segments.append(Segment(self._next(), place, place, tick, tick, capacity))
+                room = max(self._room(left), 1)
             last = self._segments[-1]
-            more = min(last.capacity - last.rows, len(ticks) - taken)
-            last.newest = max(last.newest, ticks[taken : taken + more].max())
-            last.stop += more
-            taken += more
+            last.newest = max(last.newest, left[room - 1].item())
+            last.stop += room
+            taken += room
+
+    def _room(self, ticks: Ticks) -> int:
+        """How many of the next rows still belong to the last segment."""
+        last = self._segments[-1]
+        room = min(last.capacity - last.rows, len(ticks))
+        if room and ticks[room - 1].item() - last.oldest > self._span:
+            inside = age(ticks[:room], np.full_like(ticks[:room], last.oldest)) <= self._span
+            return int(np.count_nonzero(inside))
+        return room
 
     def retain(self, keep: np.ndarray[Any, np.dtype[np.bool_]]) -> None:
         """Follow the rows when only some are kept."""
@@ -54,9 +75,6 @@ class Segments:
             if segment.rows:
                 kept.append(segment)
         self._segments = kept
-
-    def _begin(self, start: int, tick: Any, capacity: int) -> None:
-        self._segments.append(Segment(self._next(), start, start, tick, capacity))
 
     def _next(self) -> int:
         self._serial += 1

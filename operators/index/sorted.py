@@ -41,6 +41,10 @@ class SortedIndex:
             part.serial: self._tables[part.serial] if id(part) in before else _table(part) for part in self._parts
         }
 
+    def rest(self) -> None:
+        """Let go of what the next refresh makes anyway."""
+        self._parts.rest()
+
     def search(self, bounds: Sequence[tuple[str, Codes]]) -> Ranges:
         """Where the rows with each probe's keys are; `op` is = throughout."""
         wanted = mix([codes for _, codes in bounds])

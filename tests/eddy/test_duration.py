@@ -1,46 +1,96 @@
-"""Durations as Spark writes them."""
+"""Durations are what Spark takes as the delay of a watermark."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import pytest
 
-from eddy.duration import duration
+from eddy.duration import LARGEST, duration
 from eddy.errors import QueryError
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
-@pytest.mark.parametrize(
-    ("text", "micros"),
-    [
-        ("0 seconds", 0),
-        ("1 microsecond", 1),
-        ("500 milliseconds", 500_000),
-        ("1.5 seconds", 1_500_000),
-        ("0.000001 seconds", 1),
-        ("10 MINUTES", 600_000_000),
-        ("  2 hours ", 7_200_000_000),
-        ("interval 1 day 2 hours", 93_600_000_000),
-        ("1 week -1 day", 6 * 86_400_000_000),
-    ],
-)
+SECOND, DAY = 1_000_000, 86_400_000_000
+TAKEN = [
+    ("0 seconds", 0),
+    ("-0 seconds", 0),
+    ("1 microsecond", 1),
+    ("500 milliseconds", 500_000),
+    ("1.5 seconds", 1_500_000),
+    (".5 seconds", 500_000),
+    ("1. seconds", SECOND),
+    ("0.000001 seconds", 1),
+    ("0.0000019 seconds", 1),
+    ("1.999999999 seconds", 1_999_999),
+    ("10 MINUTES", 600 * SECOND),
+    ("01 Minute", 60 * SECOND),
+    ("  2 hours ", 7_200 * SECOND),
+    ("\t1\nday \n", DAY),
+    ("1 week -1 day", 6 * DAY),
+    ("1 week - 1 day", 6 * DAY),
+    ("-1 second 2 seconds", SECOND),
+    ("+1 second", SECOND),
+    ("1 day +1 hour 1 hour", 26 * 3_600 * SECOND),
+    ("interval 1 day 2 hours", 93_600 * SECOND),
+    ("Interval\t1 second", SECOND),
+    ("INTERVAL '1' SECOND", SECOND),
+    ("interval '1 02:03:04.5' day to second", 93_784_500_000),
+    ("interval '5 minutes'", 300 * SECOND),
+    ("interval'5 minutes'", 300 * SECOND),
+    ("interval 1 day - 1 hour", 23 * 3_600 * SECOND),
+    ("interval '1' day '2' hour", 26 * 3_600 * SECOND),
+]
+REFUSED = [
+    *("", " ", "seconds", "10", "1 second and 2", "1e3 seconds", "1 sec", "1 ms", "1second", "1 second, 2 minutes"),
+    *("1.5 hours", "1.5 minutes", "1.5 milliseconds", "1 hourss", "1 day+1 hour", "1 day-1 hour", ". seconds"),
+    *("1.0000000001 seconds", "--1 second", "1..5 seconds", "٣ seconds", "1 second\u00a0", "5 seconds3 minutes"),
+    *("-1 second", "interval -1 day", "-.5 seconds", "interval", "interval ", "interval1 second", "interval 1week"),
+    *("interval interval 1 day", "interval (1) second", "interval 1 second + interval 1 second", "1 parsec"),
+    *("99999999999 weeks", "106751992 days", "2147483648 days"),
+]
+
+
+def in_spark(spark: SparkSession, text: str) -> int | None:
+    """The microseconds that Spark reads, if it takes the text as a delay."""
+    source = spark.readStream.format("rate").load()
+    try:
+        source.withWatermark("timestamp", text)
+    except Exception:  # whatever it is: parser, analyzer and runtime have no error in common
+        return None
+    jvm: Any = spark._jvm
+    intervals = jvm.org.apache.spark.sql.catalyst.util.IntervalUtils
+    unit = jvm.java.util.concurrent.TimeUnit.MICROSECONDS
+    return int(intervals.getDuration(intervals.fromIntervalString(text), unit, 31))
+
+
+@pytest.mark.parametrize(("text", "micros"), TAKEN)
 def test_durations(text: str, micros: int) -> None:
     assert duration(text, where="window") == micros
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "seconds",
-        "10",
-        "1 month",
-        "2 years",
-        "1 second and 2",
-        "-1 second",
-        "0.0000001 seconds",
-        "1e3 s",
-        "99999999999 weeks",
-    ],
-)
+@pytest.mark.parametrize("text", REFUSED)
 def test_what_is_no_duration(text: str) -> None:
-    with pytest.raises(QueryError, match="window: "):
+    with pytest.raises(QueryError, match=r"^window: "):
         duration(text, where="window")
+
+
+def test_spark_reads_the_same(spark: SparkSession) -> None:
+    assert {text: in_spark(spark, text) for text, _ in TAKEN} == dict(TAKEN)
+    assert {text: in_spark(spark, text) for text in REFUSED} == dict.fromkeys(REFUSED)
+
+
+@pytest.mark.parametrize("text", ["1 month", "2 years", "interval 3 months"])
+def test_what_has_no_fixed_length_is_refused(text: str) -> None:
+    with pytest.raises(
+        QueryError, match=r'has the unit "\w+"; expected one of microseconds, .*, weeks, which have a fixed length'
+    ):
+        duration(text, where="window")
+
+
+@pytest.mark.parametrize("text", ["-1 second", f"{LARGEST + 1} microseconds", "53375996 days"])
+def test_the_range_is_named(text: str) -> None:
+    with pytest.raises(QueryError, match=r"^window: expected a duration from 0 to 53375995 days, got"):
+        duration(text, where="window")
+    assert duration("53375995 days", where="window") <= LARGEST

@@ -28,11 +28,43 @@ def test_a_series_by_default() -> None:
     assert mask(lambda v: v > 1, pa.array([1, 2])) == [False, True]
 
 
-def test_integers_beside_nulls_stay_exact() -> None:
-    def above(v: pd.Series) -> pd.Series:
-        return v > 2**53
+@pytest.mark.parametrize(
+    "function",
+    [lambda v: v > 2**53, lambda v: v.map(lambda x: x == 2**53 + 1), lambda v: (v % 0 == 0) | (v > 2**53)],
+)
+def test_integers_beside_nulls_are_what_they_are_without(function: Callable[..., Any]) -> None:
+    alone = [mask(function, pa.array([v], pa.int64()))[0] for v in (2**53, 2**53 + 1, None)]
+    assert mask(function, pa.array([2**53, 2**53 + 1, None])) == alone == [False, True, False]
 
-    assert mask(above, pa.array([2**53, 2**53 + 1, None])) == [False, True, False]
+
+def test_nested_values_beside_nulls_are_what_they_are_without() -> None:
+    values = [[2**53 + 1], [None], [2**53 + 1, None]]
+    found = mask(lambda v: v.map(lambda one: one[0] == 2**53 + 1), pa.array(values, pa.list_(pa.int64())))
+    assert found == [True, False, True]
+
+
+def test_a_function_may_use_its_array_again() -> None:
+    used = np.zeros(2, np.bool_)
+    built = Function.of(lambda v: used, ["v"], rowwise=False, where="here")
+    found = built.mask({COLUMN: pa.array([1, 2])}, 2)
+    used[:] = True
+    assert not found.any()
+
+
+@pytest.mark.parametrize("hint", ["np.ndarray[int]", "NDArray[no.such[", "numpy.ndarray"])
+def test_an_annotation_that_cannot_be_evaluated_is_read_as_text(hint: str) -> None:
+    def shown(v: Any) -> Any:
+        return v > 1
+
+    shown.__annotations__ = {"v": hint, "return": "no such thing"}
+    assert Function.of(shown, ["v"], rowwise=False, where="here").forms == ("np.ndarray",)
+
+
+def test_keyword_only_and_starred_parameters_get_no_column() -> None:
+    def shown(v: pd.Series, *others: pd.Series, limit: int = 1) -> pd.Series:
+        return v > limit
+
+    assert Function.of(shown, None, rowwise=False, where="here").columns == (COLUMN,)
 
 
 def test_numpy_when_asked_for() -> None:
@@ -108,6 +140,8 @@ def test_a_mask_may_be_anything_that_holds_booleans(result: Any) -> None:
     [
         (lambda v: v[:1] > 0, "expected one boolean for each of 2 rows, got 1"),
         (lambda v: True, "got bool; return a mask, not a scalar"),
+        (lambda v: {1, 2}, "got set; return a Series or array"),
+        (lambda v: pd.DataFrame({"m": v > 0}), "got DataFrame; return a Series or array"),
         (lambda v: None, "got NoneType"),
         (lambda v: v, "got values of type int64; compare them with something"),
         (lambda v: v.astype(str), "got values of type string"),

@@ -84,7 +84,11 @@ def test_the_report_counts_rows() -> None:
 
 def test_the_report_of_nothing_has_its_columns() -> None:
     report = eddy.Report([])
-    assert list(report.operators().columns) == ["operator", "pattern", "rows_in", "evaluated", "rows_out", "seconds"]
+    assert list(report.operators().columns) == [
+        "operator",
+        "pattern",
+        *["rows_in", "evaluated", "rows_out", "seconds", "rate", "microseconds"],
+    ]
     assert len(report.batches()) == 0
 
 

@@ -16,14 +16,20 @@ A = eddy.Stream("a", time="ts")
 B = eddy.Stream("b", time="ts")
 
 
+def wrong(value: object) -> Any:
+    """An argument of a type that the checker would not let through."""
+    return value
+
+
 def query(**changes: Any) -> eddy.Query:
     return eddy.Query(**{"streams": [A, B], "joins": ["a.k = b.k"], **changes})
 
 
 def test_a_query_is_a_frozen_value() -> None:
     assert query() == query()
+    built: Any = query()
     with pytest.raises(FrozenInstanceError):
-        query().name = "other"  # type: ignore[misc]
+        built.name = "other"
 
 
 def test_lists_become_tuples() -> None:
@@ -57,14 +63,14 @@ def test_outputs_are_called_what_their_columns_are_called() -> None:
         (lambda: eddy.Stream("", time="ts"), "stream: expected a name of letters, digits and underscores, got ''"),
         (lambda: eddy.Stream("a b", time="ts"), "got 'a b'"),
         (lambda: eddy.Stream("a", time=""), 'stream "a": expected the name of its event-time column'),
-        (lambda: eddy.Stream("a", time="ts", window=30), r'stream "a": expected a window Range\(...\)'),  # type: ignore[arg-type]
+        (lambda: eddy.Stream("a", time="ts", window=wrong(30)), r'stream "a": expected a window Range\(...\)'),
         (lambda: eddy.Stream("a", time="ts", delay="soon"), 'stream "a": delay: expected a duration such as'),
-        (lambda: eddy.Range("5 months"), 'has the unit "months"; expected one of microseconds'),
+        (lambda: eddy.Range("5 months"), 'intervals of "months" are not supported'),
         (lambda: eddy.Range(-1), "or a number of 0 or more, got -1"),
         (lambda: eddy.Range(float("nan")), "got nan"),
         (lambda: eddy.Range(True), "got True"),
         (lambda: eddy.Rows(0), "expected a whole number of 1 or more, got 0"),
-        (lambda: eddy.Rows(1.5), "got 1.5"),  # type: ignore[arg-type]
+        (lambda: eddy.Rows(wrong(1.5)), "got 1.5"),
         (lambda: eddy.Filter("f", on="a"), 'filter "f": expected either where or function, got neither'),
         (lambda: eddy.Filter("f", on="a", where="v", function=len), "got both"),
         (lambda: eddy.Filter("f", on="a", where="v > 1", columns=["v"]), "columns and rowwise go with function"),
@@ -72,15 +78,15 @@ def test_outputs_are_called_what_their_columns_are_called() -> None:
         (lambda: eddy.Filter("f", on=["a", "b"], where="v > 1"), 'column "v" names no stream'),
         (lambda: eddy.Filter("f", on="a", where="v >"), r'filter "f": (.|\n)*v >(.|\n)*\^'),
         (lambda: eddy.Filter("f", on=[], where="v > 1"), 'filter "f": on: expected one text or more'),
-        (lambda: eddy.Filter("f", on="a", function=3), "expected a function, got 3"),  # type: ignore[arg-type]
+        (lambda: eddy.Filter("f", on="a", function=wrong(3)), "expected a function, got 3"),
         (lambda: eddy.Filter("f", on="a", function=lambda: True), "has no parameter to hand a column to"),
         (
             lambda: eddy.Filter("f", on="a", function=lambda x: x, columns=["x", "y"]),
             r'cannot be called with 2 column\(s\) "x", "y"',
         ),
         (lambda: eddy.Query(streams=[]), "expected at least one stream, got none"),
-        (lambda: eddy.Query(streams="a"), r"query: streams: expected a list of Stream\(...\), got 'a'"),  # type: ignore[arg-type]
-        (lambda: eddy.Query(streams=["a"]), r"expected Stream\(...\), got 'a'"),  # type: ignore[list-item]
+        (lambda: eddy.Query(streams=wrong("a")), r"query: streams: expected a list of Stream\(...\), got 'a'"),
+        (lambda: eddy.Query(streams=wrong(["a"])), r"expected Stream\(...\), got 'a'"),
         (lambda: query(streams=[A, A]), 'stream or table "a" stands twice'),
         (lambda: query(tables=[eddy.Table("a")]), 'stream or table "a" stands twice'),
         (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -62,9 +63,9 @@ class Scripted:
 def route(script: Plan, rows: int = 60) -> tuple[list[int], Scripted, list[Multiples], Router]:
     operators = [Multiples("a", 2), Multiples("b", 3), Multiples("c", 5)]
     policy = Scripted(script)
-    router = Router(operators, policy, Statistics(), steady_clock())
+    router = Router(operators, policy, "scripted", Statistics(), steady_clock())
     arrived = Tuples(Lineage("s", frozenset("s"), frozenset()), {"s": np.arange(rows)})
-    done = list(router.route([arrived], np.random.default_rng(0)))
+    done = list(router.route([arrived], lambda: np.random.default_rng(0)))
     return sorted(i for tuples in done for i in tuples.ids["s"].tolist()), policy, operators, router
 
 
@@ -117,16 +118,34 @@ def test_no_rows_ask_nobody() -> None:
     ("legs", "message"),
     [
         ([], "leave out 60 and repeat 0 of the task's 60 rows"),
-        ([Leg(route=())], "a leg with an empty route"),
+        (None, "must plan a list of Leg"),
+        (Leg(route=(A,)), "must plan a list of Leg"),
+        ((leg for leg in [Leg(route=(A,))]), "must plan a list of Leg"),
+        ([(A,)], "must plan a list of Leg"),
+        ([Leg(route=())], "a leg's route must be a tuple of hops, at least one"),
+        ([Leg(route=cast(Any, A))], "a leg's route must be a tuple of hops"),
+        ([Leg(route=cast(Any, ("a",)))], "a leg's route must be a tuple of hops"),
         ([Leg(route=(A,), rows=np.arange(59))], "leave out 1 and repeat 0"),
         ([Leg(route=(A,)), Leg(route=(B,), rows=np.arange(2))], "leave out 0 and repeat 2"),
         ([Leg(route=(A,), rows=np.arange(61))], "rows outside the task's 60"),
         ([Leg(route=(A,), rows=np.arange(-1, 59))], "rows outside the task's 60"),
+        ([Leg(route=(A,), rows=cast(Any, np.ones(60, np.bool_)))], r"are bool; for a mask use np.flatnonzero\(mask\)"),
+        ([Leg(route=(A,), rows=cast(Any, np.arange(60.0)))], "array of integers, and are float64"),
+        ([Leg(route=(A,), rows=cast(Any, list(range(60))))], "array of integers, and are list"),
         ([Leg(route=(A, A))], 'operator "a" may not act'),
         ([Leg(route=(A, Hop("d")))], 'operator "d" may not act'),
         ([Leg(route=(A, A), exhaustive=True)], 'operator "a" may not act'),
     ],
 )
-def test_a_policy_that_breaks_the_rules_is_stopped(legs: list[Leg], message: str) -> None:
-    with pytest.raises(EngineError, match=message):
-        route(lambda task, ready: legs)
+def test_a_policy_that_breaks_the_rules_is_stopped(legs: Any, message: str) -> None:
+    with pytest.raises(EngineError, match=f'policy "scripted": .*{message}'):
+        route(lambda task, ready: cast(Sequence[Leg], legs))
+
+
+def test_a_leg_without_rows_asks_nobody() -> None:
+    def script(task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
+        return [Leg(route=ready, rows=np.arange(task.rows)), Leg(route=ready[:1], rows=np.arange(0))]
+
+    found, policy, _, _ = route(script)
+    assert found == [0, 30]
+    assert all(len(o.outcomes[0]) for o in policy.observed)

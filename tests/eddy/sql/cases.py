@@ -169,6 +169,7 @@ TIMES = [
         interval 5 minutes 3 seconds ; interval '1 02:03:04.5' day to second ; interval '5 minutes' ;
         interval 1 week ; interval 100 milliseconds ; interval 1.5 seconds ; interval -5 seconds ;
         interval -'5' second ; -interval 1 day ; interval '1:30' minute to second ; interval 1 day 2 days ;
+        interval 1 day - 1 hour ; interval - 1 day + 2 hours ; z - interval 1 day - 1 hour ; interval '1 day - 1 hour' ;
         interval '-1 02:03' day to minute ; interval + 5 second ; TIMESTAMP '2020-1-1 1:2:3' ;
         TIMESTAMP '2020-01-01 00:00:00+02:00' ; TIMESTAMP '2020-07-01 12:00:00 Europe/Berlin' ;
         TIMESTAMP_NTZ '2020-01-01 00:00:00.123456' ; DATE '2020-1-5' ; DATE '  2020 ' ;
@@ -288,10 +289,50 @@ CASTS = [
         0.001 ; 00012 ; -1.50 ; -128Y
     """),
 ]
-AGREED = [*COMPARED, *LOGIC, *ARITHMETIC, *CONDITIONAL, *STRINGS, *TIMES, *CASTS]
+# Where `j` is 0, dividing by it fails, and `nullif(j, 0)` is null: Spark looks at one of them first.
+_NULL, _FAILS = "nullif(j, 0)", "(i div j)"
+_NULL_TEXT, _FAILS_TEXT = "cast(nullif(j, 0) as string)", "cast(i div j as string)"
+SKIPPED = [
+    *(f"{_NULL} {op} {_FAILS}" for op in ("=", "<>", "<", "<=", ">", ">=", "+", "-", "*")),
+    *(f"{_FAILS} {op} {_NULL}" for op in ("/", "%", "div")),
+    *(f"{_FAILS} {op} cast({_NULL} as {type})" for op in ("/", "%") for type in ("double", "decimal(12,2)")),
+    *(f"cast({_NULL} as {type}) {op} {_FAILS}" for op in ("+", "<") for type in ("double", "decimal(12,2)", "string")),
+    *(f"{function}({_NULL_TEXT}, {_FAILS_TEXT})" for function in ("contains", "startswith", "endswith")),
+    *(f"{function}({_FAILS_TEXT}, {_NULL_TEXT})" for function in ("ltrim", "rtrim")),
+    *(f"{function}({_NULL_TEXT}, {_FAILS})" for function in ("left", "right", "substring")),
+    *(f"{_NULL_TEXT} {op} {_FAILS_TEXT}" for op in ("like", "ilike")),
+    *(
+        f"{_NULL} * interval 1 second",
+        f"interval 1 second * {_NULL} / (1 + abs({_FAILS}))",
+        f"{_NULL} + {_FAILS} is null",
+    ),
+    *(f"interval 1 second * {_NULL} {op} interval 1 second * {_FAILS}" for op in "+-<"),
+    *(f"if(j = 0, null, z) {op} {_FAILS} * interval 1 second" for op in "+-"),
+    *(
+        f"if(j = 0, null, a) - cast(if(j = 0, {_FAILS}, 0) as timestamp)",
+        f"if(j = 0, null, a) + cast(if(j = 0, {_FAILS}, 0) as int)",
+    ),
+    *(
+        f"{_NULL} in (1, {_FAILS})",
+        f"j in (0, {_FAILS})",
+        f"{_NULL} between {_FAILS} and 3",
+        f"j between 1 and {_FAILS}",
+    ),
+    *(f"nullif({_NULL}, {_FAILS})", f"case {_NULL} when {_FAILS} then 1 end", f"{_NULL} - {_FAILS} - i / j"),
+]
+AGREED = [*COMPARED, *LOGIC, *ARITHMETIC, *CONDITIONAL, *STRINGS, *TIMES, *CASTS, *SKIPPED]
 
 # What Spark refuses, when it reads the text, when it checks the types, or at the first row that it cannot compute.
 REFUSED = [
+    *(f"{_FAILS} {op} {_NULL}" for op in ("=", "<", "+", "-", "*", "<=>")),
+    *(f"{_NULL} {op} {_FAILS}" for op in ("/", "%", "div", "<=>")),
+    *(f"{_FAILS_TEXT} {op} {_NULL_TEXT}" for op in ("like", "||")),
+    *(
+        f"greatest({_NULL}, {_FAILS})",
+        f"contains({_FAILS_TEXT}, {_NULL_TEXT})",
+        f"trim({_NULL_TEXT} from {_FAILS_TEXT})",
+    ),
+    *("interval '1second'", "interval '1 day-1 hour'", "interval '1 hourss'", "interval '1.0000000001 seconds'"),
     *listed(r"""
         i + ; (i ; i =  ; i b ; i in () ; case end ; case when b end ; cast(i as nothing) ; cast(i) ; i not 5 ;
         i is 5 ; a b c ; i = not b ; b and and b ; 'open ; i between 1 ; i ! = 2 ; not ; i is null is null ;

@@ -134,15 +134,26 @@ WRONG = [
     ("a = :p", ":", "expected a value"),
     ("a = ?", "?", "parameters are not supported"),
     ("a = b -> b", "->", "lambda functions are not supported"),
+    ("a = b;", ";", 'leave out the ";" at the end'),
+    ("a && b", "&&", 'write AND instead of "&&"'),
+    ("select * from t where a > 1", "select", "only the condition is wanted"),
+    ("SELECT a > 1", "SELECT", "only the condition is wanted"),
+    ("where a > 1", "where", "only the condition is wanted; leave out the word WHERE"),
+    ("where (a > 1)", "where", "only the condition is wanted"),
+    ("from t where a", "from", "only the condition is wanted"),
+    ("substr() = 'a'", "substr()"[:-1], "expected substr(text, position) or substr(text, position, length)"),
+    ("substring(a)", "substring(a)", "expected substring(text, position)"),
+    ("cast() = 1", "cast(", "expected cast(value as type)"),
+    ("ltrim(a, b, c)", "ltrim(a, b, c)", "expected ltrim(text) or ltrim(characters, text)"),
     ("a & b", "&", 'the bit operator "&" is not supported'),
     ("a[1] = 2", "[", "elements of arrays and maps is not supported"),
-    ("a.b.c = 2", "a.b.c", "reading fields of structs is not supported"),
+    ("a.b.c = 2", "a.b.c", "struct fields are not supported"),
     ("a rlike 'x'", "rlike", "use LIKE"),
     ("a like any ('x')", "like", "LIKE ANY is not supported"),
     ("a like 'x' escape 'xy'", "'xy'", "ESCAPE takes one character"),
     ("cast(a as strnig)", "strnig", 'unknown type "strnig"; did you mean "string"?'),
     ("cast(a as decimal(40,2))", "decimal(40,2)", "1 to 38 digits"),
-    ("a > interval 5 months", "interval 5", 'intervals of "months" are not supported'),
+    ("a > interval 5 months", "interval 5", 'has the unit "months"; expected one of microseconds'),
     ("a > interval 5 parsecs", "parsecs", "expected a unit of time"),
     ("a > DATE '2024-13-01'", "'2024-13-01'", "is not a date"),
     ("a > TIMESTAMP 'soon'", "'soon'", "is not a timestamp"),
@@ -162,6 +173,17 @@ def test_errors_show_their_place(text: str, part: str, words: str) -> None:
     with pytest.raises(QueryError) as raised:
         parse(text, where='filter "f"')
     assert_marked(str(raised.value), text, part, words)
+
+
+@pytest.mark.parametrize("text", ["where > 1", "select", "from is null", "`where` = 1", "t.where = 1"])
+def test_columns_may_be_called_as_clauses(text: str) -> None:
+    assert len(parse(text, where="here").columns) == 1
+
+
+@pytest.mark.parametrize("text", ["*", "a.*"])
+def test_the_star_is_not_selected(text: str) -> None:
+    with pytest.raises(QueryError, match="leave select out for every column"):
+        parse_select(text, where="select 2")
 
 
 def assert_marked(error: str, text: str, part: str, words: str) -> None:

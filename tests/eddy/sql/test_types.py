@@ -109,9 +109,11 @@ def test_pairs_that_spark_would_not_compare(other: pa.DataType) -> None:
 
 UNFIT = [
     ("a.v = true", "a.v = true", '"=" needs values of one kind, got "int" and "boolean"; cast one of them'),
-    ("1 < 2 and a.v", "1 < 2 and a.v", 'AND needs a condition, of type "boolean", got "int"'),
+    ("1 < 2 and a.v", "a.v", 'AND needs a condition, of type "boolean", got "int"'),
     ("a.v + DATE '2024-01-01' > 1", "a.v + DATE '2024-01-01' > 1", '"date" and "int"'),
-    ("a.w = 1 or a.v = 1", "a.w", 'unknown column "a.w"; did you mean "a.v"? known: "a.v", "b.v"'),
+    ("a.w = 1 or a.v = 1", "a.w", 'unknown column "a.w"; did you mean "a.v"? known: "a.v"'),
+    ("c.v = 1", "c.v", 'known: "a.v", "b.v"'),
+    ("a.v > 1 || a.v < 2", "a.v > 1 || a.v < 2", '"||" joins strings; conditions are joined by OR'),
     ("b.v = b.v", "b.v = b.v", '"=" does not take values of type "list'),
     ("upper(b.v)", "upper(b.v)", "a string is needed here"),
     ("cast(b.v as int)", "cast(b.v as int)", 'cannot be cast to "int"'),
@@ -128,11 +130,18 @@ def test_types_that_do_not_fit(text: str, part: str, words: str) -> None:
     assert_marked(str(raised.value), text, part, words)
 
 
+GUARD = "or guard it in the same text, as in x <> 0 and ..., since filters run in any order"
 FAILING = [
-    ("10 / a.v > 1", "10 / a.v", "division by zero"),
-    ("1 + 2147483647 * a.v", "2147483647 * a.v", "overflow"),
-    ("true and cast('x' as int) = a.v", "cast('x' as int)", "the string 'x' cannot be cast to \"int\""),
+    ("10 / a.v > 1", "10 / a.v", f"division by zero; divide by nullif(x, 0), {GUARD}"),
+    ("1 + 2147483647 * a.v", "2147483647 * a.v", "overflow; cast to a wider type"),
+    ("true and cast('x' as int) = a.v", "cast('x' as int)", "the string 'x' cannot be cast to \"int\"; use try_cast"),
     ("if(a.v = 0, cast(99.9 as decimal(2,1)), 0)", "cast(99.9 as decimal(2,1))", "does not fit"),
+    ("cast(a.v + 300 as tinyint) > 1", "cast(a.v + 300 as tinyint)", "cast to a wider type, use try_cast for null"),
+    (
+        "interval 99999999 days * (a.v / 1e0) is null",
+        "interval 99999999 days * (a.v / 1e0)",
+        "64 bits of microseconds; guard",
+    ),
 ]
 
 
@@ -142,3 +151,36 @@ def test_values_that_fail_show_their_place(text: str, part: str, words: str) -> 
     with pytest.raises(QueryError) as raised:
         bound.evaluate({A: pa.array([0, 2], pa.int32())}, 2)
     assert_marked(str(raised.value), text, part, words)
+
+
+def test_a_condition_is_true_or_false() -> None:
+    assert parse("a.v > 1", where="here").condition({A: pa.int32()}).type == pa.bool_()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("v + 1", "expected a condition that is true or false, got int"),
+        ("cast(v as bigint)", "got bigint"),
+        ("v || 'x'", 'got string; "||" joins strings; conditions are joined by OR'),
+        ("null", "got null"),
+    ],
+)
+def test_what_is_no_condition(text: str, words: str) -> None:
+    with pytest.raises(QueryError) as raised:
+        parse(text, where='filter "f"').condition({Column(None, "v"): pa.int32()})
+    assert_marked(str(raised.value), text, text, words)
+
+
+def test_unknown_columns_are_spelled_as_in_the_text() -> None:
+    found = parse("vv = 1", where='filter "f"').qualified(lambda column: Column("a", column.name))
+    with pytest.raises(QueryError) as raised:
+        found.bind({A: pa.int32(), B: pa.int32(), Column("a", "w"): pa.int32()})
+    assert_marked(str(raised.value), "vv = 1", "vv", 'unknown column "vv"; did you mean "v"? known: "v", "w"')
+
+
+def test_fields_of_structs() -> None:
+    with pytest.raises(QueryError) as raised:
+        parse("st.x = 1", where='filter "f"').bind({Column(None, "st"): pa.struct([("x", pa.int32())])})
+    assert_marked(str(raised.value), "st.x = 1", "st.x", '"st" is a column of type struct<x: int32>')
+    assert "struct fields are not supported" in str(raised.value)

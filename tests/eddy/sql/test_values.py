@@ -95,3 +95,13 @@ def test_rows_do_not_depend_on_each_other(rows: slice) -> None:
         bound = parse(text, where="here").bind(TYPES)
         found = bound.evaluate(part, rows.stop - rows.start)
         assert plain(found) == plain(bound.evaluate(whole, TABLE.num_rows)[rows]), text
+
+
+@pytest.mark.parametrize(
+    "text", ["contains(s, p)", "startswith(s, p)", "endswith(s, p)", "s like p", "s like p || '_%'"]
+)
+def test_an_argument_of_its_own_in_each_of_many_rows(text: str) -> None:
+    numbers = [str(number) for number in range(10_000, 20_000)]
+    arrays = {Column(None, "s"): pa.array(numbers), Column(None, "p"): pa.array([numbers[0], *numbers[:-1]])}
+    found = parse(text, where="here").bind({column: pa.string() for column in arrays}).evaluate(arrays, len(numbers))
+    assert truth(found).nonzero()[0].tolist() == ([] if "||" in text else [0])

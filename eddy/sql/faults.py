@@ -1,0 +1,49 @@
+"""What a kernel raises for values it must refuse.
+
+Kernels know values, not texts: whoever runs one knows the text, and turns a fault into a `QueryError` that shows the
+place. ANSI's rules make these errors of what would else be a null, so each ends with a way to get the null.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+_GUARD = "guard it in the same text, as in x <> 0 and ..., since filters run in any order"
+_WIDER = f"cast to a wider type, use try_cast for null, or {_GUARD}"
+
+
+class Fault(Exception):
+    """A kernel met values it must refuse."""
+
+
+# Ours, and Arrow's own for overflow.
+FAULTS = (Fault, pa.ArrowInvalid)
+
+
+def zero_divisor() -> Fault:
+    """Build the fault of a division by zero."""
+    return Fault(f"division by zero; divide by nullif(x, 0), or {_GUARD}")
+
+
+def unreadable(text: str, name: str) -> Fault:
+    """Build the fault of a string that is no value of a type."""
+    return Fault(f"the string '{text}' cannot be cast to \"{name}\"; use try_cast for null, or {_GUARD}")
+
+
+def unfit(what: str, name: str) -> Fault:
+    """Build the fault of a number that a type does not hold."""
+    return Fault(f'{what} does not fit the type "{name}"; {_WIDER}')
+
+
+def too_long() -> Fault:
+    """Build the fault of an interval too long to be kept."""
+    return Fault(f"the interval does not fit 64 bits of microseconds; {_GUARD}")
+
+
+def reason(fault: Exception) -> str:
+    """Say what was wrong, and what to do, for ours and Arrow's.
+
+    >>> reason(pa.ArrowInvalid("overflow"))
+    'overflow; cast to a wider type, ...'
+    """
+    return str(fault) if isinstance(fault, Fault) else f"{fault}; {_WIDER}"

@@ -1,0 +1,53 @@
+"""The benchmark of the filters runs, on little data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from benchmarks import filters
+from benchmarks.__main__ import main
+
+ROWS = 5 * filters.BATCH
+EXPECTED = np.array([1, 2, 3])
+
+
+def answers(*parts: list[int]) -> dict[str, object]:
+    """Of the three contenders; the engine's in parts."""
+    return {
+        filters.BY_HAND: EXPECTED,
+        filters.CONTROL: EXPECTED,
+        filters.OURS: [pa.record_batch({"id": part}) for part in parts],
+    }
+
+
+@pytest.mark.parametrize(("benchmark", "goal"), [(filters.cheap, filters.CHEAP_GOAL)])
+def test_a_benchmark_names_its_data_and_its_goal(benchmark: Callable[[int], Iterator[str]], goal: float) -> None:
+    lines = list(benchmark(ROWS))
+    assert lines[1].startswith(f"{ROWS:,} rows, micro-batches of {filters.BATCH:,}, seed {filters.SEED}; ")
+    assert [line for line in lines if "(control)" in line]
+    assert f"goal at most {goal}: " in lines[-1]
+
+
+def test_a_costly_filter_passes_what_it_should() -> None:
+    rng = np.random.default_rng(0)
+    passed = [filters.accepts(rng.bytes(filters.PAYLOAD), b"0", rounds=2) for _ in range(5_000)]
+    assert abs(np.mean(passed) - filters.PASS) < 0.03
+
+
+def test_answers_in_any_order_agree() -> None:
+    filters._agree(answers([3], [1, 2]))
+
+
+@pytest.mark.parametrize("parts", [([1, 2],), ([1, 2, 3], [3]), ([1, 2], [4])])
+def test_answers_that_differ_are_found(parts: tuple[list[int], ...]) -> None:
+    with pytest.raises(AssertionError, match="do not agree"):
+        filters._agree(answers(*parts))
+
+
+def test_a_suite_that_does_not_exist_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["filers"]) == 2
+    assert capsys.readouterr().err == 'unknown suite "filers"; known: "filters", "joins"\n'

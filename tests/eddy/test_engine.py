@@ -1,0 +1,237 @@
+"""Windows, lateness, fan-out and restarts, case by case."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import eddy
+from eddy import wiring
+from eddy.engine import Engine
+from eddy.snapshot import Snapshot
+
+AB = [
+    eddy.Stream("a", time="ts", window=eddy.Range(10), delay=0),
+    eddy.Stream("b", time="ts", window=eddy.Range(10), delay=0),
+]
+SCHEMA = pa.schema([("ts", pa.int64()), ("k", pa.int64())])
+
+
+def engine(query: eddy.Query, policy: Any = "fixed", **tables: pa.RecordBatch) -> Engine:
+    schemas = {stream.name: SCHEMA for stream in query.streams}
+    ticks = itertools.count()
+    return wiring.engine(query, schemas, policy, tables=tables, clock=lambda: next(ticks) / 1024, seed=0)
+
+
+def batch(**rows: Sequence[tuple[int, int]]) -> dict[str, pa.RecordBatch]:
+    return {
+        name: pa.RecordBatch.from_pylist([{"ts": ts, "k": k} for ts, k in part], schema=SCHEMA)
+        for name, part in rows.items()
+    }
+
+
+def pairs(found: Engine, **rows: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    parts = [part for results in found.run(batch(**rows)) for part in results.to_pylist()]
+    return sorted((row["a"], row["b"]) for row in parts)
+
+
+def query(**changes: Any) -> eddy.Query:
+    return eddy.Query(**{"streams": AB, "joins": ["a.k = b.k"], "select": ["a.ts as a", "b.ts as b"], **changes})
+
+
+def test_the_watermark_is_that_of_the_slowest_stream() -> None:
+    running = engine(query())
+    assert pairs(running, a=[(100, 1)], b=[(5, 1)]) == []
+    assert pairs(running, a=[(6, 1), (4, 1)], b=[(6, 1)]) == [(6, 5), (6, 6)]
+    [a, b] = running.counted().streams.values()
+    assert (a.late, b.late) == (1, 0)
+
+
+def test_a_row_at_the_watermark_is_on_time() -> None:
+    running = engine(query())
+    pairs(running, a=[(10, 1)], b=[(10, 1)])
+    assert pairs(running, a=[(10, 1)], b=[]) == [(10, 10)]
+
+
+def test_there_is_no_watermark_before_every_stream_has_come() -> None:
+    running = engine(query())
+    pairs(running, a=[(1000, 1)], b=[])
+    assert pairs(running, a=[(1, 1)], b=[(2, 1)]) == [(1, 2)]
+
+
+def test_rows_leave_when_no_row_on_time_can_meet_them() -> None:
+    running = engine(query())
+    pairs(running, a=[(0, 1), (1, 2)], b=[(0, 3)])
+    stored = []
+    for now in (10, 11, 12):
+        pairs(running, a=[(now, 9)], b=[(now, 9)])
+        stored.append(running.counted().streams["a"].stored)
+    assert stored[0] >= 3
+    assert stored[2] <= 3
+
+
+def test_without_a_delay_nothing_is_late_and_nothing_leaves() -> None:
+    streams = [eddy.Stream(s, time="ts", window=eddy.Range(10)) for s in "ab"]
+    running = engine(query(streams=streams))
+    pairs(running, a=[(1000, 1)], b=[(1000, 1)])
+    assert pairs(running, a=[(0, 1)], b=[(1, 1)]) == [(0, 1)]
+    assert running.counted().streams["a"].stored == 2
+
+
+def test_equal_times_arrive_in_the_order_of_the_streams() -> None:
+    streams = [eddy.Stream("a", time="ts", window=eddy.Rows(1)), eddy.Stream("b", time="ts", window=eddy.Rows(1))]
+    running = engine(query(streams=streams, joins=["a.k <= b.k"]))
+    assert pairs(running, a=[(5, 0), (5, 0)], b=[(5, 0), (7, 0)]) == [(5, 5), (5, 7)]
+
+
+def test_rows_that_a_filter_fails_count_in_a_window_of_rows() -> None:
+    streams = [eddy.Stream("a", time="ts", window=eddy.Rows(2)), eddy.Stream("b", time="ts", window=eddy.Rows(2))]
+    running = engine(query(streams=streams, filters=[eddy.Filter("f", on="a", where="ts <> 2")]))
+    assert pairs(running, a=[(1, 7), (2, 7)], b=[]) == []
+    assert pairs(running, a=[], b=[(3, 7)]) == [(1, 3)]
+    assert pairs(running, a=[(4, 7), (5, 7)], b=[]) == [(4, 3), (5, 3)]
+    assert pairs(running, a=[], b=[(6, 7)]) == [(4, 6), (5, 6)]
+
+
+def test_failed_rows_leave_the_state_at_once() -> None:
+    running = engine(query(filters=[eddy.Filter("odd", on="a", where="k % 2 = 1")]))
+    pairs(running, a=[(t, t) for t in range(10)], b=[(0, 1)])
+    assert running.counted().streams["a"].stored == 5
+
+
+def test_a_clock_that_runs_ahead_is_set_aside() -> None:
+    streams = [eddy.Stream(s, time="ts", window=eddy.Range(10), delay=0, max_ahead=100) for s in "ab"]
+    running = engine(query(streams=streams))
+    assert pairs(running, a=[(1, 1), (2, 1), (5000, 1)], b=[(2, 1)]) == [(1, 2), (2, 2)]
+    assert running.counted().streams["a"].ahead == 1
+    assert pairs(running, a=[(3, 1)], b=[(3, 1)]) == [(1, 3), (2, 3), (3, 2), (3, 3)]
+    assert pairs(running, a=[(900, 1), (901, 1)], b=[(900, 1)]) == [(900, 900), (901, 900)]
+
+
+def test_tables_are_looked_up_and_filtered() -> None:
+    table = pa.RecordBatch.from_pylist([{"ts": 0, "k": 1}, {"ts": 9, "k": 1}, {"ts": 0, "k": 2}], schema=SCHEMA)
+    asked = eddy.Query(
+        streams=[AB[0]],
+        tables=[eddy.Table("b")],
+        joins=["a.k = b.k"],
+        filters=[eddy.Filter("zero", on="b", where="ts = 0")],
+        select=["a.ts as a", "b.ts as b"],
+    )
+    running = engine(asked, b=table)
+    assert pairs(running, a=[(4, 1), (5, 3)]) == [(4, 0)]
+    assert pairs(running, a=[(6, 2), (7, 1)]) == [(6, 0), (7, 0)]
+
+
+def test_a_hot_key_streams_its_results_in_parts_of_bounded_size() -> None:
+    rows = [(1, 7)] * 3_000
+    running = engine(query())
+    sizes = [part.num_rows for part in running.run(batch(a=rows, b=rows))]
+    assert sum(sizes) == 9_000_000
+    assert max(sizes) < 600_000
+
+
+@pytest.mark.parametrize("joins", [["a.k = b.k"], ["a.k <= b.k"], ["abs(a.k - b.k) <= 1"]])
+def test_too_many_matches_are_an_error_that_names_the_key(joins: list[str]) -> None:
+    running = engine(query(joins=joins, max_fanout=3))
+    pairs(running, a=[(1, 7)] * 3, b=[(1, 7)])
+    with pytest.raises(
+        eddy.QueryError, match='one tuple of "b" joins 4 rows of "a", and max_fanout allows 3; the key: '
+    ) as e:
+        pairs(running, a=[(2, 7)], b=[(2, 7)])
+    assert "= 7" in str(e.value) or "scan" in str(e.value)
+
+
+def test_a_filter_on_a_stored_row_runs_once_for_it() -> None:
+    seen: list[int] = []
+
+    def note(k: int) -> bool:
+        seen.append(k)
+        return True
+
+    asked = query(filters=[eddy.Filter("note", on="a", function=note, rowwise=True)])
+    running = engine(asked, {"name": "fixed", "order": ["probe_a", "probe_b"]})
+    pairs(running, a=[(1, 1), (1, 2)], b=[(1, 1)])
+    for now in range(2, 6):
+        pairs(running, a=[], b=[(now, 1), (now, 2)])
+    assert sorted(seen) == [1, 2]
+
+
+def changed(**changes: Any) -> eddy.Query:
+    return query(**changes)
+
+
+SAVED = query(filters=[eddy.Filter("f", on="a", where="k > 0")])
+
+
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        (changed(joins=["a.k = b.ts"]), 'join "a.k = b.ts": the checkpoint has nothing, the query has "a join"'),
+        (changed(), 'filter "f": the checkpoint has "where k > 0", the query has nothing'),
+        (
+            changed(filters=[eddy.Filter("f", on="a", where="k > 1")]),
+            'filter "f": the checkpoint has "where k > 0", the query has "where k > 1"',
+        ),
+        (
+            changed(streams=[AB[0], eddy.Stream("b", time="ts", window=eddy.Range(11), delay=0)]),
+            r'stream "b": window: the checkpoint has "Range\(10\)", the query has "Range\(11\)"',
+        ),
+    ],
+)
+def test_state_of_another_query_is_refused(other: eddy.Query, message: str) -> None:
+    with pytest.raises(eddy.CheckpointError, match=f"it belongs to another query; .*{message}"):
+        engine(other).restore(engine(SAVED).snapshot())
+
+
+def test_another_selection_and_another_policy_go_on() -> None:
+    first = engine(SAVED)
+    pairs(first, a=[(1, 1)], b=[])
+    second = engine(query(filters=SAVED.filters, select=["b.ts as a", "a.ts as b"]), "random")
+    second.restore(first.snapshot())
+    assert pairs(second, a=[], b=[(2, 1)]) == [(2, 1)]
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda s: Snapshot(99, s.meta, s.blob), "expected state of format 1, got format 99"),
+        (lambda s: Snapshot(s.format, s.meta, s.blob[:-9]), "the checksum does not match"),
+        (lambda s: Snapshot(s.format, s.meta, s.blob[:50] + b"x" + s.blob[51:]), "the checksum does not match"),
+        (lambda s: Snapshot(s.format, s.meta[:-9], s.blob), "the state cannot be read, JSONDecodeError"),
+        (lambda s: Snapshot(s.format, "{}", s.blob), "the state cannot be read, KeyError"),
+        (lambda s: Snapshot(s.format, "[]", s.blob), "the state cannot be read, TypeError"),
+    ],
+)
+def test_damaged_state_is_refused(damage: Any, message: str) -> None:
+    running = engine(SAVED)
+    pairs(running, a=[(1, 1)], b=[(1, 1)])
+    with pytest.raises(eddy.CheckpointError, match=message):
+        engine(SAVED).restore(damage(running.snapshot()))
+
+
+def test_no_join_at_all_is_refused_unless_it_is_meant() -> None:
+    with pytest.raises(eddy.QueryError, match='no join leads from "a" to "b"; add a join, or say cross=True'):
+        query(joins=[])
+    assert pairs(engine(query(joins=[], cross=True)), a=[(1, 1), (2, 2)], b=[(1, 3)]) == [(1, 1), (2, 1)]
+
+
+def test_keys_that_cannot_be_compared_are_refused() -> None:
+    schema = pa.schema([("ts", pa.int64()), ("k", pa.list_(pa.int64()))])
+    with pytest.raises(eddy.QueryError, match=r'join "a\.k = b\.k"'):
+        wiring.engine(query(), {"a": schema, "b": schema}, "fixed", tables={}, clock=lambda: 0.0, seed=0)
+
+
+def test_an_unknown_column_in_a_join() -> None:
+    with pytest.raises(eddy.QueryError, match=r'unknown column "a\.kk"; did you mean "a\.k"'):
+        engine(query(joins=["a.kk = b.k"]))
+
+
+def test_times_that_no_integer_difference_can_hold() -> None:
+    streams = [eddy.Stream(s, time="ts", window=eddy.Range(10)) for s in "ab"]
+    running = engine(query(streams=streams))
+    low, high = -(2**63), 2**63 - 1
+    assert pairs(running, a=[(low, 1), (high, 1)], b=[(low + 10, 1), (high - 11, 1)]) == [(low, low + 10)]

@@ -1,0 +1,118 @@
+"""What every index must do; each check is crossed with every registered index."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from eddy.contracts import Codes, Index, Valid
+from eddy.window import Range
+from operators.index.registry import INDEXES
+from operators.index.segments import Segments
+
+Compare = Callable[[npt.NDArray[np.int64], int], npt.NDArray[np.bool_]]
+
+OPS: Mapping[str, Compare] = {
+    "=": lambda keys, wanted: keys == wanted,
+    "<": lambda keys, wanted: keys < wanted,
+    "<=": lambda keys, wanted: keys <= wanted,
+    ">": lambda keys, wanted: keys > wanted,
+    ">=": lambda keys, wanted: keys >= wanted,
+}
+"""What a search may ask of a key."""
+
+ASKED: Mapping[str, tuple[list[str], ...]] = {
+    "sorted": (["="], ["=", "="]),
+    "ordered": (["<"], ["<="], [">"], [">="], [">", "<="]),
+}
+"""What each registered index can be asked, one list for each search; a test fails for an index that has none."""
+
+
+@dataclass
+class Rows:
+    """Rows with keys that come and go, and what an index must find in them."""
+
+    keys: list[npt.NDArray[np.int64]]
+    valid: npt.NDArray[np.bool_]
+    segments: Segments
+
+    @classmethod
+    def none(cls, keys: int) -> Rows:
+        return cls([np.empty(0, np.int64)] * keys, np.empty(0, np.bool_), Segments(Range(1_000)))
+
+    def __len__(self) -> int:
+        return len(self.valid)
+
+    def add(self, rng: np.random.Generator, rows: int) -> None:
+        ticks = np.arange(len(self), len(self) + rows)
+        self.keys = [np.append(known, rng.integers(-5, 60, rows) * 2**40) for known in self.keys]
+        self.valid = np.append(self.valid, rng.random(rows) < 0.9)
+        self.segments.extend(ticks)
+
+    def lose(self, rng: np.random.Generator) -> None:
+        keep = rng.random(len(self)) < 0.8
+        self.keys = [known[keep] for known in self.keys]
+        self.valid = self.valid[keep]
+        self.segments.retain(keep)
+
+    def codes(self, start: int, stop: int) -> tuple[list[Codes], Valid]:
+        return [known[start:stop] for known in self.keys], self.valid[start:stop]
+
+
+def check_nothing_that_matches_is_missed(name: str) -> None:
+    """Whatever comes and goes, a search finds every row whose keys compare as asked."""
+    rng = np.random.default_rng(1)
+    for ops in ASKED[name]:
+        rows, index = Rows.none(_keys(name, ops)), INDEXES[name]()
+        for step in range(12):
+            rows.add(rng, int(rng.integers(0, 900)))
+            if step % 3 == 2:
+                rows.lose(rng)
+            index.refresh(list(rows.segments), rows.codes)
+            _check_search(index, rows, ops, rng)
+
+
+def check_an_index_is_small(name: str) -> None:
+    """Less than ten bytes a row, however many rows and keys there are."""
+    rows, index = Rows.none(1), INDEXES[name]()
+    rows.add(np.random.default_rng(2), 50_000)
+    index.refresh(list(rows.segments), rows.codes)
+    index.rest()
+    assert 0 < index.nbytes <= 10 * len(rows)
+
+
+def check_no_probes_and_no_rows(name: str) -> None:
+    """Nothing is a right input."""
+    rows, index = Rows.none(1), INDEXES[name]()
+    for count in (0, 5):
+        rows.add(np.random.default_rng(3), count)
+        index.refresh(list(rows.segments), rows.codes)
+        for probes in (0, 3):
+            found = index.search([(ASKED[name][0][0], np.zeros(probes, np.int64))])
+            assert len(found.per_probe()) == probes
+            assert len(found.expand(probes)[0]) == found.per_probe().sum()
+
+
+def _keys(name: str, ops: list[str]) -> int:
+    """How many keys a search is about: an order may put two bounds on one."""
+    return 1 if name == "ordered" else len(ops)
+
+
+def _check_search(index: Index, rows: Rows, ops: list[str], rng: np.random.Generator) -> None:
+    probes = [rng.integers(-6, 61, 50) * 2**40 for _ in ops]
+    at, found = index.search(list(zip(ops, probes, strict=True))).expand(50)
+    assert (np.diff(at) >= 0).all()
+    assert rows.valid[found].all()
+    for probe in range(50):
+        wanted = rows.valid.copy()
+        for number, op in enumerate(ops):
+            wanted &= OPS[op](rows.keys[min(number, len(rows.keys) - 1)], int(probes[number][probe]))
+        here = found[at == probe]
+        assert len(set(here.tolist())) == len(here)
+        assert set(np.flatnonzero(wanted).tolist()) <= set(here.tolist())
+
+
+CHECKS = [check for name, check in sorted(globals().items()) if name.startswith("check_")]
