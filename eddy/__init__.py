@@ -1,6 +1,7 @@
 """An adaptive query processor for streams: every class of tuples takes the order that is best for it, now."""
 
 from eddy.errors import CheckpointError, EddyError, EngineError, QueryError
+from eddy.explain import explain
 from eddy.local import Run, Running, iter_local, run_local
 from eddy.query import Filter, Query, Stream, Table
 from eddy.report import Report
@@ -21,6 +22,7 @@ __all__ = [
     "Stream",
     "Table",
     "Unbounded",
+    "explain",
     "iter_local",
     "run_local",
 ]

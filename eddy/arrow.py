@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pyarrow as pa
 
 from eddy.errors import QueryError
@@ -19,3 +22,14 @@ def one_batch(name: str, table: pa.Table) -> pa.RecordBatch:
     except pa.ArrowInvalid as error:
         raise QueryError(f'data "{name}": its chunks cannot be made one, {error}; cast the column first') from error
     return batches[0] if batches else no_rows(table.schema)
+
+
+def raw(array: pa.Array, dtype: Any) -> np.ndarray[Any, Any]:
+    """The bytes of an Arrow array of a fixed width, as numbers."""
+    data = array.buffers()[1]
+    if data is None:
+        return np.zeros(len(array), dtype)
+    values: np.ndarray[Any, Any] = np.frombuffer(
+        memoryview(data), dtype, len(array), array.offset * np.dtype(dtype).itemsize
+    )
+    return values

@@ -12,9 +12,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from eddy.codes import Valid
+from eddy.features import Features, Look
 from eddy.lineage import Hop, Lineage, Rule
-from eddy.observe import Observation, Statistics
+from eddy.observe import Insight, Statistic, Statistics
 from eddy.ranges import Ranges, Segment
+from eddy.sql import Column
 from eddy.tuples import RowIds, Tuples
 
 Counts = np.ndarray[Any, np.dtype[np.bool_]] | np.ndarray[Any, np.dtype[np.int64]]
@@ -59,7 +62,6 @@ class Operator(Protocol):
 
 
 Codes = np.ndarray[Any, Any]
-Valid = np.ndarray[Any, np.dtype[np.bool_]] | None
 Keys = Callable[[int, int], tuple[Sequence[Codes], Valid]]
 """The codes of the rows from one position to another, one array for each key, and which rows have all; None for all."""
 
@@ -90,9 +92,14 @@ class Index(Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Setting:
-    """What a policy knows of the query when it is built: the operators' names, in the order of the query."""
+    """What a policy knows of the query when it is built.
+
+    `operators` are the names of all operators, in the order of the query. `columns` are the streams' columns that can
+    classify their rows; a policy that wants to see some of them says so in its `features`.
+    """
 
     operators: tuple[str, ...]
+    columns: tuple[Column, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -100,7 +107,9 @@ class Task:
     """Tuples of one lineage that wait for a decision.
 
     A policy never sees values or operators: only how many tuples there are, what has been learned of the hops,
-    and which hops would be ready after a given route. `chance()` is the micro-batch's generator.
+    which hops would be ready after a given route, and the classifier buckets of each tuple's arriving row: a matrix
+    with a column for each of the stream's attributes among the policy's features. `chance()` is the micro-batch's
+    generator.
     """
 
     lineage: Lineage
@@ -108,6 +117,7 @@ class Task:
     statistics: Statistics
     chance: Callable[[], np.random.Generator]
     after: Callable[[Sequence[Hop]], tuple[Hop, ...]]
+    buckets: Look
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -115,12 +125,30 @@ class Leg:
     """A part of a task's tuples and the route they take.
 
     `rows` are positions in the task, or None for all of them. An exhaustive leg runs every hop of its route on
-    every row, to learn; the hops must all be ready when it starts. It changes no answer.
+    every row, to learn; the hops must all be ready when it starts. It changes no answer. `label` says in reports which
+    rows these are.
     """
 
     route: tuple[Hop, ...]
     rows: RowIds | None = None
     exhaustive: bool = False
+    label: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Observation:
+    """What a step of a leg did, or what all steps of an exhaustive leg did.
+
+    `outcomes` has an array for each hop: how many tuples came out, tuple by tuple. A step has one hop; an exhaustive
+    leg has all of its hops, each run on every tuple. `buckets()` are the classifier buckets of the same tuples.
+    """
+
+    lineage: Lineage
+    leg: Leg
+    hops: tuple[Hop, ...]
+    outcomes: Sequence[Counts]
+    statistics: tuple[Statistic, ...]
+    buckets: Look
 
 
 class Policy(Protocol):
@@ -129,6 +157,14 @@ class Policy(Protocol):
     A policy is built as `Name(setting, parameter=value, ...)`; its parameters are keyword-only and are checked by
     the policy, with errors for the person who wrote the config file.
     """
+
+    @property
+    def features(self) -> Features:
+        """The attributes by which it tells rows apart; `NO_FEATURES` for none."""
+
+    @property
+    def insight(self) -> Sequence[Insight]:
+        """What it did in the last micro-batch and why, for reports; () for nothing."""
 
     def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
         """Split the task into legs.

@@ -13,8 +13,9 @@ from eddy.admission import Admitted, Gate
 from eddy.binding import Binding
 from eddy.contracts import Operator, Policy
 from eddy.errors import EngineError
+from eddy.features import Classifier, Look
 from eddy.fingerprint import check, fingerprint
-from eddy.observe import Counters, Statistics, StreamCount
+from eddy.observe import Counters, StreamCount
 from eddy.router import Clock, Router
 from eddy.snapshot import Snapshot, from_table, pack, to_table, unpack
 from eddy.times import Ticks
@@ -72,8 +73,8 @@ class Engine:
         self._stores = stores
         self._streams = {s.name: stores[s.name] for s in binding.query.streams}
         self._gate = Gate(binding)
-        self._statistics = Statistics()
-        self._router = Router(operators, policy, policy_name, self._statistics, clock)
+        self._classifier = Classifier(policy.features, {s.name: binding.schemas[s.name] for s in binding.query.streams})
+        self._router = Router(operators, policy, policy_name, self._classify, clock)
         self._policy = policy
         self._policy_name = policy_name
         self._clock = clock
@@ -117,6 +118,8 @@ class Engine:
             planning=routing.planning,
             learning=routing.learning,
             operators=routing.operators,
+            routes=routing.routes,
+            insight=tuple(self._policy.insight),
         )
         self._batch += 1
 
@@ -139,8 +142,9 @@ class Engine:
             "batch": self._batch,
             "newest": self._gate.snapshot(),
             "numbers": numbers,
-            "statistics": self._statistics.snapshot(),
+            "statistics": self._router.statistics.snapshot(),
             "policy": self._policy_name,
+            "classifier": self._classifier.snapshot(),
             "shapes": {name: array.shape for name, array in arrays.items()},
             "state": {name: value for name, value in state.items() if name not in arrays},
         }
@@ -154,8 +158,9 @@ class Engine:
         self._gate.restore(meta["newest"])
         for name, store in self._streams.items():
             store.restore(meta["numbers"][name], tables[f"stream {name}"])
-        self._statistics.restore(meta["statistics"])
+        self._router.statistics.restore(meta["statistics"])
         if meta["policy"] == self._policy_name:
+            self._classifier.restore(meta["classifier"])
             arrays = {name: from_table(tables[f"policy {name}"], shape) for name, shape in meta["shapes"].items()}
             self._policy.restore({**meta["state"], **arrays})
 
@@ -167,7 +172,13 @@ class Engine:
     def _build(self, name: str, admitted: Admitted) -> Tuples:
         """Store the rows of a stream, unfiltered, and make tuples of them."""
         ids = self._stores[name].append(admitted.rows, admitted.ticks, admitted.arrivals)
+        self._classifier.arrive(name, admitted.rows, int(ids[0]) if len(ids) else 0)
         return Tuples(self._router.machine.start(name), {name: ids})
+
+    def _classify(self, tuples: Tuples) -> Look:
+        """The classifier buckets of the rows that set tuples off."""
+        origin = tuples.lineage.origin
+        return self._classifier.buckets(origin, tuples.ids[origin])
 
     def _emit(self, done: Tuples) -> pa.RecordBatch:
         """Only now are the selected columns gathered."""

@@ -15,12 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from eddy.errors import EngineError, quoted
 
 
-@dataclass(frozen=True, slots=True)
-class Lineage:
+class Lineage(NamedTuple):
     """The stream whose row set a tuple off, what it spans, and which operators it has done."""
 
     origin: str
@@ -37,8 +37,7 @@ class Rule:
     gives: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Hop:
+class Hop(NamedTuple):
     """An operator as a policy sees it: its name and the access pattern.
 
     How many tuples a probe returns depends on what it searches by, so the two together have statistics.

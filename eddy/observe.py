@@ -10,9 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from eddy.lineage import Hop, Lineage
+from eddy.lineage import Hop
 
 HALF_LIFE = 10_000
 """Rows after which an operator's older rows count half: enough that a rate is known to about a hundredth, few enough
@@ -56,18 +54,18 @@ class Statistic:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Observation:
-    """What a step of a leg did, or what all steps of an exhaustive leg did.
+class Insight:
+    """How a policy has used one operator since it began.
 
-    `outcomes` has an array for each hop: how many tuples came out, tuple by tuple. A step has one hop; an exhaustive
-    leg has all of its hops, each run on every tuple.
+    `kind` says what the calls were: "classified" by the attribute, "unclassified", or "profiling" to learn. The gain
+    ratio is that of the attribute when it was last measured.
     """
 
-    lineage: Lineage
-    hops: tuple[Hop, ...]
-    outcomes: Sequence[np.ndarray[Any, Any]]
-    statistics: tuple[Statistic, ...]
-    exhaustive: bool = False
+    operator: str
+    kind: str
+    attribute: str
+    gain_ratio: float
+    calls: int
 
 
 class Statistics:
@@ -130,3 +128,5 @@ class Counters:
     planning: float
     learning: float
     operators: Mapping[Hop, Statistic]
+    routes: Mapping[tuple[str, str, tuple[str, ...]], int]
+    insight: Sequence[Insight]

@@ -100,20 +100,18 @@ class Filter:
         fill(self, "predicate", self._text(where) if self.function is None else self._function(where))
         for column in self.predicate.columns:
             if column.stream not in self.on:
-                raise unknown("stream", str(column.stream), self.on, where=f'{where}: column "{column}"')
+                error = unknown("stream", str(column.stream), self.on, where=f'{where}: column "{column}"')
+                raise QueryError(f"{error}; fields of a struct cannot be read")
 
     def bind(self, types: Mapping[sql.Column, pa.DataType]) -> Predicate:
         """The filter over columns of these types, as a function to a mask."""
-        where = f'filter "{self.name}"'
-        for column in self.predicate.columns:
-            if column not in types:
-                known = [c.name for c in types if c.stream == column.stream]
-                raise unknown("column", column.name, known, where=where)
         if isinstance(self.predicate, Function):
+            for column in self.predicate.columns:
+                if column not in types:
+                    known = [c.name for c in types if c.stream == column.stream]
+                    raise unknown("column", column.name, known, where=f'filter "{self.name}"')
             return self.predicate.mask
-        bound = self.predicate.bind(types)
-        if not pa.types.is_boolean(bound.type):
-            raise QueryError(f'{where}: expected a condition that is true or false, got {bound.type} of "{self.where}"')
+        bound = self.predicate.condition({column: t for column, t in types.items() if column.stream in self.on})
         return lambda columns, rows: sql.truth(bound.evaluate(columns, rows))
 
     def _text(self, where: str) -> sql.Expression:

@@ -70,3 +70,35 @@ class Report:
         frame["rate"] = frame["rows_out"] / frame["rows_in"]
         frame["microseconds"] = frame["seconds"] / frame["rows_in"] * 1e6
         return frame
+
+    def routes(self) -> pd.DataFrame:
+        """One row for each class and the route that its rows set out on: tuples, and their share of the stream's.
+
+        A class is what the policy calls it; "" are rows that it does not tell apart.
+        """
+        rows: dict[tuple[str, str, str], int] = {}
+        for c in self.counters:
+            for (stream, label, route), count in c.routes.items():
+                key = (stream, label, " > ".join(route))
+                rows[key] = rows.get(key, 0) + count
+        frame = pd.DataFrame(
+            [[*key, count] for key, count in rows.items()], columns=["stream", "class", "route", "tuples"]
+        )
+        frame["share"] = frame["tuples"] / frame.groupby("stream")["tuples"].transform("sum")
+        return frame.sort_values(["stream", "tuples"], ascending=[True, False], ignore_index=True)
+
+    def learning(self) -> pd.DataFrame:
+        """One row for each operator, micro-batch and way in which the policy used it.
+
+        `kind` says what the calls were: "classified" by the attribute, "unclassified", or "profiling" to learn; the
+        gain ratio is that of the attribute when it was last measured.
+        """
+        rows: list[list[object]] = []
+        before: dict[tuple[str, str, str], int] = {}
+        for c in self.counters:
+            for i in c.insight:
+                key = (i.operator, i.kind, i.attribute)
+                calls, before[key] = i.calls - before.get(key, 0), i.calls
+                if calls:
+                    rows.append([c.batch, *key, i.gain_ratio, calls])
+        return pd.DataFrame(rows, columns=["batch", "operator", "kind", "attribute", "gain_ratio", "calls"])

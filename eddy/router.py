@@ -10,13 +10,15 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from eddy.contracts import Counts, Leg, Operator, Outcome, Policy, Task
+from eddy.contracts import Counts, Leg, Observation, Operator, Outcome, Policy, Task
 from eddy.errors import EngineError
+from eddy.features import Look
 from eddy.lineage import Hop, Lineage, Machine
-from eddy.observe import NOTHING, Observation, Statistic, Statistics
+from eddy.observe import NOTHING, Statistic, Statistics
 from eddy.tuples import Tuples, merge
 
 Clock = Callable[[], float]
+Classify = Callable[[Tuples], Look]
 Chance = Callable[[], np.random.Generator]
 Waiting = dict[Lineage, list[Tuples]]
 
@@ -31,6 +33,7 @@ class Routing:
 
     def __init__(self) -> None:
         self.operators: dict[Hop, Statistic] = {}
+        self.routes: dict[tuple[str, str, tuple[str, ...]], int] = {}
         self.decisions = 0
         self.planning = 0.0
         self.learning = 0.0
@@ -39,20 +42,26 @@ class Routing:
         """Count a step."""
         self.operators[hop] = self.operators.get(hop, NOTHING) + statistic
 
+    def start(self, lineage: Lineage, leg: Leg, rows: int) -> None:
+        """Count the rows that begin a route, by where they came from and what the policy calls them."""
+        if not lineage.done:
+            key = (lineage.origin, leg.label, tuple(hop.operator for hop in leg.route))
+            self.routes[key] = self.routes.get(key, 0) + rows
+
 
 class Router:
     """Routes tuples through operators along the legs that a policy plans."""
 
     def __init__(
-        self, operators: Sequence[Operator], policy: Policy, policy_name: str, statistics: Statistics, clock: Clock
+        self, operators: Sequence[Operator], policy: Policy, policy_name: str, classify: Classify, clock: Clock
     ) -> None:
         rules = {operator.name: operator.rule for operator in operators}
         self.machine = Machine(rules, {operator.name: operator.pattern for operator in operators})
+        self.statistics = Statistics()
         self._run = {operator.name: operator.run for operator in operators}
         self._policy = policy
         self._policy_name = policy_name
-        self._policy_name = policy_name
-        self._statistics = statistics
+        self._classify = classify
         self._clock = clock
         self.routing = Routing()
 
@@ -77,7 +86,8 @@ class Router:
                 part = tuples if leg.rows is None else tuples.take(leg.rows)
                 if not len(part):
                     continue
-                for moved in self._exhaust(part, leg.route) if leg.exhaustive else self._follow(part, leg.route):
+                self.routing.start(lineage, leg, len(part))
+                for moved in self._exhaust(part, leg) if leg.exhaustive else self._follow(part, leg, leg.route):
                     yield from self._place(moved, waiting)
                     yield from self._drain(waiting, chance, CROWD)
 
@@ -96,9 +106,10 @@ class Router:
             Task(
                 lineage=lineage,
                 rows=len(tuples),
-                statistics=self._statistics,
+                statistics=self.statistics,
                 chance=chance,
                 after=lambda route: self.machine.ready_after(lineage, route),
+                buckets=self._classify(tuples),
             ),
             ready,
         )
@@ -119,7 +130,7 @@ class Router:
             self.machine.ready_after(tuples.lineage, leg.route)
         return checked
 
-    def _follow(self, tuples: Tuples, route: Sequence[Hop]) -> Iterator[Tuples]:
+    def _follow(self, tuples: Tuples, leg: Leg, route: Sequence[Hop]) -> Iterator[Tuples]:
         """Take a route, step by step, with the tuples that are left.
 
         Where a step acts on some of its tuples only, those go all the way before the others come: however many
@@ -132,11 +143,11 @@ class Router:
         onward = self.machine.after(tuples.lineage, hop.operator)
         while len(tuples):
             outcome, statistic = self._step(hop, tuples)
-            self._learn(tuples.lineage, (hop,), (outcome.counts,), (statistic,), exhaustive=False)
-            yield from self._follow(outcome.tuples.at(onward), route[1:])
+            self._learn(tuples, leg, (hop,), (outcome.counts,), (statistic,))
+            yield from self._follow(outcome.tuples.at(onward), leg, route[1:])
             tuples = tuples.rest(len(outcome.counts))
 
-    def _exhaust(self, tuples: Tuples, route: Sequence[Hop]) -> Iterator[Tuples]:
+    def _exhaust(self, tuples: Tuples, leg: Leg) -> Iterator[Tuples]:
         """Run every hop on every tuple; those that no filter drops go on, through the route's last probe if any.
 
         What the probes found on the way is only counted: keeping it would mean joining tuples that a filter drops.
@@ -144,7 +155,7 @@ class Router:
         passed = np.ones(len(tuples), np.bool_)
         onward, last = tuples.lineage, NO_HOPS
         counts, statistics = [], []
-        for hop in route:
+        for hop in leg.route:
             after = self.machine.after(tuples.lineage, hop.operator)
             count, statistic = self._count(hop, tuples)
             counts.append(count)
@@ -154,8 +165,8 @@ class Router:
                 onward = self.machine.after(onward, hop.operator)
             else:
                 last = (hop,)
-        self._learn(tuples.lineage, tuple(route), counts, statistics, exhaustive=True)
-        yield from self._follow(tuples.take(np.flatnonzero(passed)).at(onward), last)
+        self._learn(tuples, leg, leg.route, counts, statistics)
+        yield from self._follow(tuples.take(np.flatnonzero(passed)).at(onward), Leg(route=last), last)
 
     def _count(self, hop: Hop, tuples: Tuples) -> tuple[Counts, Statistic]:
         """Run a hop on every tuple, for the counts alone."""
@@ -178,24 +189,20 @@ class Router:
         return outcome, statistic
 
     def _learn(
-        self,
-        lineage: Lineage,
-        hops: tuple[Hop, ...],
-        counts: Sequence[Counts],
-        statistics: Sequence[Statistic],
-        *,
-        exhaustive: bool,
+        self, tuples: Tuples, leg: Leg, hops: tuple[Hop, ...], counts: Sequence[Counts], made: Sequence[Statistic]
     ) -> None:
         started = self._clock()
-        for hop, statistic in zip(hops, statistics, strict=True):
-            self._statistics.add(hop, statistic)
+        for hop, statistic in zip(hops, made, strict=True):
+            self.statistics.add(hop, statistic)
+        rows = len(counts[0])
         self._policy.observe(
             Observation(
-                lineage=lineage,
+                lineage=tuples.lineage,
+                leg=leg,
                 hops=hops,
                 outcomes=tuple(counts),
-                statistics=tuple(statistics),
-                exhaustive=exhaustive,
+                statistics=tuple(made),
+                buckets=self._classify(tuples if rows == len(tuples) else tuples.take(np.arange(rows))),
             )
         )
         self.routing.learning += self._clock() - started

@@ -18,9 +18,11 @@ from eddy.binding import Binding, bind
 from eddy.contracts import Operator, Policy, Setting
 from eddy.engine import Engine, Store
 from eddy.errors import QueryError, unknown
+from eddy.features import can_classify
 from eddy.lineage import Rule
 from eddy.query import Filter, Query, reachable
 from eddy.router import Clock
+from eddy.sql import Column
 from operators.conditions import conditions
 from operators.filter import Memory, Take
 from operators.passing import Passing
@@ -48,7 +50,8 @@ def engine(
     """Build the engine of one cell; `schemas` are the streams', and the tables come as they are."""
     binding = bind(query, {**schemas, **{name: table.schema for name, table in tables.items()}})
     stores, operators = _joining(binding, tables) if len(query.inputs) > 1 else _passing(binding)
-    setting = Setting(operators=tuple(operator.name for operator in operators))
+    columns = [Column(s.name, f.name) for s in query.streams for f in schemas[s.name] if can_classify(f.type)]
+    setting = Setting(operators=tuple(operator.name for operator in operators), columns=tuple(columns))
     return Engine(
         binding,
         operators,

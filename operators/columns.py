@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
+from eddy.arrow import raw
 from eddy.tuples import RowIds
 
 Values = np.ndarray[Any, Any]
@@ -40,7 +41,7 @@ class Rowwise(Protocol):
         """Let go of all but some."""
 
 
-class Column(Rowwise, Protocol):
+class Stored(Rowwise, Protocol):
     """Values of one type, by position."""
 
     def append(self, array: pa.Array) -> None:
@@ -193,15 +194,6 @@ def is_fixed(data_type: pa.DataType) -> bool:
         or pa.types.is_floating(data_type)
         or (pa.types.is_temporal(data_type) and (data_type != pa.month_day_nano_interval()))
     )
-
-
-def raw(array: pa.Array, dtype: Any) -> Values:
-    """The bytes of an Arrow array of a fixed width, as numbers."""
-    data = array.buffers()[1]
-    if data is None:
-        return np.zeros(len(array), dtype)
-    values: Values = np.frombuffer(memoryview(data), dtype, len(array), array.offset * np.dtype(dtype).itemsize)
-    return values
 
 
 def _dtype(data_type: pa.DataType) -> Any:

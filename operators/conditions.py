@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from eddy.errors import QueryError
+from eddy.codes import is_exact
 from eddy.function import Mask
 from eddy.sql import Bound, Column, Comparison, Expression, bind_pair, truth
 from eddy.tuples import RowIds
-from operators.keys import Key, is_exact
+from operators.keys import Key
 from operators.stem import Stem
 
 MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -82,9 +82,7 @@ def conditions(
     orders: list[Pair] = []
     residuals: list[Residual] = []
     for predicate in predicates:
-        bound = predicate.bind(types)
-        if not pa.types.is_boolean(bound.type):
-            raise QueryError(f'join "{predicate.text}": expected a condition that is true or false, got {bound.type}')
+        bound = predicate.condition(types)
         compared = _between_two(predicate.comparison())
         pair = _pair(compared, types, stems) if compared is not None and compared.op in MIRRORED else None
         if pair is not None and "=" in pair.ops.values():

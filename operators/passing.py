@@ -10,7 +10,7 @@ import pyarrow as pa
 from eddy.arrow import no_rows
 from eddy.times import Ticks
 from eddy.tuples import RowIds
-from operators.columns import Column, column
+from operators.columns import Stored, column
 
 
 class Passing:
@@ -18,7 +18,7 @@ class Passing:
 
     def __init__(self, schema: pa.Schema) -> None:
         self._schema = schema
-        self._columns: dict[str, Column] = {}
+        self._columns: dict[str, Stored] = {}
 
     def __len__(self) -> int:
         return 0

@@ -20,7 +20,7 @@ from eddy.sql import Bound, Expression
 from eddy.times import Ticks
 from eddy.tuples import RowIds
 from eddy.window import Range, Rows, Unbounded, Window
-from operators.columns import Column, Fixed, Growing, Rowwise, column
+from operators.columns import Fixed, Growing, Rowwise, Stored, column
 from operators.index.catalog import Catalog
 from operators.index.segments import Segments
 from operators.keys import ColumnKey, ComputedKey, Key, is_plain
@@ -51,7 +51,7 @@ class Stem:
         self.fresh = 0
         self.arrived = 0
         self.dead = 0
-        self._columns: dict[str, Column] = {field.name: column(field.type) for field in schema}
+        self._columns: dict[str, Stored] = {field.name: column(field.type) for field in schema}
         self._time = time
         self._dtype = ticks
         self._ticks = self._ticking(ticks)

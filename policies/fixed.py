@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from eddy.contracts import Leg, Setting, State, Task
+from eddy.contracts import Leg, Observation, Setting, State, Task
 from eddy.errors import QueryError, quoted, unknown
+from eddy.features import NO_FEATURES
 from eddy.lineage import Hop
-from eddy.observe import Observation
+from eddy.observe import Insight
 
 
 class Fixed:
@@ -19,6 +20,9 @@ class Fixed:
     >>> Fixed(Setting(operators=("cheap", "dear")), order=["dear"]).order
     ('dear', 'cheap')
     """
+
+    features = NO_FEATURES
+    insight: tuple[Insight, ...] = ()
 
     def __init__(self, setting: Setting, *, order: Sequence[str] = ()) -> None:
         if isinstance(order, str) or not isinstance(order, Sequence):

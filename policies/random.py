@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from eddy.contracts import Leg, Setting, State, Task
+from eddy.contracts import Leg, Observation, Setting, State, Task
+from eddy.features import NO_FEATURES
 from eddy.lineage import Hop
-from eddy.observe import Observation
+from eddy.observe import Insight
 
 
 class Random:
@@ -20,6 +21,9 @@ class Random:
     >>> Random(Setting(operators=("cheap", "dear"))).snapshot()
     {}
     """
+
+    features = NO_FEATURES
+    insight: tuple[Insight, ...] = ()
 
     def __init__(self, setting: Setting) -> None:
         pass

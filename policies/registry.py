@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from eddy.contracts import Policy
+from policies.content import Content
 from policies.fixed import Fixed
+from policies.knows import Knows
+from policies.lottery import Lottery
 from policies.random import Random
+from policies.source import Source
 
 POLICIES: dict[str, Callable[..., Policy]] = {
     "fixed": Fixed,
     "random": Random,
+    "source": Source,
+    "lottery": Lottery,
+    "content": Content,
+    "knows": Knows,
 }

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from eddy.contracts import Codes, Index, Valid
+from eddy.codes import Valid
+from eddy.contracts import Codes, Index
 from operators.index.registry import INDEXES
 from operators.index.segments import Segments
 from operators.keys import Key

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from eddy.contracts import Codes, Keys, Valid
+from eddy.codes import Valid
+from eddy.contracts import Codes, Keys
 from eddy.ranges import Segment
 
 Combine = Callable[[Sequence[Codes]], Codes]

@@ -20,6 +20,7 @@ from eddy.wiring import PolicyChoice
 from policies.registry import POLICIES
 from tests import joins, reference
 from tests.joins import Case
+from tests.policies.choices import chosen
 from tests.policies.wild import Wild
 
 Found = Counter[tuple[Any, ...]]
@@ -30,22 +31,28 @@ def found_in(results: pa.Table) -> Found:
     return Counter(tuple(map(reference.plain, row.values())) for row in results.to_pylist())
 
 
-CHOICES: dict[str, PolicyChoice] = {**{name: name for name in POLICIES}, "wild": Wild}
+NAMES = [*sorted(POLICIES), "wild"]
 """Every registered policy, and one that does whatever is allowed."""
 
 
-@pytest.mark.parametrize("policy", sorted(CHOICES))
+def choice(policy: str, case: Case) -> PolicyChoice:
+    """A policy for a case."""
+    operators = [f.name for f in case.query().filters] + [f"probe_{name}" for name in case.inputs]
+    return Wild if policy == "wild" else chosen(policy, operators, "a.k")
+
+
+@pytest.mark.parametrize("policy", NAMES)
 @given(case=joins.cases(), seed=st.integers(0, 2**32))
 def test_any_routing_gives_the_naive_answer(policy: str, case: Case, seed: int) -> None:
-    run = eddy.run_local(case.query(), case.data(), policy=CHOICES[policy], batch_rows=case.batch_rows, seed=seed)
+    run = eddy.run_local(case.query(), case.data(), policy=choice(policy, case), batch_rows=case.batch_rows, seed=seed)
     assert found_in(run.results) == reference.answer(case.question(), case.batches())
     assert run.report.batches()["late"].sum() == reference.late_rows(case.question(), case.batches())
 
 
-@given(case=joins.cases(late=False, by_rows=False), policy=st.sampled_from(sorted(CHOICES)))
+@given(case=joins.cases(late=False, by_rows=False), policy=st.sampled_from(NAMES))
 def test_duckdb_gives_the_same_answer(case: Case, policy: str) -> None:
     data = case.data()
-    run = eddy.run_local(case.query(), data, policy=CHOICES[policy], batch_rows=case.batch_rows)
+    run = eddy.run_local(case.query(), data, policy=choice(policy, case), batch_rows=case.batch_rows)
     with duckdb.connect() as connection:
         for name, table in data.items():
             connection.register(name, table)
@@ -55,7 +62,7 @@ def test_duckdb_gives_the_same_answer(case: Case, policy: str) -> None:
 
 @given(
     case=joins.cases(),
-    stops=st.lists(st.tuples(st.integers(0, 20), st.sampled_from(sorted(CHOICES))), max_size=4),
+    stops=st.lists(st.tuples(st.integers(0, 20), st.sampled_from(NAMES)), max_size=4),
 )
 def test_a_run_that_is_stopped_anywhere_goes_on_as_it_was(case: Case, stops: list[tuple[int, str]]) -> None:
     data, query = case.data(), case.query()
@@ -64,7 +71,7 @@ def test_a_run_that_is_stopped_anywhere_goes_on_as_it_was(case: Case, stops: lis
     schemas = {name: data[name].schema for name in case.streams}
 
     def engine(policy: str) -> Engine:
-        return wiring.engine(query, schemas, CHOICES[policy], tables=lookup, clock=time.perf_counter, seed=0)
+        return wiring.engine(query, schemas, choice(policy, case), tables=lookup, clock=time.perf_counter, seed=0)
 
     running, restarts = engine("fixed"), dict(stops)
     results: list[pa.RecordBatch] = []

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import pytest
 
-from eddy.contracts import Leg, Outcome, State, Task
+from eddy.contracts import Leg, Observation, Outcome, State, Task
 from eddy.errors import EngineError
+from eddy.features import NO_FEATURES
 from eddy.lineage import Hop, Lineage, Rule
-from eddy.observe import Observation, Statistics
+from eddy.observe import Insight
 from eddy.router import Router
 from eddy.tuples import Tuples
 from tests.policies.checks import steady_clock
@@ -46,6 +47,8 @@ class Scripted:
 
     script: Plan
     observed: list[Observation] = field(default_factory=list)
+    features: ClassVar = NO_FEATURES
+    insight: ClassVar[tuple[Insight, ...]] = ()
 
     def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
         return self.script(task, ready)
@@ -63,7 +66,13 @@ class Scripted:
 def route(script: Plan, rows: int = 60) -> tuple[list[int], Scripted, list[Multiples], Router]:
     operators = [Multiples("a", 2), Multiples("b", 3), Multiples("c", 5)]
     policy = Scripted(script)
-    router = Router(operators, policy, "scripted", Statistics(), steady_clock())
+    router = Router(
+        operators,
+        policy,
+        "scripted",
+        lambda tuples: lambda attributes=None: np.zeros((len(tuples), 0), np.uint8),
+        steady_clock(),
+    )
     arrived = Tuples(Lineage("s", frozenset("s"), frozenset()), {"s": np.arange(rows)})
     done = list(router.route([arrived], lambda: np.random.default_rng(0)))
     return sorted(i for tuples in done for i in tuples.ids["s"].tolist()), policy, operators, router
@@ -94,7 +103,7 @@ def test_an_exhaustive_leg_asks_every_operator_of_every_row() -> None:
     assert found == [0, 30]
     assert [len(operator.seen) for operator in operators] == [60, 60, 60]
     [observation] = policy.observed
-    assert observation.exhaustive
+    assert observation.leg.exhaustive
     assert [int(outcome.sum()) for outcome in observation.outcomes] == [30, 20, 12]
 
 

@@ -13,6 +13,7 @@ import eddy
 from eddy.wiring import PolicyChoice
 from policies.registry import POLICIES
 from tests import reference, strategies
+from tests.policies.choices import chosen
 from tests.policies.wild import Wild
 from tests.strategies import CONDITIONS, Condition
 
@@ -28,9 +29,9 @@ def _asked(condition: Condition) -> reference.Condition:
 
 def choices(operators: int) -> st.SearchStrategy[PolicyChoice]:
     """Every registered policy, any fixed order, and a policy that does whatever is allowed."""
-    names: list[PolicyChoice] = [*sorted(POLICIES), Wild]
-    orders = st.permutations([f"f{n}" for n in range(operators)])
-    return st.sampled_from(names) | orders.map(_in_order)
+    filters = [f"f{n}" for n in range(operators)]
+    names: list[PolicyChoice] = [*(chosen(name, filters, "a.i") for name in sorted(POLICIES)), Wild]
+    return st.sampled_from(names) | st.permutations(filters).map(_in_order)
 
 
 def _in_order(order: list[str]) -> PolicyChoice:

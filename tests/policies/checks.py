@@ -14,14 +14,16 @@ import pytest
 
 import eddy
 from eddy import wiring
-from eddy.contracts import Leg, Policy, Setting, State, Task
+from eddy.contracts import Leg, Observation, Policy, Setting, State, Task
 from eddy.engine import Engine
+from eddy.features import Features
 from eddy.lineage import Hop
 from eddy.local import Run
-from eddy.observe import Observation
+from eddy.observe import Insight
 from eddy.wiring import PolicyChoice
 from policies.registry import POLICIES
 from tests import reference
+from tests.policies.choices import chosen
 
 ROWS = 3_000
 """Thirty micro-batches of a hundred: enough for a policy to learn, and to change its mind halfway."""
@@ -48,14 +50,20 @@ def query() -> eddy.Query:
     return eddy.Query(streams=[eddy.Stream("a", time="ts")], filters=filters, select=["a.ts"])
 
 
-def engine(name: PolicyChoice) -> Engine:
+FILTERS = ("f0", "f1", "f2")
+
+
+def engine(name: str) -> Engine:
     """An engine whose clock is steady."""
-    return wiring.engine(query(), {"a": stream().schema}, name, tables={}, clock=steady_clock(), seed=0)
+    choice = chosen(name, FILTERS, "a.k")
+    return wiring.engine(query(), {"a": stream().schema}, choice, tables={}, clock=steady_clock(), seed=0)
 
 
-def run(name: PolicyChoice, *, seed: int = 0, batch_rows: int = 100) -> Run:
+def run(choice: PolicyChoice, *, seed: int = 0, batch_rows: int = 100) -> Run:
     """A run whose clock is steady."""
-    return eddy.run_local(query(), {"a": stream()}, policy=name, seed=seed, batch_rows=batch_rows, clock=steady_clock())
+    policy = chosen(choice, FILTERS, "a.k") if isinstance(choice, str) else choice
+    clock = steady_clock()
+    return eddy.run_local(query(), {"a": stream()}, policy=policy, seed=seed, batch_rows=batch_rows, clock=clock)
 
 
 def batches(start: int, stop: int) -> list[dict[str, pa.RecordBatch]]:
@@ -69,6 +77,14 @@ class Watched:
 
     policy: Policy
     observed: list[Observation] = field(default_factory=list)
+
+    @property
+    def features(self) -> Features:
+        return self.policy.features
+
+    @property
+    def insight(self) -> Sequence[Insight]:
+        return self.policy.insight
 
     def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
         return self.policy.plan(task, ready)
@@ -88,7 +104,7 @@ def watched(name: str, watches: list[Watched]) -> Callable[[Setting], Policy]:
     """Builds a policy and keeps a hold of it."""
 
     def build(setting: Setting) -> Policy:
-        watches.append(Watched(wiring.make_policy(name, setting)))
+        watches.append(Watched(wiring.make_policy(chosen(name, FILTERS, "a.k"), setting)))
         return watches[-1]
 
     return build
@@ -124,7 +140,9 @@ def check_joins_are_answered(name: str) -> None:
         joins=["a.k = b.k", "b.k = c.k"],
         filters=[eddy.Filter("even", on="b", where="k % 2 = 0")],
     )
-    results = [eddy.run_local(asked, data, policy=p, batch_rows=50).results for p in (name, "fixed")]
+    results = [
+        eddy.run_local(asked, data, policy=p, batch_rows=50).results for p in (chosen(name, ["even"], "a.k"), "fixed")
+    ]
     found, expected = [sorted(tuple(row.values()) for row in table.to_pylist()) for table in results]
     assert found == expected != []
 
@@ -186,7 +204,7 @@ def check_an_unknown_parameter_is_refused(name: str) -> None:
 def check_one_operator_is_routed_to(name: str) -> None:
     """With nothing to choose there is one way."""
     asked = eddy.Query(streams=[eddy.Stream("a", time="ts")], filters=[eddy.Filter("f", on="a", where="v0 > 0.7e0")])
-    found = eddy.run_local(asked, {"a": stream()}, policy=name)
+    found = eddy.run_local(asked, {"a": stream()}, policy=chosen(name, ["f"], "a.k"))
     assert found.report.operators()["rows_in"].sum() == ROWS
 
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from eddy.contracts import Codes, Index, Valid
+from eddy.codes import Valid
+from eddy.contracts import Codes, Index
 from eddy.window import Range
 from operators.index.registry import INDEXES
 from operators.index.segments import Segments

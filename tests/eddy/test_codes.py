@@ -1,4 +1,4 @@
-"""Codes of join keys: equal values have equal codes, and exact codes sort as the values do."""
+"""Codes of values: equal values have equal codes, and exact codes sort as the values do."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from operators.keys import encode, is_exact
+from eddy.codes import encode, is_exact
 from tests.reference import before, same
 
 STRATEGIES: dict[pa.DataType, st.SearchStrategy[Any]] = {

@@ -1,0 +1,144 @@
+"""Classifier attributes as small integer buckets, one byte each.
+
+A policy tells rows apart by buckets, not by values. A discrete attribute gives each of its first values a bucket of its
+own, so that few values are never confused, and hashes the rest; a continuous one is cut into equal ranges between the
+smallest and the largest value so far. A null has a bucket of its own. An attribute that cannot tell classes apart, such
+as a sequence number, a key that is different in every row, or a long text, falls into one bucket (section 4.4 of the
+content-based routing paper).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from eddy.divider import Attribute, Buckets, Divider, is_time
+from eddy.errors import QueryError, unknown
+from eddy.ranges import Integers
+from eddy.sql import Column
+
+
+class Look(Protocol):
+    """A look at the buckets of some rows."""
+
+    def __call__(self, attributes: Sequence[int] | None = None) -> Buckets:
+        """A row for each tuple and a column for each of the attributes, by number; all of them when none are named."""
+
+
+MOST = 250
+"""Buckets of an attribute, besides that of null: a bucket is one byte."""
+
+FEW = 0.25
+"""Of a micro-batch: up to this share, rows are looked at by themselves, beyond it all rows are, once."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Features:
+    """The attributes that a policy wants to see, each in `buckets` buckets and one for null."""
+
+    attributes: tuple[Attribute, ...] = ()
+    buckets: int = 24
+
+    def of(self, stream: str) -> tuple[Attribute, ...]:
+        """A stream's attributes, in the order of the columns of its bucket matrix."""
+        return tuple(a for a in self.attributes if a.column.stream == stream)
+
+
+NO_FEATURES = Features()
+
+
+def choose(names: Sequence[str] | None, known: Sequence[Column], buckets: int, *, where: str) -> Features:
+    """Check the attributes that a user names; all columns that can classify, when none are named."""
+    if not isinstance(buckets, int) or isinstance(buckets, bool) or not 2 <= buckets <= MOST:
+        raise QueryError(f"{where}: d: expected a number of buckets from 2 to {MOST}, got {buckets!r}")
+    if names is None:
+        return Features(attributes=tuple(map(Attribute, known)), buckets=buckets)
+    if isinstance(names, str) or not isinstance(names, Sequence):
+        raise QueryError(f'{where}: attributes: expected a list of "stream.column", got {names!r}')
+    columns = {str(column): column for column in known}
+    for name in names:
+        if name not in columns:
+            error = unknown("classifier attribute", str(name), columns, where=f"{where}: attributes")
+            raise QueryError(f"{error}; nested columns cannot classify")
+    return Features(attributes=tuple(Attribute(columns[name]) for name in names), buckets=buckets)
+
+
+class Arrived:
+    """The rows of a stream in one micro-batch; a bucket is worked out when it is first asked for."""
+
+    def __init__(self, rows: pa.RecordBatch, first: int, dividers: Mapping[str, Divider]) -> None:
+        self._rows = rows
+        self._first = first
+        self._dividers = list(dividers.items())
+        self._whole: dict[int, Buckets] = {}
+
+    def buckets(self, ids: Integers, attributes: Sequence[int] | None) -> Buckets:
+        """The buckets of some rows, a column for each of the attributes; of all attributes when none are named.
+
+        Asked for a few rows, it looks at those alone: a sample is seen by every attribute, all rows only by those
+        that classify.
+        """
+        wanted = range(len(self._dividers)) if attributes is None else attributes
+        rows = ids - self._first
+        columns = [self._column(attribute, rows) for attribute in wanted]
+        return np.column_stack(columns) if columns else np.empty((len(rows), 0), np.uint8)
+
+    def _column(self, attribute: int, rows: Integers) -> Buckets:
+        if attribute not in self._whole:
+            name, divider = self._dividers[attribute]
+            array = self._rows.column(name)
+            if len(rows) < FEW * len(array):
+                return divider.divide(array.take(pa.array(np.sort(rows)))).take(np.argsort(np.argsort(rows)))
+            self._whole[attribute] = divider.divide(array)
+        return self._whole[attribute].take(rows)
+
+
+class Classifier:
+    """The dividers of all attributes, and the rows that are being told apart."""
+
+    def __init__(self, features: Features, schemas: Mapping[str, pa.Schema]) -> None:
+        self._dividers = {
+            stream: {
+                a.column.name: Divider(a, schema.field(a.column.name).type, features.buckets)
+                for a in features.of(stream)
+            }
+            for stream, schema in schemas.items()
+        }
+        self._arrived: dict[str, Arrived] = {}
+
+    def arrive(self, stream: str, rows: pa.RecordBatch, first: int) -> None:
+        """Look at the rows of a new micro-batch; `first` is the id of the first of them."""
+        self._arrived[stream] = Arrived(rows, first, self._dividers[stream])
+
+    def buckets(self, stream: str, ids: Integers) -> Look:
+        """The buckets of some of a stream's rows, for now and for later."""
+        arrived = self._arrived[stream]
+        return lambda attributes=None: arrived.buckets(ids, attributes)
+
+    def snapshot(self) -> dict[str, dict[str, Any]]:
+        """What has been learned of all attributes."""
+        return {s: {name: divider.snapshot() for name, divider in d.items()} for s, d in self._dividers.items()}
+
+    def restore(self, state: Mapping[str, Mapping[str, Any]]) -> None:
+        """Go on from a snapshot of the same features; others begin anew."""
+        for stream, dividers in self._dividers.items():
+            for name, divider in dividers.items():
+                if name in state.get(stream, {}):
+                    divider.restore(state[stream][name])
+
+
+def can_classify(data_type: pa.DataType) -> bool:
+    """Is it a type whose values can be told apart."""
+    return (
+        pa.types.is_integer(data_type)
+        or pa.types.is_floating(data_type)
+        or pa.types.is_boolean(data_type)
+        or pa.types.is_string(data_type)
+        or pa.types.is_binary(data_type)
+        or pa.types.is_decimal128(data_type)
+        or is_time(data_type)
+    )

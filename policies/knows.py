@@ -1,0 +1,90 @@
+"""The bound: a policy that is told what the others have to learn (Content-Knows).
+
+Section 6.2 of the content-based routing paper. It is told the classifier attribute and every operator's selectivity in
+each class, and routes each class by them; what another policy gains beside `source` is measured against what this one
+gains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from eddy.contracts import Leg, Observation, Setting, State, Task
+from eddy.divider import Attribute
+from eddy.errors import QueryError, unknown
+from eddy.features import Features
+from eddy.lineage import Hop
+from eddy.observe import Insight
+from policies.merit import Costs, check_costs, cost
+from policies.orders import are_independent, best_orders, legs
+
+PARTS = ("attribute", "values", "selectivities")
+
+
+class Knows:
+    """Routes each class by the true selectivities.
+
+    `truth` names the classifier `attribute` as "stream.column", its `values`, and for each operator its
+    `selectivities`, one for each value. A row with another value takes the order that is best on average.
+
+    >>> truth = {"attribute": "s.c", "values": [0, 1], "selectivities": {"cheap": [0.1, 0.9]}}
+    >>> from eddy.sql import Column
+    >>> Knows(Setting(operators=("cheap",), columns=(Column("s", "c"),)), truth=truth).features.buckets
+    2
+    """
+
+    insight: tuple[Insight, ...] = ()
+
+    def __init__(self, setting: Setting, *, truth: Mapping[str, Any], costs: Costs = "time") -> None:
+        where = 'policy "knows": truth'
+        check_costs(costs, where='policy "knows"')
+        self._costs: Costs = costs
+        if not isinstance(truth, Mapping) or set(truth) != set(PARTS):
+            raise QueryError(f"{where}: expected attribute, values and selectivities, got {truth!r}")
+        columns = {str(column): column for column in setting.columns}
+        if truth["attribute"] not in columns:
+            raise unknown("classifier attribute", str(truth["attribute"]), columns, where=where)
+        values = tuple(truth["values"])
+        attribute = Attribute(columns[truth["attribute"]], values)
+        self.features = Features(attributes=(attribute,), buckets=max(len(values), 2))
+        self._told = {
+            op: _checked(op, told, len(values), setting, where) for op, told in truth["selectivities"].items()
+        }
+
+    def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
+        """The best order of each class."""
+        told = [self._told.get(hop.operator) for hop in ready]
+        column = self.features.of(task.lineage.origin)
+        if len(ready) == 1 or not column or any(one is None for one in told):
+            return [Leg(route=ready[:1])]
+        table = np.array(told).T
+        rates = np.vstack((table, table.mean(axis=0)))
+        costs = np.array([cost(task.statistics[hop], self._costs) for hop in ready])
+        orders = best_orders(rates, costs, np.argsort((rates[-1] - 1) / costs, kind="stable"))
+        orders = orders if are_independent(task, ready) else orders[:, :1]
+        which = np.minimum(task.buckets()[:, 0].astype(np.int64), len(table))
+        labels = [f"{column[0].column.name}={value}" for value in (*column[0].values, "any other")]
+        return legs(orders, which, np.arange(task.rows), ready, labels)
+
+    def observe(self, observation: Observation) -> None:
+        """Nothing is left to learn."""
+
+    def snapshot(self) -> State:
+        """Nothing to keep: the truth is a parameter."""
+        return {}
+
+    def restore(self, state: State) -> None:
+        """Nothing to go on from."""
+
+
+def _checked(operator: str, told: Sequence[float], values: int, setting: Setting, where: str) -> Sequence[float]:
+    if operator not in setting.operators:
+        raise unknown("operator", operator, setting.operators, where=f"{where}: selectivities")
+    if len(told) != values:
+        raise QueryError(
+            f'{where}: selectivities: expected one for each of {values} values, got {len(told)} of "{operator}"'
+        )
+    return told

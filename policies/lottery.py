@@ -1,0 +1,60 @@
+"""Lottery scheduling, as the first eddies routed.
+
+An operator wins a ticket for each tuple that it is given and loses one for each that it returns, so that one which
+drops tuples, or is slow to return them, holds more. Where several operators are ready, each tuple draws one, with
+chances by tickets; old tickets expire. After the ticket scheme of the eddies work that the content-based routing paper
+builds on (its reference 2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from eddy.contracts import Leg, Observation, Setting, State, Task
+from eddy.errors import QueryError
+from eddy.features import NO_FEATURES
+from eddy.lineage import Hop
+from eddy.observe import Insight
+
+
+class Lottery:
+    """Sends each tuple to an operator that it draws, by tickets.
+
+    `half_life` is the number of tuples given to an operator after which its older tickets count half.
+
+    >>> Lottery(Setting(operators=("cheap", "dear")), half_life=500).snapshot()
+    {'tickets': []}
+    """
+
+    features = NO_FEATURES
+    insight: tuple[Insight, ...] = ()
+
+    def __init__(self, setting: Setting, *, half_life: int = 1_000) -> None:
+        if not isinstance(half_life, int) or isinstance(half_life, bool) or half_life < 1:
+            raise QueryError(f'policy "lottery": half_life: expected a whole number of 1 or more, got {half_life!r}')
+        self._half_life = half_life
+        self._tickets: dict[Hop, float] = {}
+
+    def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
+        """One hop for each tuple; everybody holds one ticket at least."""
+        if len(ready) == 1:
+            return [Leg(route=ready)]
+        tickets = np.array([1 + self._tickets.get(hop, 0.0) for hop in ready])
+        drawn = task.chance().choice(len(ready), size=task.rows, p=tickets / tickets.sum())
+        return [Leg(route=(hop,), rows=np.flatnonzero(drawn == i)) for i, hop in enumerate(ready)]
+
+    def observe(self, observation: Observation) -> None:
+        """Tickets won by consuming, lost by returning."""
+        for hop, statistic in zip(observation.hops, observation.statistics, strict=True):
+            kept = self._tickets.get(hop, 0.0) * 0.5 ** (statistic.rows_in / self._half_life)
+            self._tickets[hop] = max(kept + statistic.rows_in - statistic.rows_out, 0.0)
+
+    def snapshot(self) -> State:
+        """The tickets."""
+        return {"tickets": [[hop.operator, hop.pattern, held] for hop, held in self._tickets.items()]}
+
+    def restore(self, state: State) -> None:
+        """Go on with the tickets that were held."""
+        self._tickets = {Hop(operator, pattern): held for operator, pattern, held in state["tickets"]}

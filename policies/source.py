@@ -1,0 +1,85 @@
+"""Source-based routing: all tuples of a source take the order that is best on average.
+
+Follows section 4.2 of the content-based routing paper (SBR): an operator's merit comes from what it did recently to all
+tuples. The paper chooses at random, with probabilities inverse to the selectivities (`choice = "proportional"`);
+`"greedy"`, the default, always takes the best. Beyond the paper: costs count, a probe is judged by its access pattern,
+and the greedy form sends a small share of the tuples to another operator first, so that one that has become selective
+is noticed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from eddy.contracts import Leg, Observation, Setting, State, Task
+from eddy.errors import QueryError
+from eddy.features import NO_FEATURES
+from eddy.lineage import Hop
+from eddy.observe import Insight
+from policies.merit import Costs, check_costs, merit
+
+CHOICES = ("greedy", "proportional")
+
+FLOOR = 0.01
+"""The least selectivity that a share is inverse to: without one, an operator that drops all would get all."""
+
+
+class Source:
+    """Routes by statistics over all tuples of the source.
+
+    `explore` is the share of tuples that the greedy form sends to an operator drawn at random first.
+
+    >>> Source(Setting(operators=("cheap", "dear")), costs="unit").snapshot()
+    {}
+    """
+
+    features = NO_FEATURES
+    insight: tuple[Insight, ...] = ()
+
+    def __init__(
+        self, setting: Setting, *, costs: Costs = "time", choice: str = "greedy", explore: float = 0.01
+    ) -> None:
+        check_costs(costs, where='policy "source"')
+        if choice not in CHOICES:
+            raise QueryError(f'policy "source": choice: expected "greedy" or "proportional", got {choice!r}')
+        if not isinstance(explore, int | float) or not 0 <= explore <= 1:
+            raise QueryError(f'policy "source": explore: expected a share from 0 to 1, got {explore!r}')
+        self._costs: Costs = costs
+        self._greedy = choice == "greedy"
+        self._explore = explore
+
+    def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
+        """The best route for most, and another beginning for a few; or a draw for each tuple."""
+        if len(ready) == 1:
+            return [Leg(route=self._route(task, ready, ()))]
+        if not self._greedy:
+            return self._draw(task, ready)
+        drawn = task.chance().random(task.rows)
+        best = Leg(route=self._route(task, ready, ()), rows=np.flatnonzero(drawn >= self._explore))
+        first = min((hop for hop in ready if hop != best.route[0]), key=lambda hop: task.statistics[hop].rows_in)
+        return [best, Leg(route=self._route(task, (first,), ()), rows=np.flatnonzero(drawn < self._explore))]
+
+    def _route(self, task: Task, ready: tuple[Hop, ...], begun: tuple[Hop, ...]) -> tuple[Hop, ...]:
+        """The route that takes the best at every step."""
+        while ready:
+            begun = (*begun, min(ready, key=lambda hop: merit(task.statistics[hop], self._costs)))
+            ready = task.after(begun)
+        return begun
+
+    def _draw(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
+        """One hop for each tuple, drawn with weights inverse to the outputs per input and the costs."""
+        weights = np.array([1 / max(task.statistics[hop].rate, FLOOR) for hop in ready])
+        drawn = task.chance().choice(len(ready), size=task.rows, p=weights / weights.sum())
+        return [Leg(route=(hop,), rows=np.flatnonzero(drawn == i)) for i, hop in enumerate(ready)]
+
+    def observe(self, observation: Observation) -> None:
+        """The engine's statistics are all it goes by."""
+
+    def snapshot(self) -> State:
+        """Nothing of its own: the statistics are kept with the cell."""
+        return {}
+
+    def restore(self, state: State) -> None:
+        """Nothing to go on from."""
