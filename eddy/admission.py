@@ -8,6 +8,7 @@ or has no delay, there is no watermark, and nothing is late.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +23,9 @@ from eddy.query import Stream
 from eddy.times import Ticks
 
 Tick = int | float
+
+PATIENCE = 3
+"""Micro-batches with nothing but rows ahead, after which a stream is believed to have moved on."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,20 +47,27 @@ class Gate:
     def __init__(self, binding: Binding) -> None:
         self._binding = binding
         self._newest: dict[str, Tick] = {}
+        self._astray: dict[str, int] = {}
 
     def watermark(self) -> Tick | None:
         """The time below which a row of the next micro-batch is late."""
-        delays = {stream.name: stream.delay_ticks for stream in self._binding.query.streams}
-        if len(self._newest) < len(delays):
+        streams = self._binding.query.streams
+        if len(self._newest) < len(streams):
             return None
-        marks = [self._newest[name] - delay for name, delay in delays.items() if delay is not None]
-        return min(marks) if len(marks) == len(delays) else None
+        marks = [self._newest[s.name] - self._whole(s.delay_ticks) for s in streams if s.delay_ticks is not None]
+        return min(marks) if len(marks) == len(streams) else None
+
+    def _whole(self, length: Tick) -> Tick:
+        """A length beside whole times counts in whole ticks: then no difference is rounded."""
+        return math.floor(length) if self._binding.tick_type is np.int64 else length
 
     def admit(self, batch: Mapping[str, pa.RecordBatch], number: int) -> dict[str, Admitted]:
         """Sort out the rows of one micro-batch."""
         watermark = self.watermark()
         streams = self._binding.query.streams
         for stream in streams:
+            if stream.name not in batch:
+                raise QueryError(f'data: micro-batch {number} has no rows of "{stream.name}"; give it an empty batch')
             self._check(stream.name, batch[stream.name], number)
         passed = {s.name: self._pass(s, batch[s.name], watermark) for s in streams}
         arrivals = _number([ticks for _, ticks, _ in passed.values()])
@@ -65,19 +76,19 @@ class Gate:
             for (name, (rows, ticks, dropped)), order in zip(passed.items(), arrivals, strict=True)
         }
 
-    def snapshot(self) -> dict[str, Tick]:
-        """How far each stream has come."""
-        return dict(self._newest)
+    def snapshot(self) -> dict[str, dict[str, Tick]]:
+        """How far each stream has come, and for how long it has been ahead."""
+        return {"newest": dict(self._newest), "astray": dict(self._astray)}
 
-    def restore(self, newest: Mapping[str, Tick]) -> None:
+    def restore(self, state: Mapping[str, Mapping[str, Any]]) -> None:
         """Go on from a snapshot."""
-        self._newest = dict(newest)
+        self._newest, self._astray = dict(state["newest"]), dict(state["astray"])
 
     def _pass(
         self, stream: Stream, rows: pa.RecordBatch, watermark: Tick | None
     ) -> tuple[pa.RecordBatch, Ticks, dict[str, int]]:
         try:
-            ticks, timed = times.ticks(rows.column(stream.time), self._binding.ticks)
+            ticks, timed = times.ticks(rows.column(stream.time), self._binding.tick_type)
         except pa.ArrowInvalid as error:
             raise QueryError(
                 f'stream "{stream.name}": time "{stream.time}": expected times that fit into 64 bits of microseconds '
@@ -103,17 +114,20 @@ class Gate:
             self._newest[stream.name] = max(newest, self._newest.get(stream.name, newest))
 
     def _ahead(self, stream: Stream, ticks: Ticks, timed: np.ndarray[Any, np.dtype[np.bool_]]) -> Any:
-        """The rows of a clock that runs ahead.
+        """The rows of a clock that runs ahead of where the stream has come to in earlier micro-batches.
 
-        They are measured from where the stream had come to before, or from the middle of this micro-batch where
-        that is later, so that a stream which really has moved on is not locked out for ever.
+        The first micro-batch is measured from its middle. So is one after several in which every row was ahead: then
+        it is the stream that has moved on, and it must not be locked out for ever.
         """
         if stream.ahead_ticks is None or not timed.any():
             return np.zeros(len(ticks), np.bool_)
-        known = np.sort(ticks[timed])
-        middle = known[(len(known) - 1) // 2].item()
-        base = max(middle, self._newest.get(stream.name, middle))
-        return times.age(ticks, np.full_like(ticks, base)) > stream.ahead_ticks
+        base = self._newest.get(stream.name)
+        if base is None or self._astray.get(stream.name, 0) >= PATIENCE:
+            known = np.sort(ticks[timed])
+            base = known[(len(known) - 1) // 2].item()
+        ahead = times.age(ticks, np.full_like(ticks, base)) > stream.ahead_ticks
+        self._astray[stream.name] = self._astray.get(stream.name, 0) + 1 if ahead[timed].all() else 0
+        return ahead
 
     def _check(self, name: str, rows: pa.RecordBatch, number: int) -> None:
         expected = self._binding.schemas[name]

@@ -26,7 +26,7 @@ class Binding:
     types: Mapping[Column, pa.DataType]
     outputs: Sequence[tuple[Column, str]]
 
-    ticks: Any
+    tick_type: Any
 
     def stored(self, name: str) -> pa.Schema:
         """The columns of an input that anything reads."""
@@ -65,8 +65,8 @@ def bind(query: Query, schemas: Mapping[str, pa.Schema]) -> Binding:
             known = [f.name for f in schemas[str(column.stream)]]
             raise unknown("column", column.name, known, where=f'select "{column}"')
     clocks = [times.dtype(schemas[stream.name].field(stream.time).type) for stream in query.streams]
-    ticks = np.float64 if np.float64 in clocks else np.int64
-    return Binding(query=query, schemas=schemas, types=types, outputs=outputs, ticks=ticks)
+    tick_type = np.float64 if np.float64 in clocks else np.int64
+    return Binding(query=query, schemas=schemas, types=types, outputs=outputs, tick_type=tick_type)
 
 
 def _check_names(name: str, schema: pa.Schema) -> None:
@@ -101,7 +101,8 @@ def _check_time(stream: Stream, schema: pa.Schema) -> str:
     if stream.time not in schema.names:
         raise unknown("column", stream.time, schema.names, where=where)
     kind = times.kind(schema.field(stream.time).type, where=where)
-    lengths = {"delay": stream.delay, "window": stream.window.length if isinstance(stream.window, Range) else None}
+    window = stream.window.length if isinstance(stream.window, Range) else None
+    lengths = {"delay": stream.delay, "window": window, "max_ahead": stream.max_ahead}
     for name, length in lengths.items():
         if length is None:
             continue

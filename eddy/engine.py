@@ -9,12 +9,12 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
+from eddy import fingerprint
 from eddy.admission import Admitted, Gate
 from eddy.binding import Binding
 from eddy.contracts import Operator, Policy
 from eddy.errors import EngineError
 from eddy.features import Classifier, Look
-from eddy.fingerprint import check, fingerprint
 from eddy.observe import Counters, StreamCount
 from eddy.router import Clock, Router
 from eddy.snapshot import Snapshot, from_table, pack, to_table, unpack
@@ -80,6 +80,7 @@ class Engine:
         self._clock = clock
         self._seed = (seed, cell)
         self._batch = 0
+        self._under_way = False
         self._counters: Counters | None = None
 
     @property
@@ -88,40 +89,65 @@ class Engine:
         return self._binding.schema
 
     def run(self, batch: Mapping[str, pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Process one micro-batch; it is over when the iterator is."""
-        started = self._clock()
-        self._counters = None
+        """Process one micro-batch; it is over when the iterator is.
+
+        One that fails or is abandoned has left its rows behind: then the engine is of no use any more, and another
+        one goes on from the last snapshot.
+        """
+        self._begin()
+        paused, started = 0.0, self._clock()
         admitted = self._gate.admit(batch, self._batch)
         arrived = [self._build(name, rows) for name, rows in admitted.items()]
         results = 0
         for done in _lots(self._router.route(arrived, self._chance())):
             results += len(done)
-            yield self._emit(done)
+            emitted = self._emit(done)
+            left = self._clock()
+            yield emitted
+            paused += self._clock() - left
         watermark = self._gate.watermark()
         for store in self._stores.values():
             store.settle(watermark)
+        self._counters = self._count(admitted, results, self._clock() - started - paused)
+        self._batch += 1
+        self._under_way = False
+
+    def _begin(self) -> None:
+        self._between("run")
+        self._counters = None
+        self._under_way = True
+
+    def _between(self, what: str) -> None:
+        """Some things can be done between micro-batches only."""
+        if self._under_way:
+            raise EngineError(
+                f"engine: {what}: micro-batch {self._batch} was begun and not run to its end, because it failed or its "
+                "results were not all taken; build another engine and restore the last snapshot"
+            )
+
+    def _count(self, admitted: Mapping[str, Admitted], results: int, seconds: float) -> Counters:
         routing = self._router.routing
-        self._counters = Counters(
+        stores = {name: (len(store), store.nbytes) for name, store in self._streams.items()}
+        return Counters(
             batch=self._batch,
             streams={
                 name: StreamCount(
-                    rows=batch[name].num_rows,
+                    rows=a.rows.num_rows + sum(a.dropped.values()),
                     **a.dropped,
-                    stored=len(self._stores[name]),
-                    nbytes=self._stores[name].nbytes,
+                    stored=stores[name][0],
+                    nbytes=stores[name][1],
                 )
                 for name, a in admitted.items()
             },
             results=results,
             decisions=routing.decisions,
-            seconds=self._clock() - started,
+            seconds=seconds,
             planning=routing.planning,
             learning=routing.learning,
             operators=routing.operators,
             routes=routing.routes,
             insight=tuple(self._policy.insight),
         )
-        self._batch += 1
 
     def counted(self) -> Counters:
         """What the last micro-batch was, and what it took."""
@@ -131,6 +157,7 @@ class Engine:
 
     def snapshot(self) -> Snapshot:
         """The whole state, between two micro-batches."""
+        self._between("snapshot")
         numbers, tables = {}, {}
         for name, store in self._streams.items():
             numbers[name], tables[f"stream {name}"] = store.snapshot()
@@ -138,9 +165,9 @@ class Engine:
         arrays = {name: value for name, value in state.items() if isinstance(value, np.ndarray)}
         tables |= {f"policy {name}": to_table(array) for name, array in arrays.items()}
         meta = {
-            "query": fingerprint(self._binding),
+            "query": fingerprint.of(self._binding),
             "batch": self._batch,
-            "newest": self._gate.snapshot(),
+            "gate": self._gate.snapshot(),
             "numbers": numbers,
             "statistics": self._router.statistics.snapshot(),
             "policy": self._policy_name,
@@ -153,9 +180,9 @@ class Engine:
     def restore(self, snapshot: Snapshot) -> None:
         """Go on from a snapshot of the same query; another policy keeps the rows and starts learning anew."""
         meta, tables = unpack(snapshot)
-        check(meta["query"], fingerprint(self._binding))
+        fingerprint.check(meta["query"], fingerprint.of(self._binding))
         self._batch = meta["batch"]
-        self._gate.restore(meta["newest"])
+        self._gate.restore(meta["gate"])
         for name, store in self._streams.items():
             store.restore(meta["numbers"][name], tables[f"stream {name}"])
         self._router.statistics.restore(meta["statistics"])
@@ -190,12 +217,15 @@ class Engine:
 
 
 def _lots(parts: Iterator[Tuples]) -> Iterator[Tuples]:
-    """The same tuples, in fewer and larger parts; their lineages matter no more."""
+    """The same tuples, in parts of one size; their lineages matter no more."""
     held: list[Tuples] = []
     for part in parts:
         held.append(part)
         if sum(map(len, held)) >= EMITTED:
-            yield merge(held)
-            held = []
-    if held:
+            lot = merge(held)
+            while len(lot) >= EMITTED:
+                yield lot.first(EMITTED)
+                lot = lot.rest(EMITTED)
+            held = [lot]
+    if any(map(len, held)):
         yield merge(held)

@@ -10,7 +10,7 @@ from eddy.function import Function
 from eddy.query import Filter
 
 
-def fingerprint(binding: Binding) -> dict[str, str]:
+def of(binding: Binding) -> dict[str, str]:
     """Each part of the query that stored rows and verdicts depend on, by a name for people.
 
     What is selected is not among them, nor is the policy: both may change from one start to the next, as long as the
@@ -31,11 +31,11 @@ def fingerprint(binding: Binding) -> dict[str, str]:
 
 
 def check(saved: Mapping[str, str], wanted: Mapping[str, str]) -> None:
-    """Refuse state that another query has written, and say where they differ."""
+    """Refuse state that another query has written, and say where they differ; columns may be left unused."""
     differences = [
         f"{part}: the checkpoint has {_said(saved.get(part))}, the query has {_said(wanted.get(part))}"
         for part in dict.fromkeys((*wanted, *saved))
-        if saved.get(part) != wanted.get(part)
+        if saved.get(part) != wanted.get(part) and not (part not in wanted and ": column " in part)
     ]
     if differences:
         raise CheckpointError(
@@ -47,8 +47,8 @@ def check(saved: Mapping[str, str], wanted: Mapping[str, str]) -> None:
 def _filter(asked: Filter) -> str:
     predicate = asked.predicate
     if isinstance(predicate, Function):
-        return f"function {predicate.name} of {', '.join(map(str, predicate.columns))}"
-    return f"where {predicate.text}"
+        return f"on {', '.join(asked.on)}: function {predicate.name} of {', '.join(map(str, predicate.columns))}"
+    return f"on {', '.join(asked.on)}: {predicate.text}"
 
 
 def _said(part: str | None) -> str:

@@ -92,6 +92,10 @@ class Machine:
             lineage = self.after(lineage, hop.operator)
         return self.ready(lineage)
 
+    def adds(self, operator: str) -> bool:
+        """Do tuples span another input afterwards: a probe's do, a filter's do not."""
+        return self._rules[operator].gives is not None
+
     def complete(self, lineage: Lineage) -> bool:
         """Has every operator acted that ever will."""
         return all(name in lineage.done or rule.gives in lineage.spans for name, rule in self._rules.items())

@@ -42,7 +42,7 @@ class Run:
 
 
 class Running:
-    """A run under way: iterate over it for the results, in parts of bounded size, as they are found.
+    """A run under way: an iterator over the results, in parts of bounded size, as they are found.
 
     `report` tells of the micro-batches that are over.
     """
@@ -50,7 +50,7 @@ class Running:
     def __init__(self, engine: Engine, batches: Iterator[Mapping[str, pa.RecordBatch]]) -> None:
         self._counters: list[Counters] = []
         self._engine = engine
-        self._batches = batches
+        self._parts = self._run(batches)
         self.report = Report(self._counters)
 
     @property
@@ -58,8 +58,14 @@ class Running:
         """The schema of the answer."""
         return self._engine.schema
 
-    def __iter__(self) -> Iterator[pa.RecordBatch]:
-        for batch in self._batches:
+    def __iter__(self) -> Running:
+        return self
+
+    def __next__(self) -> pa.RecordBatch:
+        return next(self._parts)
+
+    def _run(self, batches: Iterator[Mapping[str, pa.RecordBatch]]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
             yield from self._engine.run(batch)
             self._counters.append(self._engine.counted())
 

@@ -7,14 +7,18 @@ advanced lineage is taken first: when its turn comes, nothing that is still unde
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import compress
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from eddy.contracts import Counts, Leg, Observation, Operator, Outcome, Policy, Task
 from eddy.errors import EngineError
 from eddy.features import Look
+from eddy.legs import partition
 from eddy.lineage import Hop, Lineage, Machine
 from eddy.observe import NOTHING, Statistic, Statistics
+from eddy.routing import Routing
 from eddy.tuples import Tuples, merge
 
 Clock = Callable[[], float]
@@ -28,25 +32,12 @@ CROWD = 1 << 20
 """Tuples that may wait before those nearest to their end go first: some tens of megabytes of row ids."""
 
 
-class Routing:
-    """What routing one micro-batch took."""
+class Walk(NamedTuple):
+    """Some tuples of a leg, and what is left of its route."""
 
-    def __init__(self) -> None:
-        self.operators: dict[Hop, Statistic] = {}
-        self.routes: dict[tuple[str, str, tuple[str, ...]], int] = {}
-        self.decisions = 0
-        self.planning = 0.0
-        self.learning = 0.0
-
-    def add(self, hop: Hop, statistic: Statistic) -> None:
-        """Count a step."""
-        self.operators[hop] = self.operators.get(hop, NOTHING) + statistic
-
-    def start(self, lineage: Lineage, leg: Leg, rows: int) -> None:
-        """Count the rows that begin a route, by where they came from and what the policy calls them."""
-        if not lineage.done:
-            key = (lineage.origin, leg.label, tuple(hop.operator for hop in leg.route))
-            self.routes[key] = self.routes.get(key, 0) + rows
+    tuples: Tuples
+    leg: Leg
+    route: tuple[Hop, ...]
 
 
 class Router:
@@ -82,14 +73,56 @@ class Router:
         while (crowd := sum(len(t) for parts in waiting.values() for t in parts)) > enough:
             lineage = max(waiting, key=_advance) if crowd > CROWD else min(waiting, key=_advance)
             tuples = merge(waiting.pop(lineage))
-            for leg in self._plan(tuples, chance):
-                part = tuples if leg.rows is None else tuples.take(leg.rows)
-                if not len(part):
-                    continue
-                self.routing.start(lineage, leg, len(part))
-                for moved in self._exhaust(part, leg) if leg.exhaustive else self._follow(part, leg, leg.route):
-                    yield from self._place(moved, waiting)
-                    yield from self._drain(waiting, chance, CROWD)
+            for moved in self._take(tuples, self._plan(tuples, chance)):
+                yield from self._place(moved, waiting)
+                yield from self._drain(waiting, chance, CROWD)
+
+    def _take(self, tuples: Tuples, legs: Sequence[Leg]) -> Iterator[Tuples]:
+        """Take all legs of a plan."""
+        walks: list[Walk] = []
+        for leg in legs:
+            part = tuples if leg.rows is None else tuples.take(leg.rows)
+            if not len(part):
+                continue
+            self.routing.start(tuples.lineage, leg, len(part))
+            if leg.exhaustive:
+                yield from self._exhaust(part, leg)
+            else:
+                walks.append(Walk(part, leg, leg.route))
+        yield from self._walk(walks)
+
+    def _walk(self, walks: Sequence[Walk]) -> Iterator[Tuples]:
+        """Go all routes to their end.
+
+        Those whose next hop is the same filter take that step together: an operator is called once for all of them,
+        and not once for each class.
+        """
+        while len(walks) > 1:
+            together, walks = _next_step(walks)
+            hop = together[0].route[0]
+            if self.machine.adds(hop.operator):
+                for walk in together:
+                    yield from self._follow(*walk)
+                continue
+            stepped = list(self._step_together(hop, together))
+            going = [bool(walk.route) and len(walk.tuples) > 0 for walk in stepped]
+            walks = [*walks, *compress(stepped, going)]
+            yield from (walk.tuples for walk, goes in zip(stepped, going, strict=True) if not goes)
+        for walk in walks:
+            yield from self._follow(*walk)
+
+    def _step_together(self, hop: Hop, walks: Sequence[Walk]) -> Iterator[Walk]:
+        """One step of several walks: a filter drops tuples of each, whatever else they have done."""
+        counts, made = self._count(hop, merge([walk.tuples for walk in walks]))
+        ends = np.cumsum([len(walk.tuples) for walk in walks])
+        splits: Sequence[Any] = np.split(counts, ends[:-1])
+        for (tuples, leg, route), count in zip(walks, splits, strict=True):
+            share = len(tuples) / made.rows_in
+            passed = np.flatnonzero(count)
+            part = Statistic(len(tuples), made.evaluated * share, len(passed), made.seconds * share)
+            self._learn(tuples, leg, (hop,), (count,), (part,))
+            onward = self.machine.after(tuples.lineage, hop.operator)
+            yield Walk(tuples.take(passed).at(onward), leg, route[1:])
 
     def _place(self, tuples: Tuples, waiting: Waiting) -> Iterator[Tuples]:
         """Hand over tuples that are complete, and let others wait for the next decision."""
@@ -122,7 +155,7 @@ class Router:
 
     def _checked(self, legs: object, tuples: Tuples) -> Sequence[Leg]:
         """Legs that a policy may plan: each of them legal, and each row in one of them."""
-        checked = _partition(legs, len(tuples))
+        checked = partition(legs, len(tuples))
         for leg in checked:
             if leg.exhaustive:
                 for hop in leg.route:
@@ -156,15 +189,14 @@ class Router:
         onward, last = tuples.lineage, NO_HOPS
         counts, statistics = [], []
         for hop in leg.route:
-            after = self.machine.after(tuples.lineage, hop.operator)
             count, statistic = self._count(hop, tuples)
             counts.append(count)
             statistics.append(statistic)
-            if after.spans == tuples.lineage.spans:
+            if self.machine.adds(hop.operator):
+                last = (hop,)
+            else:
                 passed &= count.astype(np.bool_)
                 onward = self.machine.after(onward, hop.operator)
-            else:
-                last = (hop,)
         self._learn(tuples, leg, leg.route, counts, statistics)
         yield from self._follow(tuples.take(np.flatnonzero(passed)).at(onward), Leg(route=last), last)
 
@@ -212,38 +244,11 @@ def _advance(lineage: Lineage) -> int:
     return len(lineage.done) + len(lineage.spans)
 
 
-def _partition(legs: object, rows: int) -> Sequence[Leg]:
-    """Every row in exactly one leg: a policy may not lose a tuple, nor double it."""
-    if not isinstance(legs, list | tuple) or not all(isinstance(leg, Leg) for leg in legs):
-        raise EngineError(f"it must plan a list of Leg(...), and planned {legs!r}")
-    for leg in legs:
-        _check_leg(leg, rows)
-    if len(legs) == 1 and legs[0].rows is None:
-        return legs
-    taken = np.zeros(rows, np.int64)
-    for leg in legs:
-        if leg.rows is None:
-            taken += 1
-        else:
-            np.add.at(taken, leg.rows, 1)
-    if not (taken == 1).all():
-        lost, doubled = int((taken == 0).sum()), int((taken > 1).sum())
-        raise EngineError(
-            f"its legs leave out {lost} and repeat {doubled} of the task's {rows} rows; "
-            "every row must be in exactly one leg"
-        )
-    return legs
-
-
-def _check_leg(leg: Leg, rows: int) -> None:
-    if not isinstance(leg.route, tuple) or not leg.route or not all(isinstance(hop, Hop) for hop in leg.route):
-        raise EngineError(f"a leg's route must be a tuple of hops, at least one, and is {leg.route!r}")
-    if leg.rows is None:
-        return
-    if not isinstance(leg.rows, np.ndarray) or leg.rows.dtype.kind not in "iu" or leg.rows.ndim != 1:
-        got = getattr(leg.rows, "dtype", type(leg.rows).__name__)
-        raise EngineError(
-            f"a leg's rows must be positions, an array of integers, and are {got}; for a mask use np.flatnonzero(mask)"
-        )
-    if len(leg.rows) and not (leg.rows.min() >= 0 and leg.rows.max() < rows):
-        raise EngineError(f"a leg has rows outside the task's {rows}")
+def _next_step(walks: Sequence[Walk]) -> tuple[list[Walk], list[Walk]]:
+    """The walks that take a step now, all the same one: that of the walk with most tuples; and the others."""
+    longest = max(walks, key=lambda walk: len(walk.tuples))
+    step = (longest.route[0], longest.tuples.lineage.spans)
+    parts: tuple[list[Walk], list[Walk]] = ([], [])
+    for walk in walks:
+        parts[(walk.route[0], walk.tuples.lineage.spans) != step].append(walk)
+    return parts

@@ -1,7 +1,8 @@
 """A cell's whole state as three plain values: a format number, JSON, and Arrow IPC.
 
 Nothing in it is code, and nothing of it is evaluated. The blob is a sequence of Arrow streams; the JSON says where each
-begins, and has a checksum of them all. Tables read from it are views of the blob: nothing is copied until it changes.
+begins, and a checksum of both stands in front of it. Tables read from it are views of the blob: nothing is copied until
+it changes.
 """
 
 from __future__ import annotations
@@ -44,8 +45,8 @@ def pack(meta: Mapping[str, Any], tables: Mapping[str, pa.RecordBatch]) -> Snaps
             writer.write_batch(table)
         sections[name] = [start, sink.tell() - start]
     blob = sink.getvalue().to_pybytes()
-    written = json.dumps({**meta, "sections": sections, "checksum": zlib.crc32(blob)})
-    return Snapshot(FORMAT, written, blob)
+    written = json.dumps({**meta, "sections": sections})
+    return Snapshot(FORMAT, f"{_checksum(written, blob)} {written}", blob)
 
 
 def unpack(snapshot: Snapshot) -> tuple[dict[str, Any], dict[str, pa.RecordBatch]]:
@@ -56,9 +57,10 @@ def unpack(snapshot: Snapshot) -> tuple[dict[str, Any], dict[str, pa.RecordBatch
             "restart with the version of the project that wrote it, or begin a new checkpoint"
         )
     try:
-        meta = json.loads(snapshot.meta)
-        if zlib.crc32(snapshot.blob) != meta["checksum"]:
+        checksum, _, written = snapshot.meta.partition(" ")
+        if checksum != _checksum(written, snapshot.blob):
             raise CheckpointError(_damaged(snapshot, "the checksum does not match"))
+        meta = json.loads(written)
         whole = pa.py_buffer(snapshot.blob)
         tables = {name: _read(whole.slice(start, size)) for name, (start, size) in meta["sections"].items()}
     except (ValueError, KeyError, TypeError, AttributeError, pa.ArrowException) as error:
@@ -74,6 +76,11 @@ def to_table(values: np.ndarray[Any, Any]) -> pa.RecordBatch:
 def from_table(table: pa.RecordBatch, shape: list[int]) -> np.ndarray[Any, Any]:
     """The array that `to_table` wrote; a copy, since a policy goes on changing it."""
     return table.column("values").to_numpy(zero_copy_only=False).reshape(shape).copy()
+
+
+def _checksum(written: str, blob: bytes) -> str:
+    """Of both parts: a change of either is noticed."""
+    return f"{zlib.crc32(blob, zlib.crc32(written.encode())):08x}"
 
 
 def _read(section: pa.Buffer) -> pa.RecordBatch:

@@ -33,6 +33,10 @@ class Tuples:
         """The tuples at some positions."""
         return Tuples(self.lineage, {name: ids.take(rows) for name, ids in self.ids.items()})
 
+    def first(self, count: int) -> Tuples:
+        """The first tuples."""
+        return self if len(self) <= count else Tuples(self.lineage, {n: ids[:count] for n, ids in self.ids.items()})
+
     def rest(self, count: int) -> Tuples:
         """All but the first tuples."""
         return Tuples(self.lineage, {name: ids[count:] for name, ids in self.ids.items()})
@@ -43,7 +47,7 @@ class Tuples:
 
 
 def merge(parts: Sequence[Tuples]) -> Tuples:
-    """One value for several that share a lineage."""
+    """One value for several that span the same inputs; what they have done may differ."""
     if len(parts) == 1:
         return parts[0]
     ids = {name: np.concatenate([part.ids[name] for part in parts]) for name in parts[0].ids}

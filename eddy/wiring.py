@@ -76,7 +76,14 @@ def _joining(binding: Binding, tables: Mapping[str, pa.RecordBatch]) -> tuple[Ma
     query = binding.query
     own = {name: [f.name for f in query.filters if f.on == (name,)] for name in query.inputs}
     stems = {
-        s.name: Stem(binding.stored(s.name), time=s.time, ticks=binding.ticks, window=s.window, filters=own[s.name])
+        s.name: Stem(
+            binding.stored(s.name),
+            time=s.time,
+            tick_type=binding.tick_type,
+            delay=s.delay_ticks,
+            window=s.window,
+            filters=own[s.name],
+        )
         for s in query.streams
     }
     stems |= {table.name: Stem(binding.stored(table.name), filters=own[table.name]) for table in query.tables}

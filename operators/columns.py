@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from eddy.arrow import raw
+from eddy.errors import QueryError
 from eddy.tuples import RowIds
 
 Values = np.ndarray[Any, Any]
@@ -152,10 +153,15 @@ class Fixed:
 
 
 class Chunked:
-    """Values of any type, in Arrow arrays."""
+    """Values of any type, in Arrow arrays.
+
+    A dictionary is kept as its values, and made anew for what is taken: dictionaries that are put together only grow.
+    """
 
     def __init__(self, data_type: pa.DataType) -> None:
-        self._whole = pa.chunked_array([], data_type)
+        self.type = data_type
+        self._coded = pa.types.is_dictionary(data_type)
+        self._whole = pa.chunked_array([], data_type.value_type if pa.types.is_dictionary(data_type) else data_type)
 
     @property
     def nbytes(self) -> int:
@@ -164,14 +170,22 @@ class Chunked:
 
     def append(self, array: pa.Array) -> None:
         """Add values at the end."""
-        self._whole = pa.chunked_array([*self._whole.chunks, array], self._whole.type)
+        values = array.dictionary_decode() if isinstance(array, pa.DictionaryArray) else array
+        self._whole = pa.chunked_array([*self._whole.chunks, values], self._whole.type)
         if self._whole.num_chunks > CHUNKS:
             self._whole = pa.chunked_array([self._whole.combine_chunks()], self._whole.type)
 
     def take(self, ids: RowIds) -> pa.Array:
         """The values at some positions."""
-        taken = self._whole.take(pa.array(ids))
-        return taken.combine_chunks() if isinstance(taken, pa.ChunkedArray) else taken
+        values = self._take(ids)
+        if not self._coded:
+            return values
+        try:
+            return values.dictionary_encode().cast(self.type)
+        except pa.ArrowInvalid as error:
+            raise QueryError(
+                f"a column of type {self.type} has more values than its index can number: {error}; cast it to them"
+            ) from error
 
     def drop(self, count: int) -> None:
         """Let go of the oldest."""
@@ -179,7 +193,11 @@ class Chunked:
 
     def keep(self, ids: RowIds) -> None:
         """Let go of all but some."""
-        self._whole = pa.chunked_array([self.take(ids)], self._whole.type)
+        self._whole = pa.chunked_array([self._take(ids)], self._whole.type)
+
+    def _take(self, ids: RowIds) -> pa.Array:
+        taken = self._whole.take(pa.array(ids))
+        return taken.combine_chunks() if isinstance(taken, pa.ChunkedArray) else taken
 
 
 def column(data_type: pa.DataType) -> Fixed | Chunked:

@@ -54,6 +54,7 @@ class Residual:
 
     inputs: frozenset[str]
     bound: Bound
+    text: str
 
     def holds(self, stems: Mapping[str, Stem], ids: Mapping[str, RowIds], rows: int) -> Mask:
         """Where it is true."""
@@ -88,7 +89,7 @@ def conditions(
         if pair is not None and "=" in pair.ops.values():
             equalities.append(pair)
             continue
-        residuals.append(Residual(inputs=_inputs(predicate), bound=bound))
+        residuals.append(Residual(inputs=_inputs(predicate), bound=bound, text=predicate.text))
         if pair is not None and all(is_exact(side.bound.type) for side in pair.sides.values()):
             orders.append(pair)
     return Conditions(equalities=equalities, orders=orders, residuals=residuals)

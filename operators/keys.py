@@ -70,11 +70,14 @@ class ComputedKey:
         """What it occupies."""
         return self._codes.nbytes + self._valid.nbytes
 
-    def append(self, columns: Mapping[Column, pa.Array], rows: int) -> None:
-        """Work out the codes of new rows."""
-        codes, valid = encode(self._bound.evaluate(columns, rows))
+    def encode(self, columns: Mapping[Column, pa.Array], rows: int) -> tuple[Integers, Valid]:
+        """Work out the codes of new rows; this can fail, and then nothing has been stored."""
+        return encode(self._bound.evaluate(columns, rows))
+
+    def append(self, codes: Integers, valid: Valid) -> None:
+        """Store the codes of new rows."""
         self._codes.append(codes)
-        self._valid.append(np.ones(rows, np.bool_) if valid is None else valid)
+        self._valid.append(np.ones(len(codes), np.bool_) if valid is None else valid)
 
     def codes(self, ids: RowIds) -> Integers:
         """The codes at some positions."""

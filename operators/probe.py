@@ -18,7 +18,7 @@ from eddy.function import Mask
 from eddy.lineage import Lineage, Rule
 from eddy.ranges import Ranges, everything
 from eddy.tuples import RowIds, Tuples
-from eddy.window import Range, Rows
+from eddy.window import Range
 from operators.conditions import Conditions, Pair, Residual, evaluate
 from operators.keys import Key, equal
 from operators.stem import Stem
@@ -28,8 +28,12 @@ CANDIDATES = 1 << 18
 """Candidates that are looked at in one go: a few megabytes, which stay in the cache, however many rows match."""
 
 
+PROBES = 1 << 15
+"""Tuples that are looked up in one go: a search notes a place for each of them in each segment."""
+
+
 @dataclass(frozen=True, kw_only=True)
-class _Way:
+class _Pattern:
     """How to search for tuples that span certain inputs: the access pattern."""
 
     equalities: Sequence[Pair]
@@ -52,7 +56,7 @@ class Probe:
         self._stem = stems[target]
         self._conditions = conditions
         self._max_fanout = max_fanout
-        self._ways: dict[frozenset[str], _Way] = {}
+        self._ways: dict[frozenset[str], _Pattern] = {}
 
     def pattern(self, lineage: Lineage) -> str:
         """What it searches by, for tuples of a lineage."""
@@ -61,6 +65,7 @@ class Probe:
     def run(self, tuples: Tuples) -> Outcome:
         """Join the first tuples; as many as have a bounded number of candidates."""
         way = self._way(tuples.lineage.spans)
+        tuples = tuples.first(PROBES)
         ranges = self._search(way, tuples)
         total = np.cumsum(ranges.per_probe())
         taken = max(int(np.searchsorted(total, CANDIDATES, side="right")), 1) if len(tuples) else 0
@@ -74,13 +79,13 @@ class Probe:
             tuples=Tuples(tuples.lineage, {**ids, self._target: rows}), counts=counts, evaluated=len(candidates[0])
         )
 
-    def _way(self, spans: frozenset[str]) -> _Way:
+    def _way(self, spans: frozenset[str]) -> _Pattern:
         found = self._ways.get(spans)
         if found is None:
             found = self._ways[spans] = self._plan(spans)
         return found
 
-    def _plan(self, spans: frozenset[str]) -> _Way:
+    def _plan(self, spans: frozenset[str]) -> _Pattern:
         target = self._target
         joined = spans | {target}
         equalities = [e for e in self._conditions.equalities if target in e.sides and joined.issuperset(e.sides)]
@@ -91,15 +96,15 @@ class Probe:
         texts = [f"{e.sides[target].text}" for e in equalities]
         texts += [f"{o.sides[target].text} {o.op(target)}" for o in orders]
         keys = [one.sides[target].key for one in searched]
-        return _Way(
+        return _Pattern(
             equalities=equalities,
             orders=orders,
             residuals=residuals,
             keys=tuple(keys if equalities else keys[:1]),
-            pattern=", ".join(dict.fromkeys(texts)) or "scan",
+            pattern=", ".join(dict.fromkeys(texts)) or " ".join(("scan", *(r.text for r in residuals))),
         )
 
-    def _search(self, way: _Way, tuples: Tuples) -> Ranges:
+    def _search(self, way: _Pattern, tuples: Tuples) -> Ranges:
         """The candidates of every tuple, where the index has them."""
         if not (way.equalities or way.orders):
             return everything(len(tuples), len(self._stem))
@@ -114,7 +119,7 @@ class Probe:
             ranges.counts[~np.logical_and.reduce(valid)] = 0
         return ranges
 
-    def _verified(self, way: _Way, tuples: Tuples, at: RowIds, rows: RowIds) -> tuple[RowIds, RowIds]:
+    def _verified(self, way: _Pattern, tuples: Tuples, at: RowIds, rows: RowIds) -> tuple[RowIds, RowIds]:
         """The candidates that really join."""
         for e in way.equalities:
             own, other = e.sides[self._target], e.other(self._target)
@@ -136,14 +141,7 @@ class Probe:
     def _arrived(self, tuples: Tuples, at: RowIds, rows: RowIds) -> Mask | None:
         """Only rows that came before the tuple did: each combination is found once, by its last row."""
         origin = tuples.lineage.origin
-        if len(self._stem) == self._stem.fresh and not isinstance(self._stem.window, Rows):
-            return None
-        earlier = self._stem.before(self._stems[origin].arrival(tuples.ids[origin]))
-        mask = rows < (earlier + self._stem.fresh).take(at)
-        if isinstance(self._stem.window, Rows):
-            total = earlier + (self._stem.arrived - (len(self._stem) - self._stem.fresh))
-            mask &= self._stem.ranks.take(rows) >= (total - self._stem.window.count).take(at)
-        return mask
+        return self._stem.came_before(rows, self._stems[origin].arrivals(tuples.ids[origin]), at)
 
     def _timely(self, tuples: Tuples, at: RowIds, rows: RowIds) -> Mask | None:
         """Only rows with which all are inside their windows."""
@@ -167,7 +165,7 @@ class Probe:
         ids = {other.input: tuples.ids[other.input].take(at)}
         return equal(left, evaluate(other.bound, self._stems, ids, len(rows)))
 
-    def _too_many(self, way: _Way, tuples: Tuples, tuple_: int, count: int) -> QueryError:
+    def _too_many(self, way: _Pattern, tuples: Tuples, tuple_: int, count: int) -> QueryError:
         one = {name: ids[tuple_ : tuple_ + 1] for name, ids in tuples.ids.items()}
         searched: Sequence[Pair] = (*way.equalities, *way.orders)
         sides = [one.other(self._target) for one in searched]

@@ -28,6 +28,9 @@ from operators.keys import ColumnKey, ComputedKey, Key, is_plain
 UNKNOWN, PASS, FAIL = 0, 1, 2
 """What a filter has said of a row."""
 
+SPARE = 16
+"""Bytes that a row may occupy beside one and a half times its values."""
+
 DEAD_SHARE = 4
 """Rows that failed after their own micro-batch are cleared away once they are a quarter of all."""
 
@@ -40,21 +43,22 @@ class Stem:
         schema: pa.Schema,
         *,
         time: str | None = None,
-        ticks: Any = np.int64,
+        tick_type: Any = np.int64,
         window: Window | None = None,
+        delay: float | None = None,
         filters: Sequence[str] = (),
     ) -> None:
         self.schema = schema
         self.window = window or Unbounded()
-        self.segments = Segments(self.window)
+        self.segments = Segments(self.window, delay)
         self.catalog = Catalog(self.segments)
         self.fresh = 0
         self.arrived = 0
         self.dead = 0
         self._columns: dict[str, Stored] = {field.name: column(field.type) for field in schema}
         self._time = time
-        self._dtype = ticks
-        self._ticks = self._ticking(ticks)
+        self._tick_type = tick_type
+        self._ticks = self._ticking()
         self._alive = Growing(np.bool_)
         self._ranks = Growing(np.int64)
         self._verdicts = {name: Growing(np.uint8) for name in filters}
@@ -106,7 +110,9 @@ class Stem:
 
         `arrivals` are their numbers among all rows of the micro-batch.
         """
-        self.fresh, count = len(self), rows.num_rows
+        count = rows.num_rows
+        codes = [key.encode({c: rows.column(c.name) for c in key.columns}, count) for key in self._keys.values()]
+        self.fresh = len(self)
         for name, stored in self._columns.items():
             stored.append(rows.column(name))
         if isinstance(self._ticks, Growing):
@@ -116,21 +122,31 @@ class Stem:
             verdicts.append(np.full(count, UNKNOWN, np.uint8))
         if isinstance(self.window, Rows):
             self._ranks.append(np.arange(self.arrived, self.arrived + count))
-        for key in self._keys.values():
-            key.append({name: rows.column(name.name) for name in key.columns}, count)
+        for key, coded in zip(self._keys.values(), codes, strict=True):
+            key.append(*coded)
         self.segments.extend(ticks)
         self.arrived += count
         self.catalog.changed()
         self._arrivals = arrivals
         return np.arange(self.fresh, len(self))
 
-    def arrival(self, ids: RowIds) -> Integers:
-        """The numbers of rows of this micro-batch."""
+    def arrivals(self, ids: RowIds) -> Integers:
+        """The numbers, among all arrivals of the micro-batch, of rows that have just come."""
         return self._arrivals.take(ids - self.fresh)
 
-    def before(self, arrivals: Integers) -> Integers:
-        """How many of this micro-batch's rows came before each of some numbers."""
-        return np.searchsorted(self._arrivals, arrivals)
+    def came_before(self, rows: RowIds, arrivals: Integers, at: RowIds) -> Mask | None:
+        """Which rows had come, and were still in a window of rows, when others arrived; None for all of them.
+
+        `arrivals` are the numbers of those others, and `at` says which of them each row is held against.
+        """
+        if len(self) == self.fresh and not isinstance(self.window, Rows):
+            return None
+        earlier = np.searchsorted(self._arrivals, arrivals)
+        mask: Mask = rows < (earlier + self.fresh).take(at)
+        if isinstance(self.window, Rows):
+            total = earlier + (self.arrived - (len(self) - self.fresh))
+            mask &= self.ranks.take(rows) >= (total - self.window.count).take(at)
+        return mask
 
     def unknown(self, filter: str, ids: RowIds) -> Mask:
         """Of which rows a filter has said nothing yet."""
@@ -162,7 +178,13 @@ class Stem:
             self._retain(keep)
         self.fresh = len(self)
         self._arrivals = np.empty(0, np.int64)
-        self.catalog.rest()
+        self.catalog.rest(self._room())
+
+    def _room(self) -> int:
+        """What the indexes may occupy: what the rows leave of one and a half times their Arrow size and 16 bytes."""
+        values = sum(column.nbytes for column in self._columns.values())
+        beside = sum(part.nbytes for part in self._parts()) - values
+        return max(len(self) * SPARE + values // 2 - beside, 0)
 
     def snapshot(self) -> tuple[dict[str, int], pa.RecordBatch]:
         """The rows that are alive, with their verdicts."""
@@ -180,7 +202,7 @@ class Stem:
         )
         ticks: Ticks = np.zeros(rows.num_rows, np.int64)
         if self._time is not None:
-            ticks, _ = times.ticks(stored.column(self._time), self._dtype)
+            ticks, _ = times.ticks(stored.column(self._time), self._tick_type)
         self.append(stored, ticks, np.arange(rows.num_rows))
         for name, held in self._verdicts.items():
             held.put(np.arange(len(self)), rows.column(f"verdict {name}").to_numpy())
@@ -214,10 +236,10 @@ class Stem:
         ranks: list[Rowwise] = [self._ranks] if isinstance(self.window, Rows) else []
         return [*self._columns.values(), *own, *ranks, *self._verdicts.values(), *self._keys.values(), self._alive]
 
-    def _ticking(self, ticks: Any) -> Fixed | Growing:
+    def _ticking(self) -> Fixed | Growing:
         """Where the event times are: in their column, if it holds them as they are compared."""
         if self._time is not None:
             stored, data_type = self._columns[self._time], self.schema.field(self._time).type
-            if isinstance(stored, Fixed) and times.are_ticks(data_type) and times.dtype(data_type) is ticks:
+            if isinstance(stored, Fixed) and times.are_ticks(data_type) and times.dtype(data_type) is self._tick_type:
                 return stored
-        return Growing(ticks)
+        return Growing(self._tick_type)

@@ -8,21 +8,21 @@ from __future__ import annotations
 
 import datetime
 import re
-import zoneinfo
+
+from eddy.sql.zonenames import zone_of
 
 DAY = 86_400_000_000
 _FOUR_CENTURIES = 146_097
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
-_DATE = re.compile(r"([+-]?\d{4,6})(?:-(\d{1,2})(?:-(\d{1,2})(?:[ T].*)?)?)?", re.DOTALL | re.ASCII)
+_DATE = re.compile(r"([+-]?\d{4,7})(?:-(\d{1,2})(?:-(\d{1,2})(?:[ T].*)?)?)?", re.DOTALL | re.ASCII)
 _CLOCK = r"(\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:\.(\d{0,9}))?(.*))?)?"
 _TIMESTAMP = re.compile(
     rf"([+-]?\d{{4,6}})(?:-(\d{{1,2}})(?:-(\d{{1,2}})(?:[ T](?:{_CLOCK})?)?)?)?",
     re.DOTALL | re.ASCII,
 )
 _LOWEST = (0, 1, 1, 0, 0, 0)
-_OFFSET = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d{2}))?(?::?(\d{2}))?", re.ASCII)
 # What Spark cuts off both ends of a text.
-BLANKS = "".join(map(chr, range(33)))
+BLANKS = "".join(map(chr, (*range(33), 127)))
 
 
 def days_of(text: str) -> int | None:
@@ -32,7 +32,8 @@ def days_of(text: str) -> int | None:
     (1, None)
     """
     match = _DATE.fullmatch(text.strip(BLANKS))
-    return None if match is None else _days(*(int(part or 1) for part in match.groups()))
+    days = None if match is None else _days(*(int(part or 1) for part in match.groups()))
+    return days if days is not None and -(1 << 31) <= days < 1 << 31 else None
 
 
 def _days(year: int, month: int, day: int) -> int | None:
@@ -59,23 +60,13 @@ def micros_of(text: str) -> tuple[int, str | None] | None:
     if days is None or named is None or hour > 23 or minute > 59 or second > 59:
         return None
     micros = ((hour * 60 + minute) * 60 + second) * 1_000_000 + int((fraction or "").ljust(6, "0")[:6])
-    return days * DAY + micros, named or None
+    return (days * DAY + micros, named or None) if fits(days * DAY + micros) else None
 
 
-def zone_of(text: str) -> str | None:
-    """Write a zone as Arrow knows it; none if it is no zone.
+def fits(micros: int) -> bool:
+    """Tell whether a timestamp can hold so many microseconds.
 
-    >>> zone_of("Z"), zone_of("+2"), zone_of("Europe/Oslo"), zone_of("nowhere")
-    ('UTC', '+02:00', 'Europe/Oslo', None)
+    >>> fits(1 << 62), fits(1 << 63)
+    (True, False)
     """
-    name = text.strip()
-    if name in ("", "Z", "UTC", "GMT", "UT"):
-        return name and "UTC"
-    offset = _OFFSET.fullmatch(name)
-    if offset is not None:
-        sign, hours, minutes, _ = offset.groups()
-        return f"{sign}{int(hours):02d}:{minutes or '00'}" if int(hours) <= 18 and int(minutes or 0) < 60 else None
-    try:
-        return zoneinfo.ZoneInfo(name).key
-    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
-        return None
+    return -(1 << 63) <= micros < 1 << 63

@@ -44,7 +44,8 @@ def cast(step: Step, type: pa.DataType, session: Session, *, safe: bool = False)
     if step.digits is not None and types.is_decimal(type) and type.scale == 0 and type.precision >= step.digits:
         return apply(decimals.from_integers(type), (step,), type)
     kernel, fails = _conversion(step.type, type, session)
-    if not safe:
+    # Spark makes a string of any bytes: where we cannot, a null would be no better.
+    if not safe or step.type == types.BINARY:
         return apply(kernel, (step,), type, fails=fails)
     return apply(_forgiving(kernel, type) if fails else kernel, (step,), type)
 
@@ -153,7 +154,7 @@ def _from_seconds(source: pa.DataType, target: pa.DataType, _: Session) -> tuple
 
 
 def _text(source: pa.DataType, _: pa.DataType, __: Session) -> tuple[Kernel, bool]:
-    return texts.write(source), False
+    return texts.write(source), source == types.BINARY
 
 
 def _instant_text(_: pa.DataType, __: pa.DataType, session: Session) -> tuple[Kernel, bool]:
@@ -173,12 +174,12 @@ def _local(_: pa.DataType, target: pa.DataType, session: Session) -> tuple[Kerne
     return zones.to_local(target, session.zone), False
 
 
-def _instants(_: pa.DataType, __: pa.DataType, session: Session) -> tuple[Kernel, bool]:
-    return zones.from_local(session.zone), False
+def _instants(source: pa.DataType, __: pa.DataType, session: Session) -> tuple[Kernel, bool]:
+    return zones.from_local(session.zone), source == types.DATE
 
 
-def _zoneless(_: pa.DataType, target: pa.DataType, __: Session) -> tuple[Kernel, bool]:
-    return zones.between_locals(target), False
+def _zoneless(source: pa.DataType, target: pa.DataType, __: Session) -> tuple[Kernel, bool]:
+    return zones.between_locals(target), source == types.DATE
 
 
 def _decimals(_: pa.DataType, target: pa.DataType, __: Session) -> tuple[Kernel, bool]:

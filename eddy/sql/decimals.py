@@ -109,7 +109,7 @@ def from_floats(type: pa.Decimal128Type) -> Kernel:
 
 def quantized(value: Decimal, step: Decimal, type: pa.Decimal128Type) -> Decimal:
     """Round a decimal to a type, which must hold it."""
-    if value.is_finite() and value.adjusted() < type.precision - type.scale + 1:
+    if value.is_finite() and (not value or value.adjusted() < type.precision - type.scale + 1):
         made = value.quantize(step, rounding="ROUND_HALF_UP", context=WIDE)
         if len(made.as_tuple().digits) <= type.precision or not made:
             return made

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from eddy.sql import binder, casts, comparison
 from eddy.sql.arrays import fill
 from eddy.sql.place import Place
 from eddy.sql.session import Session, session
+from eddy.sql.spelling import Spelling
 from eddy.sql.step import Frame, Refused, Step
 from eddy.sql.tree import Call, Column, Node, Ref, renamed
 from eddy.sql.types import BOOLEAN
@@ -30,25 +30,14 @@ class Bound:
     type: pa.DataType
     columns: tuple[Column, ...]
     _step: Step = field(repr=False)
-    _spelled: tuple[tuple[Column, pa.DataType], ...] = field(repr=False)
+    _spelled: tuple[Spelling, ...] = field(repr=False)
 
     def evaluate(self, columns: Mapping[Column, pa.Array], rows: int) -> pa.Array:
         """Give the value in each of so many rows."""
         if self._spelled:
-            plain = {column: _respelled(columns[column], type) for column, type in self._spelled}
+            plain = {found.column: found.convert(columns[found.column]) for found in self._spelled}
             columns = {**{column: columns[column] for column in self.columns}, **plain}
         return fill(self._step.run(Frame(columns, rows)), rows)
-
-
-def _respelled(array: pa.Array, type: pa.DataType) -> pa.Array:
-    """Convert between two spellings of one type; finer times are floored."""
-    if isinstance(array, pa.DictionaryArray):
-        array = array.dictionary_decode()
-    if isinstance(array.type, pa.TimestampType) and array.type.unit == "ns":
-        array = pc.floor_temporal(array, unit="microsecond")
-    if isinstance(array.type, pa.DurationType) and array.type.unit == "ns":
-        array = pc.cast(array, type, safe=False)
-    return array.cast(type)
 
 
 @dataclass(frozen=True)
@@ -123,8 +112,12 @@ class Expression:
 
     def _bound(self, step: Step, known: Mapping[Column, pa.DataType], session: Session) -> Bound:
         spelled = ((column, binder.plain(known[column], session)) for column in self.columns)
-        changed = tuple((column, type) for column, type in spelled if known[column] != type)
-        return Bound(step.type, self.columns, step, changed)
+        changed = (self._spelling(column, type) for column, type in spelled if known[column] != type)
+        return Bound(step.type, self.columns, step, tuple(changed))
+
+    def _spelling(self, column: Column, type: pa.DataType) -> Spelling:
+        span = next(node.span for node in self._node.walk() if isinstance(node, Ref) and node.column == column)
+        return Spelling(column=column, type=type, span=span, place=self._place)
 
     def _coerced(self, step: Step, type: pa.DataType, session: Session, known: Mapping[Column, pa.DataType]) -> Bound:
         made = casts.cast(step, type, session)

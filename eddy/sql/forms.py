@@ -10,7 +10,7 @@ import pyarrow as pa
 from eddy.sql import literals, names
 from eddy.sql.reader import Reader
 from eddy.sql.specials import SPECIAL, Boolean, arguments, miswritten, refuse_subquery
-from eddy.sql.timeforms import interval, typed
+from eddy.sql.timeforms import interval, typed, unquoted
 from eddy.sql.tree import Call, Cast, Column, Literal, Node, Ref, Span
 from eddy.sql.typenames import read_type
 
@@ -70,7 +70,7 @@ def text(reader: Reader, place: str) -> Literal:
     """Read strings that stand side by side, as one."""
     start, parts = reader.now.start, []
     while reader.now.kind in ("string", "raw"):
-        parts.append(literals.string(reader.take().text))
+        parts.append(unquoted(reader))
     if not parts:
         raise reader.stuck(f"expected a string {place}")
     return Literal(reader.span(start), "".join(parts), pa.string())

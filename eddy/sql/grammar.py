@@ -159,11 +159,18 @@ def _between(reader: Reader, start: int, node: Node, _: Token) -> Node:
 def _in(reader: Reader, start: int, node: Node, _: Token) -> Node:
     reader.expect("(", "after IN")
     refuse_subquery(reader)
-    items = [boolean(reader)]
+    items = [_item(reader)]
     while reader.accept(","):
-        items.append(boolean(reader))
+        items.append(_item(reader))
     reader.expect(")", "at the end of the list of IN")
     return Call(reader.span(start), "in", (node, *items))
+
+
+def _item(reader: Reader) -> Node:
+    """Read one of the values of IN; a bare number, of which there may be many, without a look at all operators."""
+    if reader.now.kind == "number" and reader.ahead().key in (",", ")"):
+        return forms.primary(reader, boolean)
+    return boolean(reader)
 
 
 def _like(reader: Reader, start: int, node: Node, word: Token) -> Node:

@@ -24,6 +24,8 @@ _FIELDS = ("DAY", "HOUR", "MINUTE", "SECOND")
 _LIMITS = {"HOUR": 23, "MINUTE": 59, "SECOND": 59}
 _AMOUNT = re.compile(r"([+-]?)(\d*)(?:\.(\d{0,9}))?", re.ASCII)
 _PART = re.compile(r"([+-]?)\s*([\d.]+)\s+([a-z]+)(?:\s+|$)", re.ASCII | re.IGNORECASE)
+# So many digits has the largest number of 64 bits.
+_MOST_DIGITS = 19
 _PREFIX = re.compile(r"interval\s+", re.ASCII | re.IGNORECASE)
 
 
@@ -35,13 +37,8 @@ def unit(word: str) -> str | None:
     """
     name = word.upper().removesuffix("S")
     if name in ("MONTH", "YEAR", "QUARTER"):
-        raise _unfit(word)
+        raise ValueError(f'intervals of "{word.lower()}" are not supported: they have no fixed length; use days')
     return name if name in UNITS else None
-
-
-def _unfit(word: str) -> ValueError:
-    known = ", ".join(f"{name.lower()}s" for name in UNITS)
-    return ValueError(f'the interval has the unit "{word.lower()}"; expected one of {known}, which have a fixed length')
 
 
 def amount(text: str, name: str) -> int:
@@ -55,7 +52,10 @@ def amount(text: str, name: str) -> int:
         raise ValueError(f"'{text}' is not a number of {name.lower()}s")
     if match[3] is not None and name != "SECOND":
         raise ValueError(f"only seconds may have a fraction, not {name.lower()}s")
-    micros = int(match[2] or 0) * UNITS[name] + int((match[3] or "").ljust(6, "0")[:6])
+    whole = match[2].lstrip("0")
+    if len(whole) > _MOST_DIGITS:
+        raise ValueError("the interval does not fit 64 bits of microseconds")
+    micros = int(whole or 0) * UNITS[name] + int((match[3] or "").ljust(6, "0")[:6])
     return -micros if match[1] == "-" else micros
 
 
@@ -74,7 +74,8 @@ def listed(text: str) -> tuple[int, bool]:
             raise ValueError(f"'{text}' is not an interval; expected a text such as '5 minutes 3 seconds'")
         name = unit(match[3])
         if name is None:
-            raise _unfit(match[3])
+            known = ", ".join(f"{name.lower()}s" for name in UNITS)
+            raise ValueError(f'the interval has the unit "{match[3]}"; expected one of {known}')
         total, at = total + amount(match[1] + match[2], name), match.end()
         whole = whole and name in ("DAY", "WEEK")
     return total, whole

@@ -14,17 +14,20 @@ from eddy.sql.place import Place
 
 _PATTERN = re.compile(
     r"""
-      (?P<space>   \s+ | --[^\n]* | /\*.*?\*/ )
+      (?P<space>   \s+ | --(?:\\\n|[^\r\n])* )
+    | (?P<comment> /\*(?!\+) )
     | (?P<raw>     r'[^']*' | r"[^"]*" )
     | (?P<hex>     x'[^']*' | x"[^"]*" )
     | (?P<string>  '(?:[^'\\]|\\.|'')*' | "(?:[^"\\]|\\.|"")*" )
     | (?P<quoted>  `(?:[^`]|``)*` )
-    | (?P<number>  (?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?(?:bd|[lsyfd])?(?!\w) )
+    | (?P<number>  (?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?(?:bd|[lsyfd])?(?!\w) )
     | (?P<word>    \w+ )
     | (?P<sign>    <=> | [<>!=]= | <> | !< | !> | \|\| | && | :: | -> | => | [-+*/%=<>!(),.;~&|^?:@\[\]{}$\#] )
     """,
     re.VERBOSE | re.DOTALL | re.IGNORECASE,
 )
+# Comments nest; one that begins with a plus is a hint, and Spark has no place for it in an expression.
+_BORDER = re.compile(r"(/\*)(?!\+)|\*/")
 
 
 @dataclass(frozen=True)
@@ -53,10 +56,20 @@ def tokens(place: Place) -> Iterator[Token]:
         match = _PATTERN.match(text, at)
         if match is None:
             raise place.error(_unreadable(text[at:]), at, at + 1)
-        if match.lastgroup != "space":
+        if match.lastgroup not in ("space", "comment"):
             yield Token(str(match.lastgroup), match.group(), at, match.end())
-        at = match.end()
+        at = _after_comment(place, at) if match.lastgroup == "comment" else match.end()
     yield Token("end", "", len(text), len(text))
+
+
+def _after_comment(place: Place, start: int) -> int:
+    """Find the end of a comment, past all comments inside of it."""
+    depth = 0
+    for border in _BORDER.finditer(place.text, start):
+        depth += 1 if border[1] else -1
+        if not depth:
+            return border.end()
+    raise place.error('the comment that opens here is never closed; expected "*/"', start, start + 2)
 
 
 def _unreadable(rest: str) -> str:

@@ -6,16 +6,20 @@ Each function gives a literal's value and type, or raises `ValueError` with the 
 from __future__ import annotations
 
 import re
+import sys
 from decimal import Decimal
 
 import pyarrow as pa
 
 from eddy.sql import calendar
+from eddy.sql.decimals import WIDE
 from eddy.sql.types import MAX_DIGITS
 
 _ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})|\\U([0-9a-fA-F]{8})|\\([0-3][0-7]{2})|\\(.)", re.DOTALL)
 _CONTROL = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a"}
 _NUMBER = re.compile(r"(?P<digits>[\d.]+(?P<exponent>e[+-]?\d+)?)(?P<suffix>[a-z]*)", re.IGNORECASE)
+# A power of ten with more digits than this is far from any decimal of ours.
+_FAR = 1_000
 _INTEGERS = {"L": pa.int64(), "S": pa.int16(), "Y": pa.int8()}
 _FLOATS = {"D": pa.float64(), "F": pa.float32()}
 
@@ -29,13 +33,24 @@ def string(text: str) -> str:
     quote, body = text[0], text[1:-1]
     if quote in "rR":
         return text[2:-1]
-    return _ESCAPE.sub(_unescaped, body.replace(quote * 2, quote))
+    return _paired(_ESCAPE.sub(_unescaped, body.replace(quote * 2, quote)))
+
+
+def _paired(text: str) -> str:
+    """Join the halves of characters as Java does: a half alone becomes `?`."""
+    if not any("\ud800" <= character <= "\udfff" for character in text):
+        return text
+    joined = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+    return joined.encode("utf-8", "replace").decode("utf-8")
 
 
 def _unescaped(match: re.Match[str]) -> str:
     short, long, octal, other = match.groups()
     if short or long or octal:
-        return chr(int(octal, 8) if octal else int(short or long, 16))
+        code = int(octal, 8) if octal else int(short or long, 16)
+        if code > sys.maxunicode:
+            raise ValueError(f"there is no character {match.group()}; the last is \\U{sys.maxunicode:08X}")
+        return chr(code)
     return "\\" + other if other in "%_" else _CONTROL.get(other, str(other))
 
 
@@ -63,17 +78,24 @@ def _floating(digits: str, type: pa.DataType) -> tuple[object, pa.DataType]:
 
 
 def _decimal(digits: str) -> tuple[object, pa.DataType]:
+    _, _, power = digits.lower().partition("e")
+    if len(power.lstrip("+-0")) > len(str(_FAR)):
+        raise ValueError(f"the number {digits} has too large an exponent; a decimal has at most {MAX_DIGITS} digits")
     value = Decimal(digits)
     _, figures, exponent = value.as_tuple()
     scale = max(0, -int(exponent))
     precision = max(len(figures) + max(0, int(exponent)), scale)
     if precision > MAX_DIGITS:
         raise ValueError(f"the number {digits} has {precision} digits; a decimal has at most {MAX_DIGITS}")
-    return value.quantize(Decimal(1).scaleb(-scale)), pa.decimal128(precision, scale)
+    return value.quantize(Decimal(1).scaleb(-scale), context=WIDE), pa.decimal128(precision, scale)
 
 
 def _integer(digits: str, suffix: str) -> tuple[object, pa.DataType]:
-    value = int(digits)
+    significant = digits.lstrip("-0") or "0"
+    if len(significant) > MAX_DIGITS:
+        # Python's integers refuse to read thousands of digits.
+        return _decimal(digits)
+    value = -int(significant) if digits[0] == "-" else int(significant)
     for type in [_INTEGERS[suffix]] if suffix else [pa.int32(), pa.int64()]:
         if -(1 << (type.bit_width - 1)) <= value < 1 << (type.bit_width - 1):
             return value, type

@@ -53,6 +53,7 @@ _PARTS = {
     "DAYOFWEEK": "dayofweek",
     "HOUR": "hour",
     "MINUTE": "minute",
+    "SECOND": "exact second",
 }
 _ANY = 1_000_000
 

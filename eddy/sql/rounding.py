@@ -20,6 +20,8 @@ from eddy.sql.value import Kernel
 
 _ROUNDED = {"floor": np.floor, "ceil": np.ceil}
 _TOP = 2.0**63
+# No double has a digit farther from its point: the last of the smallest is at 324, and spelled with 17 of them.
+_FARTHEST = 400
 
 
 def whole(name: str, session: Session, args: Sequence[Step]) -> Step:
@@ -71,7 +73,9 @@ def _digits(args: Sequence[Step]) -> int:
         return 0
     if args[0].value is None or not types.is_integer(args[0].type) or not args[0].value.is_valid:
         raise Refused("ROUND takes a whole number, and no column, as its second argument")
-    return int(args[0].value.as_py())
+    digits = int(args[0].value.as_py())
+    # Beyond these every number is itself, or zero.
+    return max(-_FARTHEST, min(digits, _FARTHEST))
 
 
 def _rounded_type(type: pa.Decimal128Type, digits: int) -> pa.Decimal128Type:
@@ -105,7 +109,7 @@ def _round_integers(digits: int, type: pa.DataType) -> Kernel:
 
 
 def _round_floats(digits: int, type: pa.DataType) -> Kernel:
-    """Round the shortest spelling, which is what a reader sees."""
+    """Round the shortest spelling as a double, which is what Spark sees."""
     step = Decimal(1).scaleb(-digits)
 
     def one(text: str | None) -> float | None:
@@ -116,4 +120,4 @@ def _round_floats(digits: int, type: pa.DataType) -> Kernel:
         return float(value.quantize(step, rounding="ROUND_HALF_UP", context=WIDE) if value.is_finite() else value) + 0.0
 
     convert = mapped(one, type)
-    return lambda value: convert(pc.cast(value, types.STRING))
+    return lambda value: convert(pc.cast(pc.cast(value, types.DOUBLE), types.STRING))

@@ -39,6 +39,7 @@ OPERATORS: dict[str, Rule] = {
     "*": times.multiply,
     "/": times.divide,
     "div": times.divide_whole,
+    "exact second": times.exact_second,
     "negative": arithmetic.negative,
     "positive": arithmetic.positive,
 }

@@ -15,7 +15,7 @@ from eddy.errors import quoted
 from eddy.sql import types
 from eddy.sql.step import Refused
 from eddy.sql.tree import Column
-from eddy.sql.zones import is_fixed
+from eddy.sql.zones import is_fixed, is_known
 
 DEFAULT_ZONE = "UTC"
 
@@ -36,6 +36,9 @@ class Session:
         if len(self.zones) > 1:
             listed = "; ".join(f"{zone} of {quoted(columns)}" for zone, columns in self.zones)
             raise Refused(f"this depends on the time zone, and the timestamps have several: {listed}; cast them to one")
+        if not is_known(self.label):
+            reason = f'this depends on the time zone, and "{self.label}" is none that is known here'
+            raise Refused(f'{reason}; cast the timestamps to one such as "Europe/Oslo"')
         return self.label
 
     @property

@@ -14,14 +14,19 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from eddy.sql import calendar, types, zones
-from eddy.sql.arrays import mapped, on_arrays
+from eddy.sql import calendar, moments, types, zones
+from eddy.sql.arrays import mapped
 from eddy.sql.calendar import BLANKS
 from eddy.sql.decimals import quantized
 from eddy.sql.faults import Fault, unreadable
 from eddy.sql.value import Kernel, Value
+from eddy.sql.zonenames import offset_of
 
-_INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
+# What Java, which Spark asks to read what has a point, cuts off both ends.
+_JAVA_BLANKS = BLANKS.replace("\x7f", "")
+# The sign, and the digits that count.
+_INTEGER = re.compile(r"([+-]?)(?=\d)0*(\d*)", re.ASCII)
+_MOST_DIGITS = 19
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 _WORDS = {
     **dict.fromkeys(("inf", "+inf", "infinity", "+infinity"), "inf"),
@@ -62,13 +67,15 @@ def _parser(target: pa.DataType) -> Callable[[str], Any]:
 
 def _integer(text: str, target: pa.DataType) -> int:
     bound = 1 << (target.bit_width - 1)
-    if _INTEGER.fullmatch(text.strip(BLANKS)) and -bound <= int(text.strip(BLANKS)) < bound:
-        return int(text.strip(BLANKS))
+    match = _INTEGER.fullmatch(text.strip(BLANKS))
+    # Python refuses to read thousands of digits.
+    if match is not None and len(match[2]) <= _MOST_DIGITS and -bound <= int(match[1] + (match[2] or "0")) < bound:
+        return int(match[1] + (match[2] or "0"))
     raise _malformed(text, target)
 
 
 def _float(text: str, target: pa.DataType) -> float:
-    body = text.strip(BLANKS)
+    body = text.strip(_JAVA_BLANKS)
     if body.lower() in _WORDS:
         return float(_WORDS[body.lower()])
     # Java's own parser, which Spark asks, takes the suffixes of its literals.
@@ -80,11 +87,20 @@ def _float(text: str, target: pa.DataType) -> float:
 
 
 def _decimal(text: str, target: pa.DataType) -> Decimal:
-    body = text.strip(BLANKS)
-    if not _NUMBER.fullmatch(body):
+    body = text.strip(_JAVA_BLANKS)
+    match = _NUMBER.fullmatch(body)
+    # Java looks at halves of characters, so that a digit which has two is none.
+    if match is None or max(body) > "\uffff" or _is_far(match[1], match[2] or "e0"):
         raise _malformed(text, target)
     exact = types.decimal(target)
     return quantized(Decimal(body), Decimal(1).scaleb(-exact.scale), exact)
+
+
+def _is_far(digits: str, power: str) -> bool:
+    """Tell whether Java's decimals, whose scale has 32 bits, do not reach there."""
+    size = power[1:].lstrip("+-0")
+    # Eleven figures are too many whatever they are, and Python refuses to read thousands.
+    return len(size) > 10 or abs(len(digits.partition(".")[2]) - int(power[1:])) >= 1 << 31
 
 
 def _flag(text: str) -> bool:
@@ -116,6 +132,12 @@ def read_instants(zone: str) -> Kernel:
         if read is None:
             raise _malformed(text, types.TIMESTAMP)
         micros, named = read
+        offset = offset_of(named or zone)
+        if offset is not None:
+            micros -= offset
+            if not calendar.fits(micros):
+                raise _malformed(text, types.TIMESTAMP)
+            return micros
         found = zones.instants(pa.scalar(micros, types.TIMESTAMP_NTZ), named or zone)
         return found.cast(types.BIGINT).as_py()
 
@@ -128,15 +150,25 @@ def write(source: pa.DataType) -> Kernel:
     if types.is_floating(source):
         return _floats
     if types.is_time(source):
-        return _moments
+        return moments.times
+    if source == types.DATE:
+        return moments.dates
     if types.is_decimal(source):
         return _decimals
-    return lambda value: value.cast(types.STRING)
+    return _decoded if source == types.BINARY else lambda value: value.cast(types.STRING)
+
+
+def _decoded(value: Value) -> Value:
+    """Read bytes as text, which here, unlike in Spark, is never anything but UTF-8."""
+    try:
+        return value.cast(types.STRING)
+    except pa.ArrowInvalid:
+        raise Fault("these bytes are no text in UTF-8; compare them as bytes, as in x = X'FF'") from None
 
 
 def write_instants(zone: str) -> Kernel:
     """Give the kernel that writes timestamps as strings."""
-    return lambda value: _moments(zones.localize(value, zone))
+    return lambda value: moments.times(zones.localize(value, zone))
 
 
 def _floats(value: Value) -> Value:
@@ -165,17 +197,6 @@ def java_float(text: str) -> str:
 
 
 _respelled = mapped(lambda text: None if text is None else java_float(text), types.STRING)
-
-
-@on_arrays
-def _moments(local: pa.Array) -> pa.Array:
-    """Write local times, without the zeros at the end of a fraction."""
-    texts = pc.strftime(local, format="%Y-%m-%d %H:%M:%S")
-    return pc.replace_substring_regex(texts, r"\.?0*$", "") if _has_fraction(texts) else texts
-
-
-def _has_fraction(texts: pa.Array) -> bool:
-    return bool(pc.any(pc.match_substring(texts, ".")).as_py())
 
 
 _decimals = mapped(lambda number: None if number is None else format(number, "f"), types.STRING)

@@ -12,14 +12,23 @@ from eddy.sql.types import DATE, DURATION, TIMESTAMP, TIMESTAMP_NTZ
 _STRINGS = ("string", "raw")
 
 
+def unquoted(reader: Reader) -> str:
+    """Read one string, without its quotes and escapes."""
+    token = reader.take()
+    try:
+        return literals.string(token.text)
+    except ValueError as reason:
+        raise reader.error(str(reason), token) from None
+
+
 def typed(reader: Reader) -> Node:
     """Read `DATE '...'` and its kin.
 
     A timestamp without a zone means the session's zone, which only the columns tell: it stays a cast till then.
     """
     word = reader.take()
-    start, body = word.start, reader.take()
-    text = literals.string(body.text)
+    start, body = word.start, reader.now
+    text = unquoted(reader)
     span = reader.span(start)
     try:
         if word.key == "DATE":

@@ -7,13 +7,12 @@ interval are days of the calendar, and the difference of two timestamps is that 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from eddy.sql import arithmetic, intervalmath, types, zones
+from eddy.sql import arithmetic, intervalmath, parts, types, zones
 from eddy.sql.arrays import build, nulls, on_arrays, physical
 from eddy.sql.calendar import DAY
 from eddy.sql.casts import cast, coerce
@@ -22,34 +21,29 @@ from eddy.sql.session import Session
 from eddy.sql.step import Refused, Step, apply
 from eddy.sql.value import Kernel
 
-_PARTS: dict[str, Kernel] = {
-    "year": pc.year,
-    "quarter": pc.quarter,
-    "month": pc.month,
-    "day": pc.day,
-    "dayofweek": partial(pc.day_of_week, count_from_zero=False, week_start=7),
-    "hour": pc.hour,
-    "minute": pc.minute,
-    "second": pc.second,
-}
-_OF_DAY = ("hour", "minute", "second")
 _SMALL = (types.TINYINT, types.SMALLINT, types.INT)
 
 
 def part(name: str, session: Session, args: Sequence[Step]) -> Step:
     """Bind YEAR, HOUR and their kin."""
+    return apply(parts.kernel(name), (_whole(name, session, args),), types.INT)
+
+
+def exact_second(session: Session, args: Sequence[Step]) -> Step:
+    """Bind the SECOND of EXTRACT, which keeps the fraction."""
+    return apply(parts.seconds, (_whole("second", session, args),), parts.SECONDS)
+
+
+def _whole(name: str, session: Session, args: Sequence[Step]) -> Step:
+    """Convert to a date or a local time, of which a part can be taken."""
     (arg,) = args
     if arg.type in (types.STRING, types.NULL):
-        arg = coerce(arg, types.TIMESTAMP if name in _OF_DAY else types.DATE, session)
-    if arg.type == types.DATE and name in _OF_DAY:
+        arg = coerce(arg, types.TIMESTAMP if parts.is_of_day(name) else types.DATE, session)
+    if arg.type == types.DATE and parts.is_of_day(name):
         arg = coerce(arg, types.TIMESTAMP, session)
     if not types.is_temporal(arg.type):
         raise Refused(f"{name.upper()} takes a date or a timestamp, got {types.names([arg.type])}")
-    if types.is_timestamp(arg.type):
-        # Arrow's own parts of old times keep the seconds by which local mean time differs from today's zones.
-        arg = cast(arg, types.TIMESTAMP_NTZ, session)
-    kernel = _PARTS[name]
-    return apply(lambda value: kernel(value).cast(types.INT), (arg,), types.INT)
+    return cast(arg, types.TIMESTAMP_NTZ, session) if types.is_timestamp(arg.type) else arg
 
 
 def add(session: Session, args: Sequence[Step]) -> Step:

@@ -70,9 +70,13 @@ def _decimal(reader: Reader, start: int) -> pa.DataType:
 
 
 def _digits(reader: Reader) -> int:
-    if not reader.now.text.isdecimal():
+    text = reader.now.text
+    if not (text.isascii() and text.isdecimal()):
         raise reader.stuck("expected a number of digits")
-    return int(reader.take().text)
+    reader.take()
+    significant = text.lstrip("0") or "0"
+    # Python refuses to read thousands of digits; more than two are too many in any case.
+    return int(significant) if len(significant) <= len(str(MAX_DIGITS)) else MAX_DIGITS + 1
 
 
 def _interval(reader: Reader) -> pa.DataType:

@@ -52,21 +52,37 @@ _DIGITS = {TINYINT: 3, SMALLINT: 5, INT: 10, BIGINT: 20}
 _ORDER = (TINYINT, SMALLINT, INT, BIGINT)
 
 
-@functools.lru_cache(maxsize=1024)
 def logical(type: pa.DataType) -> pa.DataType:
     """Find the one Arrow type that stands for such values.
 
     >>> logical(pa.dictionary(pa.int8(), pa.large_string())), logical(pa.timestamp("ns"))
     (DataType(string), TimestampType(timestamp[us]))
     """
+    # An extension that is written in Python has no hash; what it stores always has one.
+    inner = stored(type)
+    return _logical(type) if inner is None else logical(inner)
+
+
+def stored(type: pa.DataType) -> pa.DataType | None:
+    """Give the type in which an extension stores its values.
+
+    >>> stored(pa.uuid()), stored(pa.int8())
+    (FixedSizeBinaryType(fixed_size_binary[16]), None)
+    """
+    found: pa.DataType | None = getattr(type, "storage_type", None)
+    return found
+
+
+@functools.lru_cache(maxsize=1024)
+def _logical(type: pa.DataType) -> pa.DataType:
     if isinstance(type, pa.DictionaryType):
         return logical(type.value_type)
     if isinstance(type, pa.TimestampType):
         return pa.timestamp("us", type.tz)
     if is_.is_duration(type):
         return DURATION
-    if isinstance(type, _DECIMALS) and 0 <= type.scale <= type.precision <= MAX_DIGITS:
-        return pa.decimal128(type.precision, type.scale)
+    if isinstance(type, _DECIMALS) and type.scale <= type.precision - min(type.scale, 0) <= MAX_DIGITS:
+        return pa.decimal128(type.precision - min(type.scale, 0), max(type.scale, 0))
     return BINARY if is_.is_fixed_size_binary(type) or is_.is_binary_view(type) else _PLAIN.get(type, type)
 
 

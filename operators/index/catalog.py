@@ -14,12 +14,12 @@ Kind = tuple[str, tuple[Key, ...]]
 
 
 class Catalog:
-    """Hands out indexes that are up to date."""
+    """Hands out indexes that are up to date, and keeps those that were asked for last."""
 
     def __init__(self, segments: Segments) -> None:
         self._segments = segments
         self._indexes: dict[Kind, Index] = {}
-        self._stale: set[Kind] = set()
+        self._fresh: set[Kind] = set()
 
     @property
     def nbytes(self) -> int:
@@ -29,23 +29,27 @@ class Catalog:
     def get(self, name: str, keys: tuple[Key, ...]) -> Index:
         """An index over some keys."""
         kind = (name, keys)
-        if kind not in self._indexes:
-            self._indexes[kind] = INDEXES[name]()
-            self._stale.add(kind)
-        if kind in self._stale:
-            self._indexes[kind].refresh(list(self._segments), lambda start, stop: _codes(keys, start, stop))
-            self._stale.remove(kind)
-        return self._indexes[kind]
+        index = self._indexes.pop(kind, None) or INDEXES[name]()
+        if kind not in self._fresh:
+            index.refresh(list(self._segments), lambda start, stop: _codes(keys, start, stop))
+            self._fresh.add(kind)
+        self._indexes[kind] = index
+        return index
 
-    def rest(self) -> None:
-        """The micro-batch is over."""
+    def rest(self, room: int) -> None:
+        """The micro-batch is over: keep the indexes that were asked for last, as far as there is room."""
         for index in self._indexes.values():
             index.rest()
+        used = 0
+        for kind in list(reversed(self._indexes)):
+            used += self._indexes[kind].nbytes
+            if used > room:
+                del self._indexes[kind]
         self.changed()
 
     def changed(self) -> None:
         """The rows are no longer those that the indexes have seen."""
-        self._stale = set(self._indexes)
+        self._fresh = set()
 
 
 def _codes(keys: tuple[Key, ...], start: int, stop: int) -> tuple[list[Codes], Valid]:

@@ -15,8 +15,9 @@ from eddy.window import Range, Rows, Window
 SMALLEST = 4_096
 """Rows of a segment that is sealed: about what can be sorted in the time that one probe takes."""
 
-FEWEST = 64
-"""The same where a window counts rows: a smaller segment would cost more than the rows that it lets go."""
+FEWEST = 1_024
+"""Rows of a segment that is sealed because of its time, or where a window counts rows: smaller ones would let rows go
+sooner, but every search looks into each of them."""
 
 SHARE = 4
 """A segment covers a quarter of the window and of the rows, so that a probe looks into about five, and a row outlives
@@ -24,12 +25,17 @@ its time by a quarter of the window at most."""
 
 
 class Segments:
-    """All rows of a STeM, in slices by the order of arrival."""
+    """All rows of a STeM, in slices by the order of arrival.
 
-    def __init__(self, window: Window) -> None:
+    `delay` is how late rows may come, in ticks: so much longer they are kept, and so much longer are the slices.
+    """
+
+    def __init__(self, window: Window, delay: float | None = None) -> None:
         self._segments: list[Segment] = []
         self._serial = 0
-        self._span = window.ticks / SHARE if isinstance(window, Range) else math.inf
+        self._span = math.inf
+        if isinstance(window, Range) and delay is not None:
+            self._span = (window.ticks + delay) / SHARE
         self._smallest = max(FEWEST, window.count // SHARE) if isinstance(window, Rows) else SMALLEST
 
     def __iter__(self) -> Iterator[Segment]:
@@ -39,7 +45,7 @@ class Segments:
         return len(self._segments)
 
     def extend(self, ticks: Ticks) -> None:
-        """Add rows with these event times, in order, at the end: fill the last segment, then begin new ones."""
+        """Add rows with these event times at the end: fill the last segment, then begin new ones."""
         start = self._segments[-1].stop if self._segments else 0
         total, taken = start + len(ticks), 0
         while taken < len(ticks):
@@ -51,18 +57,19 @@ class Segments:
                 self._segments.append(Segment(self._next(), place, place, tick, tick, capacity))
                 room = max(self._room(left), 1)
             last = self._segments[-1]
-            last.newest = max(last.newest, left[room - 1].item())
+            last.newest = max(last.newest, left[:room].max().item())
             last.stop += room
             taken += room
 
     def _room(self, ticks: Ticks) -> int:
-        """How many of the next rows still belong to the last segment."""
+        """How many of the next rows belong to the last segment: up to the first that is too far from its first."""
         last = self._segments[-1]
         room = min(last.capacity - last.rows, len(ticks))
-        if room and ticks[room - 1].item() - last.oldest > self._span:
-            inside = age(ticks[:room], np.full_like(ticks[:room], last.oldest)) <= self._span
-            return int(np.count_nonzero(inside))
-        return room
+        if room <= 0 or self._span == math.inf:
+            return max(room, 0)
+        soonest = min(max(FEWEST - last.rows, 0), room)
+        outside = age(ticks[:room], np.full_like(ticks[:room], last.oldest)) > self._span
+        return max(int(outside.argmax()), soonest) if outside.any() else room
 
     def retain(self, keep: np.ndarray[Any, np.dtype[np.bool_]]) -> None:
         """Follow the rows when only some are kept."""

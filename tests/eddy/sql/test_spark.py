@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
@@ -14,6 +14,7 @@ from eddy.errors import QueryError
 from eddy.sql import Column, parse
 from tests.eddy.sql import cases, generator
 from tests.eddy.sql.rows import TABLE, TYPES, columns, plain
+from tests.eddy.sql.test_limits import FOUND, IN_NEW_YORK, LATE, numbers
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -122,3 +123,15 @@ def test_other_session_zones(spark: SparkSession, other_zone: str) -> None:
     spoken = frame(spark).selectExpr(*(f"{text} AS c{place}" for place, text in enumerate(texts))).toArrow()
     wrong = [text for place, text in enumerate(texts) if plain(ours(text, types)) != plain(spoken.column(place))]
     assert wrong == []
+
+
+@pytest.mark.parametrize("texts", [FOUND, IN_NEW_YORK], ids=["limits", "late times"])
+def test_limits_are_those_of_spark(spark: SparkSession, texts: list[tuple[str, Any]]) -> None:
+    """What `test_limits` expects, but for a cast that Spark wraps around, and roundings that take it minutes."""
+    asked = [(text, value) for text, value in texts if "try_cast(date" not in text and "00000)" not in text]
+    value = "1" if texts is FOUND else f"timestamp_seconds({LATE})"
+    with setting(spark, "spark.sql.session.timeZone", "UTC" if texts is FOUND else "America/New_York"):
+        table = spark.sql(f"SELECT {value} AS v")
+        spoken = table.selectExpr(*(f"{text} AS c{place}" for place, (text, _) in enumerate(asked))).toArrow()
+        found = [numbers(column.combine_chunks())[0] for column in spoken.columns]
+    assert [(text, mine) for (text, mine), theirs in zip(asked, found, strict=True) if mine != theirs] == []

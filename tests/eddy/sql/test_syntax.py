@@ -153,7 +153,7 @@ WRONG = [
     ("a like 'x' escape 'xy'", "'xy'", "ESCAPE takes one character"),
     ("cast(a as strnig)", "strnig", 'unknown type "strnig"; did you mean "string"?'),
     ("cast(a as decimal(40,2))", "decimal(40,2)", "1 to 38 digits"),
-    ("a > interval 5 months", "interval 5", 'has the unit "months"; expected one of microseconds'),
+    ("a > interval 5 months", "interval 5", 'intervals of "months" are not supported'),
     ("a > interval 5 parsecs", "parsecs", "expected a unit of time"),
     ("a > DATE '2024-13-01'", "'2024-13-01'", "is not a date"),
     ("a > TIMESTAMP 'soon'", "'soon'", "is not a timestamp"),

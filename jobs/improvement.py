@@ -1,0 +1,87 @@
+"""What policies gain over the baselines, from an experiment's rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from jobs.experiment import BASELINE, BOUND
+
+GAINS = {"calls": "routing_calls", "time": "quiet_seconds"}
+"""What is compared, and its column."""
+
+EXTRAS = {
+    "right": ("right", "{:.1%}"),
+    "wrong": ("wrong", "{:.1%}"),
+    "no classifier": ("unclassified", "{:.1%}"),
+    "profiling": ("profiling", "{:.1%}"),
+    "tuples of a class to settle": ("settled_class_tuples", "{:,.0f}"),
+    "paper: calls %": ("paper_calls", "{:g}"),
+    "paper: time %": ("paper_seconds", "{:g}"),
+}
+"""What only some policies or workloads have: the title, the column and its form."""
+
+Z95 = 1.96
+"""Of the standard error on both sides: the paper's 95 % confidence."""
+
+
+def improvement(rows: Sequence[Mapping[str, Any]], by: Sequence[str]) -> pd.DataFrame:
+    """For each group and policy the per cent gained over each baseline: mean, 95 % interval, spread.
+
+    A policy is compared with a baseline on the same workload and seed; of several repeats the median counts.
+    """
+    lines: list[dict[str, Any]] = []
+    for values, group in pd.DataFrame(list(rows)).groupby(list(by), sort=False):
+        roles: dict[str, str] = dict(zip(group["policy"], group["role"], strict=True))
+        for policy, baseline in _pairs(roles):
+            named = dict(zip(by, values, strict=True)) | {"policy": policy, "over": baseline}
+            lines.append(named | _gains(group, policy, baseline, roles) | _means(group, policy))
+    frame = pd.DataFrame(lines).fillna("")
+    last = [title for title in EXTRAS if title in frame]
+    return frame[[*frame.columns.difference(last, sort=False), *last]]
+
+
+def _pairs(roles: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Who is compared with whom: everybody with the baselines, and a baseline with those before it.
+
+    >>> list(_pairs({"ours": "", "first": "baseline", "second": "baseline"}))
+    [('ours', 'first'), ('ours', 'second'), ('second', 'first')]
+    """
+    baselines = [policy for policy, role in roles.items() if role == BASELINE]
+    for policy in roles:
+        against = baselines[: baselines.index(policy)] if policy in baselines else baselines
+        yield from ((policy, baseline) for baseline in against)
+
+
+def _gains(group: pd.DataFrame, policy: str, baseline: str, roles: Mapping[str, str]) -> dict[str, str]:
+    """What is saved of the baseline's calls and time, and how much of what the bound saves."""
+    said: dict[str, str] = {}
+    for name, column in GAINS.items():
+        runs = group.pivot_table(index=["workload", "seed"], columns="policy", values=column, aggfunc="median")
+        said[f"{name} %"] = _said((1 - runs[policy] / runs[baseline]) * 100)
+    runs = group.pivot_table(index=["workload", "seed"], columns="policy", values=GAINS["calls"], aggfunc="median")
+    said["spread of calls"] = f"{((1 - runs[policy] / runs[baseline]) * 100).std(ddof=0):.1f}"
+    for bound in [name for name, role in roles.items() if role == BOUND]:
+        saved = (runs[baseline] - runs[bound]).sum()
+        said["of bound %"] = f"{(runs[baseline] - runs[policy]).sum() / saved * 100:.0f}" if saved > 0 else ""
+    return said
+
+
+def _said(gained: pd.Series[float]) -> str:
+    """The mean, with its 95 % interval where there are several."""
+    if len(gained) < 2:
+        return f"{gained.mean():.1f}"
+    return f"{gained.mean():.1f} ± {Z95 * gained.std() / np.sqrt(len(gained)):.1f}"
+
+
+def _means(group: pd.DataFrame, policy: str) -> dict[str, str]:
+    """What belongs to the policy alone."""
+    own = group[group["policy"] == policy]
+    calls = own["routing_calls"].sum()
+    overhead = (own["routing_seconds"].sum() + own["learning_seconds"].sum()) / calls * 1e6
+    said = {"calls a tuple": f"{calls / own['tuples'].sum():.3f}", "overhead µs a call": f"{overhead:.2f}"}
+    told = own.mean(numeric_only=True).dropna()
+    return said | {title: form.format(told[column]) for title, (column, form) in EXTRAS.items() if column in told}

@@ -1,0 +1,88 @@
+"""What an experiment writes down about a run."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import eddy
+from jobs.workload import Workload
+
+SUMS = {
+    "routing_calls": "routing_calls",
+    "seconds": "seconds",
+    "operator_seconds": "operator_seconds",
+    "routing_seconds": "planning_seconds",
+    "learning_seconds": "learning_seconds",
+}
+"""Columns of a row, and what they are called in `Report.batches`."""
+
+DECIDED = ["right", "wrong", "unclassified", "profiling"]
+"""What a routing call can be decided with, as in figure 5 of the paper."""
+
+NEAR = 0.05
+"""A run has settled when its calls per tuple are as near as this to where they stay."""
+
+SMOOTH = 3
+"""Micro-batches that are looked at together: the calls per tuple of a single one of 1,000 tuples differ by 2 or 3 %."""
+
+STEADY = 0.5
+"""The part of a phase, counted from its end, that says where the calls per tuple stay."""
+
+
+def measured(workload: Workload, run: eddy.Run, repeats: Sequence[eddy.Run]) -> dict[str, Any]:
+    """Counters and seconds of the whole run, the seconds over all repeats, and what its figure needs besides."""
+    batches = run.report.batches()
+    totals = {name: batches[column].sum().item() for name, column in SUMS.items()}
+    counted = {"tuples": workload.tuples, "results": run.results.num_rows, **totals, "quiet_seconds": quiet(repeats)}
+    return counted | dict(workload.facts) | learned(workload, run.report.learning()) | settled(workload, batches)
+
+
+def quiet(runs: Sequence[eddy.Run]) -> float:
+    """Seconds of the same work done several times: of each micro-batch the quickest.
+
+    A machine that is busy with something else makes some micro-batches slower, and none of them quicker.
+    """
+    return float(np.min([run.report.batches()["seconds"] for run in runs], axis=0).sum())
+
+
+def learned(workload: Workload, frame: pd.DataFrame) -> dict[str, float]:
+    """Shares of the routing calls by what they were decided with: the right classifier, a wrong one, none.
+
+    They come from `Report.learning`, and add up to 1 with those that profiled an operator. Where nobody knows the
+    right classifier, or the policy has none, there are no shares.
+    """
+    if frame.empty or workload.attribute is None:
+        return {}
+    right = np.where(frame["attribute"] == workload.attribute, "right", "wrong")
+    decided = np.where(frame["kind"] == "classified", right, frame["kind"])
+    calls = frame["calls"].groupby(decided).sum().reindex(DECIDED, fill_value=0)
+    return {kind: float(share) for kind, share in (calls / calls.sum()).items()}
+
+
+def settled(workload: Workload, batches: pd.DataFrame) -> dict[str, float]:
+    """How many tuples after a change the calls per tuple are back to where they stay; the slowest, if many."""
+    if not workload.drift_points:
+        return {}
+    calls = (batches["routing_calls"] / batches["rows"]).to_numpy()
+    starts = np.searchsorted(batches["rows"].cumsum(), workload.drift_points, side="right")
+    slowest = max(_batches_to_settle(calls[a:b]) for a, b in itertools.pairwise([*starts, len(calls)]))
+    tuples = slowest * float(batches["rows"].iloc[0])
+    return {"settled_tuples": tuples, "settled_class_tuples": tuples / workload.facts.get("classes", 1)}
+
+
+def _batches_to_settle(calls: np.ndarray[Any, Any]) -> int:
+    """Micro-batches before the first few whose mean is near the mean of the end.
+
+    >>> _batches_to_settle(np.array([3, 3, 2, 2, 2, 2, 2, 2, 2, 2.0]))
+    2
+    """
+    steady = calls[-max(round(len(calls) * STEADY), 1) :].mean()
+    width = min(SMOOTH, len(calls))
+    means = np.convolve(calls, np.full(width, 1 / width), mode="valid")
+    near = np.flatnonzero(np.abs(means / steady - 1) <= NEAR)
+    return int(near[0]) if len(near) else len(calls)

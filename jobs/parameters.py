@@ -1,0 +1,26 @@
+"""Parameters from a config file, handed to a function that names them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from eddy.errors import QueryError, quoted, unknown
+
+Made = TypeVar("Made")
+
+
+def call(
+    build: Callable[..., Made], parameters: Mapping[str, Any], *given: object, where: str, more: tuple[str, ...] = ()
+) -> Made:
+    """Call with parameters by name; one that is unknown or missing is an error that names it."""
+    keywords = list(inspect.signature(build).parameters.values())[len(given) :]
+    known = [p.name for p in keywords]
+    for name in parameters:
+        if name not in known:
+            raise unknown("parameter", name, [*known, *more], where=where)
+    missing = [p.name for p in keywords if p.default is p.empty and p.name not in parameters]
+    if missing:
+        raise QueryError(f"{where}: expected the parameter {quoted(missing)}, got none")
+    return build(*given, **parameters)

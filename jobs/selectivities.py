@@ -1,0 +1,153 @@
+"""Which share of each class passes each operator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from eddy.errors import QueryError, unknown
+from jobs.parameters import call
+
+Matrix = np.ndarray[Any, np.dtype[np.float64]]
+
+TABLE1 = ((0.32, 0.10, 0.55), (0.31, 0.20, 0.65), (0.27, 0.90, 0.60))
+"""Table 1 of the paper: three classes, three operators."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selectivities:
+    """A table of classes by operators, and what a figure calls it."""
+
+    values: Matrix
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def classes(self) -> int:
+        """How many classes there are."""
+        return len(self.values)
+
+    @property
+    def aggregate(self) -> float:
+        """The share that passes all operators, where the classes are equally frequent and the outcomes independent."""
+        return float(self.values.prod(axis=1).mean())
+
+
+def best_calls(values: Matrix) -> float:
+    """Routing calls per tuple when every class takes its best order: the bound for any policy.
+
+    >>> round(best_calls(np.array([[0.5, 0.1], [0.2, 1.0]])), 9)
+    1.15
+    """
+    ordered = np.sort(values, axis=1)
+    return float((1 + ordered.cumprod(axis=1)[:, :-1].sum(axis=1)).mean())
+
+
+def skew(operators: int, _seed: int, *, A: float, aggregate: float = 0.05) -> Selectivities:  # noqa: N803  as the paper
+    """Table 3: operator i passes A of class i and B of every other, where B keeps the aggregate selectivity."""
+    if operators < 2:
+        raise QueryError(f"selectivities skew: expected two operators or more, got {operators}")
+    b = _share("skew", "aggregate", aggregate) / _share("skew", "A", A)
+    if b > 1 + 1e-9:
+        raise QueryError(f"selectivities skew: expected aggregate to be at most A, got {aggregate} and {A}")
+    rest = min(b, 1.0) ** (1 / (operators - 1))
+    values = np.where(np.eye(operators, dtype=bool), A, rest)
+    return Selectivities(values=values, facts={"A": A, "B": round(rest, 4), "skew": round(A - rest, 4)})
+
+
+def random(
+    operators: int,
+    seed: int,
+    *,
+    classes: int | None = None,
+    low: float = 0.0,
+    high: float = 1.0,
+    aggregate: float | None = None,
+) -> Selectivities:
+    """Any selectivity as likely as any other, in as many classes as operators (section 6.4).
+
+    With `aggregate` (section 6.5) every class keeps that share: it is dealt out to its operators at random.
+    """
+    rng = np.random.default_rng([seed, 1])
+    shape = (operators if classes is None else _count("random", "classes", classes), operators)
+    if aggregate is None:
+        return Selectivities(values=rng.uniform(_share("random", "low", low), _share("random", "high", high), shape))
+    parts = rng.dirichlet(np.ones(operators), size=shape[0])
+    values = _share("random", "aggregate", aggregate) ** parts
+    return Selectivities(values=values, facts={"aggregate": aggregate})
+
+
+def table1(operators: int, _seed: int) -> Selectivities:
+    """Table 1 of the paper."""
+    if operators != 3:
+        raise QueryError(f"selectivities table1: expected three operators, got {operators}")
+    return Selectivities(values=np.array(TABLE1))
+
+
+def uniform(
+    operators: int, _seed: int, *, selectivity: float | Sequence[float] = 0.5, classes: int = 4
+) -> Selectivities:
+    """Classes that do not differ: an attribute that looks like a classifier, and is none."""
+    shares = np.full(operators, selectivity) if isinstance(selectivity, float | int) else np.array(selectivity, float)
+    if len(shares) != operators:
+        raise QueryError(f"selectivities uniform: expected one selectivity for each operator, got {len(shares)}")
+    return _checked(np.tile(shares, (_count("uniform", "classes", classes), 1)), operators)
+
+
+TABLES: dict[str, Callable[..., Selectivities]] = {
+    "skew": skew,
+    "random": random,
+    "table1": table1,
+    "uniform": uniform,
+}
+"""The tables that have a name."""
+
+
+def selectivities(choice: object, operators: int, seed: int) -> Selectivities:
+    """A table by its name and parameters, {"table": "skew", "A": 0.05}, or written out, [class][operator].
+
+    `rotate` moves each operator's column that many places on: the same classes, with another order that is best.
+
+    >>> selectivities([[0.1, 0.9], [0.9, 0.1]], 2, seed=0).classes
+    2
+    """
+    if not isinstance(choice, Mapping):
+        return _checked(_matrix(choice), operators)
+    parameters = dict(choice)
+    name, by = parameters.pop("table", None), parameters.pop("rotate", 0)
+    if not isinstance(name, str) or name not in TABLES:
+        raise unknown("table", str(name), TABLES, where="selectivities")
+    found = call(TABLES[name], parameters, operators, seed, where=f"selectivities {name}", more=("rotate", "table"))
+    return Selectivities(values=np.roll(found.values, by, axis=1), facts=found.facts)
+
+
+def _matrix(rows: object) -> Matrix:
+    try:
+        return np.array(rows, float)
+    except (TypeError, ValueError):
+        raise QueryError(f"selectivities: expected a row of numbers for each class, got {rows!r}") from None
+
+
+def _checked(values: Matrix, operators: int) -> Selectivities:
+    if values.ndim != 2 or not len(values) or values.shape[1] != operators:
+        raise QueryError(
+            f"selectivities: expected a row for each class and {operators} columns, one for each operator, "
+            f"got the shape {values.shape}"
+        )
+    if not ((values >= 0) & (values <= 1)).all():
+        raise QueryError("selectivities: expected shares from 0 to 1")
+    return Selectivities(values=values)
+
+
+def _share(table: str, name: str, value: object) -> float:
+    if not isinstance(value, float | int) or isinstance(value, bool) or not 0 <= value <= 1:
+        raise QueryError(f"selectivities {table}: expected {name} to be a share from 0 to 1, got {value!r}")
+    return float(value)
+
+
+def _count(table: str, name: str, value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise QueryError(f"selectivities {table}: expected {name} to be a whole number of 1 or more, got {value!r}")
+    return value

@@ -1,0 +1,31 @@
+"""The workloads that experiments run, all determined by parameters and seed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from eddy.errors import unknown
+from jobs.lab import lab
+from jobs.parameters import call
+from jobs.stream_star import stream_star
+from jobs.workload import Workload
+
+__all__ = ["WORKLOADS", "Workload", "build", "lab", "stream_star"]
+
+WORKLOADS: dict[str, Callable[..., Workload]] = {
+    "stream_star": stream_star,
+    "lab": lab,
+}
+"""Every workload there is; a new one is its file and one line here."""
+
+
+def build(kind: str, parameters: Mapping[str, Any], *, seed: int) -> Workload:
+    """A workload by the name of its kind.
+
+    >>> build("stream_star", {"operators": 3, "selectivities": {"table": "table1"}, "rows": 50}, seed=0).tuples
+    50
+    """
+    if kind not in WORKLOADS:
+        raise unknown("kind", kind, WORKLOADS, where="workload")
+    return call(WORKLOADS[kind], {**parameters, "seed": seed}, where=f"workload {kind}", more=("kind",))

@@ -1,0 +1,32 @@
+"""Operators that cost what they are told to."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from jobs.burn import burn, burning
+
+ASKED_US = 5_000
+
+
+def test_the_work_takes_about_as_long_as_asked() -> None:
+    burn(1)  # the first call finds out what the machine can do
+    taken = min(_seconds() for _ in range(5))
+    assert ASKED_US / 3e6 < taken < ASKED_US * 3e-6
+
+
+def _seconds() -> float:
+    started = time.perf_counter()
+    burn(ASKED_US)
+    return time.perf_counter() - started
+
+
+def test_no_work_is_the_same_function() -> None:
+    def even(values: np.ndarray[Any, Any]) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        return np.asarray(values % 2 == 0, np.bool_)
+
+    assert burning(even, 0) is even
+    assert burning(even, 1)(np.arange(4)).tolist() == [True, False, True, False]

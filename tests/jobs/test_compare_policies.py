@@ -1,0 +1,138 @@
+"""compare_policies from a file to rows and a table."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from eddy.errors import EngineError, QueryError
+from jobs import compare_policies
+from jobs.compare_policies import compare, main
+from jobs.experiment import Experiment, Point, parse
+
+TINY = """
+name = "tiny"
+seeds = 2
+repeats = 2
+batch_rows = 500
+policies = [
+    {name = "fixed", role = "baseline"},
+    "random",
+    {name = "fixed", order = ["op3"], label = "op3 first"},
+    {name = "knows", truth = "$truth", costs = "unit", role = "bound"},
+]
+
+[workload]
+kind = "stream_star"
+operators = [2, 3]
+rows = 2_000
+selectivities = {table = "skew", A = 0.05}
+
+[[paper]]
+where = {operators = 3}
+calls = 12.5
+"""
+
+COLUMNS = """experiment workload policy seed tuples results routing_calls seconds operator_seconds routing_seconds
+    learning_seconds operators skew A B aggregate cost_us""".split()
+
+
+@pytest.fixture(scope="module")
+def conf(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("conf") / "tiny.toml"
+    path.write_text(TINY, "utf-8")
+    return path
+
+
+def run(conf: Path, *more: str) -> list[dict[str, Any]]:
+    out = conf.with_suffix(".json")
+    assert main([str(conf), "--json", str(out), *more]) == 0
+    rows: list[dict[str, Any]] = json.loads(out.read_text("utf-8"))
+    return rows
+
+
+def test_an_experiment_from_end_to_end(conf: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = run(conf)
+    assert len(rows) == 2 * 2 * (3 + 4)
+    assert all(set(COLUMNS) <= set(row) for row in rows)
+    assert all(not isinstance(value, dict | list) for row in rows for value in row.values())
+    assert {row["tuples"] for row in rows} == {2_000}
+    printed = capsys.readouterr().out
+    assert 'skipped: op3 first on stream_star operators=2: policy "fixed": order: unknown operator "op3"' in printed
+    assert "of bound %" in printed
+
+
+def test_rows_of_one_workload_and_seed_have_one_answer(conf: Path) -> None:
+    rows = run(conf)
+    answers = {(row["workload"], row["seed"], row["results"]) for row in rows}
+    assert len(answers) == 4
+
+
+def test_the_bound_needs_the_calls_that_the_table_promises(conf: Path) -> None:
+    knows = [row for row in run(conf) if row["policy"] == "knows"]
+    for row in knows:
+        assert row["routing_calls"] / row["tuples"] == pytest.approx(row["best_calls"], rel=0.05)
+
+
+def test_the_paper_stands_beside_the_rows_it_speaks_of(conf: Path) -> None:
+    assert {(row["operators"], row.get("paper_calls")) for row in run(conf)} == {(2, None), (3, 12.5)}
+
+
+def test_quick_is_less_of_the_same(conf: Path) -> None:
+    assert {row["seed"] for row in run(conf, "--quick")} == {0}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('"random"', '"randm"', 'policy: unknown policy "randm"; did you mean "random"?'),
+        ('order = ["op3"]', 'ordr = ["op3"]', 'policy "fixed": unknown parameter "ordr"; did you mean "order"?'),
+        ("rows = 2_000", "row = 2_000", 'workload stream_star: unknown parameter "row"; did you mean "rows"?'),
+        ("seeds = 2", "seed = 2", 'experiment: unknown parameter "seed"; did you mean "seeds"?'),
+    ],
+)
+def test_a_mistake_is_one_line_and_nothing_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], old: str, new: str, says: str
+) -> None:
+    conf = tmp_path / "wrong.toml"
+    conf.write_text(TINY.replace(old, new), "utf-8")
+    assert main([str(conf)]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert says in shown.err
+    assert len(shown.err.splitlines()) == 1
+
+
+def test_a_place_that_cannot_be_written_is_found_before_the_runs(
+    conf: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([str(conf), "--json", str(conf.parent / "nowhere" / "out.json")]) == 2
+    assert "there is no such folder" in capsys.readouterr().err
+
+
+def lab_only(policies: list[Any]) -> Experiment:
+    workload = {"kind": "lab", "rows": 500}
+    return parse({"name": "lab", "workload": workload, "policies": policies})
+
+
+def test_a_policy_that_asks_for_what_nobody_knows_is_skipped() -> None:
+    rows, skipped = compare(lab_only([{"name": "fixed", "role": "baseline"}, {"name": "knows", "truth": "$truth"}]))
+    assert {row["policy"] for row in rows} == {"fixed"}
+    assert list(map(str, skipped)) == ['skipped: knows on lab: truth = "$truth" is not known of this workload']
+
+
+def test_a_policy_that_can_run_nowhere_is_a_mistake() -> None:
+    with pytest.raises(QueryError, match='unknown operator "op9"'):
+        compare(lab_only([{"name": "fixed", "role": "baseline"}, {"name": "fixed", "order": ["op9"]}]))
+
+
+def test_answers_that_differ_are_an_error() -> None:
+    point = Point(kind="lab", name="lab", parameters={}, varied={})
+    same = [("first", pa.table({"id": [1, 2]})), ("second", pa.table({"id": [2, 1]}))]
+    assert len(compare_policies.agreed(same, point)) == 1
+    with pytest.raises(EngineError, match='lab: the policies "first" and "third" give different answers, 2 and 1 rows'):
+        compare_policies.agreed([same[0], ("third", pa.table({"id": [1]}))], point)

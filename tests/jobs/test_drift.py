@@ -1,0 +1,44 @@
+"""Schedules of change."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from eddy.errors import QueryError
+from jobs.drift import drift
+
+
+@pytest.mark.parametrize(
+    ("choice", "weights", "points"),
+    [
+        ({"kind": "sudden", "at": 2}, [0, 0, 1, 1, 1, 1], (2,)),
+        ({"kind": "sudden", "at": 9}, [0, 0, 0, 0, 0, 0], ()),
+        ({"kind": "gradual", "start": 1, "end": 5}, [0, 0, 0.25, 0.5, 0.75, 1], (1,)),
+        ({"kind": "recurring", "period": 2}, [0, 0, 1, 1, 0, 0], (2, 4)),
+    ],
+)
+def test_a_schedule(choice: dict[str, Any], weights: list[float], points: tuple[int, ...]) -> None:
+    schedule = drift(choice)
+    assert schedule.weights(np.arange(6)).tolist() == weights
+    assert schedule.points(6) == points
+
+
+@pytest.mark.parametrize(
+    ("choice", "says"),
+    [
+        ({"kind": "suden", "at": 2}, 'drift: unknown kind "suden"; did you mean "sudden"?'),
+        ({"kind": "sudden", "at": -1}, "drift sudden: expected at to be a whole number of 0 or more, got -1"),
+        ({"kind": "sudden"}, 'drift sudden: expected the parameter "at", got none'),
+        ({"kind": "gradual", "start": 5, "end": 5}, "expected end to be a whole number of 6 or more, got 5"),
+        ({"kind": "gradual", "start": "5", "end": 6}, "expected start to be a whole number of 0 or more, got '5'"),
+        ({"kind": "recurring", "period": 0}, "expected period to be a whole number of 1 or more, got 0"),
+        ({"kind": "recurring", "periode": 3}, 'unknown parameter "periode"; did you mean "period"?'),
+    ],
+)
+def test_a_wrong_schedule_is_one_clear_error(choice: dict[str, Any], says: str) -> None:
+    with pytest.raises(QueryError) as raised:
+        drift(choice)
+    assert says in str(raised.value)

@@ -1,0 +1,128 @@
+"""Experiments as files: what a grid is, and what every mistake is answered with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eddy.errors import QueryError
+from jobs.experiment import QUICK_ROWS, load, parse
+from tests.house import ROOT
+
+POLICIES = [{"name": "fixed", "role": "baseline"}, "random"]
+STAR = {"kind": "stream_star", "operators": 2, "rows": 100, "selectivities": {"table": "skew", "A": 0.1}}
+
+
+def values(**changes: Any) -> dict[str, Any]:
+    return {"name": "tiny", "workload": STAR, "policies": POLICIES} | changes
+
+
+def test_a_list_of_plain_values_is_several_workloads() -> None:
+    grid = {**STAR, "operators": [2, 3], "selectivities": {"table": "skew", "A": [0.1, 0.5]}}
+    points = parse(values(workload=grid)).points
+    assert [point.label for point in points] == [f"stream_star operators={n} A={a}" for n in (2, 3) for a in (0.1, 0.5)]
+    assert [point.workload(0).facts["operators"] for point in points] == [2, 2, 3, 3]
+
+
+def test_a_list_of_lists_is_one_value() -> None:
+    (point,) = parse(values(workload={**STAR, "selectivities": [[0.1, 0.9], [0.9, 0.1]]})).points
+    assert point.workload(0).facts["classes"] == 2
+
+
+def test_several_workloads_have_their_labels() -> None:
+    points = parse(values(workload=[{**STAR, "label": "first"}, {"kind": "lab", "query": ["q1", "q2"]}])).points
+    assert [point.label for point in points] == ["first", "lab query=q1", "lab query=q2"]
+
+
+def test_seeds_are_a_number_or_a_list() -> None:
+    assert parse(values(seeds=3)).seeds == [0, 1, 2]
+    assert parse(values(seeds=[7, 5])).seeds == [7, 5]
+
+
+def test_a_policy_is_called_by_its_label_or_its_parameters() -> None:
+    policies = [
+        *POLICIES,
+        {"name": "fixed", "order": ["op2"]},
+        {"name": "knows", "truth": "$truth"},
+        {"name": "random", "label": "any"},
+    ]
+    labels = [contender.label for contender in parse(values(policies=policies)).contenders]
+    assert labels == ["fixed", "random", "fixed(order=['op2'])", "knows", "any"]
+
+
+def test_what_a_workload_knows_is_handed_to_the_policy_that_asks() -> None:
+    experiment = parse(values(policies=[*POLICIES, {"name": "knows", "truth": "$truth"}]))
+    workload, knows = experiment.points[0].workload(0), experiment.contenders[2]
+    assert knows.missing(workload) is None
+    assert knows.choice(workload) == {"name": "knows", "truth": workload.truth}
+    (lab,) = parse(values(workload={"kind": "lab", "rows": 5})).points
+    assert knows.missing(lab.workload(0)) == 'truth = "$truth" is not known of this workload'
+
+
+def test_quick_leaves_little() -> None:
+    grid = {**STAR, "rows": 50_000, "operators": list(range(2, 22))}
+    quick = parse(values(workload=grid, seeds=9, repeats=3)).quick()
+    assert (len(quick.points), len(quick.seeds), quick.repeats, quick.rows) == (4, 1, 1, QUICK_ROWS)
+    assert quick.points[0].workload(0, rows=quick.rows).tuples == QUICK_ROWS
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "conf" / "experiments").glob("*.toml")), ids=lambda path: path.stem)
+def test_published_experiments_can_be_read_and_their_workloads_built(path: Path) -> None:
+    experiment = load(path)
+    assert experiment.name == path.stem
+    assert all(point.workload(experiment.seeds[0], rows=1).tuples == 1 for point in experiment.points)
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"polices": []}, 'experiment: unknown parameter "polices"; did you mean "policies"?'),
+        ({"name": 3}, "name: expected a text, got 3"),
+        ({"seeds": 0}, "seeds: expected a whole number of 1 or more, got 0"),
+        ({"seeds": [1, "2"]}, "seeds: expected a whole number of 0 or more, got '2'"),
+        ({"batch_rows": 0}, "batch_rows: expected a whole number of 1 or more, got 0"),
+        ({"repeats": True}, "repeats: expected a whole number of 1 or more, got True"),
+        ({"policies": []}, "policies: expected a list of one or more, got []"),
+        ({"policies": [{"label": "x"}]}, 'policies: expected a name, or {name = "...", parameter = value}'),
+        ({"policies": ["fixed"]}, 'policies: expected role = "baseline" of one at least'),
+        (
+            {"policies": [{"name": "fixed", "role": "base"}]},
+            'policy "fixed": unknown role "base"; did you mean "baseline"?',
+        ),
+        ({"policies": [*POLICIES, "random"]}, "two of them are called the same"),
+        ({"workload": "lab"}, "workload: expected a table of parameters, got 'lab'"),
+        ({"workload": {**STAR, "kind": "stream_start"}}, 'unknown kind "stream_start"; did you mean "stream_star"?'),
+        ({"workload": {**STAR, "operators": []}}, "workload: a list of no values leaves nothing to run"),
+        ({"paper": [{"calls": 3}]}, 'paper: expected the parameter "where", got none'),
+    ],
+)
+def test_a_mistake_is_one_clear_error(changes: dict[str, Any], says: str) -> None:
+    with pytest.raises(QueryError) as raised:
+        parse(values(**changes))
+    assert says in str(raised.value)
+
+
+def test_a_missing_key_is_named() -> None:
+    with pytest.raises(QueryError, match='experiment: expected the parameter "workload", got none'):
+        parse({"name": "tiny", "policies": POLICIES})
+
+
+@pytest.mark.parametrize(("parameter", "says"), [("row", 'did you mean "rows"'), ("cost", 'did you mean "cost_us"')])
+def test_an_unknown_parameter_of_a_workload_is_named(parameter: str, says: str) -> None:
+    (point,) = parse(values(workload={**STAR, parameter: 1})).points
+    with pytest.raises(QueryError, match=says):
+        point.workload(0)
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(QueryError, match=r'experiment ".*nowhere.toml": cannot be read'):
+        load(tmp_path / "nowhere.toml")
+
+
+def test_a_file_that_is_not_toml_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "bad.toml"
+    path.write_text("name = ", "utf-8")
+    with pytest.raises(QueryError, match=r'experiment ".*bad.toml": not TOML'):
+        load(path)

@@ -1,0 +1,97 @@
+"""Gains over the baselines, and the page that shows them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eddy.errors import QueryError
+from jobs.experiment_tables import filled, main
+from jobs.improvement import improvement
+from tests.house import ROOT
+
+CALLS = {"slow": (1_000, 2_000), "ours": (750, 1_400), "best": (500, 1_000)}
+ROLES = {"slow": "baseline", "best": "bound"}
+
+
+def row(policy: str, seed: int, calls: int, **more: Any) -> dict[str, Any]:
+    seconds = {"routing_seconds": 0.001, "learning_seconds": 0.001, "quiet_seconds": calls / 1_000}
+    named = {"experiment": "tiny", "workload": "w", "policy": policy, "role": ROLES.get(policy, ""), "seed": seed}
+    return {**named, "operators": 4, "tuples": 500, "routing_calls": calls, **seconds, **more}
+
+
+ROWS = [row(policy, seed, calls) for policy, both in CALLS.items() for seed, calls in enumerate(both)]
+PAGE = """# Page
+
+<!-- begin tiny by operators -->
+not run yet
+<!-- end -->
+
+<!-- begin other by A -->
+old
+<!-- end -->
+"""
+
+
+def test_gains_are_means_over_seeds() -> None:
+    frame = improvement(ROWS, by=["operators"]).set_index("policy")
+    assert list(frame.index) == ["ours", "best"]
+    ours = frame.loc["ours"]
+    assert ours["calls %"] == "27.5 ± 4.9"
+    assert ours["time %"] == "27.5 ± 4.9"
+    assert ours["spread of calls"] == "2.5"
+    assert ours["of bound %"] == "57"
+    assert ours["calls a tuple"] == "2.150"
+    assert ours["overhead µs a call"] == "1.86"
+
+
+def test_of_repeats_the_median_counts() -> None:
+    repeated = [*ROWS, *(row("ours", 0, calls) for calls in (750, 9_000))]
+    frame = improvement(repeated, by=["workload"]).set_index("policy")
+    assert frame.loc["ours", "calls %"] == "27.5 ± 4.9"
+
+
+def test_one_seed_has_no_interval() -> None:
+    frame = improvement([r for r in ROWS if r["seed"] == 0], by=["workload"])
+    assert frame["calls %"].tolist() == ["25.0", "50.0"]
+
+
+def test_what_only_some_report_stands_where_it_is_known() -> None:
+    rows = [r | ({"wrong": 0.02, "paper_calls": 21.2} if r["policy"] == "ours" else {}) for r in ROWS]
+    frame = improvement(rows, by=["workload"])
+    assert frame["wrong"].tolist() == ["2.0%", ""]
+    assert frame["paper: calls %"].tolist() == ["21.2", ""]
+
+
+def test_the_page_is_filled_where_it_says() -> None:
+    page = filled(PAGE, ROWS)
+    assert "| 4 | ours | slow | 27.5 ± 4.9 |" in page
+    assert "not run yet" not in page
+    assert "old" in page
+    assert filled(page, ROWS) == page
+
+
+def test_a_place_with_a_column_that_no_row_has_is_named() -> None:
+    with pytest.raises(QueryError, match=r'table of "tiny": unknown column "operator"; did you mean "operators"'):
+        filled(PAGE.replace("by operators", "by operator"), ROWS)
+
+
+def test_the_page_from_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page, rows = tmp_path / "page.md", tmp_path / "rows.json"
+    page.write_text(PAGE, "utf-8")
+    rows.write_text(json.dumps(ROWS), "utf-8")
+    assert main([str(page), str(rows)]) == 0
+    assert "27.5" in page.read_text("utf-8")
+    rows.write_text("{}", "utf-8")
+    assert main([str(page), str(rows)]) == 2
+    assert "expected the rows that compare_policies writes" in capsys.readouterr().err
+
+
+def test_the_published_page_has_a_place_for_every_experiment_with_a_figure() -> None:
+    page = (ROOT / "docs" / "experiments.md").read_text("utf-8")
+    for path in (ROOT / "conf" / "experiments").glob("*.toml"):
+        assert f"conf/experiments/{path.name}" in page
+        assert path.stem == "quick" or f"<!-- begin {path.stem} by " in page

@@ -1,0 +1,70 @@
+"""What is written down about a run."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+import eddy
+from jobs.measures import learned, measured, settled
+from jobs.workload import Workload
+from jobs.workloads import stream_star
+
+BATCH = 100
+
+
+def drifting(*points: int) -> Workload:
+    star = stream_star(2, [[0.5, 0.5]] * 4, rows=1)
+    return Workload(name="drifting", query=star.query, data=star.data, drift_points=points, facts={"classes": 4})
+
+
+def batches(*calls: float) -> pd.DataFrame:
+    """Micro-batches of 100 tuples with so many calls a tuple."""
+    return pd.DataFrame({"rows": BATCH, "routing_calls": [call * BATCH for call in calls]})
+
+
+@pytest.mark.parametrize(
+    ("calls", "points", "tuples"),
+    [
+        ([2] * 5 + [2] * 10, [500], 0),
+        ([2] * 5 + [4, 4, 3] + [2] * 12, [500], 300),
+        ([1] * 5 + [4, 4, 3] + [2] * 12, [450], 400),
+        ([2] * 5 + [3] + [2] * 9 + [3, 3] + [2] * 9, [500, 1_500], 200),
+        ([2] * 15, [], None),
+    ],
+)
+def test_how_long_it_takes_to_settle(calls: list[float], points: list[int], tuples: float | None) -> None:
+    found = settled(drifting(*points), batches(*calls))
+    assert found == ({} if tuples is None else {"settled_tuples": tuples, "settled_class_tuples": tuples / 4})
+
+
+def told(*rows: tuple[str, str, int]) -> pd.DataFrame:
+    """What a policy says its routing calls were decided with."""
+    return pd.DataFrame(rows, columns=["kind", "attribute", "calls"])
+
+
+def test_shares_of_right_and_wrong_classifiers() -> None:
+    star = stream_star(2, [[0.5, 0.5]], rows=1)
+    frame = told(
+        ("classified", "s.attrC", 60), ("classified", "s.kind", 10), ("unclassified", "", 10), ("profiling", "", 20)
+    )
+    assert learned(star, frame) == {"right": 0.6, "wrong": 0.1, "unclassified": 0.1, "profiling": 0.2}
+    assert learned(star, told()) == {}
+    assert learned(drifting(), frame) == {}
+
+
+def test_content_says_what_its_calls_were_decided_with() -> None:
+    star = stream_star(3, {"table": "skew", "A": 0.05}, rows=10_000)
+    run = eddy.run_local(star.query, star.data, policy={"name": "content", "costs": "unit"}, batch_rows=1_000)
+    shares = learned(star, run.report.learning())
+    assert sum(shares.values()) == pytest.approx(1)
+    assert shares["right"] > 0.5
+
+
+def test_the_quickest_of_each_micro_batch_counts() -> None:
+    star = stream_star(2, [[0.5, 0.5]], rows=50)
+    clocks = [iter(range(0, 100_000, step)) for step in (3, 1)]
+    runs = [eddy.run_local(star.query, star.data, batch_rows=10, clock=clock.__next__) for clock in clocks]
+    row = measured(star, runs[0], runs)
+    assert row["quiet_seconds"] == runs[1].report.batches()["seconds"].sum() < row["seconds"]
+    assert row["tuples"] == 50

@@ -1,0 +1,179 @@
+"""Stream-Star is what it promises: seeded, with its selectivities, and one answer in both forms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import eddy
+from eddy.errors import QueryError
+from jobs.selectivities import selectivities
+from jobs.workload import Workload
+from jobs.workloads import stream_star
+
+ROWS = 20_000
+SIGMAS = 5
+"""Of the standard error of a share: of the hundreds of shares that are looked at, none is that far off by chance."""
+
+SKEWED = {"table": "skew", "A": 0.1}
+Mask = np.ndarray[Any, np.dtype[np.bool_]]
+
+
+def outcomes(workload: Workload) -> Mask:
+    """What passes which operator, found with the filters themselves."""
+    stream = workload.data["s"]
+    masks = []
+    for filter in workload.query.filters:
+        assert filter.function is not None
+        assert filter.columns is not None
+        masks.append(filter.function(stream.column(filter.columns[0]).to_numpy()))
+    return np.array(masks).T
+
+
+def column(workload: Workload, name: str = "attrC") -> np.ndarray[Any, Any]:
+    return workload.data["s"].column(name).to_numpy()
+
+
+def near(passed: Mask, promised: np.ndarray[Any, Any]) -> bool:
+    """Whether shares are what they should be, as far as their number can tell."""
+    error = np.sqrt(promised * (1 - promised) / len(passed))
+    return bool((np.abs(passed.mean(axis=0) - promised) <= SIGMAS * error + 1e-12).all())
+
+
+@pytest.mark.parametrize("form", ["filters", "tables"])
+def test_a_stream_follows_from_its_parameters_and_its_seed(form: str) -> None:
+    one, same, other = (stream_star(3, {"table": "random"}, rows=500, seed=seed, form=form) for seed in (4, 4, 5))
+    assert all(one.data[name].equals(same.data[name]) for name in one.data)
+    assert not one.data["s"].equals(other.data["s"])
+    assert one.truth == same.truth
+
+
+@pytest.mark.parametrize("choice", [SKEWED, {"table": "random"}, {"table": "random", "aggregate": 0.3}])
+@pytest.mark.parametrize("correlation", [0.0, 0.7])
+def test_each_class_has_the_selectivities_it_promises(choice: dict[str, Any], correlation: float) -> None:
+    workload = stream_star(4, choice, rows=ROWS, seed=1, correlation=correlation)
+    promised, passed = selectivities(choice, 4, seed=1).values, outcomes(workload)
+    for number, row in enumerate(promised):
+        assert near(passed[column(workload) == number], row)
+
+
+def test_classes_are_equally_frequent() -> None:
+    workload = stream_star(5, SKEWED, rows=ROWS)
+    assert near(np.eye(5, dtype=np.bool_)[column(workload)], np.full(5, 0.2))
+
+
+def test_outcomes_are_independent_unless_asked_for() -> None:
+    choice = {"table": "uniform", "selectivity": 0.5}
+    apart, together = (outcomes(stream_star(2, choice, rows=ROWS, correlation=c)) for c in (0.0, 1.0))
+    assert near(apart[:, :1] & apart[:, 1:], np.array([0.25]))
+    assert (together[:, 0] == together[:, 1]).all()
+
+
+def test_the_truth_is_the_table() -> None:
+    workload = stream_star(3, {"table": "table1"}, rows=10)
+    assert workload.truth == {
+        "attribute": "s.attrC",
+        "values": [0, 1, 2],
+        "selectivities": {"op1": [0.32, 0.31, 0.27], "op2": [0.10, 0.20, 0.90], "op3": [0.55, 0.65, 0.60]},
+    }
+    assert workload.attribute == "s.attrC"
+
+
+def test_no_other_attribute_says_anything() -> None:
+    workload = stream_star(2, {"table": "uniform"}, rows=ROWS, seed=2)
+    passed = outcomes(workload)
+    names = [name for name in workload.data["s"].schema.names if name not in {"ts", "id"}]
+    assert len(names) == 1 + 2 + 8
+    for name in names:
+        _, codes = np.unique(column(workload, name), return_inverse=True)
+        for part in range(8):
+            chosen = codes * 8 // (codes.max() + 1) == part
+            if chosen.any():
+                assert near(passed[chosen], np.array([0.5, 0.5])), name
+
+
+# --- drift
+
+
+def test_a_sudden_change_happens_where_it_says() -> None:
+    after = {"table": "random", "rotate": 1}
+    drift = {"kind": "sudden", "at": ROWS // 4, "selectivities": after}
+    workload = stream_star(3, {"table": "random"}, rows=ROWS, seed=3, drift=drift)
+    passed, classes = outcomes(workload), column(workload)
+    for part, choice in ((slice(0, ROWS // 4), {"table": "random"}), (slice(ROWS // 4, ROWS), after)):
+        for number, row in enumerate(selectivities(choice, 3, seed=3).values):
+            assert near(passed[part][classes[part] == number], row)
+    assert workload.drift_points == (ROWS // 4,)
+    assert workload.truth is None
+
+
+def test_a_gradual_change_is_half_done_halfway() -> None:
+    drift = {"kind": "gradual", "start": 0, "end": ROWS, "selectivities": [[0.9]]}
+    passed = outcomes(stream_star(1, [[0.1]], rows=ROWS, drift=drift))
+    assert near(passed[: ROWS // 10], np.array([0.14]))
+    assert near(passed[-ROWS // 10 :], np.array([0.86]))
+
+
+def test_a_recurring_change_comes_back() -> None:
+    drift = {"kind": "recurring", "period": 5_000, "selectivities": [[0.9]]}
+    workload = stream_star(1, [[0.1]], rows=ROWS, drift=drift)
+    shares = outcomes(workload).reshape(4, 5_000).mean(axis=1)
+    assert np.allclose(shares, [0.1, 0.9, 0.1, 0.9], atol=SIGMAS * 0.3 / np.sqrt(5_000))
+    assert workload.drift_points == (5_000, 10_000, 15_000)
+
+
+# --- the query
+
+
+@pytest.mark.parametrize("policy", ["fixed", "random"])
+def test_filters_and_tables_give_the_same_answer(policy: str) -> None:
+    filters, tables = (stream_star(3, SKEWED, rows=2_000, seed=6, form=form) for form in ("filters", "tables"))
+    assert filters.data["s"].equals(tables.data["s"])
+    expected = np.flatnonzero(outcomes(filters).all(axis=1)).tolist()
+    for workload in (filters, tables):
+        run = eddy.run_local(workload.query, workload.data, policy=policy, batch_rows=500)
+        assert sorted(run.results["id"].to_pylist()) == expected
+
+
+def test_the_truth_names_the_operators_of_the_form() -> None:
+    workload = stream_star(2, SKEWED, rows=50, form="tables")
+    run = eddy.run_local(workload.query, workload.data)
+    assert workload.truth is not None
+    assert set(run.report.operators()["operator"]) <= set(workload.truth["selectivities"])
+
+
+def test_work_on_top_changes_no_answer() -> None:
+    cheap, dear = (stream_star(2, SKEWED, rows=1_000, cost_us=cost) for cost in (0, 2))
+    assert (outcomes(cheap) == outcomes(dear)).all()
+
+
+def test_the_bound_is_that_of_the_table() -> None:
+    workload = stream_star(4, SKEWED, rows=10)
+    assert workload.facts["best_calls"] == pytest.approx(1 + 0.1 * (1 + 0.5 ** (1 / 3) + 0.5 ** (2 / 3)), abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "says"),
+    [
+        ({"operators": 0}, "stream_star: expected operators to be a whole number of 1 or more, got 0"),
+        ({"rows": 0.5}, "stream_star: expected rows to be a whole number of 1 or more, got 0.5"),
+        ({"correlation": 2}, "stream_star: expected correlation to be a share from 0 to 1, got 2"),
+        ({"correlation": "half"}, "stream_star: expected correlation to be a share from 0 to 1, got 'half'"),
+        ({"form": "table"}, 'stream_star: unknown form "table"; did you mean "tables"?'),
+        (
+            {"form": "tables", "cost_us": 5},
+            'stream_star: expected cost_us of 0 or more, with form "filters" only, got 5',
+        ),
+        ({"drift": {"kind": "sudden", "at": 5}}, "drift: expected the selectivities that it leads to, got none"),
+        (
+            {"drift": {"kind": "sudden", "at": 5, "selectivities": [[0.5, 0.5]]}},
+            "drift: expected as many classes as before, 2, got 1",
+        ),
+    ],
+)
+def test_a_wrong_parameter_is_one_clear_error(parameters: dict[str, Any], says: str) -> None:
+    with pytest.raises(QueryError) as raised:
+        stream_star(**{"operators": 2, "selectivities": SKEWED, **parameters})
+    assert says in str(raised.value)
