@@ -2,7 +2,8 @@
 
 A condition such as `b.ts > a.ts + interval 1 hour` contradicts a window of 30 seconds: the query would run for ever and
 find nothing. What can be said of two rows' times from the windows alone is `-T_a <= a - b <= T_b`; a condition that
-compares the two times, give or take constants, is held against that.
+compares the two times, give or take constants, is held against that; give or take two hours where a time zone may
+change its clocks in between.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from eddy import sql, times
 from eddy.errors import QueryError
 from eddy.query import Query, Stream
 from eddy.sql import Column
+from eddy.sql.calendar import DAY
 from eddy.window import Range
 
 POSSIBLE: Mapping[str, Callable[[float, float, float], bool]] = {
@@ -26,6 +28,10 @@ POSSIBLE: Mapping[str, Callable[[float, float, float], bool]] = {
     ">=": lambda _, high, c: high >= c,
 }
 """Can a difference between `low` and `high` compare with `c` as asked."""
+
+
+CLOCK_CHANGE = DAY // 12
+"""A day may be shorter or longer by as much where clocks change; shorter intervals are exact."""
 
 
 def check(query: Query, types: Mapping[Column, pa.DataType]) -> None:
@@ -40,7 +46,8 @@ def check(query: Query, types: Mapping[Column, pa.DataType]) -> None:
         if left is None or right is None or left[0] is right[0]:
             continue
         (a, ahead_a), (b, ahead_b) = left, right
-        low, high = -_ticks(a), _ticks(b)
+        slack = CLOCK_CHANGE if max(abs(ahead_a), abs(ahead_b)) >= DAY and _is_zoned(types, a) else 0
+        low, high = -_ticks(a) - slack, _ticks(b) + slack
         if not POSSIBLE[compared.op](low, high, ahead_b - ahead_a):
             raise QueryError(
                 f'join "{predicate.text}": no two rows inside their windows satisfy it: "{a.name}" has {a.window} and '
@@ -52,25 +59,28 @@ def _time(
     expression: sql.Expression, streams: Mapping[str, Stream], types: Mapping[Column, pa.DataType]
 ) -> tuple[Stream, int | float] | None:
     """The stream whose time an expression is, and the constant that it adds; None if it is anything else."""
-    if len(expression.columns) != 1:
+    column = expression.shifted_column()
+    stream = streams.get(str(column.stream)) if column is not None else None
+    if column is None or stream is None or stream.time != column.name:
         return None
-    column = expression.columns[0]
-    stream = streams.get(str(column.stream))
-    if stream is None or stream.time != column.name:
+    moment = _moment(types[column])
+    value = expression.bind(types).evaluate({column: moment}, 1)
+    if not (pa.types.is_timestamp(value.type) or pa.types.is_integer(value.type)):
         return None
-    two = _two_times(types[column])
-    values = expression.bind(types).evaluate({column: two}, 2)
-    if not (pa.types.is_timestamp(values.type) or pa.types.is_integer(values.type)):
-        return None
-    (begin, end), (first, second) = (times.ticks(moments, np.int64)[0].tolist() for moments in (two, values))
-    return (stream, first - begin) if second - first == end - begin else None
+    (begin,), (shifted,) = (times.ticks(one, np.int64)[0].tolist() for one in (moment, value))
+    return stream, shifted - begin
 
 
-def _two_times(data_type: pa.DataType) -> pa.Array:
-    """Two moments: they tell whether an expression moves with its column, and how far ahead of it."""
+def _moment(data_type: pa.DataType) -> pa.Array:
+    """Some time: how far ahead of it an expression is does not depend on which."""
     if pa.types.is_timestamp(data_type):
-        return pa.array([0, 1_000_000], pa.timestamp("us", data_type.tz)).cast(data_type)
-    return pa.array([0, 1], data_type)
+        return pa.array([0], pa.timestamp("us", data_type.tz)).cast(data_type)
+    return pa.array([0], data_type)
+
+
+def _is_zoned(types: Mapping[Column, pa.DataType], stream: Stream) -> bool:
+    data_type = types[Column(stream.name, stream.time)]
+    return pa.types.is_timestamp(data_type) and data_type.tz is not None
 
 
 def _ticks(stream: Stream) -> int | float:

@@ -13,7 +13,7 @@ is probed for and every filter is done. Nothing else decides where a tuple may g
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -107,3 +107,32 @@ class Machine:
             and (not rule.near or any(inputs <= lineage.spans for inputs in rule.near))
             and rule.gives not in lineage.spans
         )
+
+
+def probe_name(target: str) -> str:
+    """What the operator that probes an input is called."""
+    return f"probe_{target}"
+
+
+def reachable(start: str, sets: Sequence[frozenset[str]]) -> set[str]:
+    """The inputs that a tuple can come to span, one at a time, each by a condition with those before.
+
+    >>> sorted(reachable("a", [frozenset("ab"), frozenset("abc"), frozenset("de")]))
+    ['a', 'b', 'c']
+    """
+    reached = {start}
+    while more := {name for inputs in sets for name in inputs - reached if inputs - {name} <= reached}:
+        reached |= more
+    return reached
+
+
+def near(target: str, inputs: Iterable[str], sets: Sequence[frozenset[str]]) -> frozenset[frozenset[str]]:
+    """What a tuple must span before an input is probed, given the sets of inputs that join predicates are about.
+
+    That is what some predicate needs, or any input from which no predicates lead here.
+
+    >>> sorted(map(sorted, near("c", "abc", [frozenset("ab"), frozenset("abc")])))
+    [['a', 'b']]
+    """
+    apart = [frozenset([name]) for name in inputs if target not in reachable(name, sets)]
+    return frozenset([*(others - {target} for others in sets if target in others), *apart])

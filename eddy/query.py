@@ -16,6 +16,7 @@ from eddy import sql
 from eddy.checks import distinct, fill, members, named, texts, ticks
 from eddy.errors import QueryError, quoted, unknown
 from eddy.function import Function, Mask
+from eddy.lineage import probe_name, reachable
 from eddy.window import Range, Rows, Unbounded, Window
 
 Predicate = Callable[[Mapping[sql.Column, pa.Array], int], Mask]
@@ -142,6 +143,11 @@ class Filter:
 class Query:
     """Streams, tables, joins, filters and selected columns.
 
+    A join is a condition between two or more inputs: an equality, a comparison, or any other SQL. `cross` allows
+    inputs that no join connects, and then every combination of them is formed. `max_fanout` is a limit to the rows of
+    one input that one tuple may join on its way; more of them are an error and not a full memory. Which tuples are
+    formed on the way depends on the routing, so the limit is for what no route should meet.
+
     >>> query = Query(
     ...     streams=[Stream("a", time="ts")], filters=[Filter("big", on="a", where="v > 10")], select=["a.v"]
     ... )
@@ -182,9 +188,9 @@ class Query:
 
     def _check_shape(self) -> None:
         """Can every tuple reach every input, and do the windows mean something."""
-        if self.max_fanout is not None and (not isinstance(self.max_fanout, int) or self.max_fanout < 1):
+        if self.max_fanout is not None and (not _is_count(self.max_fanout)):
             raise QueryError(f"query: max_fanout: expected a whole number of 1 or more, got {self.max_fanout!r}")
-        sets = [frozenset(str(c.stream) for c in predicate.columns) for predicate in self.predicates]
+        sets = [predicate.inputs for predicate in self.predicates]
         for stream in self.streams:
             apart = [name for name in self.inputs if name not in reachable(stream.name, sets)]
             if apart and not self.cross:
@@ -198,8 +204,8 @@ class Query:
                 "stream: a row is always the newest when it arrives; use Unbounded()"
             )
         for name in self.inputs:
-            if f"probe_{name}" in [f.name for f in self.filters]:
-                raise QueryError(f'filter "probe_{name}": the probe of "{name}" has this name; choose another')
+            if probe_name(name) in [f.name for f in self.filters]:
+                raise QueryError(f'filter "{probe_name(name)}": the probe of "{name}" has this name; choose another')
 
     def _check_input(self, name: str, where: str) -> None:
         if name not in self.inputs:
@@ -234,13 +240,5 @@ class Query:
         return outputs
 
 
-def reachable(start: str, sets: Sequence[frozenset[str]]) -> set[str]:
-    """The inputs that a tuple can come to span, one at a time, each by a condition with those before.
-
-    >>> sorted(reachable("a", [frozenset("ab"), frozenset("abc"), frozenset("de")]))
-    ['a', 'b', 'c']
-    """
-    reached = {start}
-    while more := {name for inputs in sets for name in inputs - reached if inputs - {name} <= reached}:
-        reached |= more
-    return reached
+def _is_count(number: object) -> bool:
+    return isinstance(number, int) and not isinstance(number, bool) and number >= 1

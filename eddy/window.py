@@ -12,6 +12,8 @@ from eddy.errors import QueryError
 class Range:
     """A window by event time: a duration, or a number.
 
+    With `m` the largest event time in a combination, a row of the stream is inside when `m - time <= length`.
+
     >>> Range("30 seconds").ticks
     30000000
     >>> Range(5).ticks
@@ -34,7 +36,11 @@ class Range:
 
 @dataclass(frozen=True)
 class Rows:
-    """A window of the newest rows of a stream."""
+    """A window of the newest rows of a stream.
+
+    When the last row of a combination arrives, a row of the stream is inside when it is among the `count` that came
+    last, those that a filter drops included. Where the work is divided among cells, each cell counts its own.
+    """
 
     count: int
 

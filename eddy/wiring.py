@@ -19,8 +19,8 @@ from eddy.contracts import Operator, Policy, Setting
 from eddy.engine import Engine, Store
 from eddy.errors import QueryError, unknown
 from eddy.features import can_classify
-from eddy.lineage import Rule
-from eddy.query import Filter, Query, reachable
+from eddy.lineage import Rule, near
+from eddy.query import Filter, Query
 from eddy.router import Clock
 from eddy.sql import Column
 from operators.conditions import conditions
@@ -93,22 +93,10 @@ def _joining(binding: Binding, tables: Mapping[str, pa.RecordBatch]) -> tuple[Ma
         stems[name].settle(None)
     takes = {name: stem.take for name, stem in stems.items()}
     filters = [_filter(f, binding, takes, stems[f.on[0]] if len(f.on) == 1 else None) for f in query.filters]
-    near = {name: _near(name, query) for name in query.inputs}
-    probes = [
-        OPERATORS["probe"](name, stems, joins, Rule(near=near[name], gives=name), max_fanout=query.max_fanout)
-        for name in query.inputs
-    ]
+    sets = [predicate.inputs for predicate in query.predicates]
+    rules = {name: Rule(near=near(name, query.inputs, sets), gives=name) for name in query.inputs}
+    probes = [OPERATORS["probe"](name, stems, joins, rules[name], max_fanout=query.max_fanout) for name in query.inputs]
     return stems, [*filters, *probes]
-
-
-def _near(target: str, query: Query) -> frozenset[frozenset[str]]:
-    """What a tuple must span before an input is probed.
-
-    That is what some condition needs, or any input from which no conditions lead here.
-    """
-    sets = [frozenset(str(c.stream) for c in predicate.columns) for predicate in query.predicates]
-    apart = [name for name in query.inputs if target not in reachable(name, sets)]
-    return frozenset([*(inputs - {target} for inputs in sets if target in inputs), *(frozenset([n]) for n in apart)])
 
 
 def make_policy(choice: PolicyChoice, setting: Setting) -> Policy:

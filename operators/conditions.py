@@ -39,10 +39,6 @@ class Pair:
     sides: Mapping[str, Side]
     ops: Mapping[str, str]
 
-    def op(self, input: str) -> str:
-        """How an input's side must compare with the other one."""
-        return self.ops[input]
-
     def other(self, input: str) -> Side:
         """The side that is not an input's."""
         return next(side for name, side in self.sides.items() if name != input)
@@ -69,11 +65,6 @@ class Conditions:
     orders: Sequence[Pair]
     residuals: Sequence[Residual]
 
-    def near(self, input: str) -> frozenset[frozenset[str]]:
-        """The sets of inputs that a tuple may span to be joined with an input by some condition."""
-        sets = [frozenset(e.sides) for e in self.equalities] + [r.inputs for r in self.residuals]
-        return frozenset(inputs - {input} for inputs in sets if input in inputs)
-
 
 def conditions(
     predicates: Sequence[Expression], types: Mapping[Column, pa.DataType], stems: Mapping[str, Stem]
@@ -85,12 +76,12 @@ def conditions(
     for predicate in predicates:
         bound = predicate.condition(types)
         compared = _between_two(predicate.comparison())
-        pair = _pair(compared, types, stems) if compared is not None and compared.op in MIRRORED else None
+        pair = _pair(compared, types, stems) if compared is not None else None
         if pair is not None and "=" in pair.ops.values():
             equalities.append(pair)
             continue
-        residuals.append(Residual(inputs=_inputs(predicate), bound=bound, text=predicate.text))
-        if pair is not None and all(is_exact(side.bound.type) for side in pair.sides.values()):
+        residuals.append(Residual(inputs=predicate.inputs, bound=bound, text=predicate.text))
+        if pair is not None:
             orders.append(pair)
     return Conditions(equalities=equalities, orders=orders, residuals=residuals)
 
@@ -101,23 +92,23 @@ def evaluate(bound: Bound, stems: Mapping[str, Stem], ids: Mapping[str, RowIds],
     return bound.evaluate(columns, rows)
 
 
-def _inputs(expression: Expression) -> frozenset[str]:
-    return frozenset(str(column.stream) for column in expression.columns)
-
-
 def _between_two(comparison: Comparison | None) -> Comparison | None:
-    """The comparison, if each side is about one input, and they are two."""
-    if comparison is None:
+    """The comparison, if rows can be found by it: each side is about one input, and they are two."""
+    if comparison is None or comparison.op not in MIRRORED:
         return None
-    left, right = _inputs(comparison.left), _inputs(comparison.right)
+    left, right = comparison.left.inputs, comparison.right.inputs
     return comparison if len(left) == len(right) == 1 and left != right else None
 
 
-def _pair(comparison: Comparison, types: Mapping[Column, pa.DataType], stems: Mapping[str, Stem]) -> Pair:
+def _pair(comparison: Comparison, types: Mapping[Column, pa.DataType], stems: Mapping[str, Stem]) -> Pair | None:
+    """The comparison with its keys; None for an order of values whose codes do not sort as they do."""
     expressions = (comparison.left, comparison.right)
+    bounds = bind_pair(*expressions, types)
+    if comparison.op != "=" and not all(is_exact(bound.type) for bound in bounds):
+        return None
     sides = {}
-    for expression, bound in zip(expressions, bind_pair(*expressions, types), strict=True):
-        (name,) = _inputs(expression)
+    for expression, bound in zip(expressions, bounds, strict=True):
+        (name,) = expression.inputs
         key = stems[name].key(expression, bound)
         sides[name] = Side(input=name, key=key, bound=bound, text=expression.text)
     left, right = sides

@@ -15,7 +15,7 @@ import numpy as np
 from eddy.contracts import Outcome
 from eddy.errors import QueryError, quoted
 from eddy.function import Mask
-from eddy.lineage import Lineage, Rule
+from eddy.lineage import Lineage, Rule, probe_name
 from eddy.ranges import Ranges, everything
 from eddy.tuples import RowIds, Tuples
 from eddy.window import Range
@@ -94,7 +94,7 @@ class Probe:
         orders = [] if equalities else _on_one_key(orders, target)
         searched: Sequence[Pair] = equalities or orders
         texts = [f"{e.sides[target].text}" for e in equalities]
-        texts += [f"{o.sides[target].text} {o.op(target)}" for o in orders]
+        texts += [f"{o.sides[target].text} {o.ops[target]}" for o in orders]
         keys = [one.sides[target].key for one in searched]
         return _Pattern(
             equalities=equalities,
@@ -112,7 +112,7 @@ class Probe:
         others = [one.other(self._target) for one in searched]
         codes = [side.key.codes(tuples.ids[side.input]) for side in others]
         valid = [v for side in others if (v := side.key.valid(tuples.ids[side.input])) is not None]
-        ops = [one.op(self._target) for one in searched]
+        ops = [one.ops[self._target] for one in searched]
         index = self._stem.catalog.get("sorted" if way.equalities else "ordered", way.keys)
         ranges = index.search(list(zip(ops, codes, strict=True)))
         if valid:
@@ -175,11 +175,6 @@ class Probe:
             f"and max_fanout allows {self._max_fanout:,}; the key: {', '.join(keys) or 'none, it is a scan'}; "
             "narrow the window, add a condition, or raise max_fanout"
         )
-
-
-def probe_name(target: str) -> str:
-    """What a probe is called."""
-    return f"probe_{target}"
 
 
 def _keep(mask: Mask, at: RowIds, rows: RowIds) -> tuple[RowIds, RowIds]:

@@ -15,7 +15,7 @@ BLOCKS = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), 
 def test_code_in_the_readme(number: int, capsys: pytest.CaptureFixture[str]) -> None:
     exec(compile(BLOCKS[number], str(README), "exec"), {})
     printed = capsys.readouterr().out
-    said = re.findall(r"^print\(.*\)\s+# (\{.*\})$", BLOCKS[number], re.MULTILINE)
+    said = re.findall(r"^print\(.*\)\s+# ([\[{].*[\]}])$", BLOCKS[number], re.MULTILINE)
     assert said
     assert all(text in printed for text in said)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
@@ -70,16 +70,24 @@ class Expression:
     def _at(self, node: Node) -> Expression:
         return Expression(node, self._place)
 
+    @property
+    def inputs(self) -> frozenset[str]:
+        """The streams and tables whose columns it reads, once every column names its own."""
+        return frozenset(str(column.stream) for column in self.columns)
+
     def qualified(self, name: Callable[[Column], Column]) -> Expression:
         """Give every column the name that it has in the query."""
         return self._at(renamed(self._node, name))
 
     def conjuncts(self) -> tuple[Expression, ...]:
-        """Split at every AND that is not below anything else."""
+        """Split at every AND that is not below anything else; a BETWEEN is two comparisons."""
         node = self._node
-        if not (isinstance(node, Call) and node.name == "and"):
-            return (self,)
-        return tuple(map(self._at, node.args))
+        if isinstance(node, Call) and node.name == "and":
+            return tuple(part for arg in node.args for part in self._at(arg).conjuncts())
+        if isinstance(node, Call) and node.name == "between":
+            value, low, high = node.args
+            return tuple(self._at(replace(node, name=op, args=(value, end))) for op, end in ((">=", low), ("<=", high)))
+        return (self,)
 
     def comparison(self) -> Comparison | None:
         """Give the two sides, if a comparison is at the top."""
@@ -88,6 +96,19 @@ class Expression:
             return None
         left, right = node.args
         return Comparison(self._at(left), node.name, self._at(right))
+
+    def shifted_column(self) -> Column | None:
+        """Give the column, if it is that column plus or minus a constant."""
+        node = self._node
+        while isinstance(node, Call) and node.name in ("+", "-"):
+            left, right = node.args
+            if not _has_columns(right):
+                node = left
+            elif node.name == "+" and not _has_columns(left):
+                node = right
+            else:
+                return None
+        return node.column if isinstance(node, Ref) else None
 
     def as_column(self) -> Column | None:
         """Give the column, if it is nothing else."""
@@ -137,3 +158,7 @@ def bind_pair(left: Expression, right: Expression, types: Mapping[Column, pa.Dat
     type = united[0].type
     first, second = (one._coerced(step, type, asked, types) for one, step in zip((left, right), steps, strict=True))
     return first, second
+
+
+def _has_columns(node: Node) -> bool:
+    return any(isinstance(part, Ref) for part in node.walk())

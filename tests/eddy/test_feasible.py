@@ -28,6 +28,7 @@ MINUTE, HOUR = eddy.Range("1 minute"), eddy.Range("1 hour")
         ("a.ts + interval 61 seconds = b.ts", MINUTE, HOUR),
         ("a.ts > b.ts + interval 1 hour", MINUTE, HOUR),
         ("a.ts - interval 90 minutes > b.ts", eddy.Unbounded(), HOUR),
+        ("b.ts between a.ts + interval 2 minutes and a.ts + interval 3 minutes", MINUTE, HOUR),
     ],
 )
 def test_a_join_that_nothing_can_satisfy(
@@ -46,12 +47,19 @@ def test_a_join_that_nothing_can_satisfy(
         ("a.ts = b.ts", MINUTE, MINUTE),
         ("a.k < b.k", MINUTE, MINUTE),
         ("hour(a.ts) > hour(b.ts) + 2", MINUTE, MINUTE),
+        ("a.k % 100 = b.k - 95", MINUTE, MINUTE),
     ],
 )
 def test_a_join_that_something_may_satisfy(
     join: str, a: eddy.Range | eddy.Unbounded, b: eddy.Range | eddy.Unbounded
 ) -> None:
     bind(query(join, a, b), {"a": SCHEMA, "b": SCHEMA})
+
+
+@pytest.mark.parametrize("join", ["a.ts % 100 = b.ts - 95", "abs(a.ts) = b.ts + 20", "100 div a.ts = b.ts"])
+def test_what_is_no_shift_of_a_time_is_let_through(join: str) -> None:
+    schema = pa.schema([("ts", pa.int64())])
+    bind(query(join, eddy.Range(10), eddy.Range(10)), {"a": schema, "b": schema})
 
 
 def test_numbers_as_times() -> None:

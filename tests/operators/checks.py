@@ -49,7 +49,7 @@ def a_probe() -> Sample:
         stems[name].append(table, np.arange(rows), np.arange(rows) * 2 + (name == "b"))
     types = {Column(name, column): pa.int64() for name in stems for column in ("ts", "k")}
     joins = conditions([sql.parse("a.k = b.k", where="here")], types, stems)
-    probe = Probe("b", stems, joins, Rule(near=joins.near("b"), gives="b"), max_fanout=None)
+    probe = Probe("b", stems, joins, Rule(near=frozenset([frozenset("a")]), gives="b"), max_fanout=None)
     return Sample(probe, Tuples(Lineage("a", frozenset("a"), frozenset()), {"a": np.arange(rows)}))
 
 

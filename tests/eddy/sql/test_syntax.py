@@ -37,11 +37,16 @@ def test_a_column_is_written_as_in_a_text() -> None:
         ("x and (a.k and (b.k and x = 1))", ["x", "a.k", "b.k", "x = 1"]),
         ("x and a.k or b.k", ["x and a.k or b.k"]),
         ("not (x and a.k)", ["not (x and a.k)"]),
-        ("x between 1 and 2 and a.k", ["x between 1 and 2", "a.k"]),
+        ("x between 1 and 2 and a.k", ["x between 1 and 2", "x between 1 and 2", "a.k"]),
     ],
 )
 def test_conjuncts(text: str, parts: list[str]) -> None:
     assert [part.text for part in parse(text, where="here").conjuncts()] == parts
+
+
+def test_a_between_is_two_comparisons() -> None:
+    parts = [part.comparison() for part in parse("x between a.k and 2", where="here").conjuncts()]
+    assert [(p.left.text, p.op, p.right.text) for p in parts if p] == [("x", ">=", "a.k"), ("x", "<=", "2")]
 
 
 @pytest.mark.parametrize("op", ["=", "<", "<=", ">", ">=", "!="])
