@@ -13,7 +13,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from benchmarks.workloads import STREAMS, WINDOW, Batch, Columns, Ints, Workload
+from benchmarks.workloads import STREAMS, Batch, Columns, Ints, Workload
 
 
 class ByHand:
@@ -21,13 +21,14 @@ class ByHand:
 
     def __init__(self, workload: Workload, order: str) -> None:
         self._order = order
+        self._window = workload.window
         self._keys = {key: frozenset(members) for key, members in workload.keys.items()}
         self._windows: dict[str, Columns] = {}
 
     def __call__(self, batch: Batch) -> Columns:
         """Join the rows of one micro-batch with the windows."""
         new = {s: {c: batch[s].column(c).to_numpy() for c in batch[s].schema.names} for s in STREAMS}
-        oldest = min(int(columns["ts"][0]) for columns in new.values()) - WINDOW
+        oldest = min(int(columns["ts"][0]) for columns in new.values()) - self._window
         start: dict[str, int] = {}
         for s in STREAMS:
             held = self._windows.get(s, {c: values[:0] for c, values in new[s].items()})
@@ -60,7 +61,7 @@ class ByHand:
             rows = order[np.arange(len(at)) + np.repeat(low - (ends - count), count)]
             now, then = windows[origin]["ts"][found[origin][at]], windows[target]["ts"][rows]
             keep = (then < now) | ((then == now) & (target < origin))
-            keep &= now - then <= WINDOW
+            keep &= now - then <= self._window
             found = {s: ids[at[keep]] for s, ids in found.items()} | {target: rows[keep]}
         return {s: windows[s]["id"][found[s]] for s in STREAMS}
 
@@ -78,12 +79,13 @@ class Duck:
 
     def __init__(self, workload: Workload) -> None:
         self._connection = duckdb.connect()
+        self._window = workload.window
         self._joins = " and ".join(f"{a}.{key} = {b}.{key}" for key, a, b in workload.joins())
         self._windows: dict[str, pa.Table] = {}
 
     def __call__(self, batch: Batch) -> list[pa.Table]:
         """Join the rows of one micro-batch with the windows."""
-        oldest = min(batch[s].column("ts")[0].as_py() for s in STREAMS) - WINDOW
+        oldest = min(batch[s].column("ts")[0].as_py() for s in STREAMS) - self._window
         for s in STREAMS:
             new = pa.Table.from_batches([batch[s]])
             held = self._windows.get(s, new.slice(0, 0))
@@ -97,7 +99,5 @@ class Duck:
         columns = ", ".join(f"{s}.id as {s}" for s in STREAMS)
         tables = ", ".join(f"new_{s} as {s}" if s == origin else s for s in STREAMS)
         earlier = [f"{s}.ts {'<=' if s < origin else '<'} {origin}.ts" for s in STREAMS if s != origin]
-        inside = [f"{origin}.ts - {s}.ts <= {WINDOW}" for s in STREAMS if s != origin]
+        inside = [f"{origin}.ts - {s}.ts <= {self._window}" for s in STREAMS if s != origin]
         return f"select {columns} from {tables} where {self._joins} and {' and '.join(earlier + inside)}"
-
-

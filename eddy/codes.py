@@ -24,6 +24,10 @@ PRIME = np.uint64(0x100000001B3)
 """The multiplier of the text hash, from FNV: odd, and spread over many bits."""
 
 
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+"""2^64 by the golden ratio: multiplying by it spreads neighbouring numbers far apart."""
+
+
 def is_exact(data_type: pa.DataType) -> bool:
     """Does equality of codes mean equality of values."""
     if pa.types.is_decimal(data_type):
@@ -42,7 +46,8 @@ def encode(array: pa.Array) -> tuple[Integers, Valid]:
 
 def _number(array: pa.Array) -> Integers:
     numbers = array.cast(pa.int32()) if pa.types.is_date32(array.type) else array
-    return numbers.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+    numbers = numbers if pa.types.is_int64(numbers.type) else numbers.cast(pa.int64())
+    return (numbers.fill_null(0) if numbers.null_count else numbers).to_numpy(zero_copy_only=False)
 
 
 def _float(array: pa.Array) -> Integers:

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from eddy.codes import encode
+from eddy.codes import GOLDEN, encode
 from eddy.ranges import Integers
 from eddy.sql import Column
 
@@ -57,7 +57,7 @@ class Divider:
             self._judge(array, codes if valid is None else codes[valid])
         if self._useless or self._rising:
             return np.zeros(len(array), np.uint8)
-        found = self._range(array) if self._continuous else self._place(codes, valid)
+        found = self._range(array, codes) if self._continuous else self._place(codes, valid)
         if valid is not None:
             found[~valid] = self._buckets
         return found
@@ -94,34 +94,42 @@ class Divider:
             text = pa.types.is_string(array.type) or pa.types.is_binary(array.type)
             self._useless = distinct > UNIQUE * len(codes) or bool(text and array.nbytes > LONG * len(array))
         self._seen += len(codes)
-        if distinct == 1:
-            self._rising = self._rising and self._seen < ENOUGH
 
-    def _range(self, array: pa.Array) -> Buckets:
-        numbers = _numbers(array)
-        finite = numbers[np.isfinite(numbers)]
-        if len(finite):
-            self._low, self._high = min(self._low, float(finite.min())), max(self._high, float(finite.max()))
+    def _range(self, array: pa.Array, codes: Integers) -> Buckets:
+        """The place between the least and the largest number so far; NaN is beyond all."""
+        numbers = _numbers(array) if _is_fractional(array.type) else codes.astype(np.float64)
+        low, high = numbers.min(initial=np.inf), numbers.max(initial=-np.inf)
+        if not (np.isfinite(low) and np.isfinite(high)):
+            finite = numbers[np.isfinite(numbers)]
+            low, high = finite.min(initial=np.inf), finite.max(initial=-np.inf)
+        self._low, self._high = min(self._low, float(low)), max(self._high, float(high))
         width = self._high - self._low
         if not 0 < width < np.inf:
             return np.zeros(len(array), np.uint8)
-        share = np.clip(np.nan_to_num((numbers - self._low) / width, nan=1.0), 0.0, 1.0)
-        return np.minimum(share * self._buckets, self._buckets - 1).astype(np.uint8)
+        place = (numbers - self._low) * (self._buckets / width)
+        place[np.isnan(place)] = self._buckets
+        return np.clip(place, 0, self._buckets - 1).astype(np.uint8)
 
     def _place(self, codes: Integers, valid: np.ndarray[Any, np.dtype[np.bool_]] | None) -> Buckets:
+        """A bucket of its own for each of the first values; the others share by their hash."""
         if not self._fixed and len(self._known) < self._buckets:
             fresh = np.setdiff1d(codes if valid is None else codes[valid], self._known)
             self._known += fresh[: self._buckets - len(self._known)].tolist()
+        if not self._known:
+            return np.zeros(len(codes), np.uint8)
         known = np.array(self._known, np.int64)
         order = np.argsort(known)
-        ordered = known[order]
-        at = np.minimum(np.searchsorted(ordered, codes), max(len(known) - 1, 0))
-        hashed = (codes.view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(32)
-        placed = (hashed % np.uint64(self._buckets)).astype(np.uint8)
-        if len(known):
-            hit = ordered[at] == codes
-            placed[hit] = (order[at[hit]] % self._buckets).astype(np.uint8)
-        return placed
+        at = np.minimum(np.searchsorted(known, codes, sorter=order), len(known) - 1)
+        bucket = order.take(at)
+        other = np.flatnonzero(known.take(bucket) != codes)
+        if len(other):
+            hashed = (codes[other].view(np.uint64) * GOLDEN) >> np.uint64(32)
+            bucket[other] = (hashed % np.uint64(self._buckets)).astype(np.int64)
+        return bucket.astype(np.uint8)
+
+
+def _is_fractional(data_type: pa.DataType) -> bool:
+    return pa.types.is_floating(data_type) or pa.types.is_decimal(data_type)
 
 
 def is_time(data_type: pa.DataType) -> bool:
@@ -130,7 +138,6 @@ def is_time(data_type: pa.DataType) -> bool:
 
 
 def _numbers(array: pa.Array) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Values as floats, in their order; a null is some number."""
-    if is_time(array.type):
-        array = array.cast(pa.int32()) if pa.types.is_date32(array.type) else array.cast(pa.int64())
-    return pc.fill_null(array.cast(pa.float64(), safe=False), 0.0).to_numpy(zero_copy_only=False)
+    """Values as floats; a null is some number."""
+    floats = array if pa.types.is_float64(array.type) else array.cast(pa.float64(), safe=False)
+    return (pc.fill_null(floats, 0.0) if floats.null_count else floats).to_numpy(zero_copy_only=False)

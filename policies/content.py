@@ -18,14 +18,15 @@ from typing import Any
 
 import numpy as np
 
-from eddy.contracts import Counts, Leg, Observation, Setting, State, Task
-from eddy.divider import Buckets
+from eddy.contracts import Leg, Observation, Setting, State, Task
 from eddy.errors import QueryError
-from eddy.features import Look, choose
+from eddy.features import choose
 from eddy.lineage import Hop
 from eddy.observe import Insight
-from policies.merit import Costs, check_costs, check_share, cost
-from policies.orders import Integers, are_independent, best_orders, classes, legs
+from policies.checks import check_costs, check_count, check_share
+from policies.merit import Costs, cost
+from policies.orders import Integers, are_independent, best_orders, classes, labels, legs
+from policies.pending import Key, Part, Pending
 from policies.profile import NO_ATTRIBUTE, Profile
 from policies.trial import Trial
 
@@ -33,17 +34,19 @@ SAMPLE = "profiling"
 """What rows are called that teach."""
 
 CALM = 0.25
-"""Of P is sampled once every operator has been profiled twice and no selectivity has changed since the last round."""
+"""Of the micro-batches are sampled once every operator has been profiled twice and no selectivity has changed. Few
+large samples cost less than many small ones: every attribute is looked at for each."""
+
+FREE = 256
+"""Rows of a micro-batch that one operator without a classifier learns from though they came to it anyway. They have
+passed other operators, so they are no random sample; but among rows of a class, that makes no difference unless the
+operators themselves are correlated."""
 
 CONTROL = 0.1
 """Of the rows do without a new classifier while it is on trial."""
 
 FIRST = 0.5
 """Of |R| is enough for a first judgement: a coarse idea soon is worth more than a fine one late."""
-
-Key = tuple[str, Hop]
-Step = tuple[Look, Counts, bool]
-"""Buckets and outcomes of some rows, and whether they were a sample."""
 
 
 class Content:
@@ -73,8 +76,7 @@ class Content:
         check_costs(costs, where=where)
         check_share(P, "P", where=where)
         check_share(alpha, "alpha", where=where)
-        if not isinstance(R, int) or isinstance(R, bool) or R < 1:
-            raise QueryError(f"{where}: R: expected a sample of 1 row or more, got {R!r}")
+        check_count(R, "R", where=where)
         if not isinstance(threshold, int | float) or not 0 <= threshold < 1:
             raise QueryError(f"{where}: threshold: expected a gain ratio from 0 to below 1, got {threshold!r}")
         self.features = choose(attributes, setting.columns, d, where=where)
@@ -82,9 +84,10 @@ class Content:
         self._costs: Costs = costs
         self._profiles: dict[Key, Profile] = {}
         self._alone = len(setting.operators) == 1
-        self._pending: dict[Key, list[Step]] = {}
+        self._pending = Pending()
         self._on_trial: dict[int, bool] = {}
         self._changes: dict[str, int] = {}
+        self._turn = 0
         self._calls: dict[tuple[str, str, str], int] = {}
         self._trial: tuple[Key, Trial] | None = None
 
@@ -130,7 +133,8 @@ class Content:
         """Rows that go to an operator to learn, before any other; and the rows that are left."""
         young = [hop for hop, profile in zip(ready, profiles, strict=True) if not profile.judged]
         hops = young or [ready[min(range(len(ready)), key=lambda i: profiles[i].judged)]]
-        share = 1.0 if len(young) == len(ready) else self._share * self._haste(task.lineage.origin, profiles)
+        haste = 1.0 if young else self._haste(task.lineage.origin, profiles)
+        share = 1.0 if len(young) == len(ready) else self._share * (task.chance().random() < haste)
         drawn = task.chance().random(task.rows) < share
         parts = np.array_split(np.flatnonzero(drawn), len(hops))
         legs = [Leg(route=(h,), rows=part, exhaustive=True, label=SAMPLE) for h, part in zip(hops, parts, strict=True)]
@@ -161,40 +165,44 @@ class Content:
         costs = np.array([cost(task.statistics[hop], self._costs) for hop in ready])
         orders = best_orders(rates, costs, np.argsort((whole - 1) / costs, kind="stable"))
         orders = orders if are_independent(task, ready) else orders[:, :1]
-        return legs(orders, which, rows, ready, self._labels(task.lineage.origin, used, examples))
-
-    def _labels(self, origin: str, used: Sequence[int], examples: Buckets) -> list[str]:
-        """What the classes are called in reports: the buckets of the attributes in use."""
-        names = [attribute.column.name for attribute in self.features.of(origin)]
-        return [",".join(f"{names[i]}={b}" for i, b in zip(used, row, strict=True)) for row in examples.tolist()]
+        names = [self.features.of(task.lineage.origin)[i].column.name for i in used]
+        return legs(orders, which, rows, ready, labels(names, examples))
 
     def observe(self, observation: Observation) -> None:
         """Keep what a step did until the next rows arrive; what it cost counts at once."""
         if self._alone:
             return
+        self._pending.add(observation)
         leg = observation.leg
-        for hop, outcomes in zip(observation.hops, observation.outcomes, strict=True):
-            step = (observation.buckets, outcomes, leg.exhaustive)
-            self._pending.setdefault((observation.lineage.origin, hop), []).append(step)
         if id(leg) in self._on_trial and self._trial is not None:
             paid = sum(s.rows_in if self._costs == "unit" else s.seconds for s in observation.statistics)
             self._trial[1].pay(self._on_trial[id(leg)], paid)
 
     def _catch_up(self) -> None:
-        """Learn from the steps that are over: one sum for each operator, however many legs there were."""
+        """Learn from the steps that are over."""
         self._on_trial = {}
-        for key, steps in self._pending.items():
-            profile = self._profile(*key)
-            for exhaustive in (False, True):
-                parts = [(look, outcomes) for look, outcomes, was in steps if was is exhaustive]
-                if parts:
-                    self._learn(key, profile, parts, exhaustive=exhaustive)
-        for key in self._pending:
+        steps = self._pending.take()
+        unexplained = [key for key in steps if self._profile(*key).attribute == NO_ATTRIBUTE]
+        for key, parts in steps.items():
+            for exhaustive, some in enumerate(parts):
+                if some:
+                    self._learn(key, some, exhaustive=bool(exhaustive))
+        if unexplained:
+            self._turn += 1
+            key = unexplained[self._turn % len(unexplained)]
+            self._learn_free(key, steps[key][0])
+        for key in steps:
             self._judge(key, self._profile(*key))
-        self._pending = {}
         self._end_trial()
 
-    def _learn(self, key: Key, profile: Profile, parts: Sequence[tuple[Look, Counts]], *, exhaustive: bool) -> None:
+    def _learn_free(self, key: Key, came_anyway: Sequence[Part]) -> None:
+        """Let an operator look for a classifier among rows that came to it anyway."""
+        if came_anyway and self._profile(*key).judged:
+            look, outcomes = max(came_anyway, key=lambda part: len(part[1]))
+            self._profile(*key).learn(look()[:FREE], outcomes[:FREE])
+
+    def _learn(self, key: Key, parts: Sequence[Part], *, exhaustive: bool) -> None:
+        profile = self._profile(*key)
         outcomes = np.concatenate([part for _, part in parts])
         self._count(key, profile, len(outcomes), exhaustive=exhaustive)
         buckets = None
@@ -228,7 +236,7 @@ class Content:
     def snapshot(self) -> State:
         """Profiles, the trial, and what has been counted."""
         self._catch_up()
-        state: dict[str, Any] = {"profiles": [], "changes": self._changes, "trial": None}
+        state: dict[str, Any] = {"profiles": [], "changes": self._changes, "turn": self._turn, "trial": None}
         for number, ((origin, hop), profile) in enumerate(self._profiles.items()):
             numbers, arrays = profile.snapshot()
             state["profiles"].append([origin, hop.operator, hop.pattern, numbers])
@@ -240,7 +248,7 @@ class Content:
 
     def restore(self, state: State) -> None:
         """Go on from a snapshot."""
-        self._changes = dict(state["changes"])
+        self._changes, self._turn = dict(state["changes"]), state["turn"]
         for number, (origin, operator, pattern, numbers) in enumerate(state["profiles"]):
             arrays = {name: state[f"{name} {number}"] for name in ("tables", "whole", "parts")}
             self._profile(origin, Hop(operator, pattern)).restore(numbers, arrays)

@@ -18,7 +18,8 @@ from eddy.errors import QueryError, unknown
 from eddy.features import Features
 from eddy.lineage import Hop
 from eddy.observe import Insight
-from policies.merit import Costs, check_costs, cost
+from policies.checks import check_costs
+from policies.merit import Costs, cost
 from policies.orders import are_independent, best_orders, legs
 
 PARTS = ("attribute", "values", "selectivities")

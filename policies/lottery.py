@@ -13,10 +13,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from eddy.contracts import Leg, Observation, Setting, State, Task
-from eddy.errors import QueryError
 from eddy.features import NO_FEATURES
 from eddy.lineage import Hop
 from eddy.observe import Insight
+from policies.checks import check_count
 
 
 class Lottery:
@@ -32,8 +32,7 @@ class Lottery:
     insight: tuple[Insight, ...] = ()
 
     def __init__(self, setting: Setting, *, half_life: int = 1_000) -> None:
-        if not isinstance(half_life, int) or isinstance(half_life, bool) or half_life < 1:
-            raise QueryError(f'policy "lottery": half_life: expected a whole number of 1 or more, got {half_life!r}')
+        check_count(half_life, "half_life", where='policy "lottery"')
         self._half_life = half_life
         self._tickets: dict[Hop, float] = {}
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-from eddy.errors import QueryError
 from eddy.observe import Statistic
 
 Costs = Literal["time", "unit"]
@@ -27,15 +26,3 @@ def merit(statistic: Statistic, costs: Costs) -> float:
 def cost(statistic: Statistic, costs: Costs) -> float:
     """What one input costs: seconds, or one call."""
     return 1.0 if costs == "unit" else max(statistic.cost, INSTANT)
-
-
-def check_costs(costs: object, *, where: str) -> None:
-    """Refuse a slip in a config file."""
-    if costs not in ("time", "unit"):
-        raise QueryError(f'{where}: costs: expected "time" or "unit", got {costs!r}')
-
-
-def check_share(share: object, name: str, *, where: str, least: float = 0.0) -> None:
-    """Refuse a share that is none."""
-    if not isinstance(share, int | float) or isinstance(share, bool) or not least < share <= 1:
-        raise QueryError(f"{where}: {name}: expected a share above {least:g} and up to 1, got {share!r}")

@@ -52,6 +52,15 @@ def classes(buckets: Buckets) -> tuple[Integers, Integers]:
     return (first if buckets.shape[1] else first[:1]), code
 
 
+def labels(names: Sequence[str], examples: Buckets) -> list[str]:
+    """What classes are called in reports: the bucket of each attribute.
+
+    >>> labels(["city", "hour"], np.array([[3, 0]], np.uint8))
+    ['city=3,hour=0']
+    """
+    return [",".join(f"{name}={b}" for name, b in zip(names, row, strict=True)) for row in examples.tolist()]
+
+
 def legs(orders: Integers, which: Integers, rows: Integers, hops: Sequence[Hop], labels: Sequence[str]) -> list[Leg]:
     """One leg for each order that some class takes.
 

@@ -14,9 +14,9 @@ from policies.running import Floats, Running
 NO_ATTRIBUTE = -1
 """No attribute classifies (the paper's CA of -1)."""
 
-FADE = 0.5
-"""Of a sample that has been judged, half counts in the next one: a weak attribute is found by several samples, and an
-old one is forgotten after a few."""
+FADE = 0.8
+"""Of a sample that has been judged, so much counts in the next one: a weak attribute is found by the evidence of five
+samples, and one that has lost its meaning is forgotten after as many."""
 
 
 class Profile:

@@ -18,7 +18,8 @@ from eddy.errors import QueryError
 from eddy.features import NO_FEATURES
 from eddy.lineage import Hop
 from eddy.observe import Insight
-from policies.merit import Costs, check_costs, merit
+from policies.checks import check_costs
+from policies.merit import Costs, merit
 
 CHOICES = ("greedy", "proportional")
 

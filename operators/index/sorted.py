@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from eddy.codes import GOLDEN
 from eddy.contracts import Codes, Keys
 from eddy.ranges import Integers, Ranges, Segment
 from operators.index.parts import Part, Parts
@@ -16,9 +17,6 @@ Hashes = np.ndarray[Any, np.dtype[np.uint16]]
 BITS = 16
 """Of a hash. Sixteen bits sort ten times as fast as 32 (radix), and among the few thousand rows of a segment they
 bring together less than one row in ten that does not match; the probe compares the keys themselves anyway."""
-
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-"""2^64 by the golden ratio: multiplying by it spreads neighbouring numbers far apart."""
 
 
 class SortedIndex:

@@ -1,0 +1,47 @@
+"""Figures of the benchmarks, as SVG files that are the same whenever their numbers are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+FIGURES = Path(__file__).resolve().parent.parent / "docs" / "figures"
+"""Where the figures of the docs are."""
+
+
+def age(place: Path, milliseconds: Sequence[float], medians: Mapping[str, float]) -> None:
+    """Cost over the age of the query: what each micro-batch took, and the medians that are compared."""
+    figure = Figure(figsize=(7, 3), layout="constrained")
+    axes = figure.subplots()
+    axes.plot(milliseconds, ".", markersize=2, alpha=0.5, label="one micro-batch")
+    for number, (name, median) in enumerate(medians.items(), 1):
+        axes.axhline(median, color=f"C{number}", linestyle="--", label=f"{name}: {median:.2f} ms")
+    axes.set(xlabel="micro-batch", ylabel="milliseconds", ylim=(0, 2 * max(medians.values())))
+    axes.legend(loc="lower right", fontsize="small")
+    _save(figure, place)
+
+
+def growth(place: Path, curves: Mapping[str, tuple[Sequence[int], Sequence[float]]]) -> None:
+    """Cost over what grows, each with a line through its first point that grows as fast."""
+    figure = Figure(figsize=(7, 3), layout="constrained")
+    for (name, (sizes, costs)), axes in zip(curves.items(), _row(figure, len(curves)), strict=True):
+        axes.loglog(sizes, costs, "o-", label="measured")
+        axes.loglog(sizes, [costs[0] * size / sizes[0] for size in sizes], "--", label="linear")
+        axes.set(xlabel=name, ylabel="milliseconds a micro-batch")
+        axes.legend(fontsize="small")
+    _save(figure, place)
+
+
+def _row(figure: Figure, count: int) -> list[Axes]:
+    return [figure.add_subplot(1, count, number) for number in range(1, count + 1)]
+
+
+def _save(figure: Figure, place: Path) -> None:
+    """Without the date and without random names: a figure changes only with its numbers."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with mpl.rc_context({"svg.hashsalt": place.stem}):
+        figure.savefig(place, metadata={"Date": None})

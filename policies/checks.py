@@ -1,0 +1,23 @@
+"""Checks of parameters, for the person who wrote the config file."""
+
+from __future__ import annotations
+
+from eddy.errors import QueryError
+
+
+def check_costs(costs: object, *, where: str) -> None:
+    """Refuse a slip in a config file."""
+    if costs not in ("time", "unit"):
+        raise QueryError(f'{where}: costs: expected "time" or "unit", got {costs!r}')
+
+
+def check_share(share: object, name: str, *, where: str, least: float = 0.0) -> None:
+    """Refuse a share that is none."""
+    if not isinstance(share, int | float) or isinstance(share, bool) or not least < share <= 1:
+        raise QueryError(f"{where}: {name}: expected a share above {least:g} and up to 1, got {share!r}")
+
+
+def check_count(count: object, name: str, *, where: str) -> None:
+    """Refuse a number of rows that is none."""
+    if not isinstance(count, int) or isinstance(count, bool) or count < 1:
+        raise QueryError(f"{where}: {name}: expected a whole number of 1 or more, got {count!r}")

@@ -1,0 +1,88 @@
+"""The benchmark of the joins runs, on little data, and its contenders find the same."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from benchmarks import joins, plots, workloads
+from benchmarks.workloads import BATCH, COMMON, COMPLETE, CONTRAST, STREAMS, Workload
+
+LITTLE = 300
+"""Rows of a micro-batch."""
+
+SMALL = 500
+"""Rows of a window, so that many leave it."""
+
+WORKLOADS = [replace(workload, window=SMALL) for workload in (COMPLETE, CONTRAST, COMMON)]
+
+
+@pytest.mark.parametrize("workload", WORKLOADS, ids=lambda workload: workload.name)
+@pytest.mark.parametrize("order", ["abcd", "dbca"])
+def test_all_contenders_find_the_same_results(workload: Workload, order: str) -> None:
+    parts = workloads.batches(workload.data(5 * LITTLE), LITTLE)
+    contenders = joins._contenders(workload, parts[0], order)
+    found = 0
+    for batch in parts:
+        answers = {name: contender(batch) for name, contender in contenders.items()}
+        joins._agree(answers)
+        found += len(joins._rows(answers[joins.BY_HAND]))
+    assert found > 0
+
+
+def test_answers_that_differ_are_found() -> None:
+    results = {s: np.array([1, 2]) for s in STREAMS}
+    joins._agree({"one": results, "two": [pa.table(results).slice(1), pa.table(results).slice(0, 1)]})
+    with pytest.raises(AssertionError, match="do not agree: \\['two'\\]"):
+        joins._agree({"one": results, "two": pa.table(results).slice(1)})
+
+
+def test_correlated_keys_say_the_class_and_no_three_classes_meet() -> None:
+    rows = 2_000
+    data = CONTRAST.data(rows)
+    classes = {(s, key): data[s][key] % 5 for key, members in CONTRAST.keys.items() for s in members}
+    planted = {s: classes[s, key] == workloads.CLASSES for s, key in classes}
+    for s, share in planted.items():
+        assert share.mean() == 1 / workloads.PLANTED
+        assert all((share == (classes[t, key] == workloads.CLASSES)).all() for t, key in classes if t == s)
+    for s, share in planted.items():
+        ordinary = np.stack([found[~share] for (t, _), found in classes.items() if t == s], axis=1)
+        assert len(np.unique(ordinary, axis=0)) == workloads.CLASSES
+
+
+def test_an_order_for_each_phase_has_much_to_gain() -> None:
+    workload = replace(CONTRAST, window=SMALL)
+    looked = joins._looked(workload, workloads.batches(workload.data(workloads.ROWS)))
+    assert {len(counts) for counts in looked.values()} == {workloads.ROWS // workloads.PHASE}
+    assert joins._share(looked) < joins.CONTRAST_GOAL
+
+
+def test_the_best_order_and_its_share() -> None:
+    looked = {"ab": [1.0, 9.0], "ba": [5.0, 3.0]}
+    assert (joins._best(looked), joins._share(looked)) == ("ba", 0.5)
+
+
+def test_age_and_growth_are_told_and_drawn(tmp_path: Path) -> None:
+    lines = [*joins.age(20, tmp_path), *joins.growth((250,), tmp_path)]
+    assert lines[1].startswith(f"{float(lines[1].split()[0]):.3f} times that of the second 2 (goal: at most 1.10): ")
+    assert {file.name for file in tmp_path.iterdir()} == {"joins_age.svg", "joins_growth.svg"}
+
+
+def test_a_figure_is_the_same_when_its_numbers_are(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        plots.age(tmp_path / name / "age.svg", [1.0, 2.0, 3.0], {"early": 1.0, "late": 2.0})
+    one, two = ((tmp_path / name / "age.svg").read_bytes() for name in ("one", "two"))
+    assert one == two
+    assert b"<svg" in one
+
+
+def test_memory_is_told_for_more_policies_than_one() -> None:
+    lines = list(joins.memory(5 * BATCH))
+    assert [("policy random" in line, line.endswith((": met", ": missed"))) for line in lines[1:]] == [
+        (False, True),
+        (True, True),
+    ] * 2
