@@ -9,9 +9,9 @@ import numpy as np
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 SIGNIFICANT = 5.0
-"""Standard deviations by which the evidence must exceed what chance gives. With 150 rows in 24 buckets chance alone gets
-so far once in 1,500 times (four would be once in 200): with tens of attributes, tried again and again, that is rare
-enough."""
+"""Standard deviations by which the evidence must exceed what chance gives. With 150 rows in 24 buckets chance alone
+gets so far once in 1,500 times (four would be once in 200): with tens of attributes, tried again and again, that is
+rare enough."""
 
 
 def gain_ratios(seen: Floats, passed: Floats) -> Floats:

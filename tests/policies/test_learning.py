@@ -179,7 +179,8 @@ def test_fan_outs_are_told_apart() -> None:
     rng = np.random.default_rng(0)
     cells = rng.integers(0, 3, 600)
     fan = rng.poisson(np.array([0.5, 2.0, 8.0])[cells])
-    seen, out, squares = (np.bincount(cells, fan.astype(float) ** power, 3)[None, :] for power in (0, 1, 2))
+    powers = [fan.astype(np.float64) ** power for power in (0, 1, 2)]
+    seen, out, squares = (np.bincount(cells, one, 3).astype(np.float64)[None, :] for one in powers)
     assert skews(seen, out, squares)[0] > 0.4
 
 
