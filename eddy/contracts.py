@@ -55,6 +55,7 @@ class Operator(Protocol):
     def run(self, tuples: Tuples) -> Outcome:
         """Act on the first tuples: on all of them, unless too many would come out at once.
 
+        All were set off by rows of one stream and span the same inputs; what else they have done may differ.
         It is called again with the rest. Must act on one tuple at least, where there is one; must not change the
         tuples it was given, must keep the order of the survivors, and must give each tuple the same fate whatever
         other tuples are beside it.

@@ -7,7 +7,7 @@ the text of the SQL that DuckDB is asked.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
@@ -17,7 +17,9 @@ from hypothesis import strategies as st
 
 import eddy
 from tests import reference
-from tests.reference import Combination, before, same
+from tests.conditions import Condition, edges, negation, sums
+from tests.reference import before, same
+from tests.strategies import EPOCH, Clock
 
 COLUMNS = {
     "ts": (pa.int64(), st.integers(0, 30)),
@@ -30,14 +32,6 @@ COLUMNS = {
 
 COMBINATIONS = 20_000
 """How many combinations the naive answer may have to look at in one case."""
-
-
-@dataclass(frozen=True)
-class Condition:
-    """A condition in SQL, which the engine and DuckDB read alike, and as a function of a combination."""
-
-    sql: str
-    holds: reference.Condition
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,66 +125,6 @@ def _filter(number: int, asked: Filter) -> eddy.Filter:
     return eddy.Filter(f"f{number}", on=asked.on, function=ask, columns=columns, rowwise=True)
 
 
-def _equal(a: str, x: str, b: str, y: str) -> Condition:
-    return Condition(f"{a}.{x} = {b}.{y}", lambda c: same(c[a][x], c[b][y]))
-
-
-def _not(truth: bool | None) -> bool | None:
-    return None if truth is None else not truth
-
-
-def _less(a: str, x: str, b: str, y: str) -> Condition:
-    return Condition(f"{a}.{x} < {b}.{y}", lambda c: before(c[a][x], c[b][y]))
-
-
-def _at_least(a: str, x: str, b: str, y: str) -> Condition:
-    return Condition(f"{a}.{x} >= {b}.{y}", lambda c: _not(before(c[a][x], c[b][y])))
-
-
-def _unlike(a: str, x: str, b: str, y: str) -> Condition:
-    return Condition(f"{a}.{x} <> {b}.{y}", lambda c: _not(same(c[a][x], c[b][y])))
-
-
-def _next(a: str, b: str) -> Condition:
-    return Condition(f"{a}.k + 1 = {b}.k", lambda c: same(_plus(c[a]["k"], 1), c[b]["k"]))
-
-
-def _band(a: str, b: str) -> Condition:
-    return Condition(f"abs({a}.k - {b}.k) <= 1", lambda c: _near(c, a, b))
-
-
-def _sum(a: str, b: str, d: str) -> Condition:
-    return Condition(f"{a}.k + {b}.k = {d}.k", lambda c: same(_plus(c[a]["k"], c[b]["k"]), c[d]["k"]))
-
-
-def _plus(left: int | None, right: int | None) -> int | None:
-    return None if left is None or right is None else left + right
-
-
-def _near(c: Combination, a: str, b: str) -> bool | None:
-    left, right = c[a]["k"], c[b]["k"]
-    return None if left is None or right is None else abs(left - right) <= 1
-
-
-@st.composite
-def edges(draw: st.DrawFn, a: str, b: str) -> Condition:
-    """A condition between two inputs."""
-    kinds: list[Callable[[], Condition]] = [
-        lambda: _equal(a, "k", b, "k"),
-        lambda: _equal(a, "s", b, "s"),
-        lambda: _equal(a, "f", b, "f"),
-        lambda: _equal(a, "k", b, "x"),
-        lambda: _equal(a, "x", b, "x"),
-        lambda: _next(a, b),
-        lambda: _less(a, "x", b, "x"),
-        lambda: _at_least(a, "f", b, "f"),
-        lambda: _less(a, "s", b, "s"),
-        lambda: _unlike(a, "k", b, "k"),
-        lambda: _band(a, b),
-    ]
-    return draw(st.sampled_from(kinds))()
-
-
 @st.composite
 def graphs(draw: st.DrawFn, names: Sequence[str]) -> list[Condition]:
     """Conditions that connect the inputs: a tree, more edges, and now and then a condition over three."""
@@ -201,7 +135,7 @@ def graphs(draw: st.DrawFn, names: Sequence[str]) -> list[Condition]:
         a, b = draw(st.permutations(names))[:2]
         found.append(draw(edges(a, b)))
     if len(names) > 2 and draw(st.booleans()):
-        found.append(_sum(*draw(st.permutations(names))[:3]))
+        found.append(sums(*draw(st.permutations(names))[:3]))
     return found if draw(st.integers(0, 9)) else found[1:]
 
 
@@ -216,8 +150,8 @@ def filters(draw: st.DrawFn, names: Sequence[str]) -> Filter:
     condition = draw(
         st.sampled_from(
             [
-                Condition(f"{name}.k <= {value}", lambda c: _not(before(value, c[name]["k"]))),
-                Condition(f"{name}.k <> {value}", lambda c: _not(same(c[name]["k"], value))),
+                Condition(f"{name}.k <= {value}", lambda c: negation(before(value, c[name]["k"]))),
+                Condition(f"{name}.k <> {value}", lambda c: negation(same(c[name]["k"], value))),
                 Condition(f"{name}.s is not null", lambda c: c[name]["s"] is not None),
             ]
         )
