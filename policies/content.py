@@ -144,7 +144,7 @@ class Content:
         """How much of P is worth its price: all of it until everything is known, and again when something changes."""
         if min(profile.judged for profile in profiles) < 2:
             return 1.0
-        changes = sum(profile.whole.changes + profile.parts.changes for profile in profiles)
+        changes = sum(profile.changes for profile in profiles)
         stirred, self._changes[origin] = changes > self._changes.get(origin, 0), changes
         return 1.0 if stirred else CALM
 
@@ -250,7 +250,7 @@ class Content:
         """Go on from a snapshot."""
         self._changes, self._turn = dict(state["changes"]), state["turn"]
         for number, (origin, operator, pattern, numbers) in enumerate(state["profiles"]):
-            arrays = {name: state[f"{name} {number}"] for name in ("tables", "whole", "parts")}
+            arrays = {name: state[f"{name} {number}"] for name in ("tables", "running")}
             self._profile(origin, Hop(operator, pattern)).restore(numbers, arrays)
         if state["trial"] is not None:
             origin, operator, pattern, rows = state["trial"]

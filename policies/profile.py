@@ -23,11 +23,9 @@ class Profile:
     """In and Out by attribute and bucket, the classifier attribute, and the running selectivities by its buckets."""
 
     def __init__(self, attributes: int, buckets: int, alpha: float) -> None:
-        self._alpha = alpha
         self._cells = buckets + 1
         self._tables = np.zeros((3, attributes, self._cells))
-        self.whole = Running(1, alpha)
-        self.parts = Running(self._cells, alpha)
+        self._running = Running(self._cells, alpha)
         self.attribute = NO_ATTRIBUTE
         self.gain = 0.0
         self.sampled = 0
@@ -35,20 +33,23 @@ class Profile:
 
     @property
     def rate(self) -> float:
-        """Outputs per input of all rows (W of the paper); 1 while nothing is known."""
-        return float(self.whole.rates(1.0)[0])
+        """Outputs per input of all rows (W of the paper)."""
+        return self._running.whole
+
+    @property
+    def changes(self) -> int:
+        """How often a selectivity has changed."""
+        return self._running.changes
 
     def rates(self, buckets: Buckets | None, rows: int) -> Floats:
         """Outputs per input of each row, by the buckets of the classifier (S of the paper), or of all rows alike."""
         if buckets is None:
             return np.full(rows, self.rate)
-        return self.parts.rates(self.rate).take(buckets)
+        return self._running.rates().take(buckets)
 
     def add(self, buckets: Buckets | None, outcomes: Any) -> None:
         """Count what the operator did with some rows; `buckets` are those of the classifier, where there is one."""
-        self.whole.add(np.zeros(len(outcomes), np.int64), outcomes)
-        if buckets is not None:
-            self.parts.add(buckets, outcomes)
+        self._running.add(buckets, outcomes)
 
     def learn(self, buckets: Buckets, outcomes: Any) -> None:
         """Count rows that were sent to the operator to learn, by all attributes at once."""
@@ -69,7 +70,7 @@ class Profile:
         before, self.attribute = self.attribute, best if len(gains) and gains[best] > threshold else NO_ATTRIBUTE
         self.gain = float(gains[best]) if len(gains) else 0.0
         if self.attribute not in (NO_ATTRIBUTE, before):
-            self.parts.start(seen[self.attribute], out[self.attribute])
+            self._running.start(seen[self.attribute], out[self.attribute])
         self._tables *= FADE
         self.sampled = 0
         self.judged += 1
@@ -81,13 +82,12 @@ class Profile:
 
     def snapshot(self) -> tuple[list[float], dict[str, Floats]]:
         """Numbers, and arrays."""
-        arrays = {"tables": self._tables, "whole": self.whole.snapshot(), "parts": self.parts.snapshot()}
+        arrays = {"tables": self._tables, "running": self._running.snapshot()}
         return [self.attribute, self.gain, self.sampled, self.judged], arrays
 
     def restore(self, numbers: Sequence[float], arrays: Mapping[str, Floats]) -> None:
         """Go on from a snapshot."""
         self._tables = arrays["tables"].copy()
-        self.whole.restore(arrays["whole"])
-        self.parts.restore(arrays["parts"])
+        self._running.restore(arrays["running"])
         self.attribute, self.sampled, self.judged = (int(numbers[i]) for i in (0, 2, 3))
         self.gain = numbers[1]

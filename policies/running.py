@@ -15,37 +15,49 @@ MEMORY = 2_000
 DOUBT = 5.0
 """A cell is weighed against the whole as if it had seen this many tuples of it: what few tuples say is not believed."""
 
+UNTRIED = 1.0
+"""Outputs per input of which nothing is known: neither good nor bad."""
+
 SURPRISE = 4.0
 """Standard deviations between the quick and the steady estimate that mean a change: once in some ten thousand looks by
 chance, and then nothing is lost but some memory."""
 
 
 class Running:
-    """Outputs per input in each of some cells.
+    """Outputs per input in each of some cells, and over all of them.
 
     The quick estimate is the paper's (section 4.1): each tuple moves it by `1 - alpha`. Twenty tuples' worth of memory
     follow any change, but leave it wavering by a tenth, and so the orders that hang on it. Therefore a steady estimate
     goes beside it, and is used until the two disagree by more than chance allows; then it begins anew from the quick.
+    The whole is one more cell, the last.
     """
 
     def __init__(self, cells: int, alpha: float) -> None:
         self._alpha = alpha
-        self._quick = np.full(cells, np.nan)
-        self._seen = np.zeros(cells)
-        self._out = np.zeros(cells)
+        self._quick = np.full(cells + 1, np.nan)
+        self._seen = np.zeros(cells + 1)
+        self._out = np.zeros(cells + 1)
         self.changes = 0
 
-    def start(self, seen: Floats, out: Floats) -> None:
-        """Begin with what a sample showed."""
-        self._seen, self._out = seen.astype(np.float64), out.astype(np.float64)
-        self._quick = np.divide(out, seen, out=np.full(len(seen), np.nan), where=seen > 0)
+    @property
+    def whole(self) -> float:
+        """The estimate over all cells; 1 while nothing is known."""
+        return float((self._out[-1] + DOUBT * UNTRIED) / (self._seen[-1] + DOUBT))
 
-    def add(self, cells: Cells, outcomes: Cells) -> None:
-        """Count the outcomes of tuples, each in its cell."""
-        seen = np.bincount(cells, minlength=len(self._seen)).astype(np.float64)
-        out = np.bincount(cells, weights=outcomes, minlength=len(self._seen))
+    def start(self, seen: Floats, out: Floats) -> None:
+        """Begin the cells with what a sample showed; the whole goes on."""
+        self._seen[:-1], self._out[:-1] = seen, out
+        self._quick[:-1] = np.divide(out, seen, out=np.full(len(seen), np.nan), where=seen > 0)
+
+    def add(self, cells: Cells | None, outcomes: Cells) -> None:
+        """Count the outcomes of tuples, each in its cell, or in none but the whole."""
+        count = len(self._seen) - 1
+        seen, out = np.zeros(count + 1), np.zeros(count + 1)
+        seen[-1], out[-1] = len(outcomes), outcomes.sum()
+        if cells is not None:
+            seen[:-1], out[:-1] = np.bincount(cells, minlength=count), np.bincount(cells, outcomes, count)
         fresh = seen > 0
-        mean = np.divide(out, seen, out=np.zeros_like(out), where=fresh)
+        mean = np.divide(out, seen, out=np.zeros(count + 1), where=fresh)
         kept = self._alpha**seen
         known = np.where(np.isnan(self._quick), mean, self._quick * kept + mean * (1 - kept))
         self._quick = np.where(fresh, known, self._quick)
@@ -53,9 +65,9 @@ class Running:
         self._seen, self._out = (self._seen + seen) * fade, (self._out + out) * fade
         self._notice(fresh)
 
-    def rates(self, whole: float) -> Floats:
-        """The estimates, leaning on that of the whole where a cell has seen little."""
-        return (self._out + DOUBT * whole) / (self._seen + DOUBT)
+    def rates(self) -> Floats:
+        """The estimates of the cells, leaning on the whole where a cell has seen little."""
+        return (self._out[:-1] + DOUBT * self.whole) / (self._seen[:-1] + DOUBT)
 
     def snapshot(self) -> Floats:
         """Quick estimates, tuples seen, and tuples that came out, one row each."""
@@ -70,8 +82,9 @@ class Running:
         memory = 1 / (1 - self._alpha) if self._alpha < 1 else MEMORY
         steady = np.divide(self._out, self._seen, out=np.zeros_like(self._out), where=self._seen > 0)
         spread = np.where(steady <= 1, np.maximum(steady * (1 - steady), 1 / memory), steady)
-        doubt = np.sqrt(spread * (1 - self._alpha) / (1 + self._alpha))
+        doubt = np.sqrt(spread * ((1 - self._alpha) / (1 + self._alpha)))
         changed = fresh & (self._seen > memory) & (np.abs(self._quick - steady) > SURPRISE * doubt)
-        self._seen = np.where(changed, memory, self._seen)
-        self._out = np.where(changed, memory * self._quick, self._out)
-        self.changes += int(changed.sum())
+        if changed.any():
+            self._seen = np.where(changed, memory, self._seen)
+            self._out = np.where(changed, memory * self._quick, self._out)
+            self.changes += int(changed.sum())

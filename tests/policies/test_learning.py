@@ -189,9 +189,9 @@ def test_running_selectivities_are_steady_and_quick() -> None:
     running = Running(1, 0.95)
     for _ in range(40):
         running.add(np.zeros(100, int), rng.random(100) < 0.3)
-    assert running.rates(1.0)[0] == pytest.approx(0.3, abs=0.04)
+    assert running.rates()[0] == pytest.approx(0.3, abs=0.04)
     running.add(np.zeros(60, int), rng.random(60) < 0.9)
-    assert running.rates(1.0)[0] > 0.7
+    assert running.rates()[0] > 0.7
 
 
 def test_a_batch_moves_the_quick_estimate_as_its_tuples_would_on_average() -> None:

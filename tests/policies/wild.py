@@ -15,7 +15,8 @@ from eddy.observe import Insight
 class Wild:
     """Splits tasks anyhow, and gives each part a route of any length, or an exhaustive leg.
 
-    It is not registered: it is no use to anybody but to tests.
+    It counts its plans and each operator's tuples, so that it has something to lose in a restart. It is not registered:
+    it is no use to anybody but to tests.
     """
 
     features = NO_FEATURES
@@ -23,8 +24,11 @@ class Wild:
 
     def __init__(self, setting: Setting) -> None:
         self._operators = setting.operators
+        self.plans = 0
+        self.tuples = np.zeros((len(setting.operators), 2), np.int64)
 
     def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
+        self.plans += 1
         parts = task.chance().integers(0, task.chance().integers(1, 4), task.rows)
         return [self._leg(task, ready, np.flatnonzero(parts == part)) for part in range(3)]
 
@@ -39,10 +43,11 @@ class Wild:
         return Leg(route=tuple(route), rows=rows)
 
     def observe(self, observation: Observation) -> None:
-        """Chance learns nothing."""
+        for hop, counts in zip(observation.hops, observation.outcomes, strict=True):
+            self.tuples[self._operators.index(hop.operator)] += len(counts), int(counts.sum())
 
     def snapshot(self) -> State:
-        return {}
+        return {"plans": self.plans, "tuples": self.tuples}
 
     def restore(self, state: State) -> None:
-        """Nothing to go on from."""
+        self.plans, self.tuples = state["plans"], state["tuples"]
