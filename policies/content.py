@@ -69,7 +69,7 @@ class Content:
         P: float = 0.06,  # noqa: N803  the paper's name
         R: int = 150,  # noqa: N803  the paper's name
         alpha: float = 0.95,
-        threshold: float = 0.01,
+        threshold: float = 0.001,
         costs: Costs = "time",
     ) -> None:
         where = 'policy "content"'

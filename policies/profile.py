@@ -14,8 +14,8 @@ from policies.running import Floats, Running
 NO_ATTRIBUTE = -1
 """No attribute classifies (the paper's CA of -1)."""
 
-FADE = 0.8
-"""Of a sample that has been judged, so much counts in the next one: a weak attribute is found by the evidence of five
+FADE = 0.9
+"""Of a sample that has been judged, so much counts in the next one: a weak attribute is found by the evidence of ten
 samples, and one that has lost its meaning is forgotten after as many."""
 
 
