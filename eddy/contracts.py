@@ -165,7 +165,7 @@ class Policy(Protocol):
 
     @property
     def insight(self) -> Sequence[Insight]:
-        """What it did in the last micro-batch and why, for reports; () for nothing."""
+        """What it has done since it began and why, for reports; () for nothing."""
 
     def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
         """Split the task into legs.

@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from eddy.codes import GOLDEN, encode
+from eddy.codes import GOLDEN, Valid, encode
+from eddy.errors import QueryError
 from eddy.ranges import Integers
 from eddy.sql import Column
 
@@ -39,25 +40,26 @@ class Divider:
 
     def __init__(self, attribute: Attribute, data_type: pa.DataType, buckets: int) -> None:
         self._buckets = buckets
-        self._continuous = pa.types.is_floating(data_type) or pa.types.is_decimal(data_type) or is_time(data_type)
+        continuous = pa.types.is_floating(data_type) or pa.types.is_decimal(data_type) or is_time(data_type)
+        self._continuous = continuous and not attribute.values
         self._known: list[int] = []
         self._fixed = bool(attribute.values)
         if attribute.values:
-            self._known = encode(pa.array(list(attribute.values)).cast(data_type))[0].tolist()
+            self._known = _codes(attribute, data_type)
         self._low, self._high = np.inf, -np.inf
         self._last: int | None = None
         self._seen = 0
         self._rising = not self._fixed
         self._useless = False
 
-    def divide(self, array: pa.Array) -> Buckets:
-        """The bucket of each value."""
+    def divide(self, array: pa.Array, *, judge: bool = True) -> Buckets:
+        """The bucket of each value; `judge` says that these are the first rows seen of a micro-batch."""
         codes, valid = encode(array)
-        if not self._fixed:
+        if judge and not self._fixed:
             self._judge(array, codes if valid is None else codes[valid])
         if self._useless or self._rising:
             return np.zeros(len(array), np.uint8)
-        found = self._range(array, codes) if self._continuous else self._place(codes, valid)
+        found = self._range(array, codes, valid) if self._continuous else self._place(codes, valid)
         if valid is not None:
             found[~valid] = self._buckets
         return found
@@ -82,8 +84,8 @@ class Divider:
     def _judge(self, array: pa.Array, codes: Integers) -> None:
         """Learn what kind of attribute it is: from its first rows, and, while it only rises, from all."""
         if self._rising and len(codes):
-            steps = np.diff(codes)
-            self._rising = bool((steps >= 0).all()) and (self._last is None or int(codes[0]) >= self._last)
+            known = codes if self._last is None else np.append(self._last, codes)
+            self._rising = len(codes) == len(array) and bool((known[1:] >= known[:-1]).all())
             self._last = int(codes[-1])
         if self._seen >= ENOUGH or not len(codes):
             return
@@ -95,13 +97,12 @@ class Divider:
             self._useless = distinct > UNIQUE * len(codes) or bool(text and array.nbytes > LONG * len(array))
         self._seen += len(codes)
 
-    def _range(self, array: pa.Array, codes: Integers) -> Buckets:
+    def _range(self, array: pa.Array, codes: Integers, valid: Valid) -> Buckets:
         """The place between the least and the largest number so far; NaN is beyond all."""
         numbers = _numbers(array) if _is_fractional(array.type) else codes.astype(np.float64)
-        low, high = numbers.min(initial=np.inf), numbers.max(initial=-np.inf)
-        if not (np.isfinite(low) and np.isfinite(high)):
-            finite = numbers[np.isfinite(numbers)]
-            low, high = finite.min(initial=np.inf), finite.max(initial=-np.inf)
+        present = numbers if valid is None else numbers[valid]
+        finite = present[np.isfinite(present)]
+        low, high = finite.min(initial=np.inf), finite.max(initial=-np.inf)
         self._low, self._high = min(self._low, float(low)), max(self._high, float(high))
         width = self._high - self._low
         if not 0 < width < np.inf:
@@ -110,7 +111,7 @@ class Divider:
         place[np.isnan(place)] = self._buckets
         return np.clip(place, 0, self._buckets - 1).astype(np.uint8)
 
-    def _place(self, codes: Integers, valid: np.ndarray[Any, np.dtype[np.bool_]] | None) -> Buckets:
+    def _place(self, codes: Integers, valid: Valid) -> Buckets:
         """A bucket of its own for each of the first values; the others share by their hash."""
         if not self._fixed and len(self._known) < self._buckets:
             fresh = np.setdiff1d(codes if valid is None else codes[valid], self._known)
@@ -122,10 +123,22 @@ class Divider:
         at = np.minimum(np.searchsorted(known, codes, sorter=order), len(known) - 1)
         bucket = order.take(at)
         other = np.flatnonzero(known.take(bucket) != codes)
-        if len(other):
+        if self._fixed:
+            bucket[other] = self._buckets
+        elif len(other):
             hashed = (codes[other].view(np.uint64) * GOLDEN) >> np.uint64(32)
             bucket[other] = (hashed % np.uint64(self._buckets)).astype(np.int64)
         return bucket.astype(np.uint8)
+
+
+def _codes(attribute: Attribute, data_type: pa.DataType) -> list[int]:
+    try:
+        codes: list[int] = encode(pa.array(list(attribute.values)).cast(data_type))[0].tolist()
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise QueryError(
+            f'policy: values of "{attribute.column}": expected {data_type}, got {attribute.values!r}: {error}'
+        ) from error
+    return codes
 
 
 def _is_fractional(data_type: pa.DataType) -> bool:

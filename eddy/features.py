@@ -61,7 +61,7 @@ def choose(names: Sequence[str] | None, known: Sequence[Column], buckets: int, *
         raise QueryError(f'{where}: attributes: expected a list of "stream.column", got {names!r}')
     columns = {str(column): column for column in known}
     for name in names:
-        if name not in columns:
+        if str(name) not in columns:
             error = unknown("classifier attribute", str(name), columns, where=f"{where}: attributes")
             raise QueryError(f"{error}; nested columns cannot classify")
     return Features(attributes=tuple(Attribute(columns[name]) for name in names), buckets=buckets)
@@ -75,6 +75,7 @@ class Arrived:
         self._first = first
         self._dividers = list(dividers.items())
         self._whole: dict[int, Buckets] = {}
+        self._looked: set[int] = set()
 
     def buckets(self, ids: Integers, attributes: Sequence[int] | None) -> Buckets:
         """The buckets of some rows, a column for each of the attributes; of all attributes when none are named.
@@ -92,9 +93,15 @@ class Arrived:
             name, divider = self._dividers[attribute]
             array = self._rows.column(name)
             if len(rows) < FEW * len(array):
-                return divider.divide(array.take(pa.array(np.sort(rows)))).take(np.argsort(np.argsort(rows)))
-            self._whole[attribute] = divider.divide(array)
+                few = array.take(pa.array(np.sort(rows)))
+                return divider.divide(few, judge=self._is_first(attribute)).take(np.argsort(np.argsort(rows)))
+            self._whole[attribute] = divider.divide(array, judge=self._is_first(attribute))
         return self._whole[attribute].take(rows)
+
+    def _is_first(self, attribute: int) -> bool:
+        first = attribute not in self._looked
+        self._looked.add(attribute)
+        return first
 
 
 class Classifier:

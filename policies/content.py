@@ -29,21 +29,23 @@ from policies.orders import Integers, are_independent, best_orders, classes, lab
 from policies.pending import Key, Part, Pending
 from policies.profile import NO_ATTRIBUTE, Profile
 from policies.trial import Trial
+from policies.uses import Uses
 
 SAMPLE = "profiling"
 """What rows are called that teach."""
 
 CALM = 0.25
-"""Of the micro-batches are sampled once every operator has been profiled twice and no selectivity has changed. Few
-large samples cost less than many small ones: every attribute is looked at for each."""
+"""Of the micro-batches are sampled once all is known and calm: few large samples cost less than many small ones."""
 
 FREE = 256
 """Rows of a micro-batch that one operator without a classifier learns from though they came to it anyway. They have
-passed other operators, so they are no random sample; but among rows of a class, that makes no difference unless the
-operators themselves are correlated."""
+passed other operators; among rows of a class that makes no difference unless the operators are correlated."""
 
 CONTROL = 0.1
 """Of the rows do without a new classifier while it is on trial."""
+
+ENOUGH = 2
+"""Times |R| are the most rows that an operator is sent to learn from in one micro-batch, however large it is."""
 
 FIRST = 0.5
 """Of |R| is enough for a first judgement: a coarse idea soon is worth more than a fine one late."""
@@ -85,39 +87,39 @@ class Content:
         self._profiles: dict[Key, Profile] = {}
         self._alone = len(setting.operators) == 1
         self._pending = Pending()
-        self._on_trial: dict[int, bool] = {}
+        self._on_trial: dict[int, tuple[Leg, bool]] = {}
         self._changes: dict[str, int] = {}
         self._turn = 0
-        self._calls: dict[tuple[str, str, str], int] = {}
+        self._uses = Uses()
         self._trial: tuple[Key, Trial] | None = None
 
     @property
     def insight(self) -> Sequence[Insight]:
         """For each operator the classifier, its gain ratio, and the calls that went by it."""
-        gains = {hop.operator: profile.gain for (_, hop), profile in self._profiles.items()}
-        return [
-            Insight(operator=operator, kind=kind, attribute=attribute, gain_ratio=gains[operator], calls=calls)
-            for (operator, kind, attribute), calls in self._calls.items()
-        ]
+        gains: dict[str, float] = {}
+        for (_, hop), profile in self._profiles.items():
+            gains[hop.operator] = max(profile.gain, gains.get(hop.operator, 0.0))
+        return self._uses.insight(gains)
 
     def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
         """Samples for the operators whose turn it is; for the other rows the best order of their class."""
+        if not task.lineage.done:
+            self._catch_up()
         if len(ready) == 1:
             return [Leg(route=ready)]
         origin = task.lineage.origin
         profiles = [self._profile(origin, hop) for hop in ready]
         if task.lineage.done:
             return self._routed(task, ready, profiles, np.arange(task.rows), None)
-        self._catch_up()
         sampled, rows = self._samples(task, ready, profiles)
         tried = next((i for i, hop in enumerate(ready) if self._trial and self._trial[0] == (origin, hop)), None)
-        if tried is None or self._trial is None:
+        if tried is None or self._trial is None or not are_independent(task, ready):
             return [*sampled, *self._routed(task, ready, profiles, rows, None)]
         old = task.chance().random(len(rows)) < CONTROL
         ways = {
             new: self._routed(task, ready, profiles, rows[old != new], None if new else tried) for new in (True, False)
         }
-        self._on_trial = {id(leg): new for new, way in ways.items() for leg in way}
+        self._on_trial = {id(leg): (leg, new) for new, way in ways.items() for leg in way}
         for new in ways:
             self._trial[1].start(new, int((old != new).sum()))
         return [*sampled, *ways[True], *ways[False]]
@@ -135,8 +137,10 @@ class Content:
         hops = young or [ready[min(range(len(ready)), key=lambda i: profiles[i].judged)]]
         haste = 1.0 if young else self._haste(task.lineage.origin, profiles)
         share = 1.0 if len(young) == len(ready) else self._share * (task.chance().random() < haste)
+        share = min(share, ENOUGH * self._sample * len(hops) / task.rows)
         drawn = task.chance().random(task.rows) < share
-        parts = np.array_split(np.flatnonzero(drawn), len(hops))
+        places = np.flatnonzero(drawn)
+        parts = [places[i :: len(hops)] for i in range(len(hops))]
         legs = [Leg(route=(h,), rows=part, exhaustive=True, label=SAMPLE) for h, part in zip(hops, parts, strict=True)]
         return legs, np.flatnonzero(~drawn)
 
@@ -176,7 +180,7 @@ class Content:
         leg = observation.leg
         if id(leg) in self._on_trial and self._trial is not None:
             paid = sum(s.rows_in if self._costs == "unit" else s.seconds for s in observation.statistics)
-            self._trial[1].pay(self._on_trial[id(leg)], paid)
+            self._trial[1].pay(self._on_trial[id(leg)][1], paid)
 
     def _catch_up(self) -> None:
         """Learn from the steps that are over."""
@@ -190,16 +194,12 @@ class Content:
         if unexplained:
             self._turn += 1
             key = unexplained[self._turn % len(unexplained)]
-            self._learn_free(key, steps[key][0])
+            if self._profile(*key).judged and steps[key][0]:
+                look, outcomes = max(steps[key][0], key=lambda part: len(part[1]))
+                self._profile(*key).learn(look()[:FREE], outcomes[:FREE])
         for key in steps:
             self._judge(key, self._profile(*key))
         self._end_trial()
-
-    def _learn_free(self, key: Key, came_anyway: Sequence[Part]) -> None:
-        """Let an operator look for a classifier among rows that came to it anyway."""
-        if came_anyway and self._profile(*key).judged:
-            look, outcomes = max(came_anyway, key=lambda part: len(part[1]))
-            self._profile(*key).learn(look()[:FREE], outcomes[:FREE])
 
     def _learn(self, key: Key, parts: Sequence[Part], *, exhaustive: bool) -> None:
         profile = self._profile(*key)
@@ -216,8 +216,8 @@ class Content:
         attribute = ""
         if profile.attribute != NO_ATTRIBUTE and not exhaustive:
             attribute = str(self.features.of(key[0])[profile.attribute].column)
-        use = (key[1].operator, SAMPLE if exhaustive else "classified" if attribute else "unclassified", attribute)
-        self._calls[use] = self._calls.get(use, 0) + calls
+        kind = SAMPLE if exhaustive else "classified" if attribute else "unclassified"
+        self._uses.count(key[1].operator, kind, attribute, calls)
 
     def _end_trial(self) -> None:
         if self._trial is not None and self._trial[1].is_over:
@@ -237,6 +237,7 @@ class Content:
         """Profiles, the trial, and what has been counted."""
         self._catch_up()
         state: dict[str, Any] = {"profiles": [], "changes": self._changes, "turn": self._turn, "trial": None}
+        state["uses"] = self._uses.snapshot()
         for number, ((origin, hop), profile) in enumerate(self._profiles.items()):
             numbers, arrays = profile.snapshot()
             state["profiles"].append([origin, hop.operator, hop.pattern, numbers])
@@ -249,6 +250,7 @@ class Content:
     def restore(self, state: State) -> None:
         """Go on from a snapshot."""
         self._changes, self._turn = dict(state["changes"]), state["turn"]
+        self._uses.restore(state["uses"])
         for number, (origin, operator, pattern, numbers) in enumerate(state["profiles"]):
             arrays = {name: state[f"{name} {number}"] for name in ("tables", "running")}
             self._profile(origin, Hop(operator, pattern)).restore(numbers, arrays)

@@ -15,7 +15,7 @@ import numpy as np
 from eddy.contracts import Leg, Observation, Setting, State, Task
 from eddy.divider import Attribute
 from eddy.errors import QueryError, unknown
-from eddy.features import Features
+from eddy.features import MOST, Features
 from eddy.lineage import Hop
 from eddy.observe import Insight
 from policies.checks import check_costs
@@ -46,10 +46,14 @@ class Knows:
         if not isinstance(truth, Mapping) or set(truth) != set(PARTS):
             raise QueryError(f"{where}: expected attribute, values and selectivities, got {truth!r}")
         columns = {str(column): column for column in setting.columns}
-        if truth["attribute"] not in columns:
+        if str(truth["attribute"]) not in columns:
             raise unknown("classifier attribute", str(truth["attribute"]), columns, where=where)
-        values = tuple(truth["values"])
-        attribute = Attribute(columns[truth["attribute"]], values)
+        values, told = truth["values"], truth["selectivities"]
+        if not isinstance(values, list | tuple) or not 1 <= len(set(values)) == len(values) <= MOST:
+            raise QueryError(f"{where}: values: expected a list of 1 to {MOST} different values, got {values!r}")
+        if not isinstance(told, Mapping):
+            raise QueryError(f"{where}: selectivities: expected a list of numbers for each operator, got {told!r}")
+        attribute = Attribute(columns[truth["attribute"]], tuple(values))
         self.features = Features(attributes=(attribute,), buckets=max(len(values), 2))
         self._told = {
             op: _checked(op, told, len(values), setting, where) for op, told in truth["selectivities"].items()
@@ -81,9 +85,11 @@ class Knows:
         """Nothing to go on from."""
 
 
-def _checked(operator: str, told: Sequence[float], values: int, setting: Setting, where: str) -> Sequence[float]:
+def _checked(operator: str, told: Any, values: int, setting: Setting, where: str) -> Sequence[float]:
     if operator not in setting.operators:
         raise unknown("operator", operator, setting.operators, where=f"{where}: selectivities")
+    if not isinstance(told, list | tuple) or not all(isinstance(rate, int | float) and rate >= 0 for rate in told):
+        raise QueryError(f'{where}: selectivities: expected numbers of 0 or more for "{operator}", got {told!r}')
     if len(told) != values:
         raise QueryError(
             f'{where}: selectivities: expected one for each of {values} values, got {len(told)} of "{operator}"'

@@ -1,7 +1,7 @@
 """Lottery scheduling, as the first eddies routed.
 
 An operator wins a ticket for each tuple that it is given and loses one for each that it returns, so that one which
-drops tuples, or is slow to return them, holds more. Where several operators are ready, each tuple draws one, with
+drops tuples holds more. Where several operators are ready, each tuple draws one, with
 chances by tickets; old tickets expire. After the ticket scheme of the eddies work that the content-based routing paper
 builds on (its reference 2).
 """

@@ -83,11 +83,11 @@ class Profile:
     def snapshot(self) -> tuple[list[float], dict[str, Floats]]:
         """Numbers, and arrays."""
         arrays = {"tables": self._tables, "running": self._running.snapshot()}
-        return [self.attribute, self.gain, self.sampled, self.judged], arrays
+        return [self.attribute, self.gain, self.sampled, self.judged, self.changes], arrays
 
     def restore(self, numbers: Sequence[float], arrays: Mapping[str, Floats]) -> None:
         """Go on from a snapshot."""
         self._tables = arrays["tables"].copy()
         self._running.restore(arrays["running"])
         self.attribute, self.sampled, self.judged = (int(numbers[i]) for i in (0, 2, 3))
-        self.gain = numbers[1]
+        self.gain, self._running.changes = numbers[1], int(numbers[4])

@@ -3,8 +3,8 @@
 Follows section 4.2 of the content-based routing paper (SBR): an operator's merit comes from what it did recently to all
 tuples. The paper chooses at random, with probabilities inverse to the selectivities (`choice = "proportional"`);
 `"greedy"`, the default, always takes the best. Beyond the paper: costs count, a probe is judged by its access pattern,
-and the greedy form sends a small share of the tuples to another operator first, so that one that has become selective
-is noticed.
+and the greedy form sends a small share of the tuples to another operator first, the one that has seen fewest, so that
+one that has become selective is noticed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ FLOOR = 0.01
 class Source:
     """Routes by statistics over all tuples of the source.
 
-    `explore` is the share of tuples that the greedy form sends to an operator drawn at random first.
+    `explore` is the share of tuples that the greedy form sends to another operator first.
 
     >>> Source(Setting(operators=("cheap", "dear")), costs="unit").snapshot()
     {}
@@ -70,7 +70,7 @@ class Source:
         return begun
 
     def _draw(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
-        """One hop for each tuple, drawn with weights inverse to the outputs per input and the costs."""
+        """One hop for each tuple, drawn with weights inverse to the outputs per input."""
         weights = np.array([1 / max(task.statistics[hop].rate, FLOOR) for hop in ready])
         drawn = task.chance().choice(len(ready), size=task.rows, p=weights / weights.sum())
         return [Leg(route=(hop,), rows=np.flatnonzero(drawn == i)) for i, hop in enumerate(ready)]
