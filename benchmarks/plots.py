@@ -14,12 +14,12 @@ FIGURES = Path(__file__).resolve().parent.parent / "docs" / "figures"
 
 
 def age(place: Path, milliseconds: Sequence[float], medians: Mapping[str, float]) -> None:
-    """Cost over the age of the query: what each micro-batch took, and the medians that are compared."""
+    """Cost over the age of the query: each micro-batch, and the medians of those that took turns."""
     figure = Figure(figsize=(7, 3), layout="constrained")
     axes = figure.subplots()
     axes.plot(milliseconds, ".", markersize=2, alpha=0.5, label="one micro-batch")
     for number, (name, median) in enumerate(medians.items(), 1):
-        axes.axhline(median, color=f"C{number}", linestyle="--", label=f"{name}: {median:.2f} ms")
+        axes.axhline(median, color=f"C{number}", linestyle="--", label=f"median of the {name}: {median:.2f} ms")
     axes.set(xlabel="micro-batch", ylabel="milliseconds", ylim=(0, 2 * max(medians.values())))
     axes.legend(loc="lower right", fontsize="small")
     _save(figure, place)

@@ -45,6 +45,10 @@ class Rowwise(Protocol):
 class Stored(Rowwise, Protocol):
     """Values of one type, by position."""
 
+    @property
+    def size(self) -> int:
+        """What the values themselves occupy, without room to grow."""
+
     def append(self, array: pa.Array) -> None:
         """Add values at the end."""
 
@@ -124,6 +128,11 @@ class Fixed:
         """What it occupies, with the room to grow."""
         return self._values.nbytes + (0 if self._valid is None else self._valid.nbytes)
 
+    @property
+    def size(self) -> int:
+        """What the values themselves occupy."""
+        return self.values.nbytes
+
     def append(self, array: pa.Array) -> None:
         """Add values at the end."""
         if array.null_count and self._valid is None:
@@ -166,6 +175,11 @@ class Chunked:
     @property
     def nbytes(self) -> int:
         """What it occupies."""
+        return self._whole.nbytes
+
+    @property
+    def size(self) -> int:
+        """What the values themselves occupy."""
         return self._whole.nbytes
 
     def append(self, array: pa.Array) -> None:

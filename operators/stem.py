@@ -182,9 +182,8 @@ class Stem:
 
     def _room(self) -> int:
         """What the indexes may occupy: what the rows leave of one and a half times their Arrow size and 16 bytes."""
-        values = sum(column.nbytes for column in self._columns.values())
-        beside = sum(part.nbytes for part in self._parts()) - values
-        return max(len(self) * SPARE + values // 2 - beside, 0)
+        values = sum(column.size for column in self._columns.values())
+        return max(len(self) * SPARE + values + values // 2 - sum(part.nbytes for part in self._parts()), 0)
 
     def snapshot(self) -> tuple[dict[str, int], pa.RecordBatch]:
         """The rows that are alive, with their verdicts."""

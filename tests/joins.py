@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from itertools import zip_longest
 from typing import Any
 
@@ -22,13 +23,37 @@ from tests.reference import before, same
 from tests.strategies import EPOCH, Clock
 
 COLUMNS = {
-    "ts": (pa.int64(), st.integers(0, 30)),
     "k": (pa.int32(), st.none() | st.integers(0, 3)),
     "x": (pa.int64(), st.none() | st.sampled_from([0, 1, 2, 2**53, 2**53 + 1])),
     "f": (pa.float64(), st.none() | st.sampled_from([0.0, -0.0, 1.0, float("nan")])),
     "s": (pa.string(), st.none() | st.sampled_from(["", "a", "b", "ab"])),
 }
-"""An input's columns; few values each, so that rows join."""
+"""An input's columns besides its time; few values each, so that rows join."""
+
+NAMES = ("ts", *COLUMNS)
+
+MOMENTS = st.integers(0, 30)
+INTEGER = Clock(pa.int64(), MOMENTS)
+ZONED = MOMENTS.map(lambda s: EPOCH + timedelta(seconds=s))
+UNZONED = MOMENTS.map(lambda s: EPOCH.replace(tzinfo=None) + timedelta(seconds=s))
+CLOCKS = (
+    (
+        INTEGER,
+        Clock(pa.int8(), st.none() | MOMENTS),
+        Clock(pa.float64(), st.none() | st.sampled_from([float("nan"), -0.0, 0.5, 1.0, 7.25, 12.0, 29.5])),
+    ),
+    (
+        Clock(pa.timestamp("us", "UTC"), st.none() | ZONED, "microseconds"),
+        Clock(pa.timestamp("ns", "Europe/Berlin"), ZONED, "microseconds"),
+    ),
+    (
+        Clock(pa.timestamp("ms"), st.none() | UNZONED, "microseconds"),
+        Clock(pa.timestamp("us"), UNZONED, "microseconds"),
+    ),
+)
+"""Clocks that can be compared with each other, kind by kind."""
+
+SECOND = 1_000_000
 
 COMBINATIONS = 20_000
 """How many combinations the naive answer may have to look at in one case."""
@@ -48,6 +73,7 @@ class Case:
     """A query over some rows."""
 
     streams: Mapping[str, reference.Source]
+    clocks: Mapping[str, Clock]
     tables: Sequence[str]
     rows: Mapping[str, Sequence[dict[str, Any]]]
     joins: Sequence[Condition]
@@ -63,20 +89,24 @@ class Case:
         """As the engine takes it."""
         return eddy.Query(
             streams=[
-                eddy.Stream(name, time="ts", window=_window(source), delay=source.delay)
-                for name, source in self.streams.items()
+                eddy.Stream(name, time="ts", window=_window(source, clock), delay=_length(source.delay, clock))
+                for (name, source), clock in zip(self.streams.items(), self.clocks.values(), strict=True)
             ],
             tables=[eddy.Table(name) for name in self.tables],
             joins=list(dict.fromkeys(join.sql for join in self.joins)),
             filters=[_filter(n, f) for n, f in enumerate(self.filters)],
-            select=[f"{name}.{column} as {name}_{column}" for name in self.inputs for column in COLUMNS],
+            select=[f"{name}.{column} as {name}_{column}" for name in self.inputs for column in NAMES],
             cross=True,
         )
 
     def data(self) -> dict[str, pa.Table]:
         """Every input as a table."""
-        schema = pa.schema([(name, kind) for name, (kind, _) in COLUMNS.items()])
-        return {name: pa.Table.from_pylist(list(self.rows[name]), schema=schema) for name in self.inputs}
+        return {name: pa.Table.from_pylist(list(self.rows[name]), schema=self.schema(name)) for name in self.inputs}
+
+    def schema(self, name: str) -> pa.Schema:
+        """An input's columns; a table's time is an integer like any other."""
+        time = pa.field("ts", self.clocks.get(name, INTEGER).type)
+        return pa.schema([time, *(pa.field(column, kind) for column, (kind, _) in COLUMNS.items())])
 
     def question(self) -> reference.Question:
         """As the naive answer takes it."""
@@ -84,7 +114,7 @@ class Case:
             streams=self.streams,
             tables={name: self.rows[name] for name in self.tables},
             conditions=[c.holds for c in (*self.joins, *(f.condition for f in self.filters))],
-            select=[(name, column) for name in self.inputs for column in COLUMNS],
+            select=[(name, column) for name in self.inputs for column in NAMES],
         )
 
     def batches(self) -> list[dict[str, list[dict[str, Any]]]]:
@@ -101,15 +131,21 @@ class Case:
         newest = "greatest(" + ", ".join(f"{name}.ts" for name in self.streams) + ")"
         spans = [f"{newest} - {name}.ts <= {s.span}" for name, s in self.streams.items() if s.span is not None]
         asked = [c.sql for c in (*self.joins, *(f.condition for f in self.filters))]
-        columns = ", ".join(f"{name}.{column}" for name in self.inputs for column in COLUMNS)
+        columns = ", ".join(f"{name}.{column}" for name in self.inputs for column in NAMES)
         return f"select {columns} from {', '.join(self.inputs)} where " + " and ".join(
             f"({text})" for text in (*asked, *spans, "true")
         )
 
 
-def _window(source: reference.Source) -> eddy.Range | eddy.Rows | eddy.Unbounded:
-    if source.span is not None:
-        return eddy.Range(source.span)
+def _length(ticks: float | None, clock: Clock) -> str | float | None:
+    """As a query says it."""
+    return ticks if ticks is None or clock.unit is None else f"{ticks} {clock.unit}"
+
+
+def _window(source: reference.Source, clock: Clock) -> eddy.Range | eddy.Rows | eddy.Unbounded:
+    length = _length(source.span, clock)
+    if length is not None:
+        return eddy.Range(length)
     return eddy.Rows(source.rows) if source.rows is not None else eddy.Unbounded()
 
 
@@ -117,10 +153,10 @@ def _filter(number: int, asked: Filter) -> eddy.Filter:
     if not asked.python:
         return eddy.Filter(f"f{number}", on=asked.on, where=asked.condition.sql)
     (name,) = asked.on
-    columns = [f"{name}.{column}" for column in COLUMNS]
+    columns = [f"{name}.{column}" for column in NAMES]
 
     def ask(*values: Any) -> bool | None:
-        return asked.condition.holds({name: dict(zip(COLUMNS, values, strict=True))})
+        return asked.condition.holds({name: dict(zip(NAMES, values, strict=True))})
 
     return eddy.Filter(f"f{number}", on=asked.on, function=ask, columns=columns, rowwise=True)
 
@@ -160,30 +196,52 @@ def filters(draw: st.DrawFn, names: Sequence[str]) -> Filter:
 
 
 @st.composite
-def cases(draw: st.DrawFn, *, late: bool = True, by_rows: bool = True) -> Case:
-    """A query of two to six inputs."""
+def cases(draw: st.DrawFn, *, late: bool = True, by_rows: bool = True, clocks: bool = True) -> Case:
+    """A query of two to six inputs; now and then two streams of one source."""
     names = list("abcdef"[: draw(st.sampled_from([2, 2, 3, 3, 4, 5, 6]))])
-    streams = draw(st.integers(1, len(names)))
+    streams = names[: draw(st.integers(1, len(names)))]
+    kind = draw(st.sampled_from(CLOCKS)) if clocks else (INTEGER,)
+    times = {name: draw(st.sampled_from(kind)) for name in streams}
     least = 4 if len(names) < 4 else 2
     most = int(COMBINATIONS ** (1 / len(names)))
-    row = st.fixed_dictionaries({name: values for name, (_, values) in COLUMNS.items()})
+    rows = {}
+    for name in names:
+        size = st.sampled_from([0, least])
+        rows[name] = draw(st.lists(records(times.get(name, INTEGER)), min_size=draw(size), max_size=most))
+    if len(streams) > 1 and draw(st.integers(0, 4)) == 0:
+        one, other = streams[:2]
+        rows[other], times[other] = rows[one], times[one]
+    by_rows = by_rows and len(streams) > 1
     return Case(
-        streams={name: draw(sources(late=late, by_rows=by_rows and streams > 1)) for name in names[:streams]},
-        tables=names[streams:],
-        rows={name: draw(st.lists(row, min_size=draw(st.sampled_from([0, least])), max_size=most)) for name in names},
+        streams={name: draw(sources(times[name], late=late, by_rows=by_rows)) for name in streams},
+        clocks=times,
+        tables=names[len(streams) :],
+        rows=rows,
         joins=draw(graphs(names)),
         filters=draw(st.lists(filters(names), max_size=3)),
         batch_rows=draw(st.sampled_from([1, 2, 3, 7, 1000])),
     )
 
 
+def records(clock: Clock) -> st.SearchStrategy[dict[str, Any]]:
+    """A row."""
+    return st.fixed_dictionaries({"ts": clock.values, **{name: values for name, (_, values) in COLUMNS.items()}})
+
+
 @st.composite
-def sources(draw: st.DrawFn, *, late: bool, by_rows: bool) -> reference.Source:
-    """A stream with any window."""
+def sources(draw: st.DrawFn, clock: Clock, *, late: bool, by_rows: bool) -> reference.Source:
+    """A stream with any window; lengths are whole or halves, so that floats hold them and their sums."""
     kind = draw(st.sampled_from(["span", "span", "rows", "all"] if by_rows else ["span", "span", "all"]))
+    delay = draw(st.sampled_from([None, 0, 3, 2.5, 30])) if late else draw(st.sampled_from([None, 30]))
+    span = draw(st.integers(0, 20) | st.sampled_from([0.5, 7.5])) if kind == "span" else None
     return reference.Source(
         time="ts",
-        span=draw(st.integers(0, 20)) if kind == "span" else None,
+        span=_ticks(span, clock),
         rows=draw(st.integers(1, 5)) if kind == "rows" else None,
-        delay=draw(st.sampled_from([None, 0, 3, 30])) if late else draw(st.sampled_from([None, 30])),
+        delay=_ticks(delay, clock),
     )
+
+
+def _ticks(length: float | None, clock: Clock) -> float | None:
+    """As the reference counts it."""
+    return length if length is None or clock.unit is None else int(length * SECOND)

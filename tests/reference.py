@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from fractions import Fraction
 from itertools import product
 from typing import Any
 
@@ -94,7 +95,12 @@ def _arrivals(question: Question, batches: Sequence[Mapping[str, Sequence[Row]]]
 def _watermark(question: Question, newest: Mapping[str, Any]) -> Any:
     if set(newest) != set(question.streams) or any(source.delay is None for source in question.streams.values()):
         return None
-    return min(newest[name] - source.delay for name, source in question.streams.items())
+    return min(_minus(newest[name], source.delay) for name, source in question.streams.items())
+
+
+def _minus(time: Any, delay: Any) -> Any:
+    """A whole time less a float is no float: the difference would be rounded."""
+    return time - Fraction(delay) if isinstance(time, int) else time - delay
 
 
 def _inside(question: Question, streams: Mapping[str, _Arrival], arrived: Mapping[str, list[_Arrival]]) -> bool:

@@ -42,7 +42,7 @@ class Rows:
 
     @classmethod
     def none(cls, keys: int) -> Rows:
-        return cls([np.empty(0, np.int64)] * keys, np.empty(0, np.bool_), Segments(Range(1_000)))
+        return cls([np.empty(0, np.int64)] * keys, np.empty(0, np.bool_), Segments(Range(1_000), delay=0))
 
     def __len__(self) -> int:
         return len(self.valid)
@@ -54,7 +54,9 @@ class Rows:
         self.segments.extend(ticks)
 
     def lose(self, rng: np.random.Generator) -> None:
-        keep = rng.random(len(self)) < 0.8
+        self.keep(rng.random(len(self)) < 0.8)
+
+    def keep(self, keep: npt.NDArray[np.bool_]) -> None:
         self.keys = [known[keep] for known in self.keys]
         self.valid = self.valid[keep]
         self.segments.retain(keep)
@@ -83,6 +85,36 @@ def check_an_index_is_small(name: str) -> None:
     index.refresh(list(rows.segments), rows.codes)
     index.rest()
     assert 0 < index.nbytes <= 10 * len(rows)
+
+
+def check_only_what_has_changed_is_built(name: str) -> None:
+    """A segment that holds the same rows is not looked at again, not even when it moves up."""
+    rng = np.random.default_rng(4)
+    rows, index = Rows.none(1), INDEXES[name]()
+    seen: list[tuple[int, int]] = []
+
+    def codes(start: int, stop: int) -> tuple[list[Codes], Valid]:
+        seen.append((start, stop))
+        return rows.codes(start, stop)
+
+    def built() -> list[tuple[int, int]]:
+        seen.clear()
+        index.refresh(list(rows.segments), codes)
+        _check_search(index, rows, ASKED[name][0], rng)
+        index.rest()
+        return list(seen)
+
+    for _ in range(3):
+        rows.add(rng, 1_000)
+    first, *others = [(s.start, s.stop) for s in rows.segments]
+    assert others
+    assert built() == [first, *others]
+    assert built() == []
+    rows.keep(np.arange(len(rows)) >= first[1])
+    assert built() == []
+    rows.add(rng, 10)
+    last = list(rows.segments)[-1]
+    assert built() == [(last.start, last.stop)]
 
 
 def check_no_probes_and_no_rows(name: str) -> None:

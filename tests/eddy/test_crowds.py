@@ -1,0 +1,126 @@
+"""Many tuples at once: what comes of them in parts of bounded size, and every one of them is counted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import pytest
+
+import eddy
+from eddy.contracts import Leg, Observation, State, Task
+from eddy.engine import EMITTED
+from eddy.features import NO_FEATURES
+from eddy.lineage import Hop, Lineage
+from eddy.observe import Insight
+from eddy.router import CROWD
+from operators.probe import CANDIDATES
+from tests.eddy.test_engine import batch, engine, pairs, query
+
+ABC = [eddy.Stream(s, time="ts", window=eddy.Range(10), delay=0) for s in "abc"]
+
+
+@dataclass
+class Stepwise:
+    """Plans one hop at a time, and counts the tuples that wait besides those that have just arrived."""
+
+    features: ClassVar = NO_FEATURES
+    insight: ClassVar[tuple[Insight, ...]] = ()
+    waiting: int = 0
+    most: int = 0
+
+    def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
+        self.waiting -= task.rows
+        return [Leg(route=ready[:1])]
+
+    def observe(self, observation: Observation) -> None:
+        self.waiting += sum(int(counts.sum()) for counts in observation.outcomes)
+        self.most = max(self.most, self.waiting)
+
+    def snapshot(self) -> State:
+        return {}
+
+    def restore(self, state: State) -> None:
+        raise AssertionError("nothing was saved")
+
+
+@dataclass
+class Exhaustive(Stepwise):
+    """Asks everybody who is ready, and remembers what it was told."""
+
+    planned: list[Lineage] = field(default_factory=list)
+    observed: list[Observation] = field(default_factory=list)
+
+    def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
+        assert task.lineage not in self.planned
+        self.planned.append(task.lineage)
+        return [Leg(route=ready, exhaustive=True)]
+
+    def observe(self, observation: Observation) -> None:
+        self.observed.append(observation)
+
+
+def test_a_hot_key_streams_its_results_in_parts_of_bounded_size() -> None:
+    rows = [(1, 7)] * 3_000
+    running = engine(query())
+    sizes = [part.num_rows for part in running.run(batch(a=rows, b=rows))]
+    assert sum(sizes) == 9_000_000
+    assert max(sizes) == EMITTED
+
+
+def test_a_crowd_goes_to_its_end_before_more_tuples_are_made() -> None:
+    stepwise = Stepwise()
+    running = engine(eddy.Query(streams=ABC, joins=["a.k = b.k", "b.ts = c.k"], select=["a.ts"]), lambda _: stepwise)
+    rows = [(t // 400, 7) for t in range(4_000)]
+    assert [*running.run(batch(a=rows, b=rows[:2_000], c=[(5, -1)]))] == []
+    assert (
+        sum(statistic.rows_out for statistic in running.counted().operators.values()) == len(rows) * 2_000 > 4 * CROWD
+    )
+    assert stepwise.most <= CROWD + CANDIDATES + 6_001
+
+
+@pytest.mark.parametrize("joins", [["a.k = b.k"], ["a.k <= b.k"], ["abs(a.k - b.k) <= 1"]])
+def test_too_many_matches_are_an_error_that_names_the_key(joins: list[str]) -> None:
+    running = engine(query(joins=joins, max_fanout=3))
+    pairs(running, a=[(1, 7)] * 3, b=[(1, 7)])
+    with pytest.raises(
+        eddy.QueryError, match='one tuple of "b" joins 4 rows of "a", and max_fanout allows 3; the key: '
+    ) as e:
+        pairs(running, a=[(2, 7)], b=[(2, 7)])
+    assert "= 7" in str(e.value) or "scan" in str(e.value)
+
+
+def test_an_exhaustive_leg_asks_everybody_about_every_tuple() -> None:
+    exhaustive = Exhaustive()
+    joins = ["a.k = b.k", "a.k = c.k"]
+    asked = eddy.Query(
+        streams=ABC,
+        joins=joins,
+        filters=[eddy.Filter("odd", on="a", where="k % 2 = 1")],
+        select=["a.ts as a", "b.ts as b"],
+    )
+    running = engine(asked, lambda _: exhaustive)
+    pairs(running, a=[], b=[(1, 1), (2, 1), (3, 2)], c=[(1, 1), (2, 2), (3, 2)])
+    assert pairs(running, a=[(4, 1), (5, 2), (6, 3)], b=[], c=[]) == [(4, 1), (4, 2)]
+    seen = next(o for o in exhaustive.observed if o.lineage.origin == "a" and o.leg.exhaustive)
+    outcomes = {h.operator: counts.tolist() for h, counts in zip(seen.hops, seen.outcomes, strict=True)}
+    assert outcomes == {"odd": [1, 0, 1], "probe_b": [2, 1, 0], "probe_c": [1, 2, 0]}
+    assert [s.rows_in for s in seen.statistics] == [3, 3, 3]
+    onward = [task for task in exhaustive.planned if task.origin == "a"]
+    assert [(sorted(task.spans), sorted(task.done)) for task in onward] == [
+        (["a"], []),
+        (["a", "c"], ["odd", "probe_c"]),
+    ]
+
+
+def test_an_exhaustive_leg_counts_a_crowd_to_its_end() -> None:
+    exhaustive = Exhaustive()
+    running = engine(query(), lambda _: exhaustive)
+    rows = [(1, 7)] * 1_000
+    assert len(rows) ** 2 > CANDIDATES
+    assert len(pairs(running, a=rows, b=rows)) == len(rows) ** 2
+    assert [counts.tolist() for o in exhaustive.observed for counts in o.outcomes if o.leg.exhaustive] == [
+        [0] * len(rows),
+        [len(rows)] * len(rows),
+    ]

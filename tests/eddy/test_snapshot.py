@@ -1,0 +1,138 @@
+"""A cell that is stopped and goes on: what is kept, what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import eddy
+from eddy.contracts import Setting
+from eddy.snapshot import Snapshot
+from tests.eddy.test_engine import AB, PROBES_FIRST, calls, engine, pairs, query
+from tests.policies.wild import Wild
+
+SAVED = query(filters=[eddy.Filter("f", on="a", where="k > 0")])
+
+
+def test_a_filter_sees_a_row_once_across_a_restart() -> None:
+    seen: list[int] = []
+
+    def note(k: int) -> bool:
+        seen.append(k)
+        return k != 3
+
+    asked = query(filters=[eddy.Filter("note", on="a", function=note, rowwise=True)])
+    running = engine(asked, PROBES_FIRST)
+    pairs(running, a=[(1, k) for k in range(20)], b=[(1, 1)])
+    for k in (2, 3, 1, 2, 3):
+        again = engine(asked, PROBES_FIRST)
+        again.restore(running.snapshot())
+        running = again
+        assert pairs(running, a=[], b=[(2, k)]) == ([] if k == 3 else [(1, 2)])
+    assert sorted(seen) == [1, 2, 3]
+    assert calls(running)["probe_a"].rows_out == 0
+
+
+def test_a_policy_goes_on_with_what_it_had() -> None:
+    policies: list[Wild] = []
+
+    def build(setting: Setting) -> Wild:
+        policies.append(Wild(setting))
+        return policies[-1]
+
+    first = engine(SAVED, build)
+    pairs(first, a=[(1, 1), (2, 0)], b=[(1, 1)])
+    second = engine(SAVED, build)
+    second.restore(first.snapshot())
+    old, new = policies
+    assert (new.plans, new.tuples.tolist()) == (old.plans, old.tuples.tolist())
+    assert old.plans > 0
+    assert new.tuples.sum() > 0
+    for running in (first, second):
+        pairs(running, a=[(3, 1)], b=[(3, 1)])
+    assert new.plans == old.plans
+    assert np.array_equal(new.tuples, old.tuples)
+
+
+def test_another_policy_begins_anew() -> None:
+    policies: list[Wild] = []
+
+    def build(setting: Setting) -> Wild:
+        policies.append(Wild(setting))
+        return policies[-1]
+
+    first = engine(SAVED, "random")
+    pairs(first, a=[(1, 1)], b=[(1, 1)])
+    engine(SAVED, build).restore(first.snapshot())
+    assert policies[0].plans == 0
+
+
+def test_rows_that_a_filter_failed_count_in_a_window_of_rows_across_a_restart() -> None:
+    streams = [eddy.Stream(s, time="ts", window=eddy.Rows(3)) for s in "ab"]
+    asked = query(streams=streams, filters=[eddy.Filter("f", on="a", where="ts <> 2 and ts <> 4")])
+    first, second = engine(asked), engine(asked)
+    pairs(first, a=[(1, 7), (2, 7), (3, 7), (4, 7), (5, 7)], b=[])
+    second.restore(first.snapshot())
+    for running in (first, second):
+        assert pairs(running, a=[], b=[(6, 7)]) == [(3, 6), (5, 6)]
+        assert pairs(running, a=[(7, 7)], b=[]) == [(7, 6)]
+        assert pairs(running, a=[], b=[(8, 7)]) == [(5, 8), (7, 8)]
+
+
+def test_rows_restored_out_of_order_are_kept_as_long_as_before() -> None:
+    streams = [eddy.Stream(s, time="ts", window=eddy.Range(10), delay=20) for s in "ab"]
+    first, second = engine(query(streams=streams)), engine(query(streams=streams))
+    for ts in (0, 9, 1):
+        pairs(first, a=[(ts, 1)], b=[])
+    second.restore(first.snapshot())
+    for running in (first, second):
+        pairs(running, a=[(33, 8)], b=[(33, 9)])
+        assert pairs(running, a=[], b=[(15, 1)]) == [(9, 15)]
+
+
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        (query(joins=["a.k = b.ts"]), 'join "a.k = b.ts": the checkpoint has nothing, the query has "a join"'),
+        (query(), 'filter "f": the checkpoint has "on a: k > 0", the query has nothing'),
+        (
+            query(filters=[eddy.Filter("f", on="a", where="k > 1")]),
+            'filter "f": the checkpoint has "on a: k > 0", the query has "on a: k > 1"',
+        ),
+        (
+            query(streams=[AB[0], eddy.Stream("b", time="ts", window=eddy.Range(11), delay=0)]),
+            r'stream "b": window: the checkpoint has "Range\(10\)", the query has "Range\(11\)"',
+        ),
+    ],
+)
+def test_state_of_another_query_is_refused(other: eddy.Query, message: str) -> None:
+    with pytest.raises(eddy.CheckpointError, match=f"it belongs to another query; .*{message}"):
+        engine(other).restore(engine(SAVED).snapshot())
+
+
+def test_another_selection_and_another_policy_go_on() -> None:
+    first = engine(SAVED)
+    pairs(first, a=[(1, 1)], b=[])
+    second = engine(query(filters=SAVED.filters, select=["b.ts as a", "a.ts as b"]), "random")
+    second.restore(first.snapshot())
+    assert pairs(second, a=[], b=[(2, 1)]) == [(2, 1)]
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda s: Snapshot(99, s.meta, s.blob), "expected state of format 1, got format 99"),
+        (lambda s: Snapshot(s.format, s.meta, s.blob[:-9]), "the checksum does not match"),
+        (lambda s: Snapshot(s.format, s.meta, s.blob[:50] + b"x" + s.blob[51:]), "the checksum does not match"),
+        (lambda s: Snapshot(s.format, s.meta[:-9], s.blob), "the checksum does not match"),
+        (lambda s: Snapshot(s.format, s.meta.replace('"a"', '"x"'), s.blob), "the checksum does not match"),
+        (lambda s: Snapshot(s.format, "", s.blob), "the checksum does not match"),
+    ],
+)
+def test_damaged_state_is_refused(damage: Callable[[Snapshot], Snapshot], message: str) -> None:
+    running = engine(SAVED)
+    pairs(running, a=[(1, 1)], b=[(1, 1)])
+    with pytest.raises(eddy.CheckpointError, match=message):
+        engine(SAVED).restore(damage(running.snapshot()))
