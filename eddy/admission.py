@@ -46,6 +46,7 @@ class Gate:
 
     def __init__(self, binding: Binding) -> None:
         self._binding = binding
+        self._alone = len(binding.query.inputs) == 1
         self._newest: dict[str, Tick] = {}
         self._astray: dict[str, int] = {}
 
@@ -94,8 +95,8 @@ class Gate:
                 f'stream "{stream.name}": time "{stream.time}": expected times that fit into 64 bits of microseconds '
                 f"or units, got {error}"
             ) from error
-        if timed is None and stream.ahead_ticks is None and _is_plain(ticks, watermark):
-            self._come(stream, ticks[-1:])
+        if timed is None and stream.ahead_ticks is None and self._is_plain(ticks, watermark):
+            self._come(stream, ticks)
             return rows, ticks, {"untimed": 0, "late": 0, "ahead": 0}
         keep = np.ones(len(ticks), np.bool_) if timed is None else timed
         ahead = keep & self._ahead(stream, ticks, keep)
@@ -112,6 +113,13 @@ class Gate:
         if len(ticks):
             newest = ticks.max().item()
             self._newest[stream.name] = max(newest, self._newest.get(stream.name, newest))
+
+    def _is_plain(self, ticks: Ticks, watermark: Tick | None) -> bool:
+        """Is there nothing to sort out: no row late, and none out of order, where any other could join it."""
+        if not len(ticks):
+            return True
+        in_order = self._alone or bool((ticks[1:] >= ticks[:-1]).all())
+        return in_order and (watermark is None or ticks.min().item() >= watermark)
 
     def _ahead(self, stream: Stream, ticks: Ticks, timed: np.ndarray[Any, np.dtype[np.bool_]]) -> Any:
         """The rows of a clock that runs ahead of where the stream has come to in earlier micro-batches.
@@ -135,13 +143,6 @@ class Gate:
             return
         if rows.schema.names != expected.names or rows.schema.types != expected.types:
             raise QueryError(_difference(name, number, expected, rows.schema))
-
-
-def _is_plain(ticks: Ticks, watermark: Tick | None) -> bool:
-    """Are rows in order already, and none of them late: then there is nothing to sort out."""
-    if not len(ticks):
-        return True
-    return bool((ticks[1:] >= ticks[:-1]).all()) and (watermark is None or ticks[0].item() >= watermark)
 
 
 def _number(ticks: Sequence[Ticks]) -> list[np.ndarray[Any, np.dtype[np.int64]]]:
