@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -24,8 +24,7 @@ Counts = np.ndarray[Any, np.dtype[np.bool_]] | np.ndarray[Any, np.dtype[np.int64
 State = Mapping[str, Any]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What an operator made of some tuples.
 
     `counts` says for each tuple that was acted on how many came out: a filter's is its mask. `evaluated` says how
@@ -136,8 +135,7 @@ class Leg:
     label: str = ""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Observation:
+class Observation(NamedTuple):
     """What a step of a leg did, or what all steps of an exhaustive leg did.
 
     `outcomes` has an array for each hop: how many tuples came out, tuple by tuple. A step has one hop; an exhaustive

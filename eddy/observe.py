@@ -38,10 +38,6 @@ class Statistic:
             self.seconds + other.seconds,
         )
 
-    def scaled(self, weight: float) -> Statistic:
-        """The statistic with every row weighing less."""
-        return Statistic(self.rows_in * weight, self.evaluated * weight, self.rows_out * weight, self.seconds * weight)
-
     @property
     def rate(self) -> float:
         """Outputs per input; 1 while nothing is known."""
@@ -79,10 +75,14 @@ class Statistics:
 
     def add(self, hop: Hop, statistic: Statistic) -> None:
         """Count a step; what was known before it fades with the rows that came in."""
-        known = self._recent.get(hop)
-        if known is not None:
-            statistic = known.scaled(0.5 ** (statistic.rows_in / HALF_LIFE)) + statistic
-        self._recent[hop] = statistic
+        known = self._recent.get(hop, NOTHING)
+        weight = 0.5 ** (statistic.rows_in / HALF_LIFE)
+        self._recent[hop] = Statistic(
+            known.rows_in * weight + statistic.rows_in,
+            known.evaluated * weight + statistic.evaluated,
+            known.rows_out * weight + statistic.rows_out,
+            known.seconds * weight + statistic.seconds,
+        )
 
     def snapshot(self) -> list[list[Any]]:
         """Plain values, one row for each hop."""

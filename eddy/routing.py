@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from eddy.contracts import Leg
 from eddy.lineage import Hop, Lineage
-from eddy.observe import NOTHING, Statistic
+from eddy.observe import Statistic
 
 
 class Routing:
@@ -19,7 +19,8 @@ class Routing:
 
     def add(self, hop: Hop, statistic: Statistic) -> None:
         """Count a step."""
-        self.operators[hop] = self.operators.get(hop, NOTHING) + statistic
+        known = self.operators.get(hop)
+        self.operators[hop] = statistic if known is None else known + statistic
 
     def start(self, lineage: Lineage, leg: Leg, rows: int) -> None:
         """Count the rows that begin a route, by where they came from and what the policy calls them."""
