@@ -99,9 +99,9 @@ class Statistics:
 NOTHING = Statistic()
 
 
-def total(parts: Sequence[Statistic] | Mapping[Any, Statistic]) -> Statistic:
+def total(parts: Mapping[Any, Statistic]) -> Statistic:
     """The sum of statistics."""
-    return sum(parts.values() if isinstance(parts, Mapping) else parts, NOTHING)
+    return sum(parts.values(), NOTHING)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -49,12 +50,12 @@ class Stream:
             if length is not None:
                 ticks(length, f"{where}: {name}")
 
-    @property
+    @cached_property
     def delay_ticks(self) -> int | float | None:
         """The delay in microseconds, or in the units of a numeric time column."""
         return None if self.delay is None else ticks(self.delay, f'stream "{self.name}": delay')
 
-    @property
+    @cached_property
     def ahead_ticks(self) -> int | float | None:
         """How far a row's time may be ahead of the others', in the same units."""
         return None if self.max_ahead is None else ticks(self.max_ahead, f'stream "{self.name}": max_ahead')

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from eddy.checks import ticks
 from eddy.errors import QueryError
@@ -25,7 +26,7 @@ class Range:
     def __post_init__(self) -> None:
         ticks(self.length, "window Range")
 
-    @property
+    @cached_property
     def ticks(self) -> int | float:
         """The window in microseconds, or in the units of a numeric time column."""
         return ticks(self.length, "window Range")

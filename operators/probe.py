@@ -42,6 +42,11 @@ class _Pattern:
     keys: tuple[Key, ...]
     pattern: str
 
+    @property
+    def searched(self) -> Sequence[Pair]:
+        """What rows are found by; nothing for a scan."""
+        return self.equalities or self.orders
+
 
 class Probe:
     """Looks up the rows of one input that join."""
@@ -93,7 +98,7 @@ class Probe:
         residuals = [r for r in self._conditions.residuals if target in r.inputs and joined >= r.inputs]
         orders = [] if equalities else _on_one_key(orders, target)
         searched: Sequence[Pair] = equalities or orders
-        texts = [f"{e.sides[target].text}" for e in equalities]
+        texts = [e.sides[target].text for e in equalities]
         texts += [f"{o.sides[target].text} {o.ops[target]}" for o in orders]
         keys = [one.sides[target].key for one in searched]
         return _Pattern(
@@ -106,13 +111,12 @@ class Probe:
 
     def _search(self, way: _Pattern, tuples: Tuples) -> Ranges:
         """The candidates of every tuple, where the index has them."""
-        if not (way.equalities or way.orders):
+        if not way.searched:
             return everything(len(tuples), len(self._stem))
-        searched: Sequence[Pair] = way.equalities or way.orders
-        others = [one.other(self._target) for one in searched]
+        others = [one.other(self._target) for one in way.searched]
         codes = [side.key.codes(tuples.ids[side.input]) for side in others]
         valid = [v for side in others if (v := side.key.valid(tuples.ids[side.input])) is not None]
-        ops = [one.ops[self._target] for one in searched]
+        ops = [one.ops[self._target] for one in way.searched]
         index = self._stem.catalog.get("sorted" if way.equalities else "ordered", way.keys)
         ranges = index.search(list(zip(ops, codes, strict=True)))
         if valid:
@@ -167,8 +171,7 @@ class Probe:
 
     def _too_many(self, way: _Pattern, tuples: Tuples, tuple_: int, count: int) -> QueryError:
         one = {name: ids[tuple_ : tuple_ + 1] for name, ids in tuples.ids.items()}
-        searched: Sequence[Pair] = (*way.equalities, *way.orders)
-        sides = [one.other(self._target) for one in searched]
+        sides = [one.other(self._target) for one in way.searched]
         keys = [f"{side.text} = {evaluate(side.bound, self._stems, one, 1)[0].as_py()!r}" for side in sides]
         return QueryError(
             f'query: one tuple of {quoted(tuples.ids)} joins {count:,} rows of "{self._target}", '
