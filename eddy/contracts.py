@@ -108,8 +108,8 @@ class Task:
 
     A policy never sees values or operators: only how many tuples there are, what has been learned of the hops,
     which hops would be ready after a given route, and the classifier buckets of each tuple's arriving row: a matrix
-    with a column for each of the stream's attributes among the policy's features. `chance()` is the micro-batch's
-    generator.
+    with a column for each of the stream's attributes among the policy's features. `independent` says that nothing but
+    the ready hops is left to do, in any order. `chance()` is the micro-batch's generator.
     """
 
     lineage: Lineage
@@ -117,6 +117,7 @@ class Task:
     statistics: Statistics
     chance: Callable[[], np.random.Generator]
     after: Callable[[Sequence[Hop]], tuple[Hop, ...]]
+    independent: bool
     buckets: Look
 
 
@@ -136,14 +137,17 @@ class Leg:
 
 
 class Observation(NamedTuple):
-    """What a step of a leg did, or what all steps of an exhaustive leg did.
+    """What a step of some legs did, or what all steps of an exhaustive leg did.
 
-    `outcomes` has an array for each hop: how many tuples came out, tuple by tuple. A step has one hop; an exhaustive
-    leg has all of its hops, each run on every tuple. `buckets()` are the classifier buckets of the same tuples.
+    Legs whose next hop is the same filter take that step together; `rows` says how many tuples each of the `legs` has
+    in it, one leg's after the other's. An exhaustive leg is by itself. `outcomes` has an array for each hop: how many
+    tuples came out, tuple by tuple. A step has one hop; an exhaustive leg has all of its hops, each run on every tuple.
+    `buckets()` are the classifier buckets of the same tuples, rows that arrived at `origin`.
     """
 
-    lineage: Lineage
-    leg: Leg
+    origin: str
+    legs: tuple[Leg, ...]
+    rows: tuple[int, ...]
     hops: tuple[Hop, ...]
     outcomes: Sequence[Counts]
     statistics: tuple[Statistic, ...]
@@ -163,7 +167,10 @@ class Policy(Protocol):
 
     @property
     def insight(self) -> Sequence[Insight]:
-        """What it has done since it began and why, for reports; () for nothing."""
+        """What it has done since it began and why, for reports; () for nothing.
+
+        Asked for once at the end of every micro-batch, so that a policy may put off its learning until then.
+        """
 
     def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
         """Split the task into legs.

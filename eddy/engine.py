@@ -127,6 +127,9 @@ class Engine:
 
     def _count(self, admitted: Mapping[str, Admitted], results: int, seconds: float) -> Counters:
         routing = self._router.routing
+        started = self._clock()
+        insight = tuple(self._policy.insight)
+        learning = self._clock() - started
         stores = {name: (len(store), store.nbytes) for name, store in self._streams.items()}
         return Counters(
             batch=self._batch,
@@ -141,12 +144,12 @@ class Engine:
             },
             results=results,
             decisions=routing.decisions,
-            seconds=seconds,
+            seconds=seconds + learning,
             planning=routing.planning,
-            learning=routing.learning,
+            learning=routing.learning + learning,
             operators=routing.operators,
             routes=routing.routes,
-            insight=tuple(self._policy.insight),
+            insight=insight,
         )
 
     def counted(self) -> Counters:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 import pyarrow as pa
@@ -25,8 +25,14 @@ from eddy.sql import Column
 class Look(Protocol):
     """A look at the buckets of some rows."""
 
-    def __call__(self, attributes: Sequence[int] | None = None) -> Buckets:
-        """A row for each tuple and a column for each of the attributes, by number; all of them when none are named."""
+    def __call__(self, attributes: Sequence[int] | None = None, rows: Integers | None = None) -> Buckets:
+        """A row for each tuple and a column for each of the attributes.
+
+        Attributes are named by number, tuples by position; all of them when none are named.
+        """
+
+    def join(self, others: Sequence[Self]) -> Self:
+        """One look at these rows and those of others, of the same stream and micro-batch, one after the other."""
 
 
 MOST = 250
@@ -84,24 +90,49 @@ class Arrived:
         that classify.
         """
         wanted = range(len(self._dividers)) if attributes is None else attributes
+        found = np.empty((len(wanted), len(ids)), np.uint8)
         rows = ids - self._first
-        columns = [self._column(attribute, rows) for attribute in wanted]
-        return np.column_stack(columns) if columns else np.empty((len(rows), 0), np.uint8)
+        if len(rows) >= FEW * self._rows.num_rows or all(attribute in self._whole for attribute in wanted):
+            for place, attribute in enumerate(wanted):
+                self._all(attribute).take(rows, out=found[place])
+            return found.T
+        order = np.argsort(rows, kind="stable")
+        few = pa.array(rows.take(order))
+        for place, attribute in enumerate(wanted):
+            found[place] = self._divided(attribute, few)
+        return found.T if (order[1:] > order[:-1]).all() else found[:, np.argsort(order)].T
 
-    def _column(self, attribute: int, rows: Integers) -> Buckets:
+    def _all(self, attribute: int) -> Buckets:
         if attribute not in self._whole:
-            name, divider = self._dividers[attribute]
-            array = self._rows.column(name)
-            if len(rows) < FEW * len(array):
-                few = array.take(pa.array(np.sort(rows)))
-                return divider.divide(few, judge=self._is_first(attribute)).take(np.argsort(np.argsort(rows)))
-            self._whole[attribute] = divider.divide(array, judge=self._is_first(attribute))
-        return self._whole[attribute].take(rows)
+            self._whole[attribute] = self._divided(attribute, None)
+        return self._whole[attribute]
+
+    def _divided(self, attribute: int, rows: pa.Array | None) -> Buckets:
+        """The buckets of some rows, in the order of their arrival, or of all."""
+        name, divider = self._dividers[attribute]
+        column = self._rows.column(name)
+        return divider.divide(column if rows is None else column.take(rows), judge=self._is_first(attribute))
 
     def _is_first(self, attribute: int) -> bool:
         first = attribute not in self._looked
         self._looked.add(attribute)
         return first
+
+
+class Rows:
+    """A look at some of the rows that have arrived."""
+
+    def __init__(self, arrived: Arrived, ids: Integers) -> None:
+        self._arrived = arrived
+        self._ids = ids
+
+    def __call__(self, attributes: Sequence[int] | None = None, rows: Integers | None = None) -> Buckets:
+        """The buckets of these rows, or of some of them."""
+        return self._arrived.buckets(self._ids if rows is None else self._ids.take(rows), attributes)
+
+    def join(self, others: Sequence[Rows]) -> Rows:
+        """These rows and those of others."""
+        return Rows(self._arrived, np.concatenate([self._ids, *(other._ids for other in others)]))
 
 
 class Classifier:
@@ -123,8 +154,7 @@ class Classifier:
 
     def buckets(self, stream: str, ids: Integers) -> Look:
         """The buckets of some of a stream's rows, for now and for later."""
-        arrived = self._arrived[stream]
-        return lambda attributes=None: arrived.buckets(ids, attributes)
+        return Rows(self._arrived[stream], ids)
 
     def snapshot(self) -> dict[str, dict[str, Any]]:
         """What has been learned of all attributes."""

@@ -9,6 +9,9 @@ import numpy as np
 from eddy.contracts import Leg
 from eddy.errors import EngineError
 from eddy.lineage import Hop
+from eddy.tuples import RowIds
+
+NOBODY: RowIds = np.empty(0, np.int64)
 
 
 def partition(legs: object, rows: int) -> Sequence[Leg]:
@@ -19,12 +22,8 @@ def partition(legs: object, rows: int) -> Sequence[Leg]:
         _check_leg(leg, rows)
     if len(legs) == 1 and legs[0].rows is None:
         return legs
-    taken = np.zeros(rows, np.int64)
-    for leg in legs:
-        if leg.rows is None:
-            taken += 1
-        else:
-            np.add.at(taken, leg.rows, 1)
+    parts = [np.arange(rows) if leg.rows is None else leg.rows.astype(np.int64, copy=False) for leg in legs]
+    taken = np.bincount(np.concatenate([NOBODY, *parts]), minlength=rows)
     if not (taken == 1).all():
         lost, doubled = int((taken == 0).sum()), int((taken > 1).sum())
         raise EngineError(

@@ -55,6 +55,7 @@ class Machine:
         self._patterns = dict(patterns)
         self._ready: dict[Lineage, tuple[Hop, ...]] = {}
         self._after: dict[tuple[Lineage, str], Lineage] = {}
+        self._independent: dict[Lineage, bool] = {}
 
     def start(self, stream: str) -> Lineage:
         """The lineage of a row that has just arrived."""
@@ -91,6 +92,15 @@ class Machine:
         for hop in route:
             lineage = self.after(lineage, hop.operator)
         return self.ready(lineage)
+
+    def independent(self, lineage: Lineage) -> bool:
+        """Is nothing but the ready hops left to do, in any order: then a whole route can be planned at once."""
+        found = self._independent.get(lineage)
+        if found is None:
+            ready = set(self.ready(lineage))
+            found = all(set(self.ready_after(lineage, [hop])) == ready - {hop} for hop in ready)
+            self._independent[lineage] = found
+        return found
 
     def adds(self, operator: str) -> bool:
         """Do tuples span another input afterwards: a probe's do, a filter's do not."""

@@ -7,8 +7,6 @@ advanced lineage is taken first: when its turn comes, nothing that is still unde
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import compress
-from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,9 +15,10 @@ from eddy.errors import EngineError
 from eddy.features import Look
 from eddy.legs import partition
 from eddy.lineage import Hop, Lineage, Machine
-from eddy.observe import NOTHING, Statistic, Statistics
+from eddy.observe import Statistic, Statistics
 from eddy.routing import Routing
 from eddy.tuples import Tuples, merge
+from eddy.walks import Step, Walks
 
 Clock = Callable[[], float]
 Classify = Callable[[Tuples], Look]
@@ -30,14 +29,6 @@ NO_HOPS: tuple[Hop, ...] = ()
 
 CROWD = 1 << 20
 """Tuples that may wait before those nearest to their end go first: some tens of megabytes of row ids."""
-
-
-class Walk(NamedTuple):
-    """Some tuples of a leg, and what is left of its route."""
-
-    tuples: Tuples
-    leg: Leg
-    route: tuple[Hop, ...]
 
 
 class Router:
@@ -79,7 +70,7 @@ class Router:
 
     def _take(self, tuples: Tuples, legs: Sequence[Leg]) -> Iterator[Tuples]:
         """Take all legs of a plan."""
-        walks: list[Walk] = []
+        parts: list[tuple[Leg, Tuples]] = []
         for leg in legs:
             part = tuples if leg.rows is None else tuples.take(leg.rows)
             if not len(part):
@@ -88,41 +79,24 @@ class Router:
             if leg.exhaustive:
                 yield from self._exhaust(part, leg)
             else:
-                walks.append(Walk(part, leg, leg.route))
-        yield from self._walk(walks)
+                parts.append((leg, part))
+        if parts:
+            yield from self._walk(Walks(parts, self.machine.after))
 
-    def _walk(self, walks: Sequence[Walk]) -> Iterator[Tuples]:
-        """Go all routes to their end.
-
-        Those whose next hop is the same filter take that step together: an operator is called once for all of them,
-        and not once for each class.
-        """
+    def _walk(self, walks: Walks) -> Iterator[Tuples]:
+        """Go all routes to their end, step by step; a leg that is alone, or at a probe, goes by itself."""
         while len(walks) > 1:
-            together, walks = _next_step(walks)
-            hop = together[0].route[0]
+            hop = walks.next_hop()
             if self.machine.adds(hop.operator):
-                for walk in together:
+                for walk in walks.leave(hop):
                     yield from self._follow(*walk)
                 continue
-            stepped = list(self._step_together(hop, together))
-            going = [bool(walk.route) and len(walk.tuples) > 0 for walk in stepped]
-            walks = [*walks, *compress(stepped, going)]
-            yield from (walk.tuples for walk, goes in zip(stepped, going, strict=True) if not goes)
-        for walk in walks:
+            step = walks.step(hop)
+            counts, made = self._count(hop, step.tuples)
+            self._learn(step, (hop,), (counts,), (made,))
+            yield from (walk.tuples for walk in walks.go_on(counts))
+        for walk in walks.leave():
             yield from self._follow(*walk)
-
-    def _step_together(self, hop: Hop, walks: Sequence[Walk]) -> Iterator[Walk]:
-        """One step of several walks: a filter drops tuples of each, whatever else they have done."""
-        counts, made = self._count(hop, merge([walk.tuples for walk in walks]))
-        ends = np.cumsum([len(walk.tuples) for walk in walks])
-        splits: Sequence[Any] = np.split(counts, ends[:-1])
-        for (tuples, leg, route), count in zip(walks, splits, strict=True):
-            share = len(tuples) / made.rows_in
-            passed = np.flatnonzero(count)
-            part = Statistic(len(tuples), made.evaluated * share, len(passed), made.seconds * share)
-            self._learn(tuples, leg, (hop,), (count,), (part,))
-            onward = self.machine.after(tuples.lineage, hop.operator)
-            yield Walk(tuples.take(passed).at(onward), leg, route[1:])
 
     def _place(self, tuples: Tuples, waiting: Waiting) -> Iterator[Tuples]:
         """Hand over tuples that are complete, and let others wait for the next decision."""
@@ -142,6 +116,7 @@ class Router:
                 statistics=self.statistics,
                 chance=chance,
                 after=lambda route: self.machine.ready_after(lineage, route),
+                independent=self.machine.independent(lineage),
                 buckets=self._classify(tuples),
             ),
             ready,
@@ -176,7 +151,7 @@ class Router:
         onward = self.machine.after(tuples.lineage, hop.operator)
         while len(tuples):
             outcome, statistic = self._step(hop, tuples)
-            self._learn(tuples, leg, (hop,), (outcome.counts,), (statistic,))
+            self._learn(_alone(tuples, leg, len(outcome.counts)), (hop,), (outcome.counts,), (statistic,))
             yield from self._follow(outcome.tuples.at(onward), leg, route[1:])
             tuples = tuples.rest(len(outcome.counts))
 
@@ -197,20 +172,20 @@ class Router:
             else:
                 passed &= count.astype(np.bool_)
                 onward = self.machine.after(onward, hop.operator)
-        self._learn(tuples, leg, leg.route, counts, statistics)
+        self._learn(_alone(tuples, leg, len(tuples)), leg.route, counts, statistics)
         yield from self._follow(tuples.take(np.flatnonzero(passed)).at(onward), Leg(route=last), last)
 
     def _count(self, hop: Hop, tuples: Tuples) -> tuple[Counts, Statistic]:
         """Run a hop on every tuple, for the counts alone."""
-        parts: list[Counts] = [np.empty(0, np.bool_)]
-        statistic = NOTHING
-        while len(tuples):
+        outcome, statistic = self._step(hop, tuples)
+        if len(outcome.counts) == len(tuples):
+            return outcome.counts, statistic
+        parts = [outcome.counts.astype(np.int64)]
+        while len(tuples := tuples.rest(len(parts[-1]))):
             outcome, step = self._step(hop, tuples)
-            parts.append(outcome.counts)
+            parts.append(outcome.counts.astype(np.int64))
             statistic += step
-            tuples = tuples.rest(len(outcome.counts))
-        whole = np.concatenate([part.astype(np.int64) for part in parts])
-        return whole, statistic
+        return np.concatenate(parts), statistic
 
     def _step(self, hop: Hop, tuples: Tuples) -> tuple[Outcome, Statistic]:
         started = self._clock()
@@ -220,35 +195,28 @@ class Router:
         self.routing.add(hop, statistic)
         return outcome, statistic
 
-    def _learn(
-        self, tuples: Tuples, leg: Leg, hops: tuple[Hop, ...], counts: Sequence[Counts], made: Sequence[Statistic]
-    ) -> None:
+    def _learn(self, step: Step, hops: tuple[Hop, ...], counts: Sequence[Counts], made: Sequence[Statistic]) -> None:
         started = self._clock()
         for hop, statistic in zip(hops, made, strict=True):
             self.statistics.add(hop, statistic)
-        rows = len(counts[0])
         self._policy.observe(
             Observation(
-                lineage=tuples.lineage,
-                leg=leg,
+                origin=step.tuples.lineage.origin,
+                legs=step.legs,
+                rows=step.rows,
                 hops=hops,
                 outcomes=tuple(counts),
                 statistics=tuple(made),
-                buckets=self._classify(tuples if rows == len(tuples) else tuples.take(np.arange(rows))),
+                buckets=self._classify(step.tuples),
             )
         )
         self.routing.learning += self._clock() - started
 
 
+def _alone(tuples: Tuples, leg: Leg, rows: int) -> Step:
+    """A step of one leg, on its first tuples."""
+    return Step(tuples.first(rows), (leg,), (rows,))
+
+
 def _advance(lineage: Lineage) -> int:
     return len(lineage.done) + len(lineage.spans)
-
-
-def _next_step(walks: Sequence[Walk]) -> tuple[list[Walk], list[Walk]]:
-    """The walks that take a step now, all the same one: that of the walk with most tuples; and the others."""
-    longest = max(walks, key=lambda walk: len(walk.tuples))
-    step = (longest.route[0], longest.tuples.lineage.spans)
-    parts: tuple[list[Walk], list[Walk]] = ([], [])
-    for walk in walks:
-        parts[(walk.route[0], walk.tuples.lineage.spans) != step].append(walk)
-    return parts

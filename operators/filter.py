@@ -64,7 +64,7 @@ class Filter:
             mask, evaluated = self._ask(tuples.ids, len(tuples)), len(tuples)
         else:
             mask, evaluated = self._remember(self._memory, tuples)
-        return Outcome(tuples=tuples.take(np.flatnonzero(mask)), counts=mask, evaluated=evaluated)
+        return Outcome(tuples=tuples.take(mask.nonzero()[0]), counts=mask, evaluated=evaluated)
 
     def _ask(self, ids: Mapping[str, RowIds], rows: int) -> Mask:
         return self._predicate({column: take(column.name, ids[name]) for column, name, take in self._reads}, rows)

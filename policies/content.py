@@ -19,36 +19,34 @@ from typing import Any
 import numpy as np
 
 from eddy.contracts import Leg, Observation, Setting, State, Task
+from eddy.divider import Buckets
 from eddy.errors import QueryError
 from eddy.features import choose
 from eddy.lineage import Hop
 from eddy.observe import Insight
 from policies.checks import check_costs, check_count, check_share
+from policies.knowledge import Knowledge, Learning
 from policies.merit import Costs, cost
-from policies.orders import Integers, are_independent, best_orders, classes, labels, legs
-from policies.pending import Key, Part, Pending
-from policies.profile import NO_ATTRIBUTE, Profile
+from policies.orders import STEP, Integers, best_orders, classes, labels, legs
+from policies.profile import NO_ATTRIBUTE
+from policies.pruning import settled
+from policies.running import Floats
+from policies.standing import Standing
 from policies.trial import Trial
 from policies.uses import Uses
 
 SAMPLE = "profiling"
 """What rows are called that teach."""
 
-CALM = 0.25
-"""Of the micro-batches are sampled once all is known and calm: few large samples cost less than many small ones."""
-
-FREE = 256
-"""Rows of a micro-batch that one operator without a classifier learns from though they came to it anyway. They have
-passed other operators; among rows of a class that makes no difference unless the operators are correlated."""
-
-CONTROL = 0.1
-"""Of the rows do without a new classifier while it is on trial."""
+MOST = 0.25
+"""Of a micro-batch are sampled at most. Up to that, a whole |R| is taken at once: to look at few rows by all attributes
+costs as much as to look at many."""
 
 ENOUGH = 2
 """Times |R| are the most rows that an operator is sent to learn from in one micro-batch, however large it is."""
 
-FIRST = 0.5
-"""Of |R| is enough for a first judgement: a coarse idea soon is worth more than a fine one late."""
+CONTROL = 0.3
+"""Of the rows do without a new classifier while it is on trial: then one micro-batch of a thousand rows decides."""
 
 
 class Content:
@@ -82,166 +80,160 @@ class Content:
         if not isinstance(threshold, int | float) or not 0 <= threshold < 1:
             raise QueryError(f"{where}: threshold: expected a gain ratio from 0 to below 1, got {threshold!r}")
         self.features = choose(attributes, setting.columns, d, where=where)
-        self._share, self._sample, self._alpha, self._threshold = P, R, alpha, threshold
+        self._share, self._sample = P, R
+        self._how = Learning(cells=d + 1, alpha=alpha, threshold=threshold, sample=R)
         self._costs: Costs = costs
-        self._profiles: dict[Key, Profile] = {}
+        self._price = STEP if costs == "time" else 0.0
         self._alone = len(setting.operators) == 1
-        self._pending = Pending()
+        self._known: dict[str, Knowledge] = {}
+        self._samples: dict[int, tuple[Leg, Sequence[int], Buckets]] = {}
+        self._trial: tuple[tuple[str, Hop], Trial] | None = None
         self._on_trial: dict[int, tuple[Leg, bool]] = {}
-        self._changes: dict[str, int] = {}
-        self._turn = 0
         self._uses = Uses()
-        self._trial: tuple[Key, Trial] | None = None
 
     @property
     def insight(self) -> Sequence[Insight]:
         """For each operator the classifier, its gain ratio, and the calls that went by it."""
+        self._catch_up()
         gains: dict[str, float] = {}
-        for (_, hop), profile in self._profiles.items():
-            gains[hop.operator] = max(profile.gain, gains.get(hop.operator, 0.0))
+        for known in self._known.values():
+            for hop, profile in zip(known.hops, known.profiles, strict=True):
+                gains[hop.operator] = max(profile.gain, gains.get(hop.operator, 0.0))
         return self._uses.insight(gains)
 
     def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
         """Samples for the operators whose turn it is; for the other rows the best order of their class."""
-        if not task.lineage.done:
-            self._catch_up()
         if len(ready) == 1:
             return [Leg(route=ready)]
         origin = task.lineage.origin
-        profiles = [self._profile(origin, hop) for hop in ready]
-        if task.lineage.done:
-            return self._routed(task, ready, profiles, np.arange(task.rows), None)
-        sampled, rows = self._samples(task, ready, profiles)
+        sampled, rows = self._sampled(task, ready)
         tried = next((i for i, hop in enumerate(ready) if self._trial and self._trial[0] == (origin, hop)), None)
-        if tried is None or self._trial is None or not are_independent(task, ready):
-            return [*sampled, *self._routed(task, ready, profiles, rows, None)]
+        if tried is None or self._trial is None or task.lineage.done or not task.independent:
+            return [*sampled, *self._routed(task, ready, rows, None)]
         old = task.chance().random(len(rows)) < CONTROL
-        ways = {
-            new: self._routed(task, ready, profiles, rows[old != new], None if new else tried) for new in (True, False)
-        }
+        ways = {new: self._routed(task, ready, rows[old != new], None if new else tried) for new in (True, False)}
         self._on_trial = {id(leg): (leg, new) for new, way in ways.items() for leg in way}
         for new in ways:
             self._trial[1].start(new, int((old != new).sum()))
         return [*sampled, *ways[True], *ways[False]]
 
-    def _profile(self, origin: str, hop: Hop) -> Profile:
-        profile = self._profiles.get((origin, hop))
-        if profile is None:
-            made = Profile(len(self.features.of(origin)), self.features.buckets, self._alpha)
-            profile = self._profiles[origin, hop] = made
-        return profile
+    def _knowledge(self, origin: str) -> Knowledge:
+        known = self._known.get(origin)
+        if known is None:
+            known = self._known[origin] = Knowledge(len(self.features.of(origin)), self._how)
+        return known
 
-    def _samples(self, task: Task, ready: tuple[Hop, ...], profiles: Sequence[Profile]) -> tuple[list[Leg], Integers]:
+    def _sampled(self, task: Task, ready: tuple[Hop, ...]) -> tuple[list[Leg], Integers]:
         """Rows that go to an operator to learn, before any other; and the rows that are left."""
-        young = [hop for hop, profile in zip(ready, profiles, strict=True) if not profile.judged]
-        hops = young or [ready[min(range(len(ready)), key=lambda i: profiles[i].judged)]]
-        haste = 1.0 if young else self._haste(task.lineage.origin, profiles)
-        share = 1.0 if len(young) == len(ready) else self._share * (task.chance().random() < haste)
-        share = min(share, ENOUGH * self._sample * len(hops) / task.rows)
+        pupils, share = self._pupils(task, ready)
+        if not share:
+            return [], np.arange(task.rows)
         drawn = task.chance().random(task.rows) < share
         places = np.flatnonzero(drawn)
-        parts = [places[i :: len(hops)] for i in range(len(hops))]
-        legs = [Leg(route=(h,), rows=part, exhaustive=True, label=SAMPLE) for h, part in zip(hops, parts, strict=True)]
+        attributes = self._knowledge(task.lineage.origin).syllabus()
+        buckets = task.buckets(attributes, places)
+        legs = []
+        for i, hop in enumerate(pupils):
+            leg = Leg(route=(hop,), rows=places[i :: len(pupils)], exhaustive=True, label=SAMPLE)
+            self._samples[id(leg)] = (leg, attributes, buckets[i :: len(pupils)])
+            legs.append(leg)
         return legs, np.flatnonzero(~drawn)
 
-    def _haste(self, origin: str, profiles: Sequence[Profile]) -> float:
-        """How much of P is worth its price: all of it until everything is known, and again when something changes."""
-        if min(profile.judged for profile in profiles) < 2:
-            return 1.0
-        changes = sum(profile.changes for profile in profiles)
-        stirred, self._changes[origin] = changes > self._changes.get(origin, 0), changes
-        return 1.0 if stirred else CALM
+    def _pupils(self, task: Task, ready: tuple[Hop, ...]) -> tuple[Sequence[Hop], float]:
+        """Which operators learn from this task, and from which share of its rows.
 
-    def _routed(
-        self, task: Task, ready: tuple[Hop, ...], profiles: Sequence[Profile], rows: Integers, without: int | None
-    ) -> list[Leg]:
+        Those that may act on rows as they arrive learn from such; others from tuples that have come as far as that.
+        """
+        known = self._knowledge(task.lineage.origin)
+        hops = known.pupils(ready, arriving=not task.lineage.done)
+        young = [hop for hop in hops if not known.profile(hop).judged]
+        most = ENOUGH * self._sample / task.rows
+        if young:
+            share = 1.0 if len(young) == len(ready) else self._share
+            return young, min(share, most * len(young))
+        hops = self._unsettled(task, known, hops)[: max(int(self._share * task.rows / self._sample), 1)]
+        share = min(self._share, most * len(hops))
+        size = max(share, min(self._sample / task.rows, MOST))
+        return hops, size if hops and known.is_due(share, size) else 0.0
+
+    def _unsettled(self, task: Task, known: Knowledge, hops: Sequence[Hop]) -> Sequence[Hop]:
+        """Those whose place in the order depends on the class; who has been judged least often comes first."""
+        fixed = settled(known.whole(hops), self._prices(task, hops))
+        return sorted(
+            (h for h, is_fixed in zip(hops, fixed, strict=True) if not is_fixed), key=lambda h: known.profile(h).judged
+        )
+
+    def _prices(self, task: Task, hops: Sequence[Hop]) -> Floats:
+        return np.array([cost(task.statistics[hop], self._costs) for hop in hops])
+
+    def _routed(self, task: Task, ready: tuple[Hop, ...], rows: Integers, without: int | None) -> list[Leg]:
         """The best order for each class of rows; `without` is an operator whose classifier is left out."""
         if not len(rows):
             return []
-        asked = [NO_ATTRIBUTE if i == without else profile.attribute for i, profile in enumerate(profiles)]
+        known, origin = self._knowledge(task.lineage.origin), task.lineage.origin
+        asked = [NO_ATTRIBUTE if i == without else known.profile(hop).attribute for i, hop in enumerate(ready)]
         used = sorted(set(asked) - {NO_ATTRIBUTE})
-        buckets = task.buckets(used).take(rows, axis=0)
-        first, which = classes(buckets)
-        examples = buckets.take(first, axis=0)
-        columns = [None if a == NO_ATTRIBUTE else examples[:, used.index(a)] for a in asked]
-        rates = np.column_stack([p.rates(c, len(first)) for p, c in zip(profiles, columns, strict=True)])
-        whole = np.array([profile.rate for profile in profiles])
-        costs = np.array([cost(task.statistics[hop], self._costs) for hop in ready])
-        orders = best_orders(rates, costs, np.argsort((whole - 1) / costs, kind="stable"))
-        orders = orders if are_independent(task, ready) else orders[:, :1]
-        names = [self.features.of(task.lineage.origin)[i].column.name for i in used]
+        examples, which = classes(task.buckets(used, rows))
+        if known.standing is not None and known.standing.hops == ready and without is None:
+            orders = known.standing.of(examples)
+        else:
+            columns = [None if a == NO_ATTRIBUTE else examples[:, used.index(a)] for a in asked]
+            rates, whole = known.rates(ready, columns, len(examples)), known.whole(ready)
+            costs = self._prices(task, ready)
+            common = np.argsort((whole - 1) / costs, kind="stable")
+            weights = np.bincount(which, minlength=len(examples))
+            orders = best_orders(rates, costs, common, weights, self._price)
+            orders = orders if task.independent else orders[:, :1]
+            if not task.lineage.done and without is None:
+                known.standing = Standing.decided(ready, used, common, examples, orders)
+        names = [self.features.of(origin)[i].column.name for i in used]
         return legs(orders, which, rows, ready, labels(names, examples))
 
     def observe(self, observation: Observation) -> None:
-        """Keep what a step did until the next rows arrive; what it cost counts at once."""
+        """Keep what a step did until the micro-batch is over."""
         if self._alone:
             return
-        self._pending.add(observation)
-        leg = observation.leg
-        if id(leg) in self._on_trial and self._trial is not None:
-            paid = sum(s.rows_in if self._costs == "unit" else s.seconds for s in observation.statistics)
-            self._trial[1].pay(self._on_trial[id(leg)][1], paid)
+        known, leg = self._knowledge(observation.origin), observation.legs[0]
+        known.keep(observation)
+        if id(leg) in self._samples:
+            known.keep_sample(observation.hops[0], *self._samples[id(leg)][1:], observation.outcomes[0])
+        for hop, outcomes in zip(observation.hops, observation.outcomes, strict=True):
+            self._count(observation.origin, hop, len(outcomes), exhaustive=leg.exhaustive)
+        if self._trial is not None and self._on_trial:
+            self._pay(self._trial[1], observation)
+
+    def _count(self, origin: str, hop: Hop, calls: int, *, exhaustive: bool) -> None:
+        number = self._knowledge(origin).profile(hop).attribute
+        attribute = "" if exhaustive or number == NO_ATTRIBUTE else str(self.features.of(origin)[number].column)
+        kind = SAMPLE if exhaustive else "classified" if attribute else "unclassified"
+        self._uses.count(hop.operator, kind, attribute, calls)
+
+    def _pay(self, trial: Trial, observation: Observation) -> None:
+        """What a step cost the rows that are on trial."""
+        seconds = sum(statistic.seconds for statistic in observation.statistics) / max(sum(observation.rows), 1)
+        for leg, rows in zip(observation.legs, observation.rows, strict=True):
+            if id(leg) in self._on_trial:
+                trial.pay(self._on_trial[id(leg)][1], rows * (1.0 if self._costs == "unit" else seconds))
 
     def _catch_up(self) -> None:
-        """Learn from the steps that are over."""
-        self._on_trial = {}
-        steps = self._pending.take()
-        unexplained = [key for key in steps if self._profile(*key).attribute == NO_ATTRIBUTE]
-        for key, parts in steps.items():
-            for exhaustive, some in enumerate(parts):
-                if some:
-                    self._learn(key, some, exhaustive=bool(exhaustive))
-        if unexplained:
-            self._turn += 1
-            key = unexplained[self._turn % len(unexplained)]
-            if self._profile(*key).judged and steps[key][0]:
-                look, outcomes = max(steps[key][0], key=lambda part: len(part[1]))
-                self._profile(*key).learn(look()[:FREE], outcomes[:FREE])
-        for key in steps:
-            self._judge(key, self._profile(*key))
-        self._end_trial()
-
-    def _learn(self, key: Key, parts: Sequence[Part], *, exhaustive: bool) -> None:
-        profile = self._profile(*key)
-        outcomes = np.concatenate([part for _, part in parts])
-        self._count(key, profile, len(outcomes), exhaustive=exhaustive)
-        buckets = None
-        if profile.attribute != NO_ATTRIBUTE:
-            buckets = np.concatenate([look((profile.attribute,))[:, 0] for look, _ in parts])
-        profile.add(buckets, outcomes)
-        if exhaustive:
-            profile.learn(np.concatenate([look() for look, _ in parts]), outcomes)
-
-    def _count(self, key: Key, profile: Profile, calls: int, *, exhaustive: bool) -> None:
-        attribute = ""
-        if profile.attribute != NO_ATTRIBUTE and not exhaustive:
-            attribute = str(self.features.of(key[0])[profile.attribute].column)
-        kind = SAMPLE if exhaustive else "classified" if attribute else "unclassified"
-        self._uses.count(key[1].operator, kind, attribute, calls)
-
-    def _end_trial(self) -> None:
+        """Learn from the micro-batch that is over; a new classifier is on trial, if no other is."""
+        self._samples, self._on_trial = {}, {}
+        for origin, known in self._known.items():
+            for hop in known.learn():
+                if self._trial is None and known.profile(hop).judged > 1:
+                    self._trial = ((origin, hop), Trial())
         if self._trial is not None and self._trial[1].is_over:
-            key, trial = self._trial
+            (origin, hop), trial = self._trial
             if trial.is_lost:
-                self._profile(*key).drop()
+                self._known[origin].profile(hop).drop()
             self._trial = None
 
-    def _judge(self, key: Key, profile: Profile) -> None:
-        """A sample that is full names the classifier; a new one is on trial, if no other is."""
-        if profile.sampled >= (self._sample if profile.judged else self._sample * FIRST):
-            changed = profile.judge(self._threshold)
-            if changed and self._trial is None and profile.judged > 1:
-                self._trial = (key, Trial())
-
     def snapshot(self) -> State:
-        """Profiles, the trial, and what has been counted."""
-        self._catch_up()
-        state: dict[str, Any] = {"profiles": [], "changes": self._changes, "turn": self._turn, "trial": None}
-        state["uses"] = self._uses.snapshot()
-        for number, ((origin, hop), profile) in enumerate(self._profiles.items()):
-            numbers, arrays = profile.snapshot()
-            state["profiles"].append([origin, hop.operator, hop.pattern, numbers])
-            state |= {f"{name} {number}": array for name, array in arrays.items()}
+        """What is known of each stream, the trial, and what has been counted."""
+        state: dict[str, Any] = {"known": {}, "trial": None, "uses": self._uses.snapshot()}
+        for number, (origin, known) in enumerate(self._known.items()):
+            state["known"][origin], arrays = known.snapshot()
+            state |= {f"{number} {name}": array for name, array in arrays.items()}
         if self._trial is not None:
             (origin, hop), trial = self._trial
             state["trial"] = [origin, hop.operator, hop.pattern, trial.snapshot()]
@@ -249,11 +241,11 @@ class Content:
 
     def restore(self, state: State) -> None:
         """Go on from a snapshot."""
-        self._changes, self._turn = dict(state["changes"]), state["turn"]
         self._uses.restore(state["uses"])
-        for number, (origin, operator, pattern, numbers) in enumerate(state["profiles"]):
-            arrays = {name: state[f"{name} {number}"] for name in ("tables", "running")}
-            self._profile(origin, Hop(operator, pattern)).restore(numbers, arrays)
+        for number, (origin, plain) in enumerate(state["known"].items()):
+            first = f"{number} "
+            arrays = {name.removeprefix(first): array for name, array in state.items() if name.startswith(first)}
+            self._knowledge(origin).restore(plain, arrays)
         if state["trial"] is not None:
             origin, operator, pattern, rows = state["trial"]
             self._trial = ((origin, Hop(operator, pattern)), Trial())

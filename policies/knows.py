@@ -20,7 +20,7 @@ from eddy.lineage import Hop
 from eddy.observe import Insight
 from policies.checks import check_costs
 from policies.merit import Costs, cost
-from policies.orders import are_independent, best_orders, legs
+from policies.orders import best_orders, legs
 
 PARTS = ("attribute", "values", "selectivities")
 
@@ -68,9 +68,10 @@ class Knows:
         table = np.array(told).T
         rates = np.vstack((table, table.mean(axis=0)))
         costs = np.array([cost(task.statistics[hop], self._costs) for hop in ready])
-        orders = best_orders(rates, costs, np.argsort((rates[-1] - 1) / costs, kind="stable"))
-        orders = orders if are_independent(task, ready) else orders[:, :1]
         which = np.minimum(task.buckets()[:, 0].astype(np.int64), len(table))
+        common = np.argsort((rates[-1] - 1) / costs, kind="stable")
+        orders = best_orders(rates, costs, common, np.bincount(which, minlength=len(rates)))
+        orders = orders if task.independent else orders[:, :1]
         labels = [f"{column[0].column.name}={value}" for value in (*column[0].values, "any other")]
         return legs(orders, which, np.arange(task.rows), ready, labels)
 

@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from eddy.contracts import Leg, Task
+from eddy.contracts import Leg
 from eddy.divider import Buckets
 from eddy.lineage import Hop
 
@@ -24,32 +25,75 @@ this share of a call, and every order of its own is a leg of its own."""
 WORTH = 0.01
 """An order of its own must promise to cost so much less than the common one; below that it is noise."""
 
+ORDERS = 16
+"""Orders at a time, besides the common one: each is a leg, and what the next one saves is less and less."""
 
-def best_orders(rates: Floats, costs: Floats, common: Integers) -> Integers:
-    """For each row the order of the operators, by estimated outputs per input.
+FEW = 64
+"""Classes up to which counting their codes is quicker than sorting the rows."""
 
-    `rates` has a row for each tuple and a column for each operator; `costs` is one number for each operator, and
-    `common` is the order that is best for all rows together.
+STEP = 90e-6
+"""Seconds that it takes to call an operator once more, whatever the rows; half of it when the caches are warm."""
+
+OWN = 3
+"""Steps that an order of its own adds, more or less: the later ones it shares with others."""
+
+
+def best_orders(rates: Floats, costs: Floats, common: Integers, rows: Integers, price: float = 0.0) -> Integers:
+    """For each class the order of the operators, by estimated outputs per input.
+
+    `rates` has a row for each class and a column for each operator; `costs` is one number for each operator, `common`
+    is the order that is best for all rows together, `rows` are those of each class in the micro-batch, and `price` is
+    that of a step, in the unit of the costs.
     """
+    own = _by_merit(rates, costs, common, rows, price)
+    shared = _expected(rates, costs, np.broadcast_to(common, own.shape))
+    saved = (shared - _expected(rates, costs, own)) * rows
+    own[saved <= WORTH * shared * rows] = common
+    return _fewer(own, saved, rates, costs, common, OWN * price)
+
+
+def _by_merit(rates: Floats, costs: Floats, common: Integers, rows: Integers, price: float) -> Integers:
+    """For each class the order of merit, and the common one for the tail that hardly any tuple reaches."""
     order = np.argsort((rates - 1) / costs, axis=1, kind="stable")
     reach = _reach(np.take_along_axis(rates, order, axis=1))
+    late = (reach < TAIL) | (reach * rows[:, None] * costs[order] < price)
     rank = np.empty(len(common), np.int64)
     rank[common] = np.arange(len(common))
-    late = reach < TAIL
     place = np.where(late, len(common) + rank[order], np.arange(len(common)))
-    order = np.take_along_axis(order, np.argsort(place, axis=1, kind="stable"), axis=1)
-    own = (_reach(np.take_along_axis(rates, order, axis=1)) * costs[order]).sum(axis=1)
-    shared = (_reach(rates[:, common]) * costs[common]).sum(axis=1)
-    order[own > shared * (1 - WORTH)] = common
-    return order
+    return np.take_along_axis(order, np.argsort(place, axis=1, kind="stable"), axis=1)
 
 
-def classes(buckets: Buckets) -> tuple[Integers, Integers]:
-    """The first row of each class, which has the same buckets throughout, and the class of every row."""
-    code = first = np.zeros(len(buckets), np.int64)
+def _fewer(own: Integers, saved: Floats, rates: Floats, costs: Floats, common: Integers, price: float) -> Integers:
+    """The same, with no more orders than pay: a class whose order is given up takes the cheapest of the others."""
+    numbers: dict[tuple[int, ...], int] = {tuple(common.tolist()): 0}
+    which = np.array([numbers.setdefault(order, len(numbers)) for order in map(tuple, own.tolist())])
+    worth = np.bincount(which, saved, len(numbers))
+    heaviest = np.argsort(-worth, kind="stable")[:ORDERS]
+    kept = np.zeros(len(numbers), np.bool_)
+    kept[heaviest[worth[heaviest] > price]] = True
+    kept[0] = True
+    lost = np.flatnonzero(~kept[which])
+    if len(lost):
+        left = np.array([*itertools.compress(numbers, kept)])
+        prices = [_expected(rates[lost], costs, np.broadcast_to(order, (len(lost), len(common)))) for order in left]
+        own[lost] = left[np.argmin(prices, axis=0)]
+    return own
+
+
+def classes(buckets: Buckets) -> tuple[Buckets, Integers]:
+    """The buckets of each class, the same for all its rows, and the class of every row.
+
+    >>> classes(np.array([[3, 0], [1, 0], [3, 0]], np.uint8))[0].tolist()
+    [[1, 0], [3, 0]]
+    """
+    examples = np.empty((1, 0), np.uint8)
+    which = np.zeros(len(buckets), np.int64)
     for column in buckets.T:
-        _, first, code = np.unique(code * 256 + column, return_index=True, return_inverse=True)
-    return (first if buckets.shape[1] else first[:1]), code
+        codes = which * 256 + column
+        present = np.flatnonzero(np.bincount(codes)) if len(examples) < FEW else np.unique(codes)
+        which = np.searchsorted(present, codes)
+        examples = np.column_stack((examples[present >> 8], present.astype(np.uint8)))
+    return examples, which
 
 
 def labels(names: Sequence[str], examples: Buckets) -> list[str]:
@@ -73,19 +117,22 @@ def legs(orders: Integers, which: Integers, rows: Integers, hops: Sequence[Hop],
     for place, members in enumerate(numbers.values()):
         lot[members] = place
     taken = lot[which]
+    ends = np.bincount(taken, minlength=len(numbers)).cumsum()
+    parts = np.split(rows[np.argsort(taken, kind="stable")], ends[:-1])
     return [
         Leg(
             route=tuple(hops[i] for i in order),
-            rows=rows[taken == place],
+            rows=part,
             label=" ".join(dict.fromkeys(labels[member] for member in members)),
         )
-        for place, (order, members) in enumerate(numbers.items())
+        for (order, members), part in zip(numbers.items(), parts, strict=True)
     ]
 
 
-def are_independent(task: Task, ready: tuple[Hop, ...]) -> bool:
-    """Does nothing but the ready hops remain, in any order: then a whole route can be planned at once."""
-    return all(set(task.after((hop,))) == set(ready) - {hop} for hop in ready)
+def _expected(rates: Floats, costs: Floats, orders: Integers) -> Floats:
+    """What a tuple of each class costs in its order."""
+    spent: Floats = (_reach(np.take_along_axis(rates, orders, axis=1)) * costs[orders]).sum(axis=1)
+    return spent
 
 
 def _reach(rates: Floats) -> Floats:

@@ -103,7 +103,7 @@ def test_an_exhaustive_leg_asks_everybody_about_every_tuple() -> None:
     running = engine(asked, lambda _: exhaustive)
     pairs(running, a=[], b=[(1, 1), (2, 1), (3, 2)], c=[(1, 1), (2, 2), (3, 2)])
     assert pairs(running, a=[(4, 1), (5, 2), (6, 3)], b=[], c=[]) == [(4, 1), (4, 2)]
-    seen = next(o for o in exhaustive.observed if o.lineage.origin == "a" and o.leg.exhaustive)
+    seen = next(o for o in exhaustive.observed if o.origin == "a" and o.legs[0].exhaustive)
     outcomes = {h.operator: counts.tolist() for h, counts in zip(seen.hops, seen.outcomes, strict=True)}
     assert outcomes == {"odd": [1, 0, 1], "probe_b": [2, 1, 0], "probe_c": [1, 2, 0]}
     assert [s.rows_in for s in seen.statistics] == [3, 3, 3]
@@ -120,7 +120,7 @@ def test_an_exhaustive_leg_counts_a_crowd_to_its_end() -> None:
     rows = [(1, 7)] * 1_000
     assert len(rows) ** 2 > CANDIDATES
     assert len(pairs(running, a=rows, b=rows)) == len(rows) ** 2
-    assert [counts.tolist() for o in exhaustive.observed for counts in o.outcomes if o.leg.exhaustive] == [
+    assert [counts.tolist() for o in exhaustive.observed for counts in o.outcomes if o.legs[0].exhaustive] == [
         [0] * len(rows),
         [len(rows)] * len(rows),
     ]

@@ -63,6 +63,19 @@ class Scripted:
         raise AssertionError("nothing was saved")
 
 
+@dataclass
+class Blind:
+    """A look that sees nothing."""
+
+    rows: int
+
+    def __call__(self, attributes: Sequence[int] | None = None, rows: Any = None) -> Any:
+        return np.zeros((self.rows if rows is None else len(rows), 0), np.uint8)
+
+    def join(self, others: Sequence[Blind]) -> Blind:
+        return Blind(self.rows + sum(other.rows for other in others))
+
+
 def route(script: Plan, rows: int = 60) -> tuple[list[int], Scripted, list[Multiples], Router]:
     operators = [Multiples("a", 2), Multiples("b", 3), Multiples("c", 5)]
     policy = Scripted(script)
@@ -70,7 +83,7 @@ def route(script: Plan, rows: int = 60) -> tuple[list[int], Scripted, list[Multi
         operators,
         policy,
         "scripted",
-        lambda tuples: lambda attributes=None: np.zeros((len(tuples), 0), np.uint8),
+        lambda tuples: Blind(len(tuples)),
         steady_clock(),
     )
     arrived = Tuples(Lineage("s", frozenset("s"), frozenset()), {"s": np.arange(rows)})
@@ -103,7 +116,7 @@ def test_an_exhaustive_leg_asks_every_operator_of_every_row() -> None:
     assert found == [0, 30]
     assert [len(operator.seen) for operator in operators] == [60, 60, 60]
     [observation] = policy.observed
-    assert observation.leg.exhaustive
+    assert observation.legs[0].exhaustive
     assert [int(outcome.sum()) for outcome in observation.outcomes] == [30, 20, 12]
 
 

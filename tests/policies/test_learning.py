@@ -10,6 +10,8 @@ import pytest
 
 import eddy
 from policies.gain import gain_ratios, skews
+from policies.orders import ORDERS, best_orders
+from policies.pruning import settled
 from policies.running import Running
 
 OPERATORS = 4
@@ -184,21 +186,78 @@ def test_fan_outs_are_told_apart() -> None:
     assert skews(seen, out, squares)[0] > 0.4
 
 
+def one_operator(alpha: float) -> Running:
+    running = Running(1, alpha)
+    running.grow()
+    return running
+
+
 def test_running_selectivities_are_steady_and_quick() -> None:
     rng = np.random.default_rng(0)
-    running = Running(1, 0.95)
+    running = one_operator(0.95)
     for _ in range(40):
         running.add(np.zeros(100, int), rng.random(100) < 0.3)
-    assert running.rates()[0] == pytest.approx(0.3, abs=0.04)
+    assert running.rates()[0, 0] == pytest.approx(0.3, abs=0.04)
     running.add(np.zeros(60, int), rng.random(60) < 0.9)
-    assert running.rates()[0] > 0.7
+    assert running.rates()[0, 0] > 0.7
 
 
 def test_a_batch_moves_the_quick_estimate_as_its_tuples_would_on_average() -> None:
-    whole, single = Running(1, 0.95), Running(1, 0.95)
+    whole, single = one_operator(0.95), one_operator(0.95)
     for running in (whole, single):
-        running.start(np.array([10.0]), np.array([5.0]))
+        running.start(0, np.array([10.0]), np.array([5.0]))
     whole.add(np.zeros(50, int), np.ones(50))
     for _ in range(50):
         single.add(np.zeros(1, int), np.ones(1))
     assert whole.snapshot()[0] == pytest.approx(single.snapshot()[0])
+
+
+def test_outcomes_of_several_operators_are_kept_apart() -> None:
+    running = one_operator(0.95)
+    running.grow()
+    places = running.places(np.array([0, 0, 1, 1]), np.array([0, 0, 0, 0]))
+    for _ in range(100):
+        running.add(places, np.array([1, 0, 1, 1]))
+    assert running.rates()[:, 0] == pytest.approx([0.5, 1.0], abs=0.05)
+    assert running.whole() == pytest.approx([0.5, 1.0], abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("rates", "costs", "expected"),
+    [
+        ([0.5, 0.5], [1, 1], [False, False]),
+        ([0.01, 0.5], [1, 1], [True, False]),
+        ([0.99, 0.5], [1, 1], [True, False]),
+        ([0.5, 0.5], [1e-9, 1], [True, True]),
+        ([0.5, 0.5, 0.5], [1e-9, 1, 1], [True, False, False]),
+        ([0.5, 0.5, 0.5], [9, 1, 1], [True, False, False]),
+        ([0.5, 2.0], [1e-9, 1], [False, False]),
+        ([0.5], [1], [False]),
+    ],
+)
+def test_operators_whose_place_is_settled_are_not_profiled(
+    rates: list[float], costs: list[float], expected: list[bool]
+) -> None:
+    assert settled(np.array(rates), np.array(costs, float)).tolist() == expected
+
+
+def test_no_more_orders_than_pay_are_taken() -> None:
+    rng = np.random.default_rng(2)
+    rates, costs, rows = rng.random((200, 6)), np.ones(6), np.full(200, 5)
+    common = np.argsort(rates.mean(axis=0))
+    orders = best_orders(rates, costs, common, rows)
+    distinct = set(map(tuple, orders.tolist()))
+    assert 2 < len(distinct) <= ORDERS + 1
+    assert _spent(rates, orders) < _spent(rates, np.broadcast_to(common, orders.shape))
+    assert (best_orders(rates, costs, common, rows, price=1_000.0) == common).all()
+
+
+def _spent(rates: np.ndarray[Any, Any], orders: np.ndarray[Any, Any]) -> float:
+    """Calls a tuple, summed up the slow way."""
+    total = 0.0
+    for one, order in zip(rates, orders, strict=True):
+        reach = 1.0
+        for operator in order:
+            total += reach
+            reach *= one[operator]
+    return total

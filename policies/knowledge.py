@@ -1,0 +1,214 @@
+"""What has been learned of all operators, for the rows of one stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from eddy.contracts import Counts, Observation
+from eddy.divider import Buckets
+from eddy.features import Look
+from eddy.lineage import Hop
+from policies.profile import NO_ATTRIBUTE, Profile
+from policies.running import Floats, Integers, Running
+from policies.standing import Standing
+
+SELDOM = 4
+"""When all is known and calm, so much less of the stream is sampled than P says, and orders stand for so many
+micro-batches: what could be learned is not worth its price."""
+
+FREE = 256
+"""Rows of a micro-batch that one operator without a classifier learns from though they came to it anyway. They have
+passed other operators; among rows of a class that makes no difference unless the operators are correlated."""
+
+FIRST = 0.5
+"""Of |R| is enough for a first judgement: a coarse idea soon is worth more than a fine one late."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Learning:
+    """How a stream's operators are learned: the parameters of `content` by their names there."""
+
+    cells: int
+    alpha: float
+    threshold: float
+    sample: int
+
+
+class Knowledge:
+    """In which cells of which attribute an operator drops how much (S, W and CA of the paper).
+
+    Steps are kept while a micro-batch runs, and learned from at its end: all of them by one sum.
+    """
+
+    def __init__(self, attributes: int, how: Learning) -> None:
+        self._attributes = attributes
+        self._how = how
+        self._numbers: dict[Hop, int] = {}
+        self.profiles: list[Profile] = []
+        self._running = Running(how.cells, how.alpha)
+        self._steps: list[Observation] = []
+        self._samples: list[tuple[int, Sequence[int], Buckets, Any]] = []
+        self._early: set[Hop] = set()
+        self._due = 0.0
+        self.standing: Standing | None = None
+        self._turn = self._lesson = 0
+        self.haste = 1.0
+
+    @property
+    def hops(self) -> Sequence[Hop]:
+        """The operators, in the order in which they were met."""
+        return list(self._numbers)
+
+    def profile(self, hop: Hop) -> Profile:
+        """What samples have shown of an operator."""
+        return self.profiles[self._number(hop)]
+
+    def pupils(self, ready: Sequence[Hop], *, arriving: bool) -> Sequence[Hop]:
+        """The operators that learn from rows as they arrive, or those that never meet such."""
+        if arriving:
+            self._early |= set(ready)
+            return ready
+        return [hop for hop in ready if hop not in self._early]
+
+    def is_due(self, share: float, size: float) -> bool:
+        """Is it time for a sample of a certain size, as a share of the rows, so that in the long run a share is taken.
+
+        When all is known and calm a part of that share is enough.
+        """
+        self._due += share * self.haste
+        due = self._due >= size
+        if due:
+            self._due -= size
+        return due
+
+    def rates(self, hops: Sequence[Hop], columns: Sequence[Buckets | None], rows: int) -> Floats:
+        """Outputs per input, a row for each row and a column for each operator.
+
+        They come from the cell of the classifier's bucket, or from all rows where there are no buckets.
+        """
+        cells, whole = self._running.rates(), self._running.whole()
+        found = np.empty((rows, len(hops)))
+        for i, (hop, buckets) in enumerate(zip(hops, columns, strict=True)):
+            number = self._number(hop)
+            found[:, i] = whole[number] if buckets is None else cells[number].take(buckets)
+        return found
+
+    def whole(self, hops: Sequence[Hop]) -> Floats:
+        """Outputs per input of all rows (W of the paper)."""
+        return self._running.whole()[[self._number(hop) for hop in hops]]
+
+    def _number(self, hop: Hop) -> int:
+        """An operator's place."""
+        known = self._numbers.get(hop)
+        if known is None:
+            known = self._numbers[hop] = len(self.profiles)
+            self.profiles.append(Profile(self._attributes, self._how.cells))
+            self._running.grow()
+        return known
+
+    def keep(self, step: Observation) -> None:
+        """Keep a step until the micro-batch is over; when all is calm, those of every other micro-batch will do."""
+        if self.haste == 1.0 or self._turn % 2 == 0:
+            self._steps.append(step)
+
+    def keep_sample(self, hop: Hop, attributes: Sequence[int], buckets: Buckets, outcomes: Any) -> None:
+        """Keep what an operator made of rows that were sent to it to learn, and their buckets of some attributes."""
+        self._samples.append((self._number(hop), attributes, buckets, outcomes))
+
+    def syllabus(self) -> Sequence[int]:
+        """The attributes by which a sample is looked at.
+
+        All of them while something is new; later those that classify, and a few of the others in turn.
+        """
+        if self.haste == 1.0:
+            return range(self._attributes)
+        used = {profile.attribute for profile in self.profiles} - {NO_ATTRIBUTE}
+        self._lesson += 1
+        return sorted(used | set(range(self._lesson % SELDOM, self._attributes, SELDOM)))
+
+    def learn(self) -> list[Hop]:
+        """Learn from what was kept; says which operators have got another classifier."""
+        steps, self._steps = self._steps, []
+        samples, self._samples = self._samples, []
+        changes = self._running.changes
+        self._turn += 1
+        if self._turn % (SELDOM if self.haste == 1.0 else SELDOM**2) == 0:
+            samples += self._unexplained(steps)
+        if steps:
+            self._count(steps)
+        for number, attributes, buckets, outcomes in samples:
+            self.profiles[number].learn(attributes, buckets, outcomes)
+        changed = list(self._judge())
+        calm = changes == self._running.changes and all(p.judged > 1 for p in self.profiles if p.judged or p.sampled)
+        self.haste = 1 / SELDOM if calm else 1.0
+        if changed or not calm or self._turn % SELDOM == 0:
+            self.standing = None
+        return changed
+
+    def _count(self, steps: Sequence[Observation]) -> None:
+        """Add up outcomes: by the attribute that classifies each operator's rows, so that each is looked at once."""
+        lots: dict[int, list[tuple[int, Counts, Look]]] = {}
+        for step in steps:
+            for hop, counts in zip(step.hops, step.outcomes, strict=True):
+                number = self._number(hop)
+                lots.setdefault(self.profiles[number].attribute, []).append((number, counts, step.buckets))
+        places: list[Integers] = []
+        for attribute, lot in lots.items():
+            numbers = np.repeat([number for number, _, _ in lot], [len(counts) for _, counts, _ in lot])
+            first, *others = (look for _, _, look in lot)
+            cells = None if attribute == NO_ATTRIBUTE else first.join(others)((attribute,))[:, 0]
+            places.append(self._running.places(numbers, cells))
+        outcomes = [counts for lot in lots.values() for _, counts, _ in lot]
+        self._running.add(np.concatenate(places), np.concatenate(outcomes))
+
+    def _unexplained(self, steps: Sequence[Observation]) -> Iterator[tuple[int, Sequence[int], Buckets, Any]]:
+        """Rows of one operator that has been judged and has no classifier; another operator each time."""
+        largest: dict[int, Observation] = {}
+        for step in steps:
+            number = self._number(step.hops[0])
+            profile = self.profiles[number]
+            if profile.attribute == NO_ATTRIBUTE and profile.judged and not step.legs[0].exhaustive:
+                known = largest.get(number)
+                if known is None or len(step.outcomes[0]) > len(known.outcomes[0]):
+                    largest[number] = step
+        if largest:
+            number = sorted(largest)[self._turn % len(largest)]
+            outcomes = largest[number].outcomes[0]
+            rows: Integers = np.arange(0, len(outcomes), max(len(outcomes) // FREE, 1))[:FREE]
+            attributes = self.syllabus()
+            yield number, attributes, largest[number].buckets(attributes, rows), outcomes[rows]
+
+    def _judge(self) -> Iterator[Hop]:
+        """A sample that is full names the classifier."""
+        for hop, number in self._numbers.items():
+            profile = self.profiles[number]
+            if profile.sampled < (self._how.sample if profile.judged else self._how.sample * FIRST):
+                continue
+            if profile.judge(self._how.threshold):
+                self._running.start(number, *profile.classified())
+                yield hop
+            profile.fade()
+
+    def snapshot(self) -> tuple[dict[str, Any], dict[str, Floats]]:
+        """Plain values, and arrays."""
+        profiles = [profile.snapshot() for profile in self.profiles]
+        plain = {
+            "hops": [list(hop) for hop in self._numbers],
+            "profiles": [numbers for numbers, _ in profiles],
+            "counts": [self._turn, self._lesson, self._due, self.haste, self._running.changes],
+            "standing": None if self.standing is None else self.standing.snapshot(),
+        }
+        tables = [table for _, table in profiles]
+        return plain, {"running": self._running.snapshot(), **{f"tables {n}": table for n, table in enumerate(tables)}}
+
+    def restore(self, plain: Mapping[str, Any], arrays: Mapping[str, Floats]) -> None:
+        """Go on from a snapshot; called on one that knows nothing."""
+        for number, (hop, numbers) in enumerate(zip(plain["hops"], plain["profiles"], strict=True)):
+            self.profiles[self._number(Hop(*hop))].restore(numbers, arrays[f"tables {number}"])
+        self._turn, self._lesson, self._due, self.haste, self._running.changes = plain["counts"]
+        self.standing = None if plain["standing"] is None else Standing.restored(plain["standing"])
+        self._running.restore(arrays["running"])
