@@ -24,6 +24,7 @@ from eddy.errors import QueryError
 from eddy.features import choose
 from eddy.lineage import Hop
 from eddy.observe import Insight
+from eddy.sql import Column
 from policies.checks import check_costs, check_count, check_share
 from policies.knowledge import Knowledge, Learning
 from policies.merit import Costs, cost
@@ -85,6 +86,7 @@ class Content:
         self._costs: Costs = costs
         self._price = STEP if costs == "time" else 0.0
         self._alone = len(setting.operators) == 1
+        self._attributes: dict[str, Sequence[Column]] = {}
         self._known: dict[str, Knowledge] = {}
         self._samples: dict[int, tuple[Leg, Sequence[int], Buckets]] = {}
         self._trial: tuple[tuple[str, Hop], Trial] | None = None
@@ -120,7 +122,14 @@ class Content:
     def _knowledge(self, origin: str) -> Knowledge:
         known = self._known.get(origin)
         if known is None:
-            known = self._known[origin] = Knowledge(len(self.features.of(origin)), self._how)
+            known = self._known[origin] = Knowledge(len(self._columns(origin)), self._how)
+        return known
+
+    def _columns(self, origin: str) -> Sequence[Column]:
+        """A stream's attributes, by number."""
+        known = self._attributes.get(origin)
+        if known is None:
+            known = self._attributes[origin] = [attribute.column for attribute in self.features.of(origin)]
         return known
 
     def _sampled(self, task: Task, ready: tuple[Hop, ...]) -> tuple[list[Leg], Integers]:
@@ -186,7 +195,7 @@ class Content:
             orders = orders if task.independent else orders[:, :1]
             if not task.lineage.done and without is None:
                 known.standing = Standing.decided(ready, used, common, examples, orders)
-        names = [self.features.of(origin)[i].column.name for i in used]
+        names = [self._columns(origin)[i].name for i in used]
         return legs(orders, which, rows, ready, labels(names, examples))
 
     def observe(self, observation: Observation) -> None:
@@ -204,7 +213,7 @@ class Content:
 
     def _count(self, origin: str, hop: Hop, calls: int, *, exhaustive: bool) -> None:
         number = self._knowledge(origin).profile(hop).attribute
-        attribute = "" if exhaustive or number == NO_ATTRIBUTE else str(self.features.of(origin)[number].column)
+        attribute = "" if exhaustive or number == NO_ATTRIBUTE else str(self._columns(origin)[number])
         kind = SAMPLE if exhaustive else "classified" if attribute else "unclassified"
         self._uses.count(hop.operator, kind, attribute, calls)
 
