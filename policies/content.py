@@ -25,14 +25,11 @@ from eddy.lineage import Hop
 from eddy.observe import Insight
 from policies.checks import check_costs, check_count, check_share
 from policies.merit import Costs, cost
-from policies.orders import Integers, are_independent, best_orders, classes, labels, legs
+from policies.orders import Integers, are_independent, best_orders, classes, legs
 from policies.pending import Key, Part, Pending
 from policies.profile import NO_ATTRIBUTE, Profile
 from policies.trial import Trial
-from policies.uses import Uses
-
-SAMPLE = "profiling"
-"""What rows are called that teach."""
+from policies.uses import SAMPLE, Uses
 
 CALM = 0.25
 """Of the micro-batches are sampled once all is known and calm: few large samples cost less than many small ones."""
@@ -90,7 +87,7 @@ class Content:
         self._on_trial: dict[int, tuple[Leg, bool]] = {}
         self._changes: dict[str, int] = {}
         self._turn = 0
-        self._uses = Uses()
+        self._uses = Uses(self.features)
         self._trial: tuple[Key, Trial] | None = None
 
     @property
@@ -169,15 +166,15 @@ class Content:
         costs = np.array([cost(task.statistics[hop], self._costs) for hop in ready])
         orders = best_orders(rates, costs, np.argsort((whole - 1) / costs, kind="stable"))
         orders = orders if are_independent(task, ready) else orders[:, :1]
-        names = [self.features.of(task.lineage.origin)[i].column.name for i in used]
-        return legs(orders, which, rows, ready, labels(names, examples))
+        return legs(orders, which, rows, ready, used, examples)
 
     def observe(self, observation: Observation) -> None:
-        """Keep what a step did until the next rows arrive; what it cost counts at once."""
+        """Keep what a step did until the next rows arrive; that it was taken and what it cost counts at once."""
         if self._alone:
             return
         self._pending.add(observation)
-        leg = observation.leg
+        origin, leg = observation.lineage.origin, observation.leg
+        self._uses.count(observation, [self._profile(origin, hop).attribute for hop in observation.hops])
         if id(leg) in self._on_trial and self._trial is not None:
             paid = sum(s.rows_in if self._costs == "unit" else s.seconds for s in observation.statistics)
             self._trial[1].pay(self._on_trial[id(leg)][1], paid)
@@ -204,20 +201,12 @@ class Content:
     def _learn(self, key: Key, parts: Sequence[Part], *, exhaustive: bool) -> None:
         profile = self._profile(*key)
         outcomes = np.concatenate([part for _, part in parts])
-        self._count(key, profile, len(outcomes), exhaustive=exhaustive)
         buckets = None
         if profile.attribute != NO_ATTRIBUTE:
             buckets = np.concatenate([look((profile.attribute,))[:, 0] for look, _ in parts])
         profile.add(buckets, outcomes)
         if exhaustive:
             profile.learn(np.concatenate([look() for look, _ in parts]), outcomes)
-
-    def _count(self, key: Key, profile: Profile, calls: int, *, exhaustive: bool) -> None:
-        attribute = ""
-        if profile.attribute != NO_ATTRIBUTE and not exhaustive:
-            attribute = str(self.features.of(key[0])[profile.attribute].column)
-        kind = SAMPLE if exhaustive else "classified" if attribute else "unclassified"
-        self._uses.count(key[1].operator, kind, attribute, calls)
 
     def _end_trial(self) -> None:
         if self._trial is not None and self._trial[1].is_over:

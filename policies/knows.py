@@ -71,8 +71,8 @@ class Knows:
         orders = best_orders(rates, costs, np.argsort((rates[-1] - 1) / costs, kind="stable"))
         orders = orders if are_independent(task, ready) else orders[:, :1]
         which = np.minimum(task.buckets()[:, 0].astype(np.int64), len(table))
-        labels = [f"{column[0].column.name}={value}" for value in (*column[0].values, "any other")]
-        return legs(orders, which, np.arange(task.rows), ready, labels)
+        buckets = np.append(np.arange(len(table)), self.features.buckets).astype(np.uint8)
+        return legs(orders, which, np.arange(task.rows), ready, (0,), buckets[:, None])
 
     def observe(self, observation: Observation) -> None:
         """Nothing is left to learn."""
