@@ -121,18 +121,30 @@ class Task:
     buckets: Look
 
 
+class Classes(NamedTuple):
+    """The classes that the tuples of a leg fall into, for reports.
+
+    `attributes` are numbers of the stream's attributes; `sizes` has for each class its buckets, one for each of the
+    attributes, and how many of the leg's tuples it has. The engine turns buckets into names.
+    """
+
+    attributes: Sequence[int]
+    sizes: Sequence[tuple[Sequence[int], int]]
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Leg:
     """A part of a task's tuples and the route they take.
 
     `rows` are positions in the task, or None for all of them. An exhaustive leg runs every hop of its route on
-    every row, to learn; the hops must all be ready when it starts. It changes no answer. `label` says in reports which
-    rows these are.
+    every row, to learn; the hops must all be ready when it starts. It changes no answer. `classes` says which classes
+    the policy told apart, and `label` what rows are called that have another reason to be here.
     """
 
     route: tuple[Hop, ...]
     rows: RowIds | None = None
     exhaustive: bool = False
+    classes: Classes | None = None
     label: str = ""
 
 

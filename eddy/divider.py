@@ -12,19 +12,15 @@ import pyarrow.compute as pc
 
 from eddy.codes import GOLDEN, Valid, encode
 from eddy.errors import QueryError
+from eddy.naming import ANY, NULL, OTHERS, range_text, value_text
+from eddy.nature import Nature
 from eddy.ranges import Integers
 from eddy.sql import Column
 
 Buckets = np.ndarray[Any, np.dtype[np.uint8]]
-
-LONG = 64
-"""Bytes of a text on average, from which on looking at it costs more than it can save."""
-
-UNIQUE = 0.9
-"""A discrete attribute with more distinct values than this, by row, tells nothing about the next row."""
-
-ENOUGH = 100
-"""Rows that a judgement about an attribute needs."""
+Shared = np.ndarray[Any, np.dtype[np.bool_]]
+Named = tuple[str, str]
+"""What a bucket or a class is, in every micro-batch, and what it is called in this one."""
 
 
 @dataclass(frozen=True)
@@ -36,74 +32,112 @@ class Attribute:
 
 
 class Divider:
-    """Divides the values of one attribute into buckets."""
+    """Divides the values of one attribute into buckets, and says what is in each.
+
+    As long as its values cannot tell rows apart, or too few have been seen to say so, all but the nulls share a bucket.
+    When that changes, so does what is in that bucket; what a policy has learned of it fades like all it has learned.
+    """
 
     def __init__(self, attribute: Attribute, data_type: pa.DataType, buckets: int) -> None:
         self._buckets = buckets
-        continuous = pa.types.is_floating(data_type) or pa.types.is_decimal(data_type) or is_time(data_type)
-        self._continuous = continuous and not attribute.values
-        self._known: list[int] = []
+        self._type = data_type
+        self._nature = Nature(data_type, buckets)
         self._fixed = bool(attribute.values)
-        if attribute.values:
-            self._known = _codes(attribute, data_type)
+        self._known = _codes(attribute, data_type) if self._fixed else []
+        self._texts = [value_text(value) for value in attribute.values]
+        self._shared: Shared = np.zeros(buckets, np.bool_)
         self._low, self._high = np.inf, -np.inf
-        self._last: int | None = None
-        self._seen = 0
-        self._rising = not self._fixed
-        self._useless = False
+        self._column = attribute.column.name
+        self._names: dict[int, Named] = {}
 
-    def divide(self, array: pa.Array, *, judge: bool = True) -> Buckets:
-        """The bucket of each value; `judge` says that these are the first rows seen of a micro-batch."""
-        codes, valid = encode(array)
-        if judge and not self._fixed:
-            self._judge(array, codes if valid is None else codes[valid])
-        if self._useless or self._rising:
-            return np.zeros(len(array), np.uint8)
-        found = self._range(array, codes, valid) if self._continuous else self._place(codes, valid)
+    @property
+    def is_settled(self) -> bool:
+        """Is there nothing to judge any more."""
+        return self._fixed or self._nature.is_settled
+
+    @property
+    def is_blind(self) -> bool:
+        """Do all values but the nulls share a bucket."""
+        return not self._fixed and not self._nature.tells
+
+    def judge(self, array: pa.Array) -> None:
+        """Learn from the first rows of a micro-batch what kind of attribute it is."""
+        self._nature.look(array)
+        self._names.clear()
+
+    def divide(self, array: pa.Array) -> Buckets:
+        """The bucket of each value."""
+        valid = array.is_valid().to_numpy(zero_copy_only=False) if array.null_count else None
+        if self.is_blind:
+            found = np.zeros(len(array), np.uint8)
+        else:
+            found = self._range(array, valid) if self._is_continuous else self._place(array, valid)
         if valid is not None:
             found[~valid] = self._buckets
         return found
 
+    def name(self, bucket: int) -> Named:
+        """What a bucket is, and what it is called: by its value, its range as it is now, or what shares it.
+
+        Buckets are named in every micro-batch, and rarely change: their names are kept until they do.
+        """
+        named = self._names.get(bucket)
+        if named is None:
+            text = self._text(bucket)
+            part = text if text == ANY else bucket
+            named = self._names[bucket] = (f"{self._column}#{part}", f"{self._column}={text}")
+        return named
+
     def snapshot(self) -> dict[str, Any]:
         """What has been learned of the values."""
         return {
+            "nature": self._nature.snapshot(),
             "known": self._known,
+            "texts": self._texts,
+            "shared": self._shared.tolist(),
             "range": [self._low, self._high],
-            "last": self._last,
-            "seen": self._seen,
-            "flags": [self._continuous, self._rising, self._useless],
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on from a snapshot."""
-        self._known = list(state["known"])
+        self._nature.restore(state["nature"])
+        self._known, self._texts = list(state["known"]), list(state["texts"])
+        self._shared = np.array(state["shared"], np.bool_)
         self._low, self._high = state["range"]
-        self._last, self._seen = state["last"], state["seen"]
-        self._continuous, self._rising, self._useless = state["flags"]
+        self._names.clear()
 
-    def _judge(self, array: pa.Array, codes: Integers) -> None:
-        """Learn what kind of attribute it is: from its first rows, and, while it only rises, from all."""
-        if self._rising and len(codes):
-            known = codes if self._last is None else np.append(self._last, codes)
-            self._rising = len(codes) == len(array) and bool((known[1:] >= known[:-1]).all())
-            self._last = int(codes[-1])
-        if self._seen >= ENOUGH or not len(codes):
-            return
-        distinct = len(np.unique(codes))
-        if not self._continuous and pa.types.is_integer(array.type):
-            self._continuous = distinct > self._buckets
-        elif not self._continuous and len(codes) >= ENOUGH:
-            text = pa.types.is_string(array.type) or pa.types.is_binary(array.type)
-            self._useless = distinct > UNIQUE * len(codes) or bool(text and array.nbytes > LONG * len(array))
-        self._seen += len(codes)
+    @property
+    def _is_continuous(self) -> bool:
+        return self._nature.is_continuous and not self._fixed
 
-    def _range(self, array: pa.Array, codes: Integers, valid: Valid) -> Buckets:
+    def _text(self, bucket: int) -> str:
+        if bucket == self._buckets:
+            return OTHERS if self._fixed else NULL
+        if self.is_blind:
+            return ANY
+        if self._is_continuous:
+            return self._range_text(bucket)
+        if bucket >= len(self._texts):
+            return OTHERS
+        return f"{self._texts[bucket]} & {OTHERS}" if self._shared[bucket] else self._texts[bucket]
+
+    def _range_text(self, bucket: int) -> str:
+        """The last range holds its end too."""
+        width = self._high - self._low
+        if not 0 <= width < np.inf:
+            return ANY
+        low, high = (self._low + width * (place / self._buckets) for place in (bucket, bucket + 1))
+        return range_text(low, high if high < self._high else float(np.nextafter(self._high, np.inf)), self._type)
+
+    def _range(self, array: pa.Array, valid: Valid) -> Buckets:
         """The place between the least and the largest number so far; NaN is beyond all."""
-        numbers = _numbers(array) if _is_fractional(array.type) else codes.astype(np.float64)
+        numbers = _numbers(array) if _is_fractional(array.type) else encode(array)[0].astype(np.float64)
         present = numbers if valid is None else numbers[valid]
         finite = present[np.isfinite(present)]
         low, high = finite.min(initial=np.inf), finite.max(initial=-np.inf)
-        self._low, self._high = min(self._low, float(low)), max(self._high, float(high))
+        if low < self._low or high > self._high:
+            self._low, self._high = min(self._low, float(low)), max(self._high, float(high))
+            self._names.clear()
         width = self._high - self._low
         if not 0 < width < np.inf:
             return np.zeros(len(array), np.uint8)
@@ -111,24 +145,44 @@ class Divider:
         place[np.isnan(place)] = self._buckets
         return np.clip(place, 0, self._buckets - 1).astype(np.uint8)
 
-    def _place(self, codes: Integers, valid: Valid) -> Buckets:
+    def _place(self, array: pa.Array, valid: Valid) -> Buckets:
         """A bucket of its own for each of the first values; the others share by their hash."""
-        if not self._fixed and len(self._known) < self._buckets:
-            fresh = np.setdiff1d(codes if valid is None else codes[valid], self._known)
-            self._known += fresh[: self._buckets - len(self._known)].tolist()
-        if not self._known:
-            return np.zeros(len(codes), np.uint8)
+        codes, _ = encode(array)
+        bucket, strange = self._find(codes, valid)
+        if len(strange) and not self._fixed and len(self._known) < self._buckets:
+            self._meet(array, codes, strange)
+            bucket, strange = self._find(codes, valid)
+        if self._fixed:
+            bucket[strange] = self._buckets
+        elif len(strange):
+            hashed = (codes[strange].view(np.uint64) * GOLDEN) >> np.uint64(32)
+            bucket[strange] = (hashed % np.uint64(self._buckets)).astype(np.int64)
+            self._share(bucket[strange])
+        return bucket.astype(np.uint8)
+
+    def _share(self, buckets: Integers) -> None:
+        if not self._shared[buckets].all():
+            self._shared[buckets] = True
+            self._names.clear()
+
+    def _find(self, codes: Integers, valid: Valid) -> tuple[Integers, Integers]:
+        """The bucket of every known value, and the rows whose value is not known."""
         known = np.array(self._known, np.int64)
+        if not len(known):
+            return np.zeros(len(codes), np.int64), np.flatnonzero(np.ones(len(codes)) if valid is None else valid)
         order = np.argsort(known)
         at = np.minimum(np.searchsorted(known, codes, sorter=order), len(known) - 1)
         bucket = order.take(at)
-        other = np.flatnonzero(known.take(bucket) != codes)
-        if self._fixed:
-            bucket[other] = self._buckets
-        elif len(other):
-            hashed = (codes[other].view(np.uint64) * GOLDEN) >> np.uint64(32)
-            bucket[other] = (hashed % np.uint64(self._buckets)).astype(np.int64)
-        return bucket.astype(np.uint8)
+        strange = known.take(bucket) != codes
+        return bucket, np.flatnonzero(strange if valid is None else strange & valid)
+
+    def _meet(self, array: pa.Array, codes: Integers, strange: Integers) -> None:
+        """Give new values a bucket each, as long as there are any."""
+        fresh, first = np.unique(codes[strange], return_index=True)
+        free = self._buckets - len(self._known)
+        self._names.clear()
+        self._known += fresh[:free].tolist()
+        self._texts += map(value_text, array.take(pa.array(strange[first[:free]])).to_pylist())
 
 
 def _codes(attribute: Attribute, data_type: pa.DataType) -> list[int]:
@@ -143,11 +197,6 @@ def _codes(attribute: Attribute, data_type: pa.DataType) -> list[int]:
 
 def _is_fractional(data_type: pa.DataType) -> bool:
     return pa.types.is_floating(data_type) or pa.types.is_decimal(data_type)
-
-
-def is_time(data_type: pa.DataType) -> bool:
-    """Is it a moment, a day or a length of time."""
-    return pa.types.is_timestamp(data_type) or pa.types.is_date32(data_type) or pa.types.is_duration(data_type)
 
 
 def _numbers(array: pa.Array) -> np.ndarray[Any, np.dtype[np.float64]]:

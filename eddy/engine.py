@@ -17,6 +17,7 @@ from eddy.errors import EngineError
 from eddy.features import Classifier, Look
 from eddy.observe import Counters, StreamCount
 from eddy.router import Clock, Router
+from eddy.routing import Routes
 from eddy.snapshot import Snapshot, from_table, pack, to_table, unpack
 from eddy.times import Ticks
 from eddy.tuples import RowIds, Tuples, merge
@@ -108,7 +109,8 @@ class Engine:
         watermark = self._gate.watermark()
         for store in self._stores.values():
             store.settle(watermark)
-        self._counters = self._count(admitted, results, self._clock() - started - paused)
+        routes = self._routes()
+        self._counters = self._count(admitted, results, routes, self._clock() - started - paused)
         self._batch += 1
         self._under_way = False
 
@@ -125,7 +127,14 @@ class Engine:
                 "results were not all taken; build another engine and restore the last snapshot"
             )
 
-    def _count(self, admitted: Mapping[str, Admitted], results: int, seconds: float) -> Counters:
+    def _routes(self) -> Routes:
+        """Which classes took which routes, by the names of what is in their buckets."""
+        try:
+            return self._router.routing.routes(self._classifier.names)
+        except EngineError as error:
+            raise EngineError(f'policy "{self._policy_name}": {error}') from None
+
+    def _count(self, admitted: Mapping[str, Admitted], results: int, routes: Routes, seconds: float) -> Counters:
         routing = self._router.routing
         started = self._clock()
         insight = tuple(self._policy.insight)
@@ -148,7 +157,8 @@ class Engine:
             planning=routing.planning,
             learning=routing.learning + learning,
             operators=routing.operators,
-            routes=routing.routes,
+            routes=routes.counted,
+            classes=routes.names,
             insight=insight,
         )
 

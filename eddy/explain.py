@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 import pandas as pd
 
+from eddy.naming import OTHERS
 from eddy.report import Report
 
-MOST = 12
-"""Routes that are shown for each stream: the rest is a tail that nobody reads."""
+CLASSES = 12
+"""Classes that are shown of each stream, at most: the rest is a tail that nobody reads."""
+
+LEAST = 0.01
+"""Of a stream's rows: smaller classes say less than all of them together."""
+
+ROUTES = 3
+"""Routes that are shown of each class: the usual one, and those that were tried or taken before."""
+
+WIDE = 48
+"""Characters of a class, a route or an access pattern: two of them and some numbers fit into a line."""
+
+ALIKE = "all alike"
+"""What a class is called that is not one: rows that the policy does not tell apart."""
+
+BY = {"unclassified": "none", "profiling": "profiling"}
+"""What calls went by that went by no attribute."""
 
 
 class Reported(Protocol):
@@ -26,40 +43,90 @@ def explain(run: Reported) -> str:
     >>> import pyarrow as pa
     >>> from eddy import Filter, Query, Stream, run_local
     >>> query = Query(streams=[Stream("a", time="ts")], filters=[Filter("big", on="a", where="v > 1")])
-    >>> print(explain(run_local(query, {"a": pa.table({"ts": [1, 2], "v": [1, 2]})})).splitlines()[0])
-    1 micro-batches, 2 rows, 1 results, 2 routing calls
+    >>> print(explain(run_local(query, {"a": pa.table({"ts": [1, 2], "v": [1, 2]})})).rpartition("us")[0])
+    1 micro-batches, 2 rows, 1 results, 2 routing calls (1.0 a row)
+    <BLANKLINE>
+    classes of "a" and their routes
+      class      rows  route  of these
+      all alike  100%  big        100%
+    <BLANKLINE>
+    operators
+      operator  rows in  evaluated  rows out  rate
     """
     report = run.report
     batches = report.batches()
-    head = (
-        f"{len(batches):,} micro-batches, {batches['rows'].sum():,} rows, {batches['results'].sum():,} results, "
-        f"{batches['routing_calls'].sum():,} routing calls"
-    )
-    parts = [head, *_routes(report.routes()), *_classifiers(report.learning())]
-    return "\n".join([*parts, "", "operators", _indented(report.operators().drop(columns="seconds").round(3))])
+    rows, results, calls = (int(batches[name].sum()) for name in ("rows", "results", "routing_calls"))
+    head = f"{len(batches):,} micro-batches, {rows:,} rows, {results:,} results, {calls:,} routing calls"
+    parts = [f"{head} ({calls / rows:.1f} a row)" if rows else head]
+    for stream, part in report.routes().groupby("stream"):
+        parts += ["", f'classes of "{stream}" and their routes', *_classes(part)]
+    parts += _classifiers(report.learning())
+    return "\n".join([*parts, "", "operators", *_operators(report.operators())])
 
 
-def _routes(routes: pd.DataFrame) -> list[str]:
-    lines = []
-    for stream, part in routes.groupby("stream"):
-        lines += ["", f'routes of the rows of "{stream}"']
-        for _, row in part.head(MOST).iterrows():
-            lines.append(f"  {row['share']:6.1%}  {row['class'] or 'all alike':<24}  {row['route']}")
-        if len(part) > MOST:
-            lines.append(f"  {part['share'][MOST:].sum():6.1%}  in {len(part) - MOST} more")
-    return lines
+def _classes(routes: pd.DataFrame) -> Iterator[str]:
+    """The largest classes, each with its routes; what was counted together comes last."""
+    sizes = routes.groupby("class")["share"].sum().sort_values(ascending=False, kind="stable")
+    shown = [str(name) for name, share in sizes.items() if name != OTHERS and share >= LEAST][:CLASSES]
+    rows = [["class", "rows", "route", "of these"]]
+    for name in shown:
+        rows += _routes(name or ALIKE, routes[routes["class"] == name])
+    left = routes[~routes["class"].isin(shown)].groupby("route")["share"].sum()
+    if len(left):
+        rows += _routes(OTHERS, left.sort_values(ascending=False, kind="stable").reset_index())
+    return _aligned(rows, "<><>")
+
+
+def _routes(name: str, routes: pd.DataFrame) -> Iterator[list[str]]:
+    """A line for each of a class's largest routes, and one for the rest."""
+    share = routes["share"].sum()
+    within = routes["share"] / share
+    for place, (route, part) in enumerate(zip(routes["route"][:ROUTES], within[:ROUTES], strict=True)):
+        yield [*(("", "") if place else (_cut(name), _percent(share))), _cut(route), _percent(part)]
+    if len(routes) > ROUTES:
+        yield ["", "", f"{len(routes) - ROUTES} more", _percent(within[ROUTES:].sum())]
 
 
 def _classifiers(learning: pd.DataFrame) -> list[str]:
+    """For each operator the attributes that its calls went by, and the gain ratio that was measured last."""
     if learning.empty:
         return []
-    lines = ["", "what told the classes apart"]
+    rows = [["operator", "gain ratio", "its calls went by"]]
     for operator, part in learning.groupby("operator"):
-        calls = part.groupby(["kind", "attribute"])["calls"].sum() / part["calls"].sum()
-        shares = ", ".join(f"{share:.0%} {kind} {attribute}".strip() for (kind, attribute), share in calls.items())
-        lines.append(f"  {operator}: {shares}; gain ratio {part['gain_ratio'].iloc[-1]:.3f}")
-    return lines
+        by = part["attribute"].where(part["kind"] == "classified", part["kind"].map(BY))
+        shares = (part["calls"].groupby(by).sum() / part["calls"].sum()).sort_values(ascending=False, kind="stable")
+        told = [f"{name} {_percent(share)}" for name, share in shares[: ROUTES + len(BY)].items()]
+        rows.append([_cut(str(operator)), f"{part['gain_ratio'].iloc[-1]:.3f}", ", ".join(told)])
+    return ["", "what told the classes apart", *_aligned(rows, "<><")]
 
 
-def _indented(frame: pd.DataFrame) -> str:
-    return "\n".join(f"  {line}" for line in frame.to_string(index=False).splitlines())
+def _operators(frame: pd.DataFrame) -> Iterator[str]:
+    rows = [["operator", "searched by", "rows in", "evaluated", "rows out", "rate", "us a row"]]
+    columns = ["operator", "pattern", "rows_in", "evaluated", "rows_out", "rate", "microseconds"]
+    for operator, pattern, *counts, rate, microseconds in frame[columns].itertuples(index=False, name=None):
+        told = [f"{int(count):,}" for count in counts]
+        rows.append([_cut(operator), _cut(pattern), *told, f"{rate:.3f}", f"{microseconds:.2f}"])
+    if frame["pattern"].any():
+        return _aligned(rows, "<<>>>>>")
+    return _aligned([[name, *rest] for name, _, *rest in rows], "<>>>>>")
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}" if share >= 0.005 or not share else "<1%"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= WIDE else f"{text[: WIDE - 1]}…"
+
+
+def _aligned(rows: Iterable[Sequence[str]], sides: str) -> Iterator[str]:
+    """Rows as columns of one width each, on the left or the right side of it.
+
+    >>> list(_aligned([["a", "1"], ["bcd", "23"]], "<>"))
+    ['  a     1', '  bcd  23']
+    """
+    rows = list(rows)
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = (f"{cell:{side}{width}}" for cell, side, width in zip(row, sides, widths, strict=True))
+        yield f"  {'  '.join(cells)}".rstrip()

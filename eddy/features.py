@@ -16,8 +16,9 @@ from typing import Any, Protocol, Self
 import numpy as np
 import pyarrow as pa
 
-from eddy.divider import Attribute, Buckets, Divider, is_time
-from eddy.errors import QueryError, unknown
+from eddy.divider import Attribute, Buckets, Divider, Named
+from eddy.errors import EngineError, QueryError, unknown
+from eddy.nature import is_time
 from eddy.ranges import Integers
 from eddy.sql import Column
 
@@ -40,6 +41,13 @@ MOST = 250
 
 FEW = 0.25
 """Of a micro-batch: up to this share, rows are looked at by themselves, beyond it all rows are, once."""
+
+
+JUDGED = 256
+"""Rows of a micro-batch from which an attribute is judged: more than a judgement needs, so that one will mostly do."""
+
+GOLDEN_MEAN = 0.6180339887498949
+"""Steps of this share of a whole, taken around it, lie nearly evenly and never fall in with a period of the rows."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,12 +119,19 @@ class Arrived:
         """The buckets of some rows, in the order of their arrival, or of all."""
         name, divider = self._dividers[attribute]
         column = self._rows.column(name)
-        return divider.divide(column if rows is None else column.take(rows), judge=self._is_first(attribute))
-
-    def _is_first(self, attribute: int) -> bool:
-        first = attribute not in self._looked
+        if attribute not in self._looked and not divider.is_settled:
+            divider.judge(_spread(column))
         self._looked.add(attribute)
-        return first
+        if divider.is_blind and not column.null_count:
+            return np.zeros(len(column) if rows is None else len(rows), np.uint8)
+        return divider.divide(column if rows is None else column.take(rows))
+
+
+def _spread(array: pa.Array) -> pa.Array:
+    """Some of the rows in their order, from all over the micro-batch; all of them, if they are few."""
+    if len(array) <= JUDGED:
+        return array
+    return array.take(pa.array(np.unique((np.arange(JUDGED) * GOLDEN_MEAN % 1 * len(array)).astype(np.int64))))
 
 
 class Rows:
@@ -146,6 +161,7 @@ class Classifier:
             }
             for stream, schema in schemas.items()
         }
+        self._numbered = {stream: list(dividers.values()) for stream, dividers in self._dividers.items()}
         self._arrived: dict[str, Arrived] = {}
 
     def arrive(self, stream: str, rows: pa.RecordBatch, first: int) -> None:
@@ -155,6 +171,19 @@ class Classifier:
     def buckets(self, stream: str, ids: Integers) -> Look:
         """The buckets of some of a stream's rows, for now and for later."""
         return Rows(self._arrived[stream], ids)
+
+    def names(self, stream: str, attributes: Sequence[int], classes: Sequence[Sequence[int]]) -> Sequence[Named]:
+        """What classes of rows are, which a policy knows by the buckets of some attributes, and are called."""
+        dividers = self._numbered[stream]
+        if attributes and not 0 <= min(attributes) <= max(attributes) < len(dividers):
+            raise EngineError(
+                f"a leg's classes must go by attributes from 0 to below {len(dividers)}, which is how many of stream "
+                f'"{stream}" are in the policy\'s features, and go by {list(attributes)}'
+            )
+        if len(attributes) == 1:
+            return [dividers[attributes[0]].name(bucket) for (bucket,) in classes]
+        parts = [[dividers[a].name(bucket) for a, bucket in zip(attributes, some, strict=True)] for some in classes]
+        return [(",".join(key for key, _ in part), ", ".join(text for _, text in part)) for part in parts]
 
     def snapshot(self) -> dict[str, dict[str, Any]]:
         """What has been learned of all attributes."""

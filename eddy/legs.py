@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from eddy.contracts import Leg
+from eddy.contracts import Classes, Leg
 from eddy.errors import EngineError
 from eddy.lineage import Hop
 from eddy.tuples import RowIds
@@ -36,8 +36,13 @@ def partition(legs: object, rows: int) -> Sequence[Leg]:
 def _check_leg(leg: Leg, rows: int) -> None:
     if not isinstance(leg.route, tuple) or not leg.route or not all(isinstance(hop, Hop) for hop in leg.route):
         raise EngineError(f"a leg's route must be a tuple of hops, at least one, and is {leg.route!r}")
-    if leg.rows is None:
-        return
+    if leg.rows is not None:
+        _check_rows(leg, rows)
+    if leg.classes is not None:
+        _check_classes(leg.classes, rows if leg.rows is None else len(leg.rows))
+
+
+def _check_rows(leg: Leg, rows: int) -> None:
     if not isinstance(leg.rows, np.ndarray) or leg.rows.dtype.kind not in "iu" or leg.rows.ndim != 1:
         got = getattr(leg.rows, "dtype", type(leg.rows).__name__)
         raise EngineError(
@@ -45,3 +50,14 @@ def _check_leg(leg: Leg, rows: int) -> None:
         )
     if len(leg.rows) and not (leg.rows.min() >= 0 and leg.rows.max() < rows):
         raise EngineError(f"a leg has rows outside the task's {rows}")
+
+
+def _check_classes(classes: object, rows: int) -> None:
+    if not isinstance(classes, Classes):
+        raise EngineError(f"a leg's classes must be Classes(...), and are {classes!r}")
+    told, among = sum(size for _, size in classes.sizes), len(classes.attributes)
+    if told != rows or any(len(buckets) != among for buckets, _ in classes.sizes):
+        raise EngineError(
+            f"a leg's classes must have its {rows} rows in all and a bucket for each of {among} attributes, "
+            f"and are {classes!r}"
+        )

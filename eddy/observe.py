@@ -116,9 +116,20 @@ class StreamCount:
     nbytes: int
 
 
+Route = tuple[str, str, tuple[str, ...]]
+"""A stream, a class of its rows, and the operators that these were sent through."""
+
+VARIOUS = ("various",)
+"""In the place of a route, for classes that are counted together."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Counters:
-    """What one micro-batch was, and what it took."""
+    """What one micro-batch was, and what it took.
+
+    `routes` has at most a fixed number of classes for each micro-batch, however many there are: the others of a stream
+    are one. `classes` says what a class of a stream is called, as of this micro-batch.
+    """
 
     batch: int
     streams: Mapping[str, StreamCount]
@@ -128,5 +139,6 @@ class Counters:
     planning: float
     learning: float
     operators: Mapping[Hop, Statistic]
-    routes: Mapping[tuple[str, str, tuple[str, ...]], int]
+    routes: Mapping[Route, int]
+    classes: Mapping[tuple[str, str], str]
     insight: Sequence[Insight]

@@ -8,7 +8,11 @@ from typing import Any
 
 import pandas as pd
 
-from eddy.observe import Counters, total
+from eddy.naming import OTHERS
+from eddy.observe import VARIOUS, Counters, Route, total
+
+MOST_ROUTES = 1_000
+"""Rows of a stream in `Report.routes`, besides one for the rest: forty classes, and twenty-five routes of each."""
 
 COUNTS = ["rows_in", "evaluated", "rows_out", "seconds"]
 
@@ -72,17 +76,24 @@ class Report:
         return frame
 
     def routes(self) -> pd.DataFrame:
-        """One row for each class and the route that its rows set out on: tuples, and their share of the stream's.
+        """One row for each class of a stream and each route that its rows set out on: tuples, and their share.
 
-        A class is what the policy calls it; "" are rows that it does not tell apart.
+        A class is named by the values or ranges by which the policy told it apart, as they are now; "" are rows that
+        it does not tell apart. However old the query is and however many classes there are, the rows are bounded: each
+        micro-batch counts its largest classes, and a stream has at most `MOST_ROUTES` rows; all others are one row.
         """
-        rows: dict[tuple[str, str, str], int] = {}
+        rows: dict[Route, int] = {}
+        names: dict[tuple[str, str], str] = {}
         for c in self.counters:
-            for (stream, label, route), count in c.routes.items():
-                key = (stream, label, " > ".join(route))
+            names |= c.classes
+            for key, count in c.routes.items():
                 rows[key] = rows.get(key, 0) + count
         frame = pd.DataFrame(
-            [[*key, count] for key, count in rows.items()], columns=["stream", "class", "route", "tuples"]
+            [
+                [stream, names.get((stream, key), key), " > ".join(route), count]
+                for (stream, key, route), count in _largest(rows).items()
+            ],
+            columns=["stream", "class", "route", "tuples"],
         )
         frame["share"] = frame["tuples"] / frame.groupby("stream")["tuples"].transform("sum")
         return frame.sort_values(["stream", "tuples"], ascending=[True, False], ignore_index=True)
@@ -102,3 +113,16 @@ class Report:
                 if calls:
                     rows.append([c.batch, *key, i.gain_ratio, calls])
         return pd.DataFrame(rows, columns=["batch", "operator", "kind", "attribute", "gain_ratio", "calls"])
+
+
+def _largest(rows: Mapping[Route, int]) -> Mapping[Route, int]:
+    """The largest of each stream; the rest of it is one row."""
+    kept: dict[Route, int] = {}
+    apart: dict[str, int] = {}
+    for route, count in sorted(rows.items(), key=lambda row: -row[1]):
+        stream = route[0]
+        rest = (stream, OTHERS, VARIOUS)
+        apart[stream] = apart.get(stream, 0) + (route != rest)
+        place = route if apart[stream] <= MOST_ROUTES else rest
+        kept[place] = kept.get(place, 0) + count
+    return kept

@@ -2,9 +2,49 @@
 
 from __future__ import annotations
 
-from eddy.contracts import Leg
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from eddy.contracts import Classes, Leg
+from eddy.divider import Named
 from eddy.lineage import Hop, Lineage
-from eddy.observe import Statistic
+from eddy.naming import OTHERS
+from eddy.observe import VARIOUS, Route, Statistic
+
+MOST = 256
+"""Classes and their routes that are counted apart in a micro-batch: ten times as many as a classifier has buckets, and
+few enough to be reported every time."""
+
+MOST_OTHERS = 32
+"""Routes that are counted apart of all classes beyond those: where there are many classes, they say more than a few."""
+
+Names = Callable[[str, Sequence[int], Sequence[Sequence[int]]], Sequence[Named]]
+"""Names classes by their stream, its attributes, and the buckets of each class."""
+
+
+class Routes(NamedTuple):
+    """How many rows of each class set out on each route, and what the classes are called."""
+
+    counted: Mapping[Route, int]
+    names: Mapping[tuple[str, str], str]
+
+
+class Started(NamedTuple):
+    """Rows that began a route together."""
+
+    stream: str
+    label: str
+    classes: Classes | None
+    route: tuple[str, ...]
+    rows: int
+
+    def named(self, least: int, names: Names) -> Iterable[tuple[Named, int]]:
+        """The classes that have so many rows at least, and how many they have."""
+        if self.classes is None:
+            return [((self.label, self.label), self.rows)] if self.rows >= least else []
+        large = [size for size in self.classes.sizes if size[1] >= least]
+        named = names(self.stream, self.classes.attributes, [buckets for buckets, _ in large])
+        return zip(named, [rows for _, rows in large], strict=True)
 
 
 class Routing:
@@ -12,10 +52,10 @@ class Routing:
 
     def __init__(self) -> None:
         self.operators: dict[Hop, Statistic] = {}
-        self.routes: dict[tuple[str, str, tuple[str, ...]], int] = {}
         self.decisions = 0
         self.planning = 0.0
         self.learning = 0.0
+        self._started: list[Started] = []
 
     def add(self, hop: Hop, statistic: Statistic) -> None:
         """Count a step."""
@@ -23,7 +63,39 @@ class Routing:
         self.operators[hop] = statistic if known is None else known + statistic
 
     def start(self, lineage: Lineage, leg: Leg, rows: int) -> None:
-        """Count the rows that begin a route, by where they came from and what the policy calls them."""
+        """Note the rows that begin a route; they are counted when the micro-batch is over."""
         if not lineage.done:
-            key = (lineage.origin, leg.label, tuple(hop.operator for hop in leg.route))
-            self.routes[key] = self.routes.get(key, 0) + rows
+            route = tuple([hop.operator for hop in leg.route])
+            self._started.append(Started(lineage.origin, leg.label, leg.classes, route, rows))
+
+    def routes(self, names: Names) -> Routes:
+        """Count the rows of each class on each route.
+
+        No more than the `MOST` largest are told apart; of the others only the `MOST_OTHERS` largest routes are.
+        """
+        counted: dict[Route, int] = {}
+        called: dict[tuple[str, str], str] = {}
+        others: dict[Route, int] = {}
+        least = self._least()
+        for started in self._started:
+            stream, left = started.stream, started.rows
+            for (key, name), rows in started.named(least, names):
+                called[stream, key] = name
+                _count(counted, (stream, key, started.route), rows)
+                left -= rows
+            if left:
+                _count(others, (stream, OTHERS, started.route), left)
+        for place, (route, rows) in enumerate(sorted(others.items(), key=lambda item: -item[1])):
+            _count(counted, route if place < MOST_OTHERS else (route[0], OTHERS, VARIOUS), rows)
+        return Routes(counted, called)
+
+    def _least(self) -> int:
+        """Rows that a class must have to be told apart, so that no more than `MOST` are."""
+        sizes: list[int] = []
+        for started in self._started:
+            sizes += [started.rows] if started.classes is None else [rows for _, rows in started.classes.sizes]
+        return 1 if len(sizes) <= MOST else max(sorted(sizes)[-MOST - 1] + 1, 1)
+
+
+def _count(counted: dict[Route, int], route: Route, rows: int) -> None:
+    counted[route] = counted.get(route, 0) + rows

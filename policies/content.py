@@ -24,20 +24,16 @@ from eddy.errors import QueryError
 from eddy.features import choose
 from eddy.lineage import Hop
 from eddy.observe import Insight
-from eddy.sql import Column
 from policies.checks import check_costs, check_count, check_share
 from policies.knowledge import Knowledge, Learning
 from policies.merit import Costs, cost
-from policies.orders import STEP, Integers, best_orders, classes, labels, legs
+from policies.orders import STEP, Integers, best_orders, classes, legs
 from policies.profile import NO_ATTRIBUTE
 from policies.pruning import settled
 from policies.running import Floats
 from policies.standing import Standing
 from policies.trial import Trial
-from policies.uses import Uses
-
-SAMPLE = "profiling"
-"""What rows are called that teach."""
+from policies.uses import SAMPLE, Uses
 
 MOST = 0.25
 """Of a micro-batch are sampled at most. Up to that, a whole |R| is taken at once: to look at few rows by all attributes
@@ -86,12 +82,11 @@ class Content:
         self._costs: Costs = costs
         self._price = STEP if costs == "time" else 0.0
         self._alone = len(setting.operators) == 1
-        self._attributes: dict[str, Sequence[Column]] = {}
         self._known: dict[str, Knowledge] = {}
         self._samples: dict[int, tuple[Leg, Sequence[int], Buckets]] = {}
         self._trial: tuple[tuple[str, Hop], Trial] | None = None
         self._on_trial: dict[int, tuple[Leg, bool]] = {}
-        self._uses = Uses()
+        self._uses = Uses(self.features)
 
     @property
     def insight(self) -> Sequence[Insight]:
@@ -122,14 +117,7 @@ class Content:
     def _knowledge(self, origin: str) -> Knowledge:
         known = self._known.get(origin)
         if known is None:
-            known = self._known[origin] = Knowledge(len(self._columns(origin)), self._how)
-        return known
-
-    def _columns(self, origin: str) -> Sequence[Column]:
-        """A stream's attributes, by number."""
-        known = self._attributes.get(origin)
-        if known is None:
-            known = self._attributes[origin] = [attribute.column for attribute in self.features.of(origin)]
+            known = self._known[origin] = Knowledge(len(self.features.of(origin)), self._how)
         return known
 
     def _sampled(self, task: Task, ready: tuple[Hop, ...]) -> tuple[list[Leg], Integers]:
@@ -179,11 +167,11 @@ class Content:
         """The best order for each class of rows; `without` is an operator whose classifier is left out."""
         if not len(rows):
             return []
-        known, origin = self._knowledge(task.lineage.origin), task.lineage.origin
+        known = self._knowledge(task.lineage.origin)
         asked = [NO_ATTRIBUTE if i == without else known.profile(hop).attribute for i, hop in enumerate(ready)]
         used = sorted(set(asked) - {NO_ATTRIBUTE})
         examples, which = classes(task.buckets(used, rows))
-        if known.standing is not None and known.standing.hops == ready and without is None:
+        if known.standing is not None and known.standing.fits(ready, used) and without is None:
             orders = known.standing.of(examples)
         else:
             columns = [None if a == NO_ATTRIBUTE else examples[:, used.index(a)] for a in asked]
@@ -195,8 +183,7 @@ class Content:
             orders = orders if task.independent else orders[:, :1]
             if not task.lineage.done and without is None:
                 known.standing = Standing.decided(ready, used, common, examples, orders)
-        names = [self._columns(origin)[i].name for i in used]
-        return legs(orders, which, rows, ready, labels(names, examples))
+        return legs(orders, which, rows, ready, used, examples)
 
     def observe(self, observation: Observation) -> None:
         """Keep what a step did until the micro-batch is over."""
@@ -206,16 +193,9 @@ class Content:
         known.keep(observation)
         if id(leg) in self._samples:
             known.keep_sample(observation.hops[0], *self._samples[id(leg)][1:], observation.outcomes[0])
-        for hop, outcomes in zip(observation.hops, observation.outcomes, strict=True):
-            self._count(observation.origin, hop, len(outcomes), exhaustive=leg.exhaustive)
+        self._uses.count(observation, [known.profile(hop).attribute for hop in observation.hops])
         if self._trial is not None and self._on_trial:
             self._pay(self._trial[1], observation)
-
-    def _count(self, origin: str, hop: Hop, calls: int, *, exhaustive: bool) -> None:
-        number = self._knowledge(origin).profile(hop).attribute
-        attribute = "" if exhaustive or number == NO_ATTRIBUTE else str(self._columns(origin)[number])
-        kind = SAMPLE if exhaustive else "classified" if attribute else "unclassified"
-        self._uses.count(hop.operator, kind, attribute, calls)
 
     def _pay(self, trial: Trial, observation: Observation) -> None:
         """What a step cost the rows that are on trial."""

@@ -72,8 +72,8 @@ class Knows:
         common = np.argsort((rates[-1] - 1) / costs, kind="stable")
         orders = best_orders(rates, costs, common, np.bincount(which, minlength=len(rates)))
         orders = orders if task.independent else orders[:, :1]
-        labels = [f"{column[0].column.name}={value}" for value in (*column[0].values, "any other")]
-        return legs(orders, which, np.arange(task.rows), ready, labels)
+        buckets = np.append(np.arange(len(table)), self.features.buckets).astype(np.uint8)
+        return legs(orders, which, np.arange(task.rows), ready, (0,), buckets[:, None])
 
     def observe(self, observation: Observation) -> None:
         """Nothing is left to learn."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from eddy.contracts import Leg
+from eddy.contracts import Classes, Leg
 from eddy.divider import Buckets
 from eddy.lineage import Hop
 
@@ -96,19 +96,18 @@ def classes(buckets: Buckets) -> tuple[Buckets, Integers]:
     return examples, which
 
 
-def labels(names: Sequence[str], examples: Buckets) -> list[str]:
-    """What classes are called in reports: the bucket of each attribute.
-
-    >>> labels(["city", "hour"], np.array([[3, 0]], np.uint8))
-    ['city=3,hour=0']
-    """
-    return [",".join(f"{name}={b}" for name, b in zip(names, row, strict=True)) for row in examples.tolist()]
-
-
-def legs(orders: Integers, which: Integers, rows: Integers, hops: Sequence[Hop], labels: Sequence[str]) -> list[Leg]:
+def legs(
+    orders: Integers,
+    which: Integers,
+    rows: Integers,
+    hops: Sequence[Hop],
+    attributes: Sequence[int],
+    examples: Buckets,
+) -> list[Leg]:
     """One leg for each order that some class takes.
 
-    `orders` and `labels` have an entry for each class; `which` is the class of each of the `rows`.
+    `orders` and `examples`, the buckets of the attributes, have a row for each class; `which` is the class of each of
+    the `rows`.
     """
     numbers: dict[tuple[int, ...], list[int]] = {}
     for number, order in enumerate(map(tuple, orders.tolist())):
@@ -117,13 +116,14 @@ def legs(orders: Integers, which: Integers, rows: Integers, hops: Sequence[Hop],
     for place, members in enumerate(numbers.values()):
         lot[members] = place
     taken = lot[which]
+    sizes = list(zip(examples.tolist(), np.bincount(which, minlength=len(orders)).tolist(), strict=True))
     ends = np.bincount(taken, minlength=len(numbers)).cumsum()
     parts = np.split(rows[np.argsort(taken, kind="stable")], ends[:-1])
     return [
         Leg(
             route=tuple(hops[i] for i in order),
             rows=part,
-            label=" ".join(dict.fromkeys(labels[member] for member in members)),
+            classes=Classes(attributes, [sizes[member] for member in members]),
         )
         for (order, members), part in zip(numbers.items(), parts, strict=True)
     ]

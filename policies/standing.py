@@ -37,6 +37,10 @@ class Standing:
             orders=dict(zip(map(bytes, examples), map(tuple, orders.tolist()), strict=True)),
         )
 
+    def fits(self, hops: Sequence[Hop], used: Sequence[int]) -> bool:
+        """Was it decided about these hops, by these attributes."""
+        return self.hops == tuple(hops) and self.used == tuple(used)
+
     def of(self, examples: Buckets) -> Integers:
         """The order of each class."""
         return np.array([self.orders.get(bytes(example), self.common) for example in examples])

@@ -5,19 +5,35 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from eddy.contracts import Observation
+from eddy.features import Features
 from eddy.observe import Insight
+from policies.profile import NO_ATTRIBUTE
+
+SAMPLE = "profiling"
+"""What rows are called that teach."""
 
 
 class Uses:
     """Calls of each operator, by kind and by the attribute that they went by."""
 
-    def __init__(self) -> None:
+    def __init__(self, features: Features) -> None:
         self._calls: dict[tuple[str, str, str], int] = {}
+        self._names: dict[str | None, list[str]] = {}
+        for attribute in features.attributes:
+            self._names.setdefault(attribute.column.stream, []).append(str(attribute.column))
 
-    def count(self, operator: str, kind: str, attribute: str, calls: int) -> None:
-        """Count some calls."""
-        use = (operator, kind, attribute)
-        self._calls[use] = self._calls.get(use, 0) + calls
+    def count(self, observation: Observation, attributes: Sequence[int]) -> None:
+        """Count the calls of some steps when they have been made; `attributes` are the operators' classifiers."""
+        is_sample = observation.legs[0].exhaustive
+        for hop, outcomes, attribute in zip(observation.hops, observation.outcomes, attributes, strict=True):
+            if is_sample:
+                use = (hop.operator, SAMPLE, "")
+            elif attribute == NO_ATTRIBUTE:
+                use = (hop.operator, "unclassified", "")
+            else:
+                use = (hop.operator, "classified", self._names[observation.origin][attribute])
+            self._calls[use] = self._calls.get(use, 0) + len(outcomes)
 
     def insight(self, gains: Mapping[str, float]) -> Sequence[Insight]:
         """What has been counted, with each operator's gain ratio."""

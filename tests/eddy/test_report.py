@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
 import pyarrow as pa
+import pytest
 
 import eddy
+from eddy.observe import Counters
+from eddy.report import MOST_ROUTES, Report
+from eddy.wiring import PolicyChoice
 from tests.policies.checks import steady_clock
 
 MODULI = {"ts": 200, "x": 3, "y": 4, "z": 5}
@@ -38,3 +46,96 @@ def test_a_filter_has_a_row_for_stored_rows() -> None:
     frame = eddy.run_local(asked, data, policy={"name": "fixed", "order": ["probe_a", "probe_b"]}).report.operators()
     met = frame[frame["operator"] == "f"].set_index("pattern")
     assert met["rows_in"].to_dict() == {"": 550, "stored": 450}
+
+
+ROWS, BATCH = 6_000, 500
+CITIES = ["Lima", "Oslo", "Rome"]
+CONTENT = {"name": "content", "costs": "unit", "attributes": ["s.city", "s.heat"]}
+
+
+def skewed(passing: Sequence[str] = CITIES) -> pa.Table:
+    """Three cities, each of which another filter drops."""
+    rng = np.random.default_rng(0)
+    city = rng.integers(0, 3, ROWS)
+    outcomes = {f"p{i}": rng.random(ROWS) < np.where(city == i, 0.05, 0.9) for i in range(3)}
+    columns = {"ts": np.arange(ROWS), "city": np.array(passing)[city], "heat": rng.random(ROWS) * 100}
+    return pa.table({**columns, **outcomes})
+
+
+def filtered(policy: PolicyChoice = CONTENT, data: pa.Table | None = None) -> eddy.Run:
+    filters = [eddy.Filter(f"op{i}", on="s", where=f"p{i}") for i in range(3)]
+    asked = eddy.Query(streams=[eddy.Stream("s", time="ts")], filters=filters, select=["s.ts"])
+    table = skewed() if data is None else data
+    return eddy.run_local(asked, {"s": table}, policy=policy, batch_rows=BATCH, clock=steady_clock())
+
+
+def test_each_class_has_a_row_for_each_route_and_its_tuples() -> None:
+    data = skewed()
+    routes = filtered(data=data).report.routes()
+    assert not routes.duplicated(["stream", "class", "route"]).any()
+    assert routes["tuples"].sum() == ROWS
+    assert routes["share"].sum() == pytest.approx(1)
+    assert set(routes["class"]) == {"profiling", *(f"city={city}" for city in CITIES)}
+    for i, city in enumerate(CITIES):
+        part = routes[routes["class"] == f"city={city}"]
+        assert part["tuples"].sum() <= (np.array(data["city"]) == city).sum()
+        assert part.iloc[0]["route"].startswith(f"op{i} > ")
+
+
+def test_knows_names_its_classes_by_the_values_it_was_told() -> None:
+    told = {f"op{i}": [0.05 if i == k else 0.9 for k in range(2)] for i in range(3)}
+    truth = {"attribute": "s.city", "values": CITIES[:2], "selectivities": told}
+    data = skewed()
+    tuples = filtered({"name": "knows", "truth": truth}, data).report.routes().groupby("class")["tuples"].sum()
+    counts = data["city"].to_pandas().value_counts()
+    assert tuples.to_dict() == {"city=Lima": counts["Lima"], "city=Oslo": counts["Oslo"], "city=others": counts["Rome"]}
+
+
+def test_a_range_is_one_class_though_its_ends_move() -> None:
+    rng = np.random.default_rng(0)
+    heat = rng.normal(size=ROWS)
+    data = skewed().set_column(2, "heat", pa.array(heat))
+    for i in range(3):
+        low, high = np.quantile(heat, [i / 3, (i + 1) / 3])
+        passed = rng.random(ROWS) < np.where((heat >= low) & (heat <= high), 0.05, 0.9)
+        data = data.set_column(3 + i, f"p{i}", pa.array(passed))
+    run = filtered({**CONTENT, "attributes": ["s.heat"], "d": 6}, data)
+    names = {name for c in run.report.counters for name in c.classes.values() if name.startswith("heat=")}
+    shown = {name for name in run.report.routes()["class"] if name.startswith("heat=")}
+    assert len(shown) <= 6 < len(names)
+
+
+def test_the_rows_of_routes_are_bounded() -> None:
+    def counters(batch: int) -> Counters:
+        routes = {("s", f"c#{batch * 100 + n}", (f"op{n}",)): batch + 1 for n in range(100)}
+        part = filtered("fixed", skewed().slice(0, 1)).report.counters[0]
+        return Counters(**{name: getattr(part, name) for name in part.__slots__} | {"batch": batch, "routes": routes})
+
+    routes = Report([counters(batch) for batch in range(30)]).routes()
+    assert len(routes) == MOST_ROUTES + 1
+    assert routes["tuples"].sum() == sum(100 * (batch + 1) for batch in range(30))
+    assert routes.loc[routes["class"] == "others", "route"].tolist() == ["various"]
+
+
+def test_what_was_learned_adds_up_in_every_micro_batch() -> None:
+    report = filtered().report
+    learned = report.learning().groupby(["batch", "operator"])["calls"].sum()
+    called = report.operators(by_batch=True).groupby(["batch", "operator"])["rows_in"].sum()
+    pd.testing.assert_series_equal(learned, called, check_names=False, check_dtype=False)
+    assert learned.index.get_level_values("batch").max() == ROWS // BATCH - 1
+
+
+def test_a_run_is_explained_by_values_in_short_lines() -> None:
+    text = eddy.explain(filtered())
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= 120
+    for city in CITIES:
+        assert any(line.startswith(f"  city={city} ") for line in lines)
+    assert any("s.city" in line and "profiling" in line for line in lines)
+    assert lines[-4].split() == ["operator", "rows", "in", "evaluated", "rows", "out", "rate", "us", "a", "row"]
+
+
+def test_many_classes_are_explained_by_their_routes() -> None:
+    data = skewed([f"{'long name of a town' * 3} {n}" for n in range(3)])
+    text = eddy.explain(filtered({**CONTENT, "threshold": 0}, data))
+    assert max(map(len, text.splitlines())) <= 120

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 import pytest
 
-from eddy.contracts import Leg, Observation, Outcome, State, Task
+from eddy.contracts import Classes, Leg, Observation, Outcome, State, Task
 from eddy.errors import EngineError
 from eddy.features import NO_FEATURES
 from eddy.lineage import Hop, Lineage, Rule
@@ -154,6 +154,12 @@ def test_no_rows_ask_nobody() -> None:
         ([Leg(route=(A,), rows=cast(Any, np.ones(60, np.bool_)))], r"are bool; for a mask use np.flatnonzero\(mask\)"),
         ([Leg(route=(A,), rows=cast(Any, np.arange(60.0)))], "array of integers, and are float64"),
         ([Leg(route=(A,), rows=cast(Any, list(range(60))))], "array of integers, and are list"),
+        ([Leg(route=(A,), classes=cast(Any, "x"))], r"a leg's classes must be Classes\(...\), and are 'x'"),
+        (
+            [Leg(route=(A,), classes=Classes((0,), [((1,), 59)]))],
+            "must have its 60 rows in all",
+        ),
+        ([Leg(route=(A,), classes=Classes((0,), [((), 60)]))], "a bucket for each of 1 attributes"),
         ([Leg(route=(A, A))], 'operator "a" may not act'),
         ([Leg(route=(A, Hop("d")))], 'operator "d" may not act'),
         ([Leg(route=(A, A), exhaustive=True)], 'operator "a" may not act'),

@@ -1,0 +1,148 @@
+"""Values in buckets, and what the buckets are called."""
+
+from __future__ import annotations
+
+import json
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from eddy.divider import Attribute, Divider
+from eddy.naming import LONGEST
+from eddy.sql import Column
+
+ROWS = 300
+RNG = np.random.default_rng(0)
+
+
+def divider(data_type: pa.DataType, buckets: int = 4, values: tuple[Any, ...] = ()) -> Divider:
+    return Divider(Attribute(Column("s", "c"), values), data_type, buckets)
+
+
+def shuffled(values: list[Any], data_type: pa.DataType | None = None) -> pa.Array:
+    """Each of the values as often as the others, in no order."""
+    return pa.array([values[i] for i in RNG.permutation(np.arange(ROWS) % len(values))], data_type)
+
+
+def named(array: pa.Array, buckets: int = 4) -> dict[Any, str]:
+    """What the bucket of each value is called."""
+    one = divider(array.type, buckets)
+    one.judge(array)
+    found = one.divide(array).tolist()
+    return {value: one.name(bucket)[1] for value, bucket in zip(array.to_pylist(), found, strict=True)}
+
+
+@pytest.mark.parametrize(
+    ("values", "names"),
+    [
+        (["Paris", "Rome", None], ["c=Paris", "c=Rome", "c=null"]),
+        ([7, -1, None], ["c=7", "c=-1", "c=null"]),
+        ([True, False, None], ["c=true", "c=false", "c=null"]),
+        ([b"\x00\xff", b""], ["c=0x00ff", "c=0x"]),
+        (["", "null", " a", "two\nlines"], ['c=""', 'c="null"', 'c=" a"', "c=two\\nlines"]),
+    ],
+)
+def test_a_discrete_value_is_named_by_itself(values: list[Any], names: list[str]) -> None:
+    assert named(shuffled(values)) == dict(zip(values, names, strict=True))
+
+
+def test_long_values_are_cut() -> None:
+    names = named(shuffled(["x" * 50, "y" * LONGEST, "z"]))
+    assert sorted(map(len, names.values())) == [len("c=z"), len("c=") + LONGEST, len("c=") + LONGEST]
+
+
+def test_values_beyond_the_known_ones_are_named_with_whom_they_share() -> None:
+    names = named(shuffled([f"v{n}" for n in range(40)]))
+    assert len(set(names.values())) == 4
+    assert all(name.startswith("c=v") and name.endswith(" & others") for name in names.values())
+
+
+@pytest.mark.parametrize(
+    ("values", "names"),
+    [
+        ([0.0, 12.5, 49.0, 50.0, None], ["0..12.5", "12.5..25", "37.5..50", "37.5..50", "null"]),
+        ([*range(101)], [*["0..24"] * 25, *["25..49"] * 25, *["50..74"] * 25, *["75..100"] * 26]),
+        ([Decimal("0.00"), Decimal("1.00")], ["0..0.25", "0.75..1"]),
+        (
+            [date(2024, 1, day) for day in (1, 5, 9)],
+            ["2024-01-01..2024-01-02", "2024-01-05..2024-01-06", "2024-01-07..2024-01-09"],
+        ),
+        ([np.timedelta64(second, "s") for second in (0, 100)], ["0..25 s", "75..100 s"]),
+    ],
+)
+def test_a_range_is_named_by_its_ends(values: list[Any], names: list[str]) -> None:
+    array = shuffled(values)
+    found = named(array)
+    assert [found[value].removeprefix("c=") for value in pa.array(values).to_pylist()] == names
+
+
+def test_moments_are_named_as_finely_as_the_range_is_wide() -> None:
+    for seconds, name in (
+        (1, "1970-01-01T00:00:00..1970-01-01T00:00:25"),
+        (3600, "1970-01-01T00:00..1970-01-02T01:00"),
+    ):
+        values = [datetime(1970, 1, 1) + timedelta(seconds=n * seconds) for n in range(101)]
+        assert f"c={name}" in named(shuffled(values, pa.timestamp("us"))).values()
+
+
+def test_ends_follow_the_values() -> None:
+    one = divider(pa.float64())
+    for high, name in ((100.0, "c=25..50"), (200.0, "c=50..100")):
+        array = shuffled([0.0, high, high / 2, high / 3])
+        one.judge(array)
+        one.divide(array)
+        assert one.name(1) == ("c#1", name)
+
+
+def test_values_that_are_known_beforehand_are_named_and_the_others_are_others() -> None:
+    one = divider(pa.decimal128(4, 1), 2, (Decimal("1.5"), Decimal(2)))
+    found = one.divide(pa.array([Decimal(2), Decimal("1.5"), Decimal(3), None], pa.decimal128(4, 1)))
+    assert [one.name(bucket)[1] for bucket in found.tolist()] == ["c=2", "c=1.5", "c=others", "c=others"]
+
+
+def test_what_tells_nothing_is_one_bucket_and_null() -> None:
+    assert set(named(pa.array([None, *range(ROWS)])).values()) == {"c=any", "c=null"}
+    assert named(pa.nulls(ROWS, pa.float64())) == {None: "c=null"}
+
+
+ARRAYS = [
+    shuffled([f"v{n}" for n in range(3)] + [None]),
+    shuffled([f"v{n}" for n in range(40)]),
+    shuffled([b"a", b"\xff"]),
+    shuffled([*range(5)]),
+    pa.array(RNG.integers(0, 1000, ROWS)),
+    pa.array(RNG.random(ROWS)),
+    shuffled([np.datetime64(n, "us") for n in (3, 1, 2)]),
+    shuffled([1.5, None]),
+    shuffled([Decimal("1.5"), Decimal("2.5")]),
+    pa.array(range(ROWS)),
+]
+
+
+@pytest.mark.parametrize("array", ARRAYS, ids=lambda array: str(array.type))
+def test_a_divider_that_is_restored_goes_on_as_it_was(array: pa.Array) -> None:
+    for stop in (30, 120, 250):
+        first, second = divider(array.type, 8), divider(array.type, 8)
+        for start in range(0, stop, 30):
+            first.judge(array.slice(start, 30))
+            first.divide(array.slice(start, 30))
+        second.restore(json.loads(json.dumps(first.snapshot())))
+        for one in (first, second):
+            one.judge(array.slice(stop))
+        assert first.divide(array.slice(stop)).tolist() == second.divide(array.slice(stop)).tolist()
+        assert [first.name(n) for n in range(9)] == [second.name(n) for n in range(9)]
+        assert first.snapshot() == second.snapshot()
+
+
+def test_what_is_kept_does_not_grow() -> None:
+    one, sizes = divider(pa.string(), 8), []
+    for _ in range(20):
+        array = pa.array([f"v{n}" * 20 for n in RNG.integers(0, 50, ROWS)])
+        one.judge(array)
+        one.divide(array)
+        sizes.append(len(json.dumps(one.snapshot())))
+    assert sizes[-1] <= sizes[1]
