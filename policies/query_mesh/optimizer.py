@@ -1,0 +1,155 @@
+"""From a sample to a mesh: routes, and the tree that gives every row one of them.
+
+Follows sections 4.3 to 4.7 of the Query Mesh paper: condense the sample, search a partition, learn the classifier.
+
+Where it does better: the routes are found anew for the rows that the tree really sends there, since a tree that was
+pruned divides rows otherwise than the partition did. And what comes out is priced with that tree, beside one route for
+all rows: a mesh that does not promise enough is not one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from policies.merit import INSTANT
+from policies.orders import WORTH, Floats, Integers
+from policies.query_mesh.cost import Overheads
+from policies.query_mesh.greedy import Greedy
+from policies.query_mesh.induce import Labelled, induce
+from policies.query_mesh.lattice import Lattice, Partition, partition_of
+from policies.query_mesh.legality import Legality, Route
+from policies.query_mesh.mesh import Mesh
+from policies.query_mesh.reach import reach, row_costs
+from policies.query_mesh.route import EXACT, Exact, Pricer
+from policies.query_mesh.sample import Sample
+from policies.query_mesh.search import Clock, Effort, Found, Strategy, search
+from policies.query_mesh.starts import STARTS, Start
+from policies.query_mesh.training import Training, condense
+from policies.query_mesh.tree import Tree, leaf
+
+PRIOR = 1e-6
+"""Rows that every training tuple is given besides its own, of the kind that is usual: too few to weigh against anything
+seen, enough to decide about operators that none of its rows came to."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """How to look for a mesh: the paper's defaults (tables 1 and 3) where it has them."""
+
+    training: int = 100
+    start: Start = "route"
+    strategy: Strategy = "improvement"
+    effort: Effort = field(default_factory=Effort)
+    overheads: Overheads = field(default_factory=Overheads)
+
+
+def optimize(
+    sample: Sample,
+    costs: Floats,
+    legality: Legality,
+    settings: Settings,
+    chance: np.random.Generator,
+    clock: Clock,
+    former: Mesh | None = None,
+) -> Mesh:
+    """The best mesh that is found in time; the search begins with the former one, where there is one.
+
+    `costs` are the seconds that an input of each operator takes.
+    """
+    costs = np.maximum(costs, INSTANT)
+    training = condense(sample, settings.training)
+    lattice = Lattice(pricer(sample.outcomes, training.cell, costs, legality), training.density, settings.overheads)
+    begin = _starts(training, lattice, settings.start, chance, former)
+    found = search(lattice, settings.strategy, settings.effort, begin.__next__, chance, clock)
+    first = settings.start if former is None else "former"
+    finding = _Finding(sample, costs, legality, settings.overheads, training, found, f"{found.strategy} from {first}")
+    single = finding.mesh((lattice.route((1 << len(lattice)) - 1),), leaf(0), None)
+    if len(found.partition) == 1:
+        return single
+    several = finding.several([lattice.route(part) for part in found.partition], found.partition, lattice, single)
+    return several if several.cost < single.cost * (1 - WORTH) else single
+
+
+def pricer(outcomes: Floats, cell: Integers, costs: Floats, legality: Legality) -> Pricer:
+    """Prices sets of training tuples; `cell` says of which training tuple each row is."""
+    if outcomes.shape[1] > EXACT:
+        return Greedy(outcomes, cell, costs, legality)
+    order = np.argsort(cell, kind="stable")
+    firsts = np.flatnonzero(np.diff(cell[order], prepend=-1))
+    usual = (outcomes.sum(axis=0) + 1) / (len(outcomes) + 1)
+    reaches = np.add.reduceat(reach(outcomes[order]), firsts, axis=0) + PRIOR * reach(usual[None])
+    return Exact(reaches, costs, legality)
+
+
+def _starts(
+    training: Training, lattice: Lattice, start: Start, chance: np.random.Generator, former: Mesh | None
+) -> Iterator[Partition]:
+    """The partition that the former mesh makes, the start that is asked for, and then random ones."""
+    if former is not None:
+        yield partition_of(former.tree.routes(training.buckets[:, list(former.tree.used)]))
+    yield STARTS[start](training, lattice, chance)
+    while True:
+        yield STARTS["random"](training, lattice, chance)
+
+
+@dataclass(frozen=True)
+class _Finding:
+    """What stays the same while a partition becomes a mesh."""
+
+    sample: Sample
+    costs: Floats
+    legality: Legality
+    overheads: Overheads
+    training: Training
+    found: Found
+    found_by: str
+
+    def several(self, routes: list[Route], partition: Partition, lattice: Lattice, single: Mesh) -> Mesh:
+        """The tree for the routes of a partition, the routes for the rows of that tree, and the tree for those."""
+        place = np.stack([lattice.members(part) for part in partition]).argmax(axis=0)
+        tree = self._tree(routes, place[self.training.cell])
+        given = self._given(tree)
+        numbers, cell = np.unique(given, return_inverse=True)
+        found = pricer(self.sample.outcomes, cell, self.costs, self.legality)
+        fitted = [found.route(row) for row in np.eye(len(numbers))]
+        distinct = list(dict.fromkeys(fitted))
+        if len(distinct) == 1:
+            return single
+        label = np.array([distinct.index(route) for route in fitted])[cell]
+        tree = self._tree(distinct, label)
+        numbers = np.unique(self._given(tree))
+        places = np.searchsorted(numbers, np.arange(len(distinct)))
+        return self.mesh(
+            tuple(distinct[n] for n in numbers), tree.renumbered(np.minimum(places, len(numbers) - 1).tolist()), single
+        )
+
+    def mesh(self, routes: tuple[Route, ...], tree: Tree, single: Mesh | None) -> Mesh:
+        """A mesh with its cost; without `single` it is the one that others are compared with."""
+        given = self._given(tree)
+        seconds = row_costs(self.sample.outcomes, self.costs, routes)[np.arange(len(given)), given]
+        rows = np.bincount(given, minlength=len(routes))
+        levels = tree.levels(self.sample.buckets[:, list(tree.used)])
+        cost = self.overheads.total(seconds, levels, len(routes))
+        return Mesh(
+            routes=routes,
+            tree=tree,
+            seconds=tuple((np.bincount(given, seconds, len(routes)) / np.maximum(rows, 1)).tolist()),
+            share=tuple((rows / len(given)).tolist()),
+            cost=cost,
+            single_cost=cost if single is None else single.cost,
+            start_cost=self.found.start_cost,
+            looks=self.found.looks,
+            training=len(self.training),
+            found_by=self.found_by,
+        )
+
+    def _tree(self, routes: list[Route], label: Integers) -> Tree:
+        seconds = row_costs(self.sample.outcomes, self.costs, routes)
+        rows = Labelled(buckets=self.sample.buckets, label=label, seconds=seconds)
+        return induce(rows, self.training.informative, self.overheads.level)
+
+    def _given(self, tree: Tree) -> Integers:
+        return tree.routes(self.sample.buckets[:, list(tree.used)])

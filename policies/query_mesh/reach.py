@@ -1,0 +1,40 @@
+"""What is left of rows on their way, counted in the verdict matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from policies.orders import Floats
+
+
+def reach(outcomes: Floats) -> Floats:
+    """How many tuples are left of each row after each set of operators: the product of what they make of it.
+
+    For filters that is 1 where all of them pass, for probes what they return together.
+
+    >>> reach(np.array([[1.0, 0.0], [1.0, 3.0]]))
+    array([[1., 1., 0., 0.], [1., 1., 3., 3.]])
+    """
+    rows, operators = outcomes.shape
+    left = np.ones((rows, 1 << operators))
+    for number in range(operators):
+        half = 1 << number
+        np.multiply(left[:, :half], outcomes[:, number : number + 1], out=left[:, half : 2 * half])
+    return left
+
+
+def row_costs(outcomes: Floats, costs: Floats, routes: Sequence[Sequence[int]]) -> Floats:
+    """The seconds that each row takes on each route.
+
+    >>> row_costs(np.array([[1.0, 0.0]]), np.array([2.0, 3.0]), [(0, 1), (1, 0)])
+    array([[5., 3.]])
+    """
+    seconds = np.zeros((len(outcomes), len(routes)))
+    for number, route in enumerate(routes):
+        left = np.ones(len(outcomes))
+        for operator in route:
+            seconds[:, number] += left * costs[operator]
+            left = left * outcomes[:, operator]
+    return seconds
