@@ -95,11 +95,13 @@ class Setting:
     """What a policy knows of the query when it is built.
 
     `operators` are the names of all operators, in the order of the query. `columns` are the streams' columns that can
-    classify their rows; a policy that wants to see some of them says so in its `features`.
+    classify their rows; a policy that wants to see some of them says so in its `features`. `clock` is for limits on how
+    long to think; where none is given, time stands still.
     """
 
     operators: tuple[str, ...]
     columns: tuple[Column, ...] = ()
+    clock: Callable[[], float] = float
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -178,8 +180,8 @@ class Policy(Protocol):
         """The attributes by which it tells rows apart; `NO_FEATURES` for none."""
 
     @property
-    def insight(self) -> Sequence[Insight]:
-        """What it has done since it began and why, for reports; () for nothing.
+    def insight(self) -> Insight:
+        """What it has done and why, for reports; `NO_INSIGHT` for nothing.
 
         Asked for once at the end of every micro-batch, so that a policy may put off its learning until then.
         """

@@ -9,13 +9,13 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from eddy import fingerprint
+from eddy import fingerprint, trees
 from eddy.admission import Admitted, Gate
 from eddy.binding import Binding
 from eddy.contracts import Operator, Policy
 from eddy.errors import EngineError
 from eddy.features import Classifier, Look
-from eddy.observe import Counters, StreamCount
+from eddy.observe import Counters, Insight, StreamCount
 from eddy.router import Clock, Router
 from eddy.routing import Routes
 from eddy.snapshot import Snapshot, from_table, pack, to_table, unpack
@@ -83,6 +83,7 @@ class Engine:
         self._batch = 0
         self._under_way = False
         self._counters: Counters | None = None
+        self._trees: dict[str, tuple[int | None, Sequence[str]]] = {}
 
     @property
     def schema(self) -> pa.Schema:
@@ -137,7 +138,7 @@ class Engine:
     def _count(self, admitted: Mapping[str, Admitted], results: int, routes: Routes, seconds: float) -> Counters:
         routing = self._router.routing
         started = self._clock()
-        insight = tuple(self._policy.insight)
+        insight = self._policy.insight
         learning = self._clock() - started
         stores = {name: (len(store), store.nbytes) for name, store in self._streams.items()}
         return Counters(
@@ -160,7 +161,15 @@ class Engine:
             routes=routes.counted,
             classes=routes.names,
             insight=insight,
+            trees=self._drawn(insight),
         )
+
+    def _drawn(self, insight: Insight) -> Mapping[str, Sequence[str]]:
+        """The policy's trees in words, each made once."""
+        for decision in insight.decisions:
+            if self._trees.get(decision.stream, (None, ()))[0] != decision.number:
+                self._trees[decision.stream] = (decision.number, trees.lines(decision, self._classifier.names))
+        return {decision.stream: self._trees[decision.stream][1] for decision in insight.decisions}
 
     def counted(self) -> Counters:
         """What the last micro-batch was, and what it took."""

@@ -19,6 +19,9 @@ LEAST = 0.01
 ROUTES = 3
 """Routes that are shown of each class: the usual one, and those that were tried or taken before."""
 
+DECISIONS = 8
+"""Decisions that are shown of each stream: the latest."""
+
 WIDE = 48
 """Characters of a class, a route or an access pattern: two of them and some numbers fit into a line."""
 
@@ -60,6 +63,7 @@ def explain(run: Reported) -> str:
     parts = [f"{head} ({calls / rows:.1f} a row)" if rows else head]
     for stream, part in report.routes().groupby("stream"):
         parts += ["", f'classes of "{stream}" and their routes', *_classes(part)]
+    parts += _decisions(report)
     parts += _classifiers(report.learning())
     return "\n".join([*parts, "", "operators", *_operators(report.operators())])
 
@@ -85,6 +89,19 @@ def _routes(name: str, routes: pd.DataFrame) -> Iterator[list[str]]:
         yield [*(("", "") if place else (_cut(name), _percent(share))), _cut(route), _percent(part)]
     if len(routes) > ROUTES:
         yield ["", "", f"{len(routes) - ROUTES} more", _percent(within[ROUTES:].sum())]
+
+
+def _decisions(report: Report) -> Iterator[str]:
+    """For each stream what was decided last, and when and why decisions were made."""
+    for stream, part in report.decisions().groupby("stream"):
+        yield from ("", f'who takes which way of "{stream}", as decided last')
+        yield from (f"  {line}" for line in part["tree"].iloc[-1].splitlines())
+        rows = [["micro-batch", "ways", "predicted", "observed", "decided because"]]
+        rows += [
+            [f"{row.batch}", f"{row.ways}", f"{row.predicted:.3g}", f"{row.observed:.3g}", f"{row.reason}"]
+            for row in part.tail(DECISIONS).itertuples()
+        ]
+        yield from ("", f'decisions about "{stream}", and what a row costs', *_aligned(rows, ">>>><"))
 
 
 def _classifiers(learning: pd.DataFrame) -> list[str]:

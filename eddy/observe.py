@@ -50,7 +50,7 @@ class Statistic:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Insight:
+class Use:
     """How a policy has used one operator since it began.
 
     `kind` says what the calls were: "classified" by the attribute, "unclassified", or "profiling" to learn. The gain
@@ -62,6 +62,51 @@ class Insight:
     attribute: str
     gain_ratio: float
     calls: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Way:
+    """A route that a policy has decided on: which share of a stream's rows it is for, and what a row costs on it.
+
+    `predicted` and `observed` are in the unit of the policy's costs: seconds, or calls.
+    """
+
+    route: tuple[str, ...]
+    share: float
+    predicted: float
+    observed: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Branch:
+    """A line of a decision tree: at some level, the buckets of an attribute, by number; or the number of a way."""
+
+    level: int
+    attribute: int | None = None
+    buckets: tuple[int, ...] = ()
+    way: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Decision:
+    """What a policy last decided for a stream: which ways there are, who takes which, when and why."""
+
+    stream: str
+    number: int
+    reason: str
+    ways: tuple[Way, ...]
+    tree: tuple[Branch, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Insight:
+    """What a policy has done, and why: how it has used operators since it began, and what it last decided."""
+
+    uses: Sequence[Use] = ()
+    decisions: Sequence[Decision] = ()
+
+
+NO_INSIGHT = Insight()
 
 
 class Statistics:
@@ -128,7 +173,8 @@ class Counters:
     """What one micro-batch was, and what it took.
 
     `routes` has at most a fixed number of classes for each micro-batch, however many there are: the others of a stream
-    are one. `classes` says what a class of a stream is called, as of this micro-batch.
+    are one. `classes` says what a class of a stream is called, as of this micro-batch, and `trees` has the lines of the
+    trees by which a policy tells a stream's classes apart.
     """
 
     batch: int
@@ -141,4 +187,5 @@ class Counters:
     operators: Mapping[Hop, Statistic]
     routes: Mapping[Route, int]
     classes: Mapping[tuple[str, str], str]
-    insight: Sequence[Insight]
+    insight: Insight
+    trees: Mapping[str, Sequence[str]]

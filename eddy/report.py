@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from eddy.naming import OTHERS
-from eddy.observe import VARIOUS, Counters, Route, total
+from eddy.observe import VARIOUS, Counters, Route, Way, total
 
 MOST_ROUTES = 1_000
 """Rows of a stream in `Report.routes`, besides one for the rest: forty classes, and twenty-five routes of each."""
@@ -107,12 +107,35 @@ class Report:
         rows: list[list[object]] = []
         before: dict[tuple[str, str, str], int] = {}
         for c in self.counters:
-            for i in c.insight:
+            for i in c.insight.uses:
                 key = (i.operator, i.kind, i.attribute)
                 calls, before[key] = i.calls - before.get(key, 0), i.calls
                 if calls:
                     rows.append([c.batch, *key, i.gain_ratio, calls])
         return pd.DataFrame(rows, columns=["batch", "operator", "kind", "attribute", "gain_ratio", "calls"])
+
+    def decisions(self) -> pd.DataFrame:
+        """One row for each time that a policy has decided about a stream's routes: when and why, and what came of it.
+
+        `predicted` and `observed` are what a row costs, in the unit of the policy's costs, on average over the ways;
+        observed until the next decision, or until now. `tree` says who takes which way, a line for each branch.
+        """
+        rows: dict[tuple[str, int], dict[str, Any]] = {}
+        for c in self.counters:
+            for d in c.insight.decisions:
+                row = rows.setdefault((d.stream, d.number), {"batch": c.batch, "stream": d.stream, "reason": d.reason})
+                row |= {"ways": len(d.ways), **_averages(d.ways), "tree": "\n".join(c.trees[d.stream])}
+        columns = ["batch", "stream", "reason", "ways", "predicted", "observed", "tree"]
+        return pd.DataFrame(list(rows.values()), columns=columns)
+
+
+def _averages(ways: Sequence[Way]) -> Mapping[str, float]:
+    """What a row costs, whichever way it goes."""
+    whole = sum(way.share for way in ways) or 1.0
+    return {
+        "predicted": sum(way.share * way.predicted for way in ways) / whole,
+        "observed": sum(way.share * way.observed for way in ways) / whole,
+    }
 
 
 def _largest(rows: Mapping[Route, int]) -> Mapping[Route, int]:

@@ -51,7 +51,7 @@ def engine(
     binding = bind(query, {**schemas, **{name: table.schema for name, table in tables.items()}})
     stores, operators = _joining(binding, tables) if len(query.inputs) > 1 else _passing(binding)
     columns = [Column(s.name, f.name) for s in query.streams for f in schemas[s.name] if can_classify(f.type)]
-    setting = Setting(operators=tuple(operator.name for operator in operators), columns=tuple(columns))
+    setting = Setting(operators=tuple(operator.name for operator in operators), columns=tuple(columns), clock=clock)
     return Engine(
         binding,
         operators,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from eddy.errors import QueryError
+from collections.abc import Iterable
+
+from eddy.errors import QueryError, unknown
 
 
 def check_costs(costs: object, *, where: str) -> None:
@@ -21,3 +23,9 @@ def check_count(count: object, name: str, *, where: str) -> None:
     """Refuse a number of rows that is none."""
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
         raise QueryError(f"{where}: {name}: expected a whole number of 1 or more, got {count!r}")
+
+
+def check_choice(choice: object, known: Iterable[str], name: str, *, where: str) -> None:
+    """Refuse what is not on offer."""
+    if not isinstance(choice, str) or choice not in known:
+        raise unknown(name, str(choice), list(known), where=where)

@@ -89,14 +89,14 @@ class Content:
         self._uses = Uses(self.features)
 
     @property
-    def insight(self) -> Sequence[Insight]:
+    def insight(self) -> Insight:
         """For each operator the classifier, its gain ratio, and the calls that went by it."""
         self._catch_up()
         gains: dict[str, float] = {}
         for known in self._known.values():
             for hop, profile in zip(known.hops, known.profiles, strict=True):
                 gains[hop.operator] = max(profile.gain, gains.get(hop.operator, 0.0))
-        return self._uses.insight(gains)
+        return Insight(uses=self._uses.all(gains))
 
     def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
         """Samples for the operators whose turn it is; for the other rows the best order of their class."""
@@ -193,7 +193,7 @@ class Content:
         known.keep(observation)
         if id(leg) in self._samples:
             known.keep_sample(observation.hops[0], *self._samples[id(leg)][1:], observation.outcomes[0])
-        self._uses.count(observation, [known.profile(hop).attribute for hop in observation.hops])
+        self._uses.count(observation, [known.profile(hop).classifiers for hop in observation.hops])
         if self._trial is not None and self._on_trial:
             self._pay(self._trial[1], observation)
 

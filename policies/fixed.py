@@ -8,7 +8,7 @@ from eddy.contracts import Leg, Observation, Setting, State, Task
 from eddy.errors import QueryError, quoted, unknown
 from eddy.features import NO_FEATURES
 from eddy.lineage import Hop
-from eddy.observe import Insight
+from eddy.observe import NO_INSIGHT
 
 
 class Fixed:
@@ -22,7 +22,7 @@ class Fixed:
     """
 
     features = NO_FEATURES
-    insight: tuple[Insight, ...] = ()
+    insight = NO_INSIGHT
 
     def __init__(self, setting: Setting, *, order: Sequence[str] = ()) -> None:
         if isinstance(order, str) or not isinstance(order, Sequence):

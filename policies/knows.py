@@ -17,7 +17,7 @@ from eddy.divider import Attribute
 from eddy.errors import QueryError, unknown
 from eddy.features import MOST, Features
 from eddy.lineage import Hop
-from eddy.observe import Insight
+from eddy.observe import NO_INSIGHT
 from policies.checks import check_costs
 from policies.merit import Costs, cost
 from policies.orders import best_orders, legs
@@ -37,7 +37,7 @@ class Knows:
     2
     """
 
-    insight: tuple[Insight, ...] = ()
+    insight = NO_INSIGHT
 
     def __init__(self, setting: Setting, *, truth: Mapping[str, Any], costs: Costs = "time") -> None:
         where = 'policy "knows": truth'

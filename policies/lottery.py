@@ -15,7 +15,7 @@ import numpy as np
 from eddy.contracts import Leg, Observation, Setting, State, Task
 from eddy.features import NO_FEATURES
 from eddy.lineage import Hop
-from eddy.observe import Insight
+from eddy.observe import NO_INSIGHT
 from policies.checks import check_count
 
 
@@ -29,7 +29,7 @@ class Lottery:
     """
 
     features = NO_FEATURES
-    insight: tuple[Insight, ...] = ()
+    insight = NO_INSIGHT
 
     def __init__(self, setting: Setting, *, half_life: int = 1_000) -> None:
         check_count(half_life, "half_life", where='policy "lottery"')

@@ -30,6 +30,11 @@ class Profile:
         self.sampled = 0
         self.judged = 0
 
+    @property
+    def classifiers(self) -> tuple[int, ...]:
+        """The attribute that classifies, if there is one."""
+        return () if self.attribute == NO_ATTRIBUTE else (self.attribute,)
+
     def learn(self, attributes: Sequence[int], buckets: Buckets, outcomes: Any) -> None:
         """Count rows that were sent to the operator to learn, by several attributes at once."""
         count = len(attributes)

@@ -9,7 +9,7 @@ import numpy as np
 from eddy.contracts import Leg, Observation, Setting, State, Task
 from eddy.features import NO_FEATURES
 from eddy.lineage import Hop
-from eddy.observe import Insight
+from eddy.observe import NO_INSIGHT
 
 
 class Random:
@@ -23,7 +23,7 @@ class Random:
     """
 
     features = NO_FEATURES
-    insight: tuple[Insight, ...] = ()
+    insight = NO_INSIGHT
 
     def __init__(self, setting: Setting) -> None:
         pass

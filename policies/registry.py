@@ -9,6 +9,7 @@ from policies.content import Content
 from policies.fixed import Fixed
 from policies.knows import Knows
 from policies.lottery import Lottery
+from policies.query_mesh.policy import QueryMesh
 from policies.random import Random
 from policies.source import Source
 
@@ -19,4 +20,5 @@ POLICIES: dict[str, Callable[..., Policy]] = {
     "lottery": Lottery,
     "content": Content,
     "knows": Knows,
+    "query_mesh": QueryMesh,
 }

@@ -17,7 +17,7 @@ from eddy.contracts import Leg, Observation, Setting, State, Task
 from eddy.errors import QueryError
 from eddy.features import NO_FEATURES
 from eddy.lineage import Hop
-from eddy.observe import Insight
+from eddy.observe import NO_INSIGHT
 from policies.checks import check_costs
 from policies.merit import Costs, merit
 
@@ -37,7 +37,7 @@ class Source:
     """
 
     features = NO_FEATURES
-    insight: tuple[Insight, ...] = ()
+    insight = NO_INSIGHT
 
     def __init__(
         self, setting: Setting, *, costs: Costs = "time", choice: str = "greedy", explore: float = 0.01

@@ -7,8 +7,7 @@ from typing import Any
 
 from eddy.contracts import Observation
 from eddy.features import Features
-from eddy.observe import Insight
-from policies.profile import NO_ATTRIBUTE
+from eddy.observe import Use
 
 SAMPLE = "profiling"
 """What rows are called that teach."""
@@ -23,22 +22,19 @@ class Uses:
         for attribute in features.attributes:
             self._names.setdefault(attribute.column.stream, []).append(str(attribute.column))
 
-    def count(self, observation: Observation, attributes: Sequence[int]) -> None:
-        """Count the calls of some steps when they have been made; `attributes` are the operators' classifiers."""
+    def count(self, observation: Observation, attributes: Sequence[Sequence[int]]) -> None:
+        """Count the calls of a step when they have been made; `attributes` are those that each hop's calls went by."""
         is_sample = observation.legs[0].exhaustive
-        for hop, outcomes, attribute in zip(observation.hops, observation.outcomes, attributes, strict=True):
-            if is_sample:
-                use = (hop.operator, SAMPLE, "")
-            elif attribute == NO_ATTRIBUTE:
-                use = (hop.operator, "unclassified", "")
-            else:
-                use = (hop.operator, "classified", self._names[observation.origin][attribute])
+        for hop, outcomes, by in zip(observation.hops, observation.outcomes, attributes, strict=True):
+            kind = SAMPLE if is_sample else "classified" if by else "unclassified"
+            names = self._names.get(observation.origin, [])
+            use = (hop.operator, kind, "" if is_sample else " and ".join([names[a] for a in by]))
             self._calls[use] = self._calls.get(use, 0) + len(outcomes)
 
-    def insight(self, gains: Mapping[str, float]) -> Sequence[Insight]:
+    def all(self, gains: Mapping[str, float]) -> Sequence[Use]:
         """What has been counted, with each operator's gain ratio."""
         return [
-            Insight(operator=operator, kind=kind, attribute=attribute, gain_ratio=gains[operator], calls=calls)
+            Use(operator=operator, kind=kind, attribute=attribute, gain_ratio=gains.get(operator, 0.0), calls=calls)
             for (operator, kind, attribute), calls in self._calls.items()
         ]
 

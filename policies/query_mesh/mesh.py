@@ -6,7 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from policies.orders import Floats
 from policies.query_mesh.legality import Route
+from policies.query_mesh.reach import row_costs
+from policies.query_mesh.sample import Sample
 from policies.query_mesh.tree import Tree
 
 
@@ -29,8 +34,18 @@ class Mesh:
     training: int
     found_by: str
 
+    def is_like(self, other: Mesh) -> bool:
+        """Does it send every row the same way."""
+        return self.routes == other.routes and self.tree.snapshot() == other.tree.snapshot()
+
+    def spent(self, sample: Sample, costs: Floats) -> Floats:
+        """What each row of a sample takes under it; its buckets may be left out where the tree asks for none."""
+        given = self.tree.routes(sample.buckets[:, list(self.tree.used)])
+        spent: Floats = row_costs(sample.outcomes, costs, self.routes)[np.arange(len(given)), given]
+        return spent
+
     def snapshot(self) -> dict[str, Any]:
-        """Plain values and arrays."""
+        """Plain values."""
         numbers = {name: getattr(self, name) for name in _NUMBERS}
         lists = {name: list(getattr(self, name)) for name in ("seconds", "share")}
         return {"routes": [list(route) for route in self.routes], **numbers, **lists, "tree": self.tree.snapshot()}

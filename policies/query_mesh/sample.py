@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -38,3 +39,7 @@ class Sample:
 
     def __len__(self) -> int:
         return len(self.buckets)
+
+    def part(self, rows: np.ndarray[Any, np.dtype[np.bool_]]) -> Sample:
+        """Some of the rows."""
+        return Sample(buckets=self.buckets[rows], outcomes=self.outcomes[rows])

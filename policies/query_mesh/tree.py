@@ -69,8 +69,9 @@ class Tree:
         return "\n".join(self._lines(0, 0, describe, name))
 
     def snapshot(self) -> dict[str, Any]:
-        """Plain arrays."""
-        return {"attribute": self.attribute, "child": self.child, "route": self.route, "seen": self.seen}
+        """Plain values."""
+        names = ("attribute", "child", "route", "seen")
+        return {name: getattr(self, name).tolist() for name in names}
 
     @staticmethod
     def restore(state: Mapping[str, Any]) -> Tree:

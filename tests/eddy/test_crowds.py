@@ -13,7 +13,7 @@ from eddy.contracts import Leg, Observation, State, Task
 from eddy.engine import EMITTED
 from eddy.features import NO_FEATURES
 from eddy.lineage import Hop, Lineage
-from eddy.observe import Insight
+from eddy.observe import NO_INSIGHT
 from eddy.router import CROWD
 from operators.probe import CANDIDATES
 from tests.eddy.test_engine import batch, engine, pairs, query
@@ -26,7 +26,7 @@ class Stepwise:
     """Plans one hop at a time, and counts the tuples that wait besides those that have just arrived."""
 
     features: ClassVar = NO_FEATURES
-    insight: ClassVar[tuple[Insight, ...]] = ()
+    insight: ClassVar = NO_INSIGHT
     waiting: int = 0
     most: int = 0
 

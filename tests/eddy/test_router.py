@@ -13,7 +13,7 @@ from eddy.contracts import Classes, Leg, Observation, Outcome, State, Task
 from eddy.errors import EngineError
 from eddy.features import NO_FEATURES
 from eddy.lineage import Hop, Lineage, Rule
-from eddy.observe import Insight
+from eddy.observe import NO_INSIGHT
 from eddy.router import Router
 from eddy.tuples import Tuples
 from tests.policies.checks import steady_clock
@@ -48,7 +48,7 @@ class Scripted:
     script: Plan
     observed: list[Observation] = field(default_factory=list)
     features: ClassVar = NO_FEATURES
-    insight: ClassVar[tuple[Insight, ...]] = ()
+    insight: ClassVar = NO_INSIGHT
 
     def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
         return self.script(task, ready)

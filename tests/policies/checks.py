@@ -85,7 +85,7 @@ class Watched:
         return self.policy.features
 
     @property
-    def insight(self) -> Sequence[Insight]:
+    def insight(self) -> Insight:
         return self.policy.insight
 
     def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:

@@ -9,7 +9,7 @@ import numpy as np
 from eddy.contracts import Leg, Observation, Setting, State, Task
 from eddy.features import NO_FEATURES
 from eddy.lineage import Hop
-from eddy.observe import Insight
+from eddy.observe import NO_INSIGHT
 
 
 class Wild:
@@ -20,7 +20,7 @@ class Wild:
     """
 
     features = NO_FEATURES
-    insight: tuple[Insight, ...] = ()
+    insight = NO_INSIGHT
 
     def __init__(self, setting: Setting) -> None:
         self._operators = setting.operators

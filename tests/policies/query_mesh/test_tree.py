@@ -114,7 +114,7 @@ def test_a_batch_gets_what_each_row_gets_alone(seed: int, attributes: int) -> No
     asked[:30] = buckets[:30, list(tree.used)]
     assert tree.routes(asked).tolist() == [one_by_one(tree, row) for row in asked.tolist()]
     assert tree.levels(asked).max() <= tree.depth
-    again = Tree.restore({name: value.tolist() for name, value in tree.snapshot().items()})
+    again = Tree.restore(tree.snapshot())
     assert again.routes(asked).tolist() == tree.routes(asked).tolist()
     assert again.text(describe) == tree.text(describe)
 

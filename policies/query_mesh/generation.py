@@ -1,0 +1,127 @@
+"""A mesh at work: its ways, what they promised, and what they cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from eddy.observe import Branch, Decision, Way
+from policies.orders import Floats
+from policies.query_mesh.legality import Legality
+from policies.query_mesh.mesh import Mesh
+from policies.query_mesh.sample import Sample
+from policies.query_mesh.tree import LEAF, Tree
+from policies.query_mesh.watch import Watch
+from policies.query_mesh.wheel import Wheel, or_sets
+
+
+@dataclass(frozen=True, kw_only=True)
+class Generation:
+    """A mesh that was decided on.
+
+    Several may be at work at the same time: rows that set out on one finish there, and are counted there, while others
+    set out on the next. To switch is to name another generation the current one.
+    """
+
+    number: int
+    reason: str
+    mesh: Mesh
+    costs: Floats
+    watch: Watch
+    wheels: tuple[Wheel, ...]
+
+    @staticmethod
+    def decided(
+        number: int, reason: str, mesh: Mesh, sample: Sample, costs: Floats, legality: Legality, how: tuple[float, int]
+    ) -> Generation:
+        """Take up a mesh; `how` is the tolerance of or-sets, and the window of the watch."""
+        tolerance, window = how
+        given = mesh.tree.routes(sample.buckets[:, list(mesh.tree.used)])
+        spent = mesh.spent(sample, costs)
+        ways = range(len(mesh.routes))
+        usual = sample.outcomes.mean(axis=0)
+        return Generation(
+            number=number,
+            reason=reason,
+            mesh=mesh,
+            costs=costs,
+            watch=Watch(
+                promised=np.array([_mean(spent[given == way]) for way in ways]),
+                spread=np.array([float(spent[given == way].std()) if (given == way).any() else 0.0 for way in ways]),
+                sampled=np.bincount(given, minlength=len(mesh.routes)).astype(np.float64),
+                window=window,
+            ),
+            wheels=tuple(
+                Wheel(or_sets(_some(sample.outcomes, given == way), costs, route, legality, tolerance), costs, usual)
+                for way, route in enumerate(mesh.routes)
+            ),
+        )
+
+    def decision(self, stream: str, operators: Sequence[str]) -> Decision:
+        """What reports say of it."""
+        observed = self.watch.observed
+        ways = tuple(
+            Way(
+                route=tuple(" | ".join(operators[n] for n in one) for one in wheel.sets),
+                share=share,
+                predicted=promised,
+                observed=seen if np.isfinite(seen) else promised,
+            )
+            for wheel, share, promised, seen in zip(
+                self.wheels, self.mesh.share, self.watch.promised, observed, strict=True
+            )
+        )
+        return Decision(
+            stream=stream,
+            number=self.number,
+            reason=self.reason,
+            ways=ways,
+            tree=tuple(_branches(self.mesh.tree, 0, 0)),
+        )
+
+    def snapshot(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "number": self.number,
+            "reason": self.reason,
+            "mesh": self.mesh.snapshot(),
+            "costs": self.costs.tolist(),
+            "watch": self.watch.snapshot(),
+            "wheels": [wheel.snapshot() for wheel in self.wheels],
+        }
+
+    @staticmethod
+    def restored(state: Mapping[str, Any]) -> Generation:
+        """From a snapshot."""
+        return Generation(
+            number=state["number"],
+            reason=state["reason"],
+            mesh=Mesh.restore(state["mesh"]),
+            costs=np.array(state["costs"]),
+            watch=Watch.restored(state["watch"]),
+            wheels=tuple(map(Wheel.restored, state["wheels"])),
+        )
+
+
+def _mean(seconds: Floats) -> float:
+    return float(seconds.mean()) if len(seconds) else 0.0
+
+
+def _some(outcomes: Floats, rows: np.ndarray[Any, np.dtype[np.bool_]]) -> Floats:
+    """The outcomes of some rows; of all where there are none."""
+    return outcomes[rows] if rows.any() else outcomes
+
+
+def _branches(tree: Tree, node: int, level: int) -> list[Branch]:
+    """The lines of a tree, from a node on."""
+    if tree.attribute[node] == LEAF:
+        return [Branch(level=level, way=int(tree.route[node]))]
+    found: list[Branch] = []
+    for child in dict.fromkeys(tree.child[node][tree.seen[node]].tolist()):
+        buckets = tuple(np.flatnonzero(tree.seen[node] & (tree.child[node] == child)).tolist())
+        found.append(Branch(level=level, attribute=int(tree.attribute[node]), buckets=buckets))
+        found += _branches(tree, child, level + 1)
+    return found

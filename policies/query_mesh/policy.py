@@ -1,0 +1,244 @@
+"""Query Mesh: a decision tree gives every row a full route, and nobody is asked again on the way.
+
+Follows the Query Mesh paper. What is decided, and when, is in `fabric`; here a micro-batch is classified by the tree,
+rows of one route travel together (a ruster of section 5.2), and what their steps did is counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, get_args
+
+import numpy as np
+
+from eddy.contracts import Classes, Leg, Observation, Setting, State, Task
+from eddy.divider import Buckets
+from eddy.errors import QueryError
+from eddy.features import choose
+from eddy.lineage import Hop
+from eddy.observe import Insight
+from policies.checks import check_choice, check_costs, check_count, check_share
+from policies.merit import Costs
+from policies.orders import Floats, Integers, classes
+from policies.query_mesh.fabric import Fabric, Plan
+from policies.query_mesh.generation import Generation
+from policies.query_mesh.legality import Legality, Route
+from policies.query_mesh.optimizer import Settings
+from policies.query_mesh.search import Effort, Strategy
+from policies.query_mesh.starts import STARTS, Start
+from policies.uses import SAMPLE, Uses
+
+UNCLASSIFIED: tuple[int, ...] = ()
+
+FOREIGN = "the restored mesh was made for other operators or attributes"
+
+
+class Ruster(NamedTuple):
+    """Rows that set out together: their leg, and the way of the generation that they are on."""
+
+    leg: Leg
+    generation: Generation
+    way: int
+
+
+class QueryMesh:
+    """Decides a full route for each class of rows at once, by a search over sets of routes.
+
+    `attributes` are those that may classify; all that can, when none are named. `d` is the number of buckets of each,
+    `S` the rows of a sample, `T` the training tuples that it is condensed to. `strategy` and `start` say how the best
+    set of routes is searched for, `budget_ms` for how long at most. Operators whose exchange costs less than
+    `tolerance`, a share of the route's cost, are taken in an order that a lottery draws. `window` is the number of rows
+    after which what a row costs counts half.
+
+    >>> QueryMesh(Setting(operators=("cheap", "dear")), d=8).features.buckets
+    8
+    """
+
+    def __init__(  # noqa: PLR0913  what a config file may say, all by keyword
+        self,
+        setting: Setting,
+        *,
+        attributes: Sequence[str] | None = None,
+        d: int = 24,
+        S: int = 1_000,  # noqa: N803  the paper's name
+        T: int = 100,  # noqa: N803  the paper's name
+        strategy: Strategy = "improvement",
+        start: Start = "route",
+        budget_ms: float = 200,
+        tolerance: float = 0.01,
+        window: int = 1_000,
+        costs: Costs = "time",
+    ) -> None:
+        where = 'policy "query_mesh"'
+        check_costs(costs, where=where)
+        for name, count in (("S", S), ("T", T), ("window", window)):
+            check_count(count, name, where=where)
+        check_choice(strategy, get_args(Strategy), "strategy", where=where)
+        check_choice(start, STARTS, "start", where=where)
+        if not isinstance(budget_ms, int | float) or isinstance(budget_ms, bool) or budget_ms <= 0:
+            raise QueryError(f"{where}: budget_ms: expected a number of milliseconds above 0, got {budget_ms!r}")
+        check_share(tolerance, "tolerance", where=where)
+        self.features = choose(attributes, setting.columns, d, where=where)
+        settings = Settings(training=T, start=start, strategy=strategy, effort=Effort(seconds=budget_ms / 1_000))
+        self._plan = Plan(costs=costs, sample=S, window=window, tolerance=tolerance, settings=settings)
+        self._operators, self._clock = setting.operators, setting.clock
+        self._fabrics: dict[str, tuple[Fabric, Legality]] = {}
+        self._restored: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {}
+        self._steps: list[Observation] = []
+        self._under_way: dict[int, Ruster] = {}
+        self._samples: dict[int, tuple[Leg, Buckets]] = {}
+        self._seeds: dict[str, int] = {}
+        self._uses = Uses(self.features)
+
+    @property
+    def insight(self) -> Insight:
+        """How operators were used, and the mesh of each stream."""
+        self._catch_up()
+        decisions = [fabric.decision for fabric, _ in self._fabrics.values()]
+        return Insight(uses=self._uses.all({}), decisions=[decision for decision in decisions if decision])
+
+    def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
+        """A few rows to learn from, and for the others the routes of the mesh."""
+        fabric, legality = self._fabric(task)
+        if len(fabric.operators) == 1:
+            return [Leg(route=ready)]
+        if task.lineage.done:
+            return [Leg(route=_rest(task, ready, fabric))]
+        count = fabric.sampled(task.rows)
+        if not count:
+            return self._routed(task, ready, np.arange(task.rows), fabric, legality)
+        chosen = np.zeros(task.rows, np.bool_)
+        chosen[task.chance().choice(task.rows, count, replace=False)] = True
+        leg = Leg(route=ready, rows=np.flatnonzero(chosen), exhaustive=True, label=SAMPLE)
+        self._samples[id(leg)] = (leg, task.buckets(None, leg.rows))
+        self._seeds[task.lineage.origin] = int(task.chance().integers(1 << 62))
+        return [leg, *self._routed(task, ready, np.flatnonzero(~chosen), fabric, legality)]
+
+    def _fabric(self, task: Task) -> tuple[Fabric, Legality]:
+        """What is known of a stream's rows; made when the first of them come, for then their hops are known."""
+        origin = task.lineage.origin
+        found = self._fabrics.get(origin)
+        if found is None:
+            operators = _reachable(task, self._operators)
+            plain, arrays = self._restored.pop(origin, (None, {}))
+            attributes = len(self.features.of(origin))
+            is_ours = plain is not None and plain["operators"] == list(operators)
+            is_ours = is_ours and arrays["buckets"].shape == (self._plan.sample, attributes)
+            reason = "first rows" if plain is None or is_ours else FOREIGN
+            fabric = Fabric(origin, attributes, operators, self._plan, reason)
+            if plain is not None and is_ours:
+                fabric.restore(plain, arrays)
+            found = self._fabrics[origin] = (fabric, Legality(operators, task.after))
+        return found
+
+    def _routed(
+        self, task: Task, ready: tuple[Hop, ...], rows: Integers, fabric: Fabric, legality: Legality
+    ) -> list[Leg]:
+        """A leg for each way that some row takes."""
+        generation = fabric.current
+        if not len(rows):
+            return []
+        if generation is None:
+            return [Leg(route=_rest(task, ready, fabric), rows=rows)]
+        used = generation.mesh.tree.used
+        examples, which = classes(task.buckets(used, rows))
+        ways = generation.mesh.tree.routes(examples)
+        sizes = np.bincount(which, minlength=len(examples)).tolist()
+        legs = []
+        for way in np.unique(ways).tolist():
+            members = np.flatnonzero(ways == way).tolist()
+            wheel = generation.wheels[way]
+            route: Route = generation.mesh.routes[way] if wheel.is_certain else wheel.draw(task.chance())
+            told = Classes(used, [(examples[member].tolist(), sizes[member]) for member in members])
+            leg = Leg(route=legality.hops(route), rows=rows[ways[which] == way], classes=told if used else None)
+            self._under_way[id(leg)] = Ruster(leg, generation, way)
+            legs.append(leg)
+        return legs
+
+    def observe(self, observation: Observation) -> None:
+        """Keep what a step did until the micro-batch is over."""
+        fabric, _ = self._fabrics[observation.origin]
+        leg, current = observation.legs[0], fabric.current
+        by = UNCLASSIFIED if current is None else current.mesh.tree.used
+        self._uses.count(observation, [by] * len(observation.hops))
+        if len(fabric.operators) > 1:
+            self._steps.append(observation)
+        if id(leg) in self._samples:
+            fabric.keep(observation.hops, self._samples[id(leg)][1], observation.outcomes)
+
+    def _catch_up(self) -> None:
+        """Count what the steps of the micro-batch did, and decide anew where there is a reason to."""
+        counts: dict[int, Count] = {}
+        for ruster in self._under_way.values():
+            count = counts.setdefault(id(ruster.generation), Count.of(ruster.generation))
+            count.rows[ruster.way] += len(ruster.leg.rows) if ruster.leg.rows is not None else 0
+        for step in self._steps:
+            fabric, _ = self._fabrics[step.origin]
+            fabric.learn(step)
+            if not step.legs[0].exhaustive:
+                self._pay(step, fabric.operators.index(step.hops[0].operator), counts)
+        for count in counts.values():
+            count.generation.watch.count(count.rows, count.cost)
+        for origin, (fabric, legality) in self._fabrics.items():
+            fabric.decide(legality, self._seeds.get(origin, 0), self._clock)
+        self._steps, self._under_way, self._samples, self._seeds = [], {}, {}, {}
+
+    def _pay(self, step: Observation, operator: int, counts: Mapping[int, Count]) -> None:
+        """What a step cost each way, and what it left of it."""
+        firsts = np.cumsum((0, *step.rows[:-1]))
+        left = np.add.reduceat(np.append(step.outcomes[0], 0).astype(np.float64), firsts)
+        for leg, rows, out in zip(step.legs, step.rows, left.tolist(), strict=True):
+            ruster = self._under_way.get(id(leg))
+            if ruster is not None and rows:
+                counts[id(ruster.generation)].cost[ruster.way] += rows * ruster.generation.costs[operator]
+                ruster.generation.wheels[ruster.way].count(operator, rows, out)
+
+    def snapshot(self) -> State:
+        """What is known of each stream, and what has been counted."""
+        state: dict[str, Any] = {"streams": {}, "uses": self._uses.snapshot()}
+        parts = {origin: fabric.snapshot() for origin, (fabric, _) in self._fabrics.items()}
+        for number, (origin, (plain, arrays)) in enumerate({**self._restored, **parts}.items()):
+            state["streams"][origin] = plain
+            state |= {f"{number} {name}": array for name, array in arrays.items()}
+        return state
+
+    def restore(self, state: State) -> None:
+        """Go on from a snapshot; what it has of a stream is taken up when its first rows come."""
+        self._uses.restore(state["uses"])
+        for number, (origin, plain) in enumerate(state["streams"].items()):
+            self._restored[origin] = (plain, {name: state[f"{number} {name}"] for name in ("buckets", "outcomes")})
+
+
+@dataclass(frozen=True)
+class Count:
+    """Rows that set out on each way of a generation in a micro-batch, and what they cost."""
+
+    generation: Generation
+    rows: Floats
+    cost: Floats
+
+    @staticmethod
+    def of(generation: Generation) -> Count:
+        """Nothing yet."""
+        ways = len(generation.mesh.routes)
+        return Count(generation, np.zeros(ways), np.zeros(ways))
+
+
+def _reachable(task: Task, operators: Sequence[str]) -> tuple[str, ...]:
+    """The operators that some route comes to, in the order of the query."""
+    route: list[Hop] = []
+    while ready := task.after(route):
+        route.append(ready[0])
+    reached = {hop.operator for hop in route}
+    return tuple(name for name in operators if name in reached)
+
+
+def _rest(task: Task, ready: tuple[Hop, ...], fabric: Fabric) -> tuple[Hop, ...]:
+    """The route that takes what looks best at every step, for rows that no mesh is for."""
+    merits = dict(zip(fabric.operators, ((fabric.rates() - 1) / fabric.prices()).tolist(), strict=True))
+    route: list[Hop] = []
+    while ready:
+        route.append(min(ready, key=lambda hop: merits[hop.operator]))
+        ready = task.after(route)
+    return tuple(route)

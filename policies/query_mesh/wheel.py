@@ -1,0 +1,101 @@
+"""Routes that are certain up to some places, where a lottery decides (section 5.4 of the Query Mesh paper).
+
+Neighbours in a route whose exchange would cost about the same share an or-set: which of them is better, the sample
+does not say. Each time the route is taken, a wheel draws the order within each set; an operator's slice is the larger
+the more it drops for its cost among the rows that came to it on this way. So the uncertainty resolves itself where it
+can be resolved, and costs next to nothing where it cannot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from policies.orders import Floats
+from policies.query_mesh.legality import Legality, Route
+from policies.query_mesh.reach import row_costs
+
+Sets = tuple[tuple[int, ...], ...]
+
+LARGEST = 4
+"""Operators in an or-set: exchanges that cost little each add up."""
+
+FLOOR = 0.01
+"""The least share of tuples that an operator is taken to drop: a slice of nothing would never be tried again."""
+
+SHARP = 4.0
+"""Slices are to this power: of two operators that drop 50 and 40 % the better one comes first two times in three."""
+
+MEMORY = 2_000
+"""Rows that a slice remembers: known to a hundredth, and forgotten within a few micro-batches."""
+
+
+def or_sets(outcomes: Floats, costs: Floats, route: Route, legality: Legality, tolerance: float) -> Sets:
+    """Divide a route into sets within which the order is uncertain; most have one operator.
+
+    `outcomes` are those of the rows that take the route, `tolerance` is a share of what it costs.
+    """
+    swapped = [(*route[:i], route[i + 1], route[i], *route[i + 2 :]) for i in range(len(route) - 1)]
+    seconds = row_costs(outcomes, costs, [route, *swapped]).mean(axis=0)
+    sets: list[list[int]] = [[route[0]]]
+    for place, dearer in enumerate(seconds[1:] - seconds[0]):
+        operator, begun = route[place + 1], place + 1 - len(sets[-1])
+        free = {operator, *sets[-1]} <= set(legality.ready(route[:begun]))
+        if free and len(sets[-1]) < LARGEST and dearer <= tolerance * seconds[0]:
+            sets[-1].append(operator)
+        else:
+            sets.append([operator])
+    return tuple(map(tuple, sets))
+
+
+class Wheel:
+    """The or-sets of a route, and what its operators did to the rows that came to them on it."""
+
+    def __init__(self, sets: Sets, costs: Floats, rates: Floats) -> None:
+        self.sets = sets
+        self._costs = costs
+        self._seen = np.ones(len(costs))
+        self._out = rates.copy()
+
+    @property
+    def is_certain(self) -> bool:
+        """Is there nothing to draw."""
+        return all(len(one) == 1 for one in self.sets)
+
+    def draw(self, chance: np.random.Generator) -> Route:
+        """A route: of each set one operator after the other, by the slices of those that are left."""
+        route: list[int] = []
+        for one in self.sets:
+            left = list(one)
+            while len(left) > 1:
+                slices = self._slices(left)
+                left.remove(drawn := int(chance.choice(left, p=slices / slices.sum())))
+                route.append(drawn)
+            route += left
+        return tuple(route)
+
+    def count(self, operator: int, rows: int, out: float) -> None:
+        """Count what an operator made of rows on this way."""
+        kept = min(1.0, MEMORY / (self._seen[operator] + rows))
+        self._seen[operator] = (self._seen[operator] + rows) * kept
+        self._out[operator] = (self._out[operator] + out) * kept
+
+    def _slices(self, operators: Sequence[int]) -> Floats:
+        rates = self._out[operators] / self._seen[operators]
+        worth: Floats = np.maximum(1 - rates, FLOOR) / self._costs[operators]
+        slices: Floats = (worth / worth.max()) ** SHARP
+        return slices
+
+    def snapshot(self) -> list[Any]:
+        """Plain values."""
+        return [list(map(list, self.sets)), self._costs.tolist(), self._seen.tolist(), self._out.tolist()]
+
+    @staticmethod
+    def restored(state: Sequence[Any]) -> Wheel:
+        """From a snapshot."""
+        sets, costs, seen, out = state
+        wheel = Wheel(tuple(map(tuple, sets)), np.array(costs), np.array(out))
+        wheel._seen = np.array(seen)
+        return wheel
