@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from eddy import fingerprint
-from eddy.admission import Admitted, Gate
+from eddy.admission import Admitted, Gate, Mark
 from eddy.binding import Binding
 from eddy.contracts import Operator, Policy
 from eddy.errors import EngineError
@@ -88,15 +88,18 @@ class Engine:
         """The schema of the answer."""
         return self._binding.schema
 
-    def run(self, batch: Mapping[str, pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def run(self, batch: Mapping[str, pa.RecordBatch], mark: Mark | None = None) -> Iterator[pa.RecordBatch]:
         """Process one micro-batch; it is over when the iterator is.
+
+        The watermark is that of the rows of earlier micro-batches, unless `mark` says what it is: one of several
+        cells sees only a part of the rows.
 
         One that fails or is abandoned has left its rows behind: then the engine is of no use any more, and another
         one goes on from the last snapshot.
         """
         self._begin()
         paused, started = 0.0, self._clock()
-        admitted = self._gate.admit(batch, self._batch)
+        admitted = self._gate.admit(batch, self._batch, mark or self._gate.mark())
         arrived = [self._build(name, rows) for name, rows in admitted.items()]
         results = 0
         for done in _lots(self._router.route(arrived, self._chance())):
@@ -105,9 +108,9 @@ class Engine:
             left = self._clock()
             yield emitted
             paused += self._clock() - left
-        watermark = self._gate.watermark()
+        known = mark or self._gate.mark()
         for store in self._stores.values():
-            store.settle(watermark)
+            store.settle(known.watermark)
         self._counters = self._count(admitted, results, self._clock() - started - paused)
         self._batch += 1
         self._under_way = False
