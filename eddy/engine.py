@@ -88,6 +88,12 @@ class Engine:
         """The schema of the answer."""
         return self._binding.schema
 
+    def reads(self, stream: str) -> list[str]:
+        """The columns of a stream that anything reads: to answer the query, or to tell its rows apart."""
+        classifiers = {attribute.column.name for attribute in self._policy.features.of(stream)}
+        stored = set(self._binding.stored(stream).names)
+        return [name for name in self._binding.schemas[stream].names if name in stored | classifiers]
+
     def run(self, batch: Mapping[str, pa.RecordBatch], mark: Mark | None = None) -> Iterator[pa.RecordBatch]:
         """Process one micro-batch; it is over when the iterator is.
 

@@ -118,7 +118,11 @@ class StreamCount:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Counters:
-    """What one micro-batch was, and what it took."""
+    """What one micro-batch was, and what it took.
+
+    Where the engine lives in a state store, `restoring` and `saving` are the seconds that it took to bring it back
+    and to write it down again, `packing` those that its results took to be sent, and `state` the bytes of it.
+    """
 
     batch: int
     streams: Mapping[str, StreamCount]
@@ -130,3 +134,7 @@ class Counters:
     operators: Mapping[Hop, Statistic]
     routes: Mapping[tuple[str, str, tuple[str, ...]], int]
     insight: Sequence[Insight]
+    restoring: float = 0.0
+    packing: float = 0.0
+    saving: float = 0.0
+    state: int = 0
