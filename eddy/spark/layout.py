@@ -103,8 +103,8 @@ class Layout:
         by = [f"{dimension.share} by {dimension.text}" for dimension in self.dimensions]
         copies = [f"  {name}: {n} copies of each row" for name, n in self.replication().items() if n > 1]
         heavy = [
-            f"  {h.stream}: rows with {len(h.codes)} heavy values of {d.text} are divided by the row, "
-            "and the rows that they join are copied"
+            f"  {h.stream}: rows with {len(h.codes)} heavy {'value' if len(h.codes) == 1 else 'values'} of {d.text} "
+            "are divided by the row, and the rows that they join are copied"
             for d in self.dimensions
             for h in d.heavy
         ]

@@ -11,8 +11,11 @@ import math
 from collections.abc import Mapping, Sequence, Set
 from typing import NamedTuple
 
+ROUNDED = 1 - 1e-9
+"""A bound is rounded down by more than its floating-point errors, so that it rules out no vector that is as good."""
 
-class Cost(NamedTuple):
+
+class _Cost(NamedTuple):
     """What a vector of shares costs: the rows of a cell, then the rows of all cells."""
 
     rows: float
@@ -32,8 +35,8 @@ def best_shares(dimensions: Sequence[Set[str]], weights: Mapping[str, float], ce
 
 
 def _search(
-    dimensions: Sequence[Set[str]], weights: Mapping[str, float], room: int, chosen: tuple[int, ...], best: Cost | None
-) -> Cost:
+    dimensions: Sequence[Set[str]], weights: Mapping[str, float], room: int, chosen: tuple[int, ...], best: _Cost | None
+) -> _Cost:
     """The best of all vectors that begin as chosen, or the best so far."""
     rest = dimensions[len(chosen) :]
     if not rest:
@@ -47,17 +50,27 @@ def _search(
     return best
 
 
-def _cost(dimensions: Sequence[Set[str]], weights: Mapping[str, float], shares: tuple[int, ...]) -> Cost:
+def _cost(dimensions: Sequence[Set[str]], weights: Mapping[str, float], shares: tuple[int, ...]) -> _Cost:
     rows = sum(weight / _parts(dimensions, shares, name) for name, weight in weights.items())
-    return Cost(rows, rows * math.prod(shares), shares)
+    return _Cost(rows, rows * math.prod(shares), shares)
 
 
 def _bound(dimensions: Sequence[Set[str]], weights: Mapping[str, float], shares: tuple[int, ...], room: int) -> float:
-    """No vector that begins so sends fewer rows to a cell: each stream has all that is left to itself."""
-    later = set().union(*dimensions[len(shares) :])
-    return sum(
-        weight / (_parts(dimensions, shares, name) * (room if name in later else 1)) for name, weight in weights.items()
-    )
+    """No vector that begins so sends fewer rows to a cell.
+
+    At best each stream has all that is left to itself. And of the streams that what is left divides, the product is
+    divided by at most `room` as often as a dimension has streams, while a sum is at least its number of terms times
+    the root of their product.
+    """
+    rest = dimensions[len(shares) :]
+    later = set().union(*rest)
+    rows = {name: weight / _parts(dimensions, shares, name) for name, weight in weights.items()}
+    free = [rows[name] for name in rows if name in later]
+    fixed = sum(rows[name] for name in rows if name not in later)
+    if not free:
+        return fixed
+    least = math.prod(part ** (1 / len(free)) for part in free) * room ** (-max(map(len, rest)) / len(free))
+    return (fixed + max(sum(free) / room, len(free) * least)) * ROUNDED
 
 
 def _parts(dimensions: Sequence[Set[str]], shares: tuple[int, ...], name: str) -> int:
