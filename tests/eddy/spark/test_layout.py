@@ -168,6 +168,17 @@ def test_values_that_the_engine_calls_equal_lead_to_one_cell(
     check(layout, rows, list(set(zip(*columns, strict=True))))
 
 
+@pytest.mark.parametrize("texts", [["a.l = b.i", "a.l = c.d"], ["a.l = c.d", "a.l = b.i"], ["a.l = c.d", "b.l = c.d"]])
+def test_large_numbers_that_are_equal_as_doubles_lead_to_one_cell(texts: list[str]) -> None:
+    """2^53 and 2^53 + 1 are two bigints, and one double."""
+    numbers = [{"ts": 0, "l": BIG + n, "d": float(BIG + n)} for n in range(40)]
+    rows = dict.fromkeys("abc", numbered(numbers, SCHEMA))
+    pairs = [(a, c) for a in range(40) for c in range(40) if float(BIG + a) == float(BIG + c)]
+    found = places(plan(texts, cells=64), rows)
+    assert len(pairs) > 40
+    assert all(found["a"][a] == found["c"][c] for a, c in pairs)
+
+
 # --- heavy values
 
 
@@ -199,6 +210,15 @@ def test_a_heavy_value_is_spread_over_all_cells() -> None:
     assert all(900 < part.num_rows < 1_100 for _, part in layout.place("a", rows["a"]))
     assert [(cell, part.num_rows) for cell, part in layout.place("b", rows["b"])] == [(cell, 3) for cell in range(4)]
     check(layout, rows, [(a, b) for a in range(4_000) for b in range(3)])
+
+
+def test_a_row_with_two_heavy_values_is_treated_by_the_first() -> None:
+    binding = bound(["a.i = b.i and a.l = b.l"], {"a": SCHEMA, "b": SCHEMA})
+    rows = dict.fromkeys("ab", numbered([{"ts": n, "i": 7, "l": 8} for n in range(30)], SCHEMA))
+    layout = plan_layout(binding, 5, heavy={"a.i": [7], "b.l": [8]})
+    check(layout, rows, [(a, b) for a in range(30) for b in range(30)])
+    assert {len(cells) for cells in places(layout, rows)["a"].values()} == {1}
+    assert {len(cells) for cells in places(layout, rows)["b"].values()} == {5}
 
 
 @pytest.mark.parametrize(
