@@ -14,6 +14,7 @@ from functools import reduce
 from numbers import Integral
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -21,7 +22,7 @@ from pyspark.sql import functions as F  # noqa: N812  as everybody calls it
 from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
 from pyspark.sql.types import StructField, StructType
 
-from eddy import fingerprint, times
+from eddy import fingerprint
 from eddy.arrow import no_rows
 from eddy.binding import Binding, bind
 from eddy.errors import QueryError
@@ -40,11 +41,8 @@ from eddy.wiring import PolicyChoice, engine
 CELLS = 4
 """Cells where the user asks for no number: the cores of a small machine, and they cost little on a smaller one."""
 
-TICKS = {times.NUMBER: 1}
-"""Ticks of the engine in a millisecond of Spark's watermark: a number of a numeric time column stands for one."""
-
 MICROSECONDS = 1_000
-"""Of all other time columns, which are timestamps."""
+"""In a millisecond, which is what Spark's watermark counts in."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +71,13 @@ class Plan:
     def watermarked(self) -> bool:
         """Is there a watermark: a stream without a delay never says how far it has come."""
         return all(stream.delay is not None for stream in self.query.streams)
+
+    @property
+    def ticks_per_ms(self) -> int:
+        """Of the engine in one of Spark's watermark: a number of a numeric time column stands for one."""
+        stream = self.query.streams[0]
+        time_type = self.binding.schemas[stream.name].field(stream.time).type
+        return MICROSECONDS if pa.types.is_timestamp(time_type) else 1
 
 
 def attach(query: Query, given: Mapping[str, Any], options: Options) -> DataFrame:
@@ -156,8 +161,6 @@ def _texts(value: Any) -> set[str]:
 def _shipped(plan: Plan, options: Options) -> Shipped:
     query, spark = plan.query, plan.frames.spark
     code, functions = pack_code(query, options.policy)
-    time_type = plan.binding.schemas[query.streams[0].name].field(query.streams[0].time).type
-    ticks = TICKS.get(times.kind(time_type, where="time"), MICROSECONDS)
     rows = int(str(spark.conf.get("spark.sql.execution.arrow.maxRecordsPerBatch")))
     pushed = {f'filter "{f.name}"': f"on {f.on[0]}, evaluated by Spark: {f.where}" for f in plan.pushed}
     return Shipped(
@@ -169,7 +172,7 @@ def _shipped(plan: Plan, options: Options) -> Shipped:
         seed=int(options.seed),
         parts={**fingerprint.of(plan.binding), **pushed},
         layout=plan.layout.describe(),
-        ticks_per_ms=ticks if plan.watermarked else 0,
+        ticks_per_ms=plan.ticks_per_ms if plan.watermarked else 0,
         flush=rows + 1 if rows > 0 else 0,
     )
 
@@ -191,9 +194,13 @@ def _packed(plan: Plan, stream: Stream) -> DataFrame:
 
 
 def _delay(plan: Plan, stream: Stream) -> str:
-    """The delay in whole milliseconds, as Spark counts: rounded up, so that no more rows are late for it."""
-    kind = times.kind(plan.binding.schemas[stream.name].field(stream.time).type, where="time")
-    return f"{math.ceil((stream.delay_ticks or 0) / TICKS.get(kind, MICROSECONDS))} milliseconds"
+    """The delay in whole milliseconds, as Spark counts: no more rows are late for it than without rounding.
+
+    Where times are whole numbers of milliseconds, no fewer are late either.
+    """
+    delay = (stream.delay_ticks or 0) / plan.ticks_per_ms
+    whole = plan.ticks_per_ms == 1 and plan.binding.tick_type is np.int64
+    return f"{math.floor(delay) if whole else math.ceil(delay)} milliseconds"
 
 
 def _column(name: str) -> Column:

@@ -25,8 +25,12 @@ class Answer:
     """What came out, and what is told of it."""
 
     results: pa.Table
-    report: eddy.Report
     query: StreamingQuery
+
+    @property
+    def report(self) -> eddy.Report:
+        """What the cells told."""
+        return eddy.report_of(self.query)
 
     @property
     def rows(self) -> Counter[tuple[Any, ...]]:
@@ -71,4 +75,4 @@ def answer(frame: DataFrame, checkpoint: Path) -> Answer:
     finally:
         query.stop()
     tables = [table for _, table in sorted(parts.items()) if table.num_rows] or list(parts.values())[:1]
-    return Answer(pa.concat_tables(tables) if tables else pa.table({}), eddy.report_of(query), query)
+    return Answer(pa.concat_tables(tables) if tables else pa.table({}), query)
