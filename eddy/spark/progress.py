@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 OBSERVED = "eddy"
 """The name of the observed metric; the report of each cell is in its list `reports`."""
 
-MOST_BATCHES = 10_000
-"""Micro-batches that are remembered of a run, the newest: some ten megabytes, and a day at nine seconds each."""
+MOST_CHARACTERS = 64 << 20
+"""Of reports that are remembered of a run, the newest: a day of micro-batches of ten seconds, where each has 7,000."""
 
 MOST_RUNS = 32
 """Runs that are remembered in one driver, the newest."""
@@ -38,23 +38,31 @@ class Progress:
     """The micro-batches of one run of a query."""
 
     def __init__(self) -> None:
-        self._batches: deque[Counters] = deque(maxlen=MOST_BATCHES)
-        self._whole = Whole()
-        self._last = -1
+        self._reports: dict[int, list[str]] = {}
+        self._characters = 0
         self._lock = threading.Lock()
 
     def add(self, batch: int, reports: Sequence[str]) -> None:
         """Take the reports of a micro-batch, unless it is known already; a listener's thread may call this."""
         with self._lock:
-            if batch > self._last and reports:
-                cells = {part.pop("cell"): counted.restored(part) for part in map(json.loads, reports)}
-                self._batches.append(self._whole.add(batch, dict(sorted(cells.items()))))
-                self._last = batch
+            if batch in self._reports or not reports:
+                return
+            self._reports[batch] = list(reports)
+            self._characters += sum(map(len, reports))
+            while self._characters > MOST_CHARACTERS and len(self._reports) > 1:
+                self._characters -= sum(map(len, self._reports.pop(min(self._reports))))
 
     def report(self) -> Report:
-        """What is known so far."""
+        """What is known so far; progress comes in no order."""
         with self._lock:
-            return Report(list(self._batches))
+            known = sorted(self._reports.items())
+        whole = Whole()
+        return Report([whole.add(batch, _cells(reports)) for batch, reports in known])
+
+
+def _cells(reports: Sequence[str]) -> dict[int, Counters]:
+    cells = {part.pop("cell"): counted.restored(part) for part in map(json.loads, reports)}
+    return dict(sorted(cells.items()))
 
 
 RUNS: OrderedDict[str, Progress] = OrderedDict()

@@ -180,16 +180,18 @@ def _shipped(plan: Plan, options: Options) -> Shipped:
 def _packed(plan: Plan, stream: Stream) -> DataFrame:
     """A stream as parcels, with the watermark on the largest event time of each.
 
-    Declared before `mapInArrow` a watermark is not visible after it.
+    Declared before `mapInArrow` a watermark is not visible after it. The columns go without their names, since Spark
+    does not find one there that has a dot in it.
     """
     layout = plan.layout
+    names = plan.binding.schemas[stream.name].names
 
     def packer(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return guard.guarded(pack(batches, stream, layout))
+        return guard.guarded(pack((batch.rename_columns(names) for batch in batches), stream, layout))
 
-    names = plan.binding.schemas[stream.name].names
     frame = push(plan.frames.streams[stream.name], stream.name, plan.pushed)
-    parcels = frame.select(*map(_column, names)).mapInArrow(packer, PARCELS)
+    columns = [_column(name).alias(f"c{place}") for place, name in enumerate(names)]
+    parcels = frame.select(*columns).mapInArrow(packer, PARCELS)
     return parcels.withWatermark("time", _delay(plan, stream)) if plan.watermarked else parcels
 
 
