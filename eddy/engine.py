@@ -54,7 +54,8 @@ class Store(Protocol):
 class Engine:
     """Answers a query, one micro-batch after the other.
 
-    The same batches, policy and seed give the same routes; the same batches alone give the same answer.
+    The same batches, policy and seed give the same routes; the same batches alone give the same answer. The seed is that
+    of the query and the number of the cell.
     """
 
     def __init__(
@@ -66,10 +67,11 @@ class Engine:
         *,
         policy_name: str,
         clock: Clock,
-        seed: int,
-        cell: int = 0,
+        seed: tuple[int, int],
+        parts: Mapping[str, str] | None = None,
     ) -> None:
         self._binding = binding
+        self._parts = fingerprint.of(binding) if parts is None else parts
         self._stores = stores
         self._streams = {s.name: stores[s.name] for s in binding.query.streams}
         self._gate = Gate(binding)
@@ -78,7 +80,7 @@ class Engine:
         self._policy = policy
         self._policy_name = policy_name
         self._clock = clock
-        self._seed = (seed, cell)
+        self._seed = seed
         self._batch = 0
         self._under_way = False
         self._counters: Counters | None = None
@@ -174,7 +176,7 @@ class Engine:
         arrays = {name: value for name, value in state.items() if isinstance(value, np.ndarray)}
         tables |= {f"policy {name}": to_table(array) for name, array in arrays.items()}
         meta = {
-            "query": fingerprint.of(self._binding),
+            "query": dict(self._parts),
             "batch": self._batch,
             "gate": self._gate.snapshot(),
             "numbers": numbers,
@@ -189,7 +191,7 @@ class Engine:
     def restore(self, snapshot: Snapshot) -> None:
         """Go on from a snapshot of the same query; another policy keeps the rows and starts learning anew."""
         meta, tables = unpack(snapshot)
-        fingerprint.check(meta["query"], fingerprint.of(self._binding))
+        fingerprint.check(meta["query"], self._parts)
         self._batch = meta["batch"]
         self._gate.restore(meta["gate"])
         for name, store in self._streams.items():

@@ -50,7 +50,14 @@ class Shipped:
         """A new engine for a cell."""
         opened = _opened(self)
         return engine(
-            opened.query, self.schemas, opened.policy, tables=opened.tables, clock=clock, seed=self.seed, cell=cell
+            opened.query,
+            self.schemas,
+            opened.policy,
+            tables=opened.tables,
+            clock=clock,
+            seed=self.seed,
+            cell=cell,
+            parts=self.parts,
         )
 
 
