@@ -54,8 +54,8 @@ class Store(Protocol):
 class Engine:
     """Answers a query, one micro-batch after the other.
 
-    The same batches, policy and seed give the same routes; the same batches alone give the same answer. The seed is that
-    of the query and the number of the cell.
+    The same batches, policy and seed give the same routes; the same batches alone give the same answer. `seed` is that
+    of the query, and the number of the cell.
     """
 
     def __init__(
