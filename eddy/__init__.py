@@ -5,6 +5,8 @@ from eddy.explain import explain
 from eddy.local import Run, Running, iter_local, run_local
 from eddy.query import Filter, Query, Stream, Table
 from eddy.report import Report
+from eddy.spark.attach import attach
+from eddy.spark.progress import report_of
 from eddy.window import Range, Rows, Unbounded
 
 __all__ = [
@@ -22,7 +24,9 @@ __all__ = [
     "Stream",
     "Table",
     "Unbounded",
+    "attach",
     "explain",
     "iter_local",
+    "report_of",
     "run_local",
 ]

@@ -41,6 +41,13 @@ class Admitted:
     dropped: Mapping[str, int]
 
 
+@dataclass(frozen=True)
+class Mark:
+    """How far time has come: the watermark, or None while there is none."""
+
+    watermark: Tick | None
+
+
 class Gate:
     """Admits micro-batches, and knows how far each stream has come."""
 
@@ -50,27 +57,26 @@ class Gate:
         self._newest: dict[str, Tick] = {}
         self._astray: dict[str, int] = {}
 
-    def watermark(self) -> Tick | None:
-        """The time below which a row of the next micro-batch is late."""
+    def mark(self) -> Mark:
+        """The watermark of the next micro-batch, as far as the rows that came through here say."""
         streams = self._binding.query.streams
         if len(self._newest) < len(streams):
-            return None
+            return Mark(None)
         marks = [self._newest[s.name] - self._whole(s.delay_ticks) for s in streams if s.delay_ticks is not None]
-        return min(marks) if len(marks) == len(streams) else None
+        return Mark(min(marks) if len(marks) == len(streams) else None)
 
     def _whole(self, length: Tick) -> Tick:
         """A length beside whole times counts in whole ticks: then no difference is rounded."""
         return math.floor(length) if self._binding.tick_type is np.int64 else length
 
-    def admit(self, batch: Mapping[str, pa.RecordBatch], number: int) -> dict[str, Admitted]:
-        """Sort out the rows of one micro-batch."""
-        watermark = self.watermark()
+    def admit(self, batch: Mapping[str, pa.RecordBatch], number: int, mark: Mark) -> dict[str, Admitted]:
+        """Sort out the rows of one micro-batch; those below the watermark are late."""
         streams = self._binding.query.streams
         for stream in streams:
             if stream.name not in batch:
                 raise QueryError(f'data: micro-batch {number} has no rows of "{stream.name}"; give it an empty batch')
             self._check(stream.name, batch[stream.name], number)
-        passed = {s.name: self._pass(s, batch[s.name], watermark) for s in streams}
+        passed = {s.name: self._pass(s, batch[s.name], mark.watermark) for s in streams}
         arrivals = _number([ticks for _, ticks, _ in passed.values()])
         return {
             name: Admitted(rows=rows, ticks=ticks, arrivals=order, dropped=dropped)

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from eddy import fingerprint, trees
-from eddy.admission import Admitted, Gate
+from eddy.admission import Admitted, Gate, Mark
 from eddy.binding import Binding
 from eddy.contracts import Operator, Policy
 from eddy.errors import EngineError
@@ -55,7 +55,8 @@ class Store(Protocol):
 class Engine:
     """Answers a query, one micro-batch after the other.
 
-    The same batches, policy and seed give the same routes; the same batches alone give the same answer.
+    The same batches, policy and seed give the same routes; the same batches alone give the same answer. `seed` is that
+    of the query, and the number of the cell.
     """
 
     def __init__(
@@ -67,10 +68,11 @@ class Engine:
         *,
         policy_name: str,
         clock: Clock,
-        seed: int,
-        cell: int = 0,
+        seed: tuple[int, int],
+        parts: Mapping[str, str] | None = None,
     ) -> None:
         self._binding = binding
+        self._parts = fingerprint.of(binding) if parts is None else parts
         self._stores = stores
         self._streams = {s.name: stores[s.name] for s in binding.query.streams}
         self._gate = Gate(binding)
@@ -79,7 +81,7 @@ class Engine:
         self._policy = policy
         self._policy_name = policy_name
         self._clock = clock
-        self._seed = (seed, cell)
+        self._seed = seed
         self._batch = 0
         self._under_way = False
         self._counters: Counters | None = None
@@ -90,15 +92,24 @@ class Engine:
         """The schema of the answer."""
         return self._binding.schema
 
-    def run(self, batch: Mapping[str, pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def reads(self, stream: str) -> list[str]:
+        """The columns of a stream that anything reads: to answer the query, or to tell its rows apart."""
+        classifiers = {attribute.column.name for attribute in self._policy.features.of(stream)}
+        stored = set(self._binding.stored(stream).names)
+        return [name for name in self._binding.schemas[stream].names if name in stored | classifiers]
+
+    def run(self, batch: Mapping[str, pa.RecordBatch], mark: Mark | None = None) -> Iterator[pa.RecordBatch]:
         """Process one micro-batch; it is over when the iterator is.
+
+        The watermark is that of the rows of earlier micro-batches, unless `mark` says what it is: one of several
+        cells sees only a part of the rows.
 
         One that fails or is abandoned has left its rows behind: then the engine is of no use any more, and another
         one goes on from the last snapshot.
         """
         self._begin()
         paused, started = 0.0, self._clock()
-        admitted = self._gate.admit(batch, self._batch)
+        admitted = self._gate.admit(batch, self._batch, mark or self._gate.mark())
         arrived = [self._build(name, rows) for name, rows in admitted.items()]
         results = 0
         for done in _lots(self._router.route(arrived, self._chance())):
@@ -107,9 +118,9 @@ class Engine:
             left = self._clock()
             yield emitted
             paused += self._clock() - left
-        watermark = self._gate.watermark()
+        known = mark or self._gate.mark()
         for store in self._stores.values():
-            store.settle(watermark)
+            store.settle(known.watermark)
         routes = self._routes()
         self._counters = self._count(admitted, results, routes, self._clock() - started - paused)
         self._batch += 1
@@ -187,7 +198,7 @@ class Engine:
         arrays = {name: value for name, value in state.items() if isinstance(value, np.ndarray)}
         tables |= {f"policy {name}": to_table(array) for name, array in arrays.items()}
         meta = {
-            "query": fingerprint.of(self._binding),
+            "query": dict(self._parts),
             "batch": self._batch,
             "gate": self._gate.snapshot(),
             "numbers": numbers,
@@ -202,7 +213,7 @@ class Engine:
     def restore(self, snapshot: Snapshot) -> None:
         """Go on from a snapshot of the same query; another policy keeps the rows and starts learning anew."""
         meta, tables = unpack(snapshot)
-        fingerprint.check(meta["query"], fingerprint.of(self._binding))
+        fingerprint.check(meta["query"], self._parts)
         self._batch = meta["batch"]
         self._gate.restore(meta["gate"])
         for name, store in self._streams.items():

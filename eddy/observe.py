@@ -175,6 +175,9 @@ class Counters:
     `routes` has at most a fixed number of classes for each micro-batch, however many there are: the others of a stream
     are one. `classes` says what a class of a stream is called, as of this micro-batch, and `trees` has the lines of the
     trees by which a policy tells a stream's classes apart.
+
+    Where the engine lives in a state store, `restoring` and `saving` are the seconds that it took to bring it back
+    and to write it down again, `packing` those that its results took to be sent, and `state` the bytes of it.
     """
 
     batch: int
@@ -189,3 +192,7 @@ class Counters:
     classes: Mapping[tuple[str, str], str]
     insight: Insight
     trees: Mapping[str, Sequence[str]]
+    restoring: float = 0.0
+    packing: float = 0.0
+    saving: float = 0.0
+    state: int = 0

@@ -29,6 +29,10 @@ BATCH: Mapping[str, Callable[[Counters], Any]] = {
     "untimed": lambda c: sum(s.untimed for s in c.streams.values()),
     "late": lambda c: sum(s.late for s in c.streams.values()),
     "ahead": lambda c: sum(s.ahead for s in c.streams.values()),
+    "restore_seconds": lambda c: c.restoring,
+    "packing_seconds": lambda c: c.packing,
+    "saving_seconds": lambda c: c.saving,
+    "state_bytes": lambda c: c.state,
 }
 """The columns of `Report.batches`."""
 
@@ -47,8 +51,9 @@ class Report:
         """One row for each micro-batch.
 
         `routing_calls` are tuples handed to operators, `decisions` are questions to the policy; the seconds are
-        those of the whole micro-batch, of the operators, of the policy's planning and of its learning. The last
-        three count rows that took no part: without an event time, late, and of a clock that runs ahead.
+        those of the whole micro-batch, of the operators, of the policy's planning and of its learning. Three columns
+        count rows that took no part: without an event time, late, and of a clock that runs ahead. The last four are
+        what Spark's state costs: seconds to restore it, to send the results, and to save it, and its bytes.
         """
         return pd.DataFrame({name: [value(c) for c in self.counters] for name, value in BATCH.items()})
 

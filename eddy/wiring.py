@@ -46,8 +46,12 @@ def engine(
     clock: Clock,
     seed: int,
     cell: int = 0,
+    parts: Mapping[str, str] | None = None,
 ) -> Engine:
-    """Build the engine of one cell; `schemas` are the streams', and the tables come as they are."""
+    """Build the engine of one cell; `schemas` are the streams', and the tables come as they are.
+
+    `parts` are what its state depends on, by names for people, where that is more than the query says.
+    """
     binding = bind(query, {**schemas, **{name: table.schema for name, table in tables.items()}})
     stores, operators = _joining(binding, tables) if len(query.inputs) > 1 else _passing(binding)
     columns = [Column(s.name, f.name) for s in query.streams for f in schemas[s.name] if can_classify(f.type)]
@@ -59,8 +63,8 @@ def engine(
         make_policy(policy, setting),
         policy_name=policy_name(policy),
         clock=clock,
-        seed=seed,
-        cell=cell,
+        seed=(seed, cell),
+        parts=parts,
     )
 
 

@@ -11,6 +11,7 @@ import pytest
 
 import eddy
 from eddy import wiring
+from eddy.admission import Mark
 from eddy.engine import Engine
 from eddy.observe import Statistic
 
@@ -49,6 +50,17 @@ def calls(found: Engine) -> dict[str, Statistic]:
 
 def query(**changes: Any) -> eddy.Query:
     return eddy.Query(**{"streams": AB, "joins": ["a.k = b.k"], "select": ["a.ts as a", "b.ts as b"], **changes})
+
+
+def test_a_watermark_from_outside_counts_and_not_that_of_the_rows_seen() -> None:
+    running = engine(query())
+    seen = []
+    for mark, a, b in [(None, [50], [50]), (None, [1], [1]), (40, [45], [39]), (60, [], []), (61, [], [])]:
+        rows = batch(a=[(ts, 1) for ts in a], b=[(ts, 1) for ts in b])
+        results = sum(part.num_rows for part in running.run(rows, Mark(mark)))
+        counted = running.counted().streams
+        seen.append((results, counted["a"].late, counted["b"].late, counted["a"].stored))
+    assert seen == [(1, 0, 0, 1), (1, 0, 0, 2), (1, 0, 1, 3), (0, 0, 0, 3), (0, 0, 0, 0)]
 
 
 def test_the_watermark_is_that_of_the_slowest_stream() -> None:

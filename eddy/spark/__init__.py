@@ -1,0 +1,1 @@
+"""The eddy as an operator of Spark Structured Streaming."""

@@ -1,0 +1,44 @@
+"""attach: a query becomes a step of a streaming job."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from eddy.query import Query
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from eddy.wiring import PolicyChoice
+
+
+def attach(
+    query: Query,
+    frames: Mapping[str, Any],
+    *,
+    policy: PolicyChoice = "fixed",
+    cells: int | None = None,
+    pushdown: bool = True,
+    seed: int = 0,
+    sizes: Mapping[str, float] | None = None,
+    heavy: Mapping[str, Sequence[Any]] | None = None,
+) -> DataFrame:
+    """Answer a query over streaming DataFrames, as a streaming DataFrame.
+
+    `frames` has a streaming DataFrame for each stream, and for each lookup table a batch DataFrame, a pyarrow Table or
+    a pandas DataFrame, which is read now and sent to the workers. Write the answer in append mode.
+
+    `cells` is how many engines share the work; the number is for the life of a checkpoint. The policy is not: a restart
+    with another one keeps the stored rows. `pushdown` lets Spark evaluate SQL filters on one stream before the eddy
+    does, in compiled code; then they are no part of the routing. Where streams share no key, rows are copied to several
+    cells, fewer if `sizes` says how many rows each stream has, times what a row costs in filters, and `heavy` which
+    values of a key, as {"a.k": [0]}, many rows have.
+    """
+    from eddy.spark import stream  # noqa: PLC0415  so that the engine can be used where there is no Spark
+
+    return stream.attach(
+        query,
+        frames,
+        stream.Options(policy=policy, cells=cells, pushdown=pushdown, seed=seed, sizes=sizes, heavy=heavy),
+    )

@@ -1,0 +1,128 @@
+"""One call for a cell and micro-batch: restore, run, emit, snapshot.
+
+Facts about Spark 4.3 that shape it:
+
+* Without a timeout, `applyInPandasWithState` is handed all rows, also those below the watermark. (With one by event
+  time, Spark would drop late parcels, and the rows on time in them.) So the cell sees every late row, drops it, and
+  counts it.
+* The watermark is 0 while any of the streams has shown no row.
+* What a call yields is held by the worker until it is more rows than `spark.sql.execution.arrow.maxRecordsPerBatch`,
+  over all cells of a task, and a row of ours is a parcel with thousands of rows in it. Rows of nulls, which the next
+  step ignores, make it send on what it holds.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+from pyspark.sql.streaming.state import GroupState
+
+from eddy import counted
+from eddy.admission import Mark
+from eddy.engine import Engine
+from eddy.errors import EddyError, QueryError
+from eddy.snapshot import Snapshot
+from eddy.spark import engines, guard
+from eddy.spark.labels import cell_of
+from eddy.spark.parcels import payloads, read, report_text
+from eddy.spark.shipped import Shipped
+
+STATE = "format int, meta string, blob binary"
+"""The state of a cell: one row, of a schema that never changes."""
+
+LARGEST = 1 << 30
+"""Bytes of a cell's state: Spark writes it as one row, pickled and with copies, and no row can reach 2 GB."""
+
+SENT = 64 << 20
+"""Bytes of results after which they are sent on: much more than the price of doing it, much less than a worker has."""
+
+
+def run(
+    shipped: Shipped, key: tuple[Any, ...], frames: Iterable[pd.DataFrame], state: GroupState
+) -> Iterator[pd.DataFrame]:
+    """Process what came for one cell."""
+    label = int(key[0])
+    try:
+        if label == guard.LABEL:
+            guard.check(shipped, state)
+        else:
+            yield from _Call(shipped, cell_of(label), state).run(frames)
+    except EddyError as error:
+        # Said once, and without the way to it: Spark shows the person a long text as it is.
+        raise error.with_traceback(None) from None
+
+
+class _Call:
+    """One call, and the time that its parts take."""
+
+    def __init__(self, shipped: Shipped, cell: int, state: GroupState) -> None:
+        self._shipped = shipped
+        self._cell = cell
+        self._state = state
+
+    def run(self, frames: Iterable[pd.DataFrame]) -> Iterator[pd.DataFrame]:
+        """Go on from the state, answer, and leave the state behind."""
+        batch = read([_in_order(frames)], self._shipped.schemas)
+        started = time.perf_counter()
+        engine = engines.resume(self._shipped, self._cell, self._saved())
+        restoring = time.perf_counter() - started
+        working = yield from self._emit(payloads(engine.run(batch, self._mark())))
+        started = time.perf_counter()
+        state = self._save(engine)
+        counters = replace(
+            engine.counted(),
+            restoring=restoring,
+            packing=working - engine.counted().seconds,
+            saving=time.perf_counter() - started,
+            state=state,
+        )
+        report = report_text({"cell": self._cell, **counted.plain(counters)})
+        yield pd.DataFrame({"payload": [None], "report": [report]})
+
+    def _saved(self) -> Snapshot | None:
+        return Snapshot(*self._state.get) if self._state.exists else None
+
+    def _mark(self) -> Mark:
+        """The watermark of all cells, counted as the engine counts time."""
+        known = self._state.getCurrentWatermarkMs() if self._shipped.ticks_per_ms else 0
+        return Mark(known * self._shipped.ticks_per_ms if known else None)
+
+    def _emit(self, results: Iterator[bytes]) -> Generator[pd.DataFrame, None, float]:
+        """Send results; says how long it took to make them, without the time in which others had their turn."""
+        held, working = 0, 0.0
+        started = time.perf_counter()
+        for payload in results:
+            working += time.perf_counter() - started
+            yield _rows([payload])
+            held += len(payload)
+            if held > SENT:
+                yield _rows([None] * self._shipped.flush)
+                held = 0
+            started = time.perf_counter()
+        return working + time.perf_counter() - started
+
+    def _save(self, engine: Engine) -> int:
+        """Write the state; says how many bytes it has."""
+        snapshot = engine.snapshot()
+        if len(snapshot.blob) > LARGEST:
+            raise QueryError(
+                f"cell {self._cell}: its state has grown to {len(snapshot.blob) >> 20} MB, more than "
+                f"{LARGEST >> 20} MB, which is about what one row of Spark's state store can hold; begin a new "
+                "checkpoint with more cells, or with shorter windows"
+            )
+        self._state.update((snapshot.format, snapshot.meta, snapshot.blob))
+        engines.keep(self._shipped, self._cell, engine, snapshot)
+        return len(snapshot.meta) + len(snapshot.blob)
+
+
+def _in_order(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
+    """The parcels in an order that a retried task finds again: the shuffle brings them in any."""
+    return pd.concat(list(frames)).sort_values(["stream", "time", "payload"])
+
+
+def _rows(payloads: list[bytes] | list[None]) -> pd.DataFrame:
+    return pd.DataFrame({"payload": payloads, "report": [None] * len(payloads)})

@@ -1,0 +1,134 @@
+"""The frames that a user hands over: streams, and tables read into memory.
+
+What the engine would complain of is left to it (`eddy.binding`). Here is what only Spark can be asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+from pyspark.sql.types import StructField, StructType
+
+from eddy.arrow import one_batch
+from eddy.errors import QueryError, quoted
+from eddy.query import Query
+
+LARGEST = 256 << 20
+"""Bytes of a lookup table: every worker holds it, and each of its cells holds a copy with indexes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Frames:
+    """The inputs of a query, each with the columns that Spark can hand to Python."""
+
+    spark: SparkSession
+    streams: Mapping[str, DataFrame]
+    tables: Mapping[str, pa.RecordBatch]
+    fields: Mapping[str, Mapping[str, StructField]]
+    schemas: Mapping[str, pa.Schema]
+
+
+def read(query: Query, given: Mapping[str, Any]) -> Frames:
+    """Check the frames, and read the tables."""
+    streams = {
+        stream.name: _stream(stream.name, given[stream.name]) for stream in query.streams if stream.name in given
+    }
+    if not streams:
+        raise QueryError(
+            f"frames: expected a streaming DataFrame for {quoted(s.name for s in query.streams)}, got none"
+        )
+    spark = next(iter(streams.values())).sparkSession
+    names = {table.name for table in query.tables}
+    tables = {name: _table(spark, name, value) for name, value in given.items() if name in names}
+    fields = {name: list(frame.schema) for name, frame in streams.items()}
+    fields |= {name: list(from_arrow_schema(table.schema, True)) for name, table in tables.items()}
+    # A frame for something that the query does not have is no stream and no table: the engine says so, by its name.
+    schemas = {name: pa.schema([]) for name in given if name not in fields}
+    schemas |= {name: _schema(spark, query, name, parts) for name, parts in fields.items()}
+    known = {name: {field.name: field for field in parts} for name, parts in fields.items()}
+    return Frames(spark=spark, streams=streams, tables=tables, fields=known, schemas=schemas)
+
+
+def arrow_options(spark: SparkSession) -> dict[str, Any]:
+    """What decides how Spark writes its types in Arrow."""
+    large = spark.conf.get("spark.sql.execution.arrow.useLargeVarTypes", "false") == "true"
+    return {"timezone": spark.conf.get("spark.sql.session.timeZone"), "prefers_large_types": large}
+
+
+def _stream(name: str, frame: object) -> DataFrame:
+    if not isinstance(frame, DataFrame):
+        raise QueryError(f'frame "{name}": expected a streaming DataFrame, got {type(frame).__name__}')
+    if not frame.isStreaming:
+        raise QueryError(
+            f'frame "{name}": expected a streaming DataFrame, got a batch one; read it with spark.readStream, or make '
+            f'"{name}" a Table of the query'
+        )
+    return frame
+
+
+def _schema(spark: SparkSession, query: Query, name: str, fields: list[StructField]) -> pa.Schema:
+    """The columns as they will arrive in Python; those of a type that has no way there must not be needed."""
+    options = arrow_options(spark)
+    found = []
+    for field in fields:
+        try:
+            found += list(to_arrow_schema(StructType([field]), **options))
+        except PySparkException as error:
+            if _may_read(query, name, field.name):
+                raise QueryError(
+                    f'frame "{name}": column "{field.name}": Spark cannot hand values of type '
+                    f"{field.dataType.simpleString()} to Python; cast the column, for example to string, or select "
+                    "others"
+                ) from error
+    return pa.schema([field.remove_metadata() for field in found])
+
+
+def _may_read(query: Query, name: str, column: str) -> bool:
+    """Does the query name a column, or select all."""
+    parts = (*query.predicates, *(f.predicate for f in query.filters))
+    read = [c for part in parts for c in part.columns]
+    read += [c for c, _ in query.outputs or ()]
+    times = [s.time for s in query.streams if s.name == name]
+    return query.outputs is None or column in times or any((c.stream, c.name) == (name, column) for c in read)
+
+
+def _table(spark: SparkSession, name: str, given: object) -> pa.RecordBatch:
+    """A lookup table as Spark would spell its types, and no larger than a worker can hold."""
+    table = _arrow(name, given)
+    if table.nbytes > LARGEST:
+        raise QueryError(
+            f'table "{name}": expected at most {LARGEST >> 20} MB, since every worker holds it, got '
+            f"{table.nbytes >> 20} MB; select only the columns and rows that are looked up, or make it a stream"
+        )
+    try:
+        spelled = to_arrow_schema(from_arrow_schema(table.schema, True), **arrow_options(spark))
+        return one_batch(name, table.cast(spelled))
+    except (PySparkException, pa.ArrowException) as error:
+        raise QueryError(f'table "{name}": Spark has no way to hold it: {error}; cast the column') from error
+
+
+def _arrow(name: str, given: object) -> pa.Table:
+    if isinstance(given, DataFrame):
+        if given.isStreaming:
+            raise QueryError(
+                f'table "{name}": expected a batch DataFrame, got a streaming one; read it with spark.read, or make '
+                f'"{name}" a Stream of the query'
+            )
+        return given.toArrow()
+    if isinstance(given, pa.Table):
+        return given
+    if isinstance(given, pa.RecordBatch):
+        return pa.Table.from_batches([given])
+    if isinstance(given, pd.DataFrame):
+        return pa.Table.from_pandas(given, preserve_index=False).replace_schema_metadata(None)
+    raise QueryError(
+        f'table "{name}": expected a batch DataFrame of Spark or pandas, or a pyarrow Table or RecordBatch, got '
+        f"{type(given).__name__}"
+    )

@@ -1,0 +1,203 @@
+"""Parcels: rows on their way to a cell, and results on their way back.
+
+Only `payload` holds rows, as one Arrow stream with a checksum in front, so every type comes out as it went in: nothing
+of it passes through pandas or Spark's own columns, and nothing is unpickled.
+
+    pack(batches, stream, layout)  -> batches of PARCELS rows, for mapInArrow; `stream` is the query's Stream
+    read(frames, schemas)          -> {stream: its rows in one batch}, from the pandas frames that a cell is handed
+    payloads(batches)              -> results as payloads of bounded size
+    report_text(report)            -> JSON of bounded size
+    unpack(batches)                -> batches of results out of RESULTS rows, for mapInArrow; reports are left out
+    write(rows), rows_of(payload)  -> one payload, of whatever size
+
+Of a row of results, `payload` is null in a report and `report` is null in all others, so that `collect_list(report)`
+has the reports alone; rows with neither are passed over.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+
+from eddy import times
+from eddy.arrow import no_rows, one_batch
+from eddy.errors import EngineError, QueryError
+from eddy.query import Stream
+from eddy.spark.labels import label
+from eddy.spark.layout import Layout
+
+PARCELS = "cell bigint, stream string, time timestamp, payload binary"
+PARCEL_SCHEMA = pa.schema(
+    {"cell": pa.int64(), "stream": pa.string(), "time": pa.timestamp("us", "UTC"), "payload": pa.binary()}
+)
+RESULTS = "payload binary, report string"
+
+PAYLOAD_BYTES = 16 * 2**20
+"""Rows of more bytes than this are divided: a hundred parcels of a cell then stay below the 2 GB of an Arrow column."""
+
+GATHERED_BYTES = 32 * 2**20
+"""Batches are gathered up to this size: Spark cuts its rows into small ones, and each parcel has a cost of its own."""
+
+REPORT_CHARACTERS = 256 * 2**10
+"""A listener gets the reports of all cells in one event, with Spark's own progress."""
+
+MARK = b"edp1"
+"""The first bytes of a payload, with the number of its format."""
+
+CHECKSUM_BYTES = 4
+
+LATEST = 9_200_000_000_000_000
+"""Microseconds from 1970 up to which pandas, through which a parcel's time passes, can count nanoseconds: in 2261."""
+
+MICROS_PER_UNIT = 1_000
+"""Spark's watermark counts milliseconds, so one unit of a numeric time column is one: then nothing is rounded."""
+
+
+def pack(batches: Iterable[pa.RecordBatch], stream: Stream, layout: Layout) -> Iterator[pa.RecordBatch]:
+    """Turn the rows of a stream into parcels for their cells.
+
+    A parcel's time is the largest event time in it, for Spark's watermark; that of rows without any is 1970, where
+    Spark's watermark begins. Numbers are milliseconds since then.
+    """
+    for batch in _gathered(batches, stream.name):
+        held: list[tuple[int, str, int, bytes]] = []
+        size = 0
+        for cell, rows in layout.place(stream.name, batch):
+            for part in _divided(rows):
+                parcel = (label(cell), stream.name, latest(part, stream), write(part))
+                if held and size + len(parcel[-1]) > PAYLOAD_BYTES:
+                    yield _parcels(held)
+                    held, size = [], 0
+                held.append(parcel)
+                size += len(parcel[-1])
+        if held:
+            yield _parcels(held)
+
+
+def read(frames: Iterable[pd.DataFrame], schemas: Mapping[str, pa.Schema]) -> dict[str, pa.RecordBatch]:
+    """Give all rows that have come for a cell: for every stream one batch, without rows if none came."""
+    held: dict[str, list[pa.RecordBatch]] = {name: [] for name in schemas}
+    for frame in frames:
+        for name, payload in zip(frame["stream"], frame["payload"], strict=True):
+            held[name].append(rows_of(payload))
+    return {name: _one(parts, name) if parts else no_rows(schemas[name]) for name, parts in held.items()}
+
+
+def payloads(batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
+    """Turn results into payloads as they are found, neither many small ones nor any large one."""
+    for batch in _gathered(batches, "results"):
+        for part in _divided(batch):
+            yield write(part)
+
+
+def unpack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Give the results that parcels bring out of the cells."""
+    for batch in batches:
+        for payload in batch.column("payload").drop_null().to_pylist():
+            yield rows_of(payload)
+
+
+def write(rows: pa.RecordBatch) -> bytes:
+    """Rows as a payload.
+
+    It is not compressed. Of 2,500 rows with a time, two numbers and two texts, 187 KB, writing takes 0.02 ms and
+    reading 0.01 ms; with lz4 it is 122 KB for 0.19 and 0.22 ms, with zstd 75 KB for 0.63 and 0.32 ms.
+    Spark compresses what it shuffles in any case.
+    """
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, rows.schema) as writer:
+        writer.write_batch(rows)
+    body = sink.getvalue()
+    return b"".join((MARK, _checksum(body), body))
+
+
+def rows_of(payload: bytes) -> pa.RecordBatch:
+    """Give the rows of a payload; they are views of it."""
+    begin = len(MARK) + CHECKSUM_BYTES
+    body = pa.py_buffer(payload).slice(min(begin, len(payload)))
+    if not payload.startswith(MARK):
+        raise EngineError(_damaged(payload, f"it begins with {payload[: len(MARK)]!r} instead of {MARK!r}"))
+    if payload[len(MARK) : begin] != _checksum(body):
+        raise EngineError(_damaged(payload, "the checksum does not match"))
+    with pa.ipc.open_stream(body) as reader:
+        return reader.read_next_batch()
+
+
+def report_text(report: Mapping[str, Any]) -> str:
+    """Give a report as JSON; without its largest entries, which it then names, if it is too long."""
+    texts = {name: json.dumps(value) for name, value in report.items()}
+    left_out: list[str] = []
+    while sum(map(len, texts.values())) > REPORT_CHARACTERS:
+        left_out.append(max(texts, key=lambda name: len(texts[name])))
+        del texts[left_out[-1]]
+    if left_out:
+        texts["left_out"] = json.dumps(left_out)
+    return "{" + ", ".join(f"{json.dumps(name)}: {text}" for name, text in texts.items()) + "}"
+
+
+def latest(rows: pa.RecordBatch, stream: Stream) -> int:
+    """The largest event time, in microseconds from 1970 as Spark's watermark is to have it."""
+    column = rows.column(stream.time)
+    try:
+        ticks, timed = times.ticks(column, times.dtype(column.type))
+    except pa.ArrowInvalid as error:
+        raise QueryError(
+            f'stream "{stream.name}": time "{stream.time}": expected times that fit into 64 bits of microseconds, '
+            f"got {error}"
+        ) from error
+    known = ticks if timed is None else ticks[timed]
+    if not len(known):
+        return 0
+    unit = 1 if pa.types.is_timestamp(column.type) else MICROS_PER_UNIT
+    newest: float = known.max().item()
+    return math.floor(min(max(newest, 0), LATEST // unit)) * unit
+
+
+def _gathered(batches: Iterable[pa.RecordBatch], name: str) -> Iterator[pa.RecordBatch]:
+    """Small batches made into larger ones."""
+    held: list[pa.RecordBatch] = []
+    for batch in batches:
+        if held and sum(one.nbytes for one in held) + batch.nbytes > GATHERED_BYTES:
+            yield _one(held, name)
+            held = []
+        if batch.num_rows:
+            held.append(batch)
+    if held:
+        yield _one(held, name)
+
+
+def _one(batches: list[pa.RecordBatch], name: str) -> pa.RecordBatch:
+    return batches[0] if len(batches) == 1 else one_batch(name, pa.Table.from_batches(batches))
+
+
+def _divided(rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """Rows in parts that are small enough, unless it is not the rows that are large but a dictionary that all share."""
+    half = rows.num_rows // 2
+    parts = (rows.slice(0, half), rows.slice(half))
+    if not half or rows.nbytes <= PAYLOAD_BYTES or parts[0].nbytes + parts[1].nbytes > rows.nbytes * 3 // 2:
+        yield rows
+        return
+    for part in parts:
+        yield from _divided(part)
+
+
+def _parcels(parcels: list[tuple[int, str, int, bytes]]) -> pa.RecordBatch:
+    columns = [pa.array(values, f.type) for values, f in zip(zip(*parcels, strict=True), PARCEL_SCHEMA, strict=True)]
+    return pa.RecordBatch.from_arrays(columns, schema=PARCEL_SCHEMA)
+
+
+def _checksum(body: pa.Buffer) -> bytes:
+    return zlib.crc32(body).to_bytes(CHECKSUM_BYTES, "big")
+
+
+def _damaged(payload: bytes, detail: str) -> str:
+    return (
+        f"parcel: its {len(payload)} bytes cannot be read, {detail}; run the same version of the project on the driver "
+        "and all workers, and read only what it has packed"
+    )

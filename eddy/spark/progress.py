@@ -1,0 +1,100 @@
+"""What the cells report, from Spark's progress to a `Report`.
+
+Every cell sends one report in JSON for each micro-batch in which it is called. Spark collects them as an observed
+metric of the micro-batch, which reaches the driver with the query's progress: also through Spark Connect, where there
+are no accumulators. Progress comes in two ways. A listener hears of every micro-batch, but somewhat later; the query
+itself knows its last hundred at once. Both are read, and each micro-batch counts once.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from eddy import counted
+from eddy.errors import QueryError
+from eddy.observe import Counters
+from eddy.report import Report
+from eddy.spark.whole import Whole
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.listener import StreamingQueryProgress
+    from pyspark.sql.streaming.query import StreamingQuery
+
+OBSERVED = "eddy"
+"""The name of the observed metric; the report of each cell is in its list `reports`."""
+
+MOST_CHARACTERS = 64 << 20
+"""Of reports that are remembered of a run, the newest: a day of micro-batches of ten seconds, where each has 7,000."""
+
+MOST_RUNS = 32
+"""Runs that are remembered in one driver, the newest."""
+
+
+class Progress:
+    """The micro-batches of one run of a query."""
+
+    def __init__(self) -> None:
+        self._reports: dict[int, list[str]] = {}
+        self._characters = 0
+        self._lock = threading.Lock()
+
+    def add(self, batch: int, reports: Sequence[str]) -> None:
+        """Take the reports of a micro-batch, unless it is known already; a listener's thread may call this."""
+        with self._lock:
+            if batch in self._reports or not reports:
+                return
+            self._reports[batch] = list(reports)
+            self._characters += sum(map(len, reports))
+            while self._characters > MOST_CHARACTERS and len(self._reports) > 1:
+                self._characters -= sum(map(len, self._reports.pop(min(self._reports))))
+
+    def report(self) -> Report:
+        """What is known so far; progress comes in no order."""
+        with self._lock:
+            known = sorted(self._reports.items())
+        whole = Whole()
+        return Report([whole.add(batch, _cells(reports)) for batch, reports in known])
+
+
+def _cells(reports: Sequence[str]) -> dict[int, Counters]:
+    cells = {part.pop("cell"): counted.restored(part) for part in map(json.loads, reports)}
+    return dict(sorted(cells.items()))
+
+
+RUNS: OrderedDict[str, Progress] = OrderedDict()
+
+
+def collect(progress: StreamingQueryProgress) -> bool:
+    """Take the reports from a micro-batch's progress; says whether it has any of ours."""
+    found = progress.observedMetrics.get(OBSERVED)
+    if found is not None:
+        run(str(progress.runId)).add(progress.batchId, found["reports"] or [])
+    return found is not None
+
+
+def run(run_id: str) -> Progress:
+    """The progress of a run."""
+    found = RUNS.setdefault(run_id, Progress())
+    while len(RUNS) > MOST_RUNS:
+        RUNS.popitem(last=False)
+    return found
+
+
+def report_of(query: StreamingQuery) -> Report:
+    """What a streaming query did that writes the frame of `attach`, micro-batch by micro-batch, since it started.
+
+    Micro-batches are numbered as Spark does. Those without rows are not among them. Rows count once for each cell they
+    were sent to. Seconds are those of all cells together.
+    """
+    recent = query.recentProgress
+    ours = [collect(progress) for progress in recent]
+    if ours and not any(ours):
+        raise QueryError(
+            f'report_of: query "{query.name or query.id}" has no reports of an eddy; expected one that writes a frame '
+            "made by eddy.attach"
+        )
+    return run(str(query.runId)).report()

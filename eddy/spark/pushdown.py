@@ -1,0 +1,52 @@
+"""Filters that Spark evaluates before the eddy.
+
+A `where` on one stream is Spark's own SQL, and Spark evaluates it in compiled code, before rows are sent to Python and
+through the shuffle: there is nothing that routing could gain. Rows that it drops are never seen by the eddy, so they do
+not count in reports, nor for how far the stream has come; the same holds in Spark, which moves filters below
+watermarks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from eddy.query import Filter, Query
+
+
+def pushable(query: Query, schemas: Mapping[str, pa.Schema], spark: SparkSession) -> list[Filter]:
+    """The filters that mean the same when Spark evaluates them."""
+    # Our SQL is that of Spark in ANSI mode: in the other one, what cannot be computed is null and no error.
+    if spark.conf.get("spark.sql.ansi.enabled") != "true":
+        return []
+    zone = str(spark.conf.get("spark.sql.session.timeZone"))
+    streams = {stream.name for stream in query.streams}
+    return [
+        f
+        for f in query.filters
+        if f.where is not None
+        and len(f.on) == 1
+        and f.on[0] in streams
+        and _same_zone(schemas[f.on[0]], zone)
+        and _distinct(schemas[f.on[0]].names)
+    ]
+
+
+def push(frame: DataFrame, name: str, filters: Sequence[Filter]) -> DataFrame:
+    """Apply the filters on one stream; its columns may be spelled with its name, as in `a.v`."""
+    for f in filters:
+        if f.on == (name,):
+            frame = frame.alias(name).where(str(f.where))
+    return frame
+
+
+def _same_zone(schema: pa.Schema, zone: str) -> bool:
+    """Our SQL takes the time zone from the columns, and UTC where none of them has one; Spark from the session."""
+    return zone == "UTC" or any(pa.types.is_timestamp(field.type) and field.type.tz for field in schema)
+
+
+def _distinct(names: list[str]) -> bool:
+    """Spark does not tell columns apart that differ in case only."""
+    return len({name.lower() for name in names}) == len(names)

@@ -1,0 +1,113 @@
+"""What travels to the workers, once for a query: the query, the policy, the schemas, the tables.
+
+Spark hands it to every task. What is larger than a megabyte it broadcasts by itself, so that an executor gets it once.
+A worker unpickles the user's functions once for a query, and keeps what it has read in a module global: it is cheap to
+lose.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import cloudpickle
+import pyarrow as pa
+
+from eddy.engine import Engine
+from eddy.errors import QueryError, quoted
+from eddy.query import Query
+from eddy.router import Clock
+from eddy.spark.parcels import rows_of
+from eddy.wiring import PolicyChoice, engine
+
+MOST = 4
+"""Queries that a worker keeps read: it may serve several, and a restarted query is a new one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shipped:
+    """Everything that a worker needs; plain values, and the user's code as bytes.
+
+    `parts` and `layout` say what the state in a checkpoint depends on. `ticks_per_ms` turns Spark's watermark into the
+    engine's; 0 where not every stream has a delay, so that there is none. `flush` is how many rows make Spark send on
+    what it holds.
+    """
+
+    token: str
+    code: bytes
+    functions: tuple[str, ...]
+    schemas: Mapping[str, pa.Schema]
+    tables: Mapping[str, bytes]
+    seed: int
+    parts: Mapping[str, str]
+    layout: Mapping[str, Any]
+    ticks_per_ms: int
+    flush: int
+
+    def engine(self, cell: int, clock: Clock) -> Engine:
+        """A new engine for a cell."""
+        opened = _opened(self)
+        return engine(
+            opened.query,
+            self.schemas,
+            opened.policy,
+            tables=opened.tables,
+            clock=clock,
+            seed=self.seed,
+            cell=cell,
+            parts=self.parts,
+        )
+
+
+@dataclass(frozen=True)
+class Opened:
+    """The same, read."""
+
+    query: Query
+    policy: PolicyChoice
+    tables: Mapping[str, pa.RecordBatch]
+
+
+OPENED: OrderedDict[str, Opened] = OrderedDict()
+
+
+def pack_code(query: Query, policy: PolicyChoice) -> tuple[bytes, tuple[str, ...]]:
+    """Pickle the query and the policy, and name the functions in them."""
+    functions = {f.name: f.function for f in query.filters if f.function is not None}
+    for name, function in functions.items():
+        _pickled(function, f'filter "{name}": its function')
+    code = _pickled((query, policy), "policy: the class")
+    return code, tuple(f'filter "{name}"' for name in functions)
+
+
+def _pickled(value: object, what: str) -> bytes:
+    try:
+        return cloudpickle.dumps(value)
+    except Exception as error:  # whatever an object of the user's raises when it is asked for its state
+        raise QueryError(
+            f"{what} cannot be sent to the workers, {type(error).__name__}: {error}; "
+            "it must not hold a lock, an open file, a connection or a Spark session: make such things inside of it"
+        ) from error
+
+
+def _opened(shipped: Shipped) -> Opened:
+    if shipped.token not in OPENED:
+        OPENED[shipped.token] = _open(shipped)
+    OPENED.move_to_end(shipped.token)
+    while len(OPENED) > MOST:
+        OPENED.popitem(last=False)
+    return OPENED[shipped.token]
+
+
+def _open(shipped: Shipped) -> Opened:
+    try:
+        query, policy = cloudpickle.loads(shipped.code)
+    except Exception as error:  # the import of a user's module may raise anything
+        raise QueryError(
+            f"{quoted(shipped.functions) if shipped.functions else 'policy'}: cannot be loaded on a worker, "
+            f"{type(error).__name__}: {error}; send the module to the workers, with --py-files or "
+            "spark.addArtifact(..., pyfile=True), or define the function in the job itself"
+        ) from error
+    return Opened(query, policy, {name: rows_of(data) for name, data in shipped.tables.items()})

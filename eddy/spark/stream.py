@@ -1,0 +1,217 @@
+"""The driver's side: DataFrames in, one DataFrame out.
+
+Everything here is the DataFrame API: Spark Connect has no `sparkContext`, no broadcasts and no accumulators.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812  as everybody calls it
+from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
+from pyspark.sql.types import StructField, StructType
+
+from eddy import fingerprint
+from eddy.arrow import no_rows
+from eddy.binding import Binding, bind
+from eddy.errors import QueryError
+from eddy.query import Filter, Query, Stream
+from eddy.spark import cell, guard
+from eddy.spark.frames import Frames, read
+from eddy.spark.layout import Layout
+from eddy.spark.listener import listen
+from eddy.spark.parcels import PARCELS, RESULTS, pack, unpack, write
+from eddy.spark.planning import plan_layout
+from eddy.spark.progress import OBSERVED
+from eddy.spark.pushdown import push, pushable
+from eddy.spark.shipped import Shipped, pack_code
+from eddy.wiring import PolicyChoice, engine
+
+CELLS = 4
+"""Cells where the user asks for no number: the cores of a small machine, and they cost little on a smaller one."""
+
+MICROSECONDS = 1_000
+"""In a millisecond, which is what Spark's watermark counts in."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """How a query is to be run."""
+
+    policy: PolicyChoice
+    cells: int | None
+    pushdown: bool
+    seed: int
+    sizes: Mapping[str, float] | None
+    heavy: Mapping[str, Sequence[Any]] | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """A query as it is run: what is left for the eddy, over the columns that it needs."""
+
+    frames: Frames
+    query: Query
+    pushed: Sequence[Filter]
+    binding: Binding
+    layout: Layout
+
+    @property
+    def watermarked(self) -> bool:
+        """Is there a watermark: a stream without a delay never says how far it has come."""
+        return all(stream.delay is not None for stream in self.query.streams)
+
+    @property
+    def ticks_per_ms(self) -> int:
+        """Of the engine in one of Spark's watermark: a number of a numeric time column stands for one."""
+        stream = self.query.streams[0]
+        time_type = self.binding.schemas[stream.name].field(stream.time).type
+        return MICROSECONDS if pa.types.is_timestamp(time_type) else 1
+
+
+def attach(query: Query, given: Mapping[str, Any], options: Options) -> DataFrame:
+    """Check everything that can be checked here, and lay out the steps."""
+    _check_arguments(query, given, options)
+    frames = read(query, given)
+    _check_session(frames.spark)
+    plan = _plan(query, frames, options)
+    shipped = _shipped(plan, options)
+
+    def step(key: tuple[Any, ...], parcels: Iterable[pd.DataFrame], state: GroupState) -> Iterator[pd.DataFrame]:
+        yield from cell.run(shipped, key, parcels, state)
+
+    packed = reduce(DataFrame.unionAll, [_packed(plan, stream) for stream in plan.query.streams])
+    answers = packed.groupBy("cell").applyInPandasWithState(
+        step, RESULTS, cell.STATE, "append", GroupStateTimeout.NoTimeout
+    )
+    listen(frames.spark)
+    observed = answers.observe(OBSERVED, F.collect_list("report").alias("reports"))
+    return observed.mapInArrow(unpack, _answer(plan))
+
+
+def _check_arguments(query: object, given: object, options: Options) -> None:
+    if not isinstance(query, Query):
+        raise QueryError(f"attach: expected a Query(...), got {query!r}")
+    if not isinstance(given, Mapping):
+        raise QueryError(f'attach: expected frames as {{"stream": DataFrame, ...}}, got {type(given).__name__}')
+    seed = options.seed
+    if not isinstance(seed, Integral) or isinstance(seed, bool) or int(seed) < 0:
+        raise QueryError(f"attach: expected seed to be a whole number of 0 or more, got {seed!r}")
+    for stream in query.streams:
+        if stream.max_ahead is not None:
+            raise QueryError(
+                f'stream "{stream.name}": max_ahead: Spark takes the watermark from all rows, also from those of '
+                f'clocks that run ahead; drop such rows before, for example with frame.where("{stream.time} < '
+                'current_timestamp() + interval 1 hour")'
+            )
+
+
+def _check_session(spark: SparkSession) -> None:
+    """Settings with which the answer would be another one."""
+    policy = spark.conf.get("spark.sql.streaming.multipleWatermarkPolicy", "min")
+    if policy != "min":
+        raise QueryError(
+            'attach: spark.sql.streaming.multipleWatermarkPolicy: expected "min", since rows of the slower stream '
+            f'would be late otherwise, got "{policy}"'
+        )
+
+
+def _plan(query: Query, frames: Frames, options: Options) -> Plan:
+    """What Spark does before the eddy, what the eddy does, and where."""
+    bind(query, frames.schemas)
+    spoken_of = _texts(options.policy)
+    may = pushable(query, frames.schemas, frames.spark) if options.pushdown else []
+    pushed = [f for f in may if f.name not in spoken_of]
+    left = replace(query, filters=[f for f in query.filters if f not in pushed])
+    schemas = _projected(left, frames, options)
+    binding = bind(left, schemas)
+    layout = plan_layout(binding, options.cells, default=CELLS, sizes=options.sizes, heavy=options.heavy)
+    return Plan(frames=frames, query=left, pushed=pushed, binding=binding, layout=layout)
+
+
+def _projected(query: Query, frames: Frames, options: Options) -> dict[str, pa.Schema]:
+    """The columns that the engine reads; building one also finds what is wrong with the policy."""
+    streams = {stream.name: frames.schemas[stream.name] for stream in query.streams}
+    tables = {table.name: no_rows(frames.schemas[table.name]) for table in query.tables}
+    trial = engine(query, streams, options.policy, tables=tables, clock=time.perf_counter, seed=0)
+    read = {name: pa.schema([schema.field(column) for column in trial.reads(name)]) for name, schema in streams.items()}
+    return {**read, **{name: table.schema for name, table in tables.items()}}
+
+
+def _texts(value: Any) -> set[str]:
+    """Every text in what a user chose as policy: a filter that it speaks of stays with the eddy."""
+    if isinstance(value, str):
+        return {value}
+    if isinstance(value, Mapping):
+        return _texts([*value, *value.values()])
+    return {text for part in value for text in _texts(part)} if isinstance(value, list | tuple) else set()
+
+
+def _shipped(plan: Plan, options: Options) -> Shipped:
+    query, spark = plan.query, plan.frames.spark
+    code, functions = pack_code(query, options.policy)
+    rows = int(str(spark.conf.get("spark.sql.execution.arrow.maxRecordsPerBatch")))
+    pushed = {f'filter "{f.name}"': f"on {f.on[0]}, evaluated by Spark: {f.where}" for f in plan.pushed}
+    return Shipped(
+        token=uuid.uuid4().hex,
+        code=code,
+        functions=functions,
+        schemas={stream.name: plan.binding.schemas[stream.name] for stream in query.streams},
+        tables={name: write(table) for name, table in plan.frames.tables.items()},
+        seed=int(options.seed),
+        parts={**fingerprint.of(plan.binding), **pushed},
+        layout=plan.layout.describe(),
+        ticks_per_ms=plan.ticks_per_ms if plan.watermarked else 0,
+        flush=rows + 1 if rows > 0 else 0,
+    )
+
+
+def _packed(plan: Plan, stream: Stream) -> DataFrame:
+    """A stream as parcels, with the watermark on the largest event time of each.
+
+    Declared before `mapInArrow` a watermark is not visible after it. The columns go without their names, since Spark
+    does not find one there that has a dot in it.
+    """
+    layout = plan.layout
+    names = plan.binding.schemas[stream.name].names
+
+    def packer(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return guard.guarded(pack((batch.rename_columns(names) for batch in batches), stream, layout))
+
+    frame = push(plan.frames.streams[stream.name], stream.name, plan.pushed)
+    columns = [_column(name).alias(f"c{place}") for place, name in enumerate(names)]
+    parcels = frame.select(*columns).mapInArrow(packer, PARCELS)
+    return parcels.withWatermark("time", _delay(plan, stream)) if plan.watermarked else parcels
+
+
+def _delay(plan: Plan, stream: Stream) -> str:
+    """The delay in whole milliseconds, as Spark counts: no more rows are late for it than without rounding.
+
+    Where times are whole numbers of milliseconds, no fewer are late either.
+    """
+    delay = (stream.delay_ticks or 0) / plan.ticks_per_ms
+    whole = plan.ticks_per_ms == 1 and plan.binding.tick_type is np.int64
+    return f"{math.floor(delay) if whole else math.ceil(delay)} milliseconds"
+
+
+def _column(name: str) -> Column:
+    return F.col("`" + name.replace("`", "``") + "`")
+
+
+def _answer(plan: Plan) -> StructType:
+    """The schema of the answer, in the types that the frames have."""
+    fields = plan.frames.fields
+    return StructType(
+        [StructField(name, fields[str(c.stream)][c.name].dataType, True) for c, name in plan.binding.outputs]
+    )

@@ -1,0 +1,1 @@
+"""Tests of SQL expressions: by example, by property, and against Spark."""

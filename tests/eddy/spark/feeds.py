@@ -1,0 +1,78 @@
+"""Streams of files, one file for each micro-batch, and what a query over them answers."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import eddy
+from tests import reference
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came out, and what is told of it."""
+
+    results: pa.Table
+    query: StreamingQuery
+
+    @property
+    def report(self) -> eddy.Report:
+        """What the cells told."""
+        return eddy.report_of(self.query)
+
+    @property
+    def rows(self) -> Counter[tuple[Any, ...]]:
+        """As the reference writes it."""
+        return Counter(tuple(map(reference.plain, row.values())) for row in self.results.to_pylist())
+
+
+def write(place: Path, tables: Sequence[pa.Table]) -> None:
+    """Add micro-batches to a stream."""
+    place.mkdir(parents=True, exist_ok=True)
+    first = len(list(place.glob("*.parquet")))
+    for number, table in enumerate(tables, first):
+        file = place / f"{number:04}.parquet"
+        pq.write_table(table, file)
+        # Spark takes the oldest files first.
+        os.utime(file, (1_000_000_000 + number, 1_000_000_000 + number))
+
+
+def stream(spark: SparkSession, place: Path, tables: Sequence[pa.Table] = ()) -> DataFrame:
+    """A stream that has one file in each micro-batch."""
+    write(place, tables)
+    schema = spark.read.parquet(str(place)).schema
+    return spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(place))
+
+
+def streams(spark: SparkSession, place: Path, feeds: Mapping[str, Sequence[pa.Table]]) -> dict[str, DataFrame]:
+    """Several of them."""
+    return {name: stream(spark, place / name, tables) for name, tables in feeds.items()}
+
+
+def answer(frame: DataFrame, checkpoint: Path) -> Answer:
+    """Run a query until all files are read."""
+    parts: dict[int, pa.Table] = {}
+
+    def take(batch: DataFrame, number: int) -> None:
+        parts[number] = batch.toArrow()
+
+    writer = frame.writeStream.foreachBatch(take).option("checkpointLocation", str(checkpoint))
+    query = writer.trigger(availableNow=True).start()
+    try:
+        query.awaitTermination()
+    finally:
+        query.stop()
+    tables = [table for _, table in sorted(parts.items()) if table.num_rows] or list(parts.values())[:1]
+    return Answer(pa.concat_tables(tables) if tables else pa.table({}), query)
