@@ -14,6 +14,7 @@ from eddy.features import Look
 from eddy.lineage import Hop
 from policies.profile import NO_ATTRIBUTE, Profile
 from policies.running import Floats, Integers, Running
+from policies.samples import Lesson, joined, untaught
 from policies.standing import Standing
 
 SELDOM = 4
@@ -51,7 +52,7 @@ class Knowledge:
         self.profiles: list[Profile] = []
         self._running = Running(how.cells, how.alpha)
         self._steps: list[Observation] = []
-        self._samples: list[tuple[int, Sequence[int], Buckets, Any]] = []
+        self._lessons: list[tuple[int, Lesson]] = []
         self._early: set[Hop] = set()
         self._due = 0.0
         self.standing: Standing | None = None
@@ -115,9 +116,9 @@ class Knowledge:
         if self.haste == 1.0 or self._turn % 2 == 0:
             self._steps.append(step)
 
-    def keep_sample(self, hop: Hop, attributes: Sequence[int], buckets: Buckets, outcomes: Any) -> None:
-        """Keep what an operator made of rows that were sent to it to learn, and their buckets of some attributes."""
-        self._samples.append((self._number(hop), attributes, buckets, outcomes))
+    def keep_lesson(self, hop: Hop, lesson: Lesson) -> None:
+        """Keep what an operator made of rows that were sent to it to learn."""
+        self._lessons.append((self._number(hop), lesson))
 
     def syllabus(self) -> Sequence[int]:
         """The attributes by which a sample is looked at.
@@ -133,15 +134,15 @@ class Knowledge:
     def learn(self) -> list[Hop]:
         """Learn from what was kept; says which operators have got another classifier."""
         steps, self._steps = self._steps, []
-        samples, self._samples = self._samples, []
+        lessons, self._lessons = self._lessons, []
         changes = self._running.changes
         self._turn += 1
         if self._turn % (SELDOM if self.haste == 1.0 else SELDOM**2) == 0:
-            samples += self._unexplained(steps)
+            lessons += self._unexplained(steps)
         if steps:
             self._count(steps)
-        for number, attributes, buckets, outcomes in samples:
-            self.profiles[number].learn(attributes, buckets, outcomes)
+        for number, lesson in joined(lessons):
+            self.profiles[number].learn(*lesson)
         changed = list(self._judge())
         calm = changes == self._running.changes and all(p.judged > 1 for p in self.profiles if p.judged or p.sampled)
         self.haste = 1 / SELDOM if calm else 1.0
@@ -165,22 +166,25 @@ class Knowledge:
         outcomes = [counts for lot in lots.values() for _, counts, _ in lot]
         self._running.add(np.concatenate(places), np.concatenate(outcomes))
 
-    def _unexplained(self, steps: Sequence[Observation]) -> Iterator[tuple[int, Sequence[int], Buckets, Any]]:
-        """Rows of one operator that has been judged and has no classifier; another operator each time."""
-        largest: dict[int, Observation] = {}
+    def _unexplained(self, steps: Sequence[Observation]) -> Iterator[tuple[int, Lesson]]:
+        """Rows of one operator that has been judged and has no classifier; another operator each time.
+
+        Samples are left out, since they are learned from anyway.
+        """
+        largest: dict[int, tuple[int, Observation]] = {}
         for step in steps:
             number = self._number(step.hops[0])
             profile = self.profiles[number]
-            if profile.attribute == NO_ATTRIBUTE and profile.judged and not step.legs[0].exhaustive:
-                known = largest.get(number)
-                if known is None or len(step.outcomes[0]) > len(known.outcomes[0]):
-                    largest[number] = step
+            if profile.attribute == NO_ATTRIBUTE and profile.judged:
+                count = untaught(step)
+                if count > largest.get(number, (0,))[0]:
+                    largest[number] = (count, step)
         if largest:
             number = sorted(largest)[self._turn % len(largest)]
-            outcomes = largest[number].outcomes[0]
-            rows: Integers = np.arange(0, len(outcomes), max(len(outcomes) // FREE, 1))[:FREE]
+            count, step = largest[number]
+            rows = np.arange(0, count, max(count // FREE, 1))[:FREE]
             attributes = self.syllabus()
-            yield number, attributes, largest[number].buckets(attributes, rows), outcomes[rows]
+            yield number, Lesson(attributes, step.buckets(attributes, rows), step.outcomes[0][rows])
 
     def _judge(self) -> Iterator[Hop]:
         """A sample that is full names the classifier."""

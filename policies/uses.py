@@ -23,17 +23,18 @@ class Uses:
         for attribute in features.attributes:
             self._names.setdefault(attribute.column.stream, []).append(str(attribute.column))
 
-    def count(self, observation: Observation, attributes: Sequence[int]) -> None:
-        """Count the calls of some steps when they have been made; `attributes` are the operators' classifiers."""
-        is_sample = observation.legs[0].exhaustive
-        for hop, outcomes, attribute in zip(observation.hops, observation.outcomes, attributes, strict=True):
-            if is_sample:
-                use = (hop.operator, SAMPLE, "")
-            elif attribute == NO_ATTRIBUTE:
-                use = (hop.operator, "unclassified", "")
-            else:
-                use = (hop.operator, "classified", self._names[observation.origin][attribute])
-            self._calls[use] = self._calls.get(use, 0) + len(outcomes)
+    def count(self, observation: Observation, attribute: int, taught: int) -> None:
+        """Count the calls of a step: those that `taught`, and the others by the operator's classifier."""
+        operator, calls = observation.hops[0].operator, len(observation.outcomes[0]) - taught
+        if taught:
+            self._add((operator, SAMPLE, ""), taught)
+        if calls and attribute == NO_ATTRIBUTE:
+            self._add((operator, "unclassified", ""), calls)
+        elif calls:
+            self._add((operator, "classified", self._names[observation.origin][attribute]), calls)
+
+    def _add(self, use: tuple[str, str, str], calls: int) -> None:
+        self._calls[use] = self._calls.get(use, 0) + calls
 
     def insight(self, gains: Mapping[str, float]) -> Sequence[Insight]:
         """What has been counted, with each operator's gain ratio."""
