@@ -21,9 +21,19 @@ SELDOM = 4
 """When all is known and calm, so much less of the stream is sampled than P says, and orders stand for so many
 micro-batches: what could be learned is not worth its price."""
 
-FREE = 256
-"""Rows of a micro-batch that one operator without a classifier learns from though they came to it anyway. They have
-passed other operators; among rows of a class that makes no difference unless the operators are correlated."""
+HUNT = 2
+"""Micro-batches from one look at operators without a classifier to the next: what is weak needs many rows to show, and
+those that have come anyway cost nothing but the look."""
+
+LIKELY = 2
+"""Attributes that are looked at every time for operators without a classifier, because they are likelier than others:
+the best, and one that may yet be better."""
+
+TURNS = 6
+"""Times to look until every other attribute has had its turn."""
+
+MORE = 0.2
+"""Of the evidence about an operator without a classifier is enough to judge it again."""
 
 FIRST = 0.5
 """Of |R| is enough for a first judgement: a coarse idea soon is worth more than a fine one late."""
@@ -136,13 +146,13 @@ class Knowledge:
         steps, self._steps = self._steps, []
         lessons, self._lessons = self._lessons, []
         changes = self._running.changes
-        self._turn += 1
-        if self._turn % (SELDOM if self.haste == 1.0 else SELDOM**2) == 0:
+        if self._turn % HUNT == 0:
             lessons += self._unexplained(steps)
         if steps:
             self._count(steps)
         for number, lesson in joined(lessons):
             self.profiles[number].learn(*lesson)
+        self._turn += 1
         changed = list(self._judge())
         calm = changes == self._running.changes and all(p.judged > 1 for p in self.profiles if p.judged or p.sampled)
         self.haste = 1 / SELDOM if calm else 1.0
@@ -164,10 +174,11 @@ class Knowledge:
             cells = None if attribute == NO_ATTRIBUTE else first.join(others)((attribute,))[:, 0]
             places.append(self._running.places(numbers, cells))
         outcomes = [counts for lot in lots.values() for _, counts, _ in lot]
-        self._running.add(np.concatenate(places), np.concatenate(outcomes))
+        for number in self._running.add(np.concatenate(places), np.concatenate(outcomes)):
+            self.profiles[number].forget(self._how.sample)
 
     def _unexplained(self, steps: Sequence[Observation]) -> Iterator[tuple[int, Lesson]]:
-        """Rows of one operator that has been judged and has no classifier; another operator each time.
+        """Rows of the operators that have been judged and have no classifier.
 
         Samples are left out, since they are learned from anyway.
         """
@@ -180,22 +191,38 @@ class Knowledge:
                 if count > largest.get(number, (0,))[0]:
                     largest[number] = (count, step)
         if largest:
-            number = sorted(largest)[self._turn % len(largest)]
-            count, step = largest[number]
-            rows = np.arange(0, count, max(count // FREE, 1))[:FREE]
-            attributes = self.syllabus()
-            yield number, Lesson(attributes, step.buckets(attributes, rows), step.outcomes[0][rows])
+            attributes = self._hunted()
+            for number, (count, step) in sorted(largest.items(), key=lambda item: item[0]):
+                rows = np.arange(count)
+                yield number, Lesson(attributes, step.buckets(attributes, rows), step.outcomes[0][rows])
+
+    def _hunted(self) -> Sequence[int]:
+        """By which attributes to look for more evidence: those of other operators, the likeliest, and some in turn.
+
+        What is weak for each operator shows sooner in the sum of all.
+        """
+        signs = sum((profile.signs() for profile in self.profiles), np.zeros(self._attributes))
+        self._lesson += 1
+        used = {profile.attribute for profile in self.profiles} - {NO_ATTRIBUTE}
+        likely = np.argsort(-signs, kind="stable")[:LIKELY].tolist()
+        return sorted({*used, *likely, *range(self._lesson % TURNS, self._attributes, TURNS)})
 
     def _judge(self) -> Iterator[Hop]:
         """A sample that is full names the classifier."""
         for hop, number in self._numbers.items():
             profile = self.profiles[number]
-            if profile.sampled < (self._how.sample if profile.judged else self._how.sample * FIRST):
+            if profile.sampled < self._enough(profile):
                 continue
             if profile.judge(self._how.threshold):
                 self._running.start(number, *profile.classified())
                 yield hop
             profile.fade()
+
+    def _enough(self, profile: Profile) -> float:
+        """Rows that a judgement needs: |R|, and a part of what is known, since each look is a chance to be wrong."""
+        if not profile.judged:
+            return self._how.sample * FIRST
+        return max(self._how.sample, 0.0 if profile.attribute != NO_ATTRIBUTE else MORE * profile.evidence)
 
     def snapshot(self) -> tuple[dict[str, Any], dict[str, Floats]]:
         """Plain values, and arrays."""
