@@ -32,7 +32,7 @@ the best, and one that may yet be better."""
 TURNS = 6
 """Times to look until every other attribute has had its turn."""
 
-MORE = 0.2
+MORE = 0.5
 """Of the evidence about an operator without a classifier is enough to judge it again."""
 
 FIRST = 0.5
