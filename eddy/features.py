@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -39,12 +40,15 @@ class Look(Protocol):
 MOST = 250
 """Buckets of an attribute, besides that of null: a bucket is one byte."""
 
-FEW = 0.25
+FEW = 0.5
 """Of a micro-batch: up to this share, rows are looked at by themselves, beyond it all rows are, once."""
 
 
 JUDGED = 256
 """Rows of a micro-batch from which an attribute is judged: more than a judgement needs, so that one will mostly do."""
+
+SIZES = 16
+"""Sizes of micro-batches for which it is kept where those rows are: most are of one size."""
 
 GOLDEN_MEAN = 0.6180339887498949
 """Steps of this share of a whole, taken around it, lie nearly evenly and never fall in with a period of the rows."""
@@ -131,7 +135,12 @@ def _spread(array: pa.Array) -> pa.Array:
     """Some of the rows in their order, from all over the micro-batch; all of them, if they are few."""
     if len(array) <= JUDGED:
         return array
-    return array.take(pa.array(np.unique((np.arange(JUDGED) * GOLDEN_MEAN % 1 * len(array)).astype(np.int64))))
+    return array.take(_places(len(array)))
+
+
+@lru_cache(maxsize=SIZES)
+def _places(rows: int) -> pa.Array:
+    return pa.array(np.unique((np.arange(JUDGED) * GOLDEN_MEAN % 1 * rows).astype(np.int64)))
 
 
 class Rows:

@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 
 from eddy.contracts import Leg, Observation, Setting, State, Task
-from eddy.divider import Buckets
 from eddy.errors import QueryError
 from eddy.features import choose
 from eddy.lineage import Hop
@@ -31,13 +30,17 @@ from policies.orders import STEP, Integers, best_orders, classes, legs
 from policies.profile import NO_ATTRIBUTE
 from policies.pruning import settled
 from policies.running import Floats
+from policies.samples import Samples
 from policies.standing import Standing
 from policies.trial import Trial
-from policies.uses import SAMPLE, Uses
+from policies.uses import Uses
 
-MOST = 0.25
-"""Of a micro-batch are sampled at most. Up to that, a whole |R| is taken at once: to look at few rows by all attributes
-costs as much as to look at many."""
+MOST = 0.3
+"""Of a micro-batch are sampled at most. Up to that, a whole |R| is taken at once, of each of some operators: to look at
+few rows by all attributes costs as much as to look at many."""
+
+TOGETHER = 2
+"""Operators at least that are sampled at the same time, half as often: one look at their rows serves both."""
 
 ENOUGH = 2
 """Times |R| are the most rows that an operator is sent to learn from in one micro-batch, however large it is."""
@@ -83,7 +86,7 @@ class Content:
         self._price = STEP if costs == "time" else 0.0
         self._alone = len(setting.operators) == 1
         self._known: dict[str, Knowledge] = {}
-        self._samples: dict[int, tuple[Leg, Sequence[int], Buckets]] = {}
+        self._samples = Samples()
         self._trial: tuple[tuple[str, Hop], Trial] | None = None
         self._on_trial: dict[int, tuple[Leg, bool]] = {}
         self._uses = Uses(self.features)
@@ -102,17 +105,24 @@ class Content:
         """Samples for the operators whose turn it is; for the other rows the best order of their class."""
         if len(ready) == 1:
             return [Leg(route=ready)]
+        pupils, share = self._pupils(task, ready)
+        drawn = task.chance().random(task.rows) < share if share else np.zeros(task.rows, np.bool_)
+        rows, sample = np.flatnonzero(~drawn), np.flatnonzero(drawn)
+        legs = self._tried(task, ready, rows) if self._trial is not None else self._routed(task, ready, rows, None)
+        return [*legs, *self._sampled(task, ready, pupils, sample)] if len(sample) else legs
+
+    def _tried(self, task: Task, ready: tuple[Hop, ...], rows: Integers) -> list[Leg]:
+        """The best orders; with and without the classifier that is on trial, if it is one of theirs."""
         origin = task.lineage.origin
-        sampled, rows = self._sampled(task, ready)
         tried = next((i for i, hop in enumerate(ready) if self._trial and self._trial[0] == (origin, hop)), None)
         if tried is None or self._trial is None or task.lineage.done or not task.independent:
-            return [*sampled, *self._routed(task, ready, rows, None)]
+            return self._routed(task, ready, rows, None)
         old = task.chance().random(len(rows)) < CONTROL
         ways = {new: self._routed(task, ready, rows[old != new], None if new else tried) for new in (True, False)}
         self._on_trial = {id(leg): (leg, new) for new, way in ways.items() for leg in way}
         for new in ways:
             self._trial[1].start(new, int((old != new).sum()))
-        return [*sampled, *ways[True], *ways[False]]
+        return [*ways[True], *ways[False]]
 
     def _knowledge(self, origin: str) -> Knowledge:
         known = self._known.get(origin)
@@ -120,21 +130,16 @@ class Content:
             known = self._known[origin] = Knowledge(len(self.features.of(origin)), self._how)
         return known
 
-    def _sampled(self, task: Task, ready: tuple[Hop, ...]) -> tuple[list[Leg], Integers]:
-        """Rows that go to an operator to learn, before any other; and the rows that are left."""
-        pupils, share = self._pupils(task, ready)
-        if not share:
-            return [], np.arange(task.rows)
-        drawn = task.chance().random(task.rows) < share
-        places = np.flatnonzero(drawn)
+    def _sampled(self, task: Task, ready: tuple[Hop, ...], pupils: Sequence[Hop], rows: Integers) -> list[Leg]:
+        """Rows that go to an operator to learn, before any other, and then on as others of their class.
+
+        Samples come last in a plan: then they are the last of a step's rows too.
+        """
         attributes = self._knowledge(task.lineage.origin).syllabus()
-        buckets = task.buckets(attributes, places)
-        legs = []
-        for i, hop in enumerate(pupils):
-            leg = Leg(route=(hop,), rows=places[i :: len(pupils)], exhaustive=True, label=SAMPLE)
-            self._samples[id(leg)] = (leg, attributes, buckets[i :: len(pupils)])
-            legs.append(leg)
-        return legs, np.flatnonzero(~drawn)
+        buckets = task.buckets(attributes, rows)
+        onward = self._routed(task, ready, rows, None) if task.independent else []
+        ways = [(leg.route, np.searchsorted(rows, leg.rows)) for leg in onward if leg.rows is not None]
+        return self._samples.send(pupils, ways or [((), np.arange(len(rows)))], rows, attributes, buckets)
 
     def _pupils(self, task: Task, ready: tuple[Hop, ...]) -> tuple[Sequence[Hop], float]:
         """Which operators learn from this task, and from which share of its rows.
@@ -148,9 +153,9 @@ class Content:
         if young:
             share = 1.0 if len(young) == len(ready) else self._share
             return young, min(share, most * len(young))
-        hops = self._unsettled(task, known, hops)[: max(int(self._share * task.rows / self._sample), 1)]
+        hops = self._unsettled(task, known, hops)[: max(int(self._share * task.rows / self._sample), TOGETHER)]
         share = min(self._share, most * len(hops))
-        size = max(share, min(self._sample / task.rows, MOST))
+        size = max(share, min(len(hops) * self._sample / task.rows, MOST))
         return hops, size if hops and known.is_due(share, size) else 0.0
 
     def _unsettled(self, task: Task, known: Knowledge, hops: Sequence[Hop]) -> Sequence[Hop]:
@@ -189,11 +194,13 @@ class Content:
         """Keep what a step did until the micro-batch is over."""
         if self._alone:
             return
-        known, leg = self._knowledge(observation.origin), observation.legs[0]
+        known, (hop,) = self._knowledge(observation.origin), observation.hops
         known.keep(observation)
-        if id(leg) in self._samples:
-            known.keep_sample(observation.hops[0], *self._samples[id(leg)][1:], observation.outcomes[0])
-        self._uses.count(observation, [known.profile(hop).classifiers for hop in observation.hops])
+        taught = 0
+        for lesson in self._samples.taught(observation):
+            known.keep_lesson(hop, lesson)
+            taught += len(lesson.outcomes)
+        self._uses.count(observation, known.profile(hop).classifiers, taught)
         if self._trial is not None and self._on_trial:
             self._pay(self._trial[1], observation)
 
@@ -206,7 +213,8 @@ class Content:
 
     def _catch_up(self) -> None:
         """Learn from the micro-batch that is over; a new classifier is on trial, if no other is."""
-        self._samples, self._on_trial = {}, {}
+        self._on_trial = {}
+        self._samples.clear()
         for origin, known in self._known.items():
             for hop in known.learn():
                 if self._trial is None and known.profile(hop).judged > 1:

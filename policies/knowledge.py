@@ -14,15 +14,26 @@ from eddy.features import Look
 from eddy.lineage import Hop
 from policies.profile import NO_ATTRIBUTE, Profile
 from policies.running import Floats, Integers, Running
+from policies.samples import Lesson, joined, untaught
 from policies.standing import Standing
 
 SELDOM = 4
 """When all is known and calm, so much less of the stream is sampled than P says, and orders stand for so many
 micro-batches: what could be learned is not worth its price."""
 
-FREE = 256
-"""Rows of a micro-batch that one operator without a classifier learns from though they came to it anyway. They have
-passed other operators; among rows of a class that makes no difference unless the operators are correlated."""
+HUNT = 2
+"""Micro-batches from one look at operators without a classifier to the next: what is weak needs many rows to show, and
+those that have come anyway cost nothing but the look."""
+
+LIKELY = 2
+"""Attributes that are looked at every time for operators without a classifier, because they are likelier than others:
+the best, and one that may yet be better."""
+
+TURNS = 6
+"""Times to look until every other attribute has had its turn."""
+
+MORE = 0.5
+"""Of the evidence about an operator without a classifier is enough to judge it again."""
 
 FIRST = 0.5
 """Of |R| is enough for a first judgement: a coarse idea soon is worth more than a fine one late."""
@@ -51,7 +62,7 @@ class Knowledge:
         self.profiles: list[Profile] = []
         self._running = Running(how.cells, how.alpha)
         self._steps: list[Observation] = []
-        self._samples: list[tuple[int, Sequence[int], Buckets, Any]] = []
+        self._lessons: list[tuple[int, Lesson]] = []
         self._early: set[Hop] = set()
         self._due = 0.0
         self.standing: Standing | None = None
@@ -115,9 +126,9 @@ class Knowledge:
         if self.haste == 1.0 or self._turn % 2 == 0:
             self._steps.append(step)
 
-    def keep_sample(self, hop: Hop, attributes: Sequence[int], buckets: Buckets, outcomes: Any) -> None:
-        """Keep what an operator made of rows that were sent to it to learn, and their buckets of some attributes."""
-        self._samples.append((self._number(hop), attributes, buckets, outcomes))
+    def keep_lesson(self, hop: Hop, lesson: Lesson) -> None:
+        """Keep what an operator made of rows that were sent to it to learn."""
+        self._lessons.append((self._number(hop), lesson))
 
     def syllabus(self) -> Sequence[int]:
         """The attributes by which a sample is looked at.
@@ -133,15 +144,15 @@ class Knowledge:
     def learn(self) -> list[Hop]:
         """Learn from what was kept; says which operators have got another classifier."""
         steps, self._steps = self._steps, []
-        samples, self._samples = self._samples, []
+        lessons, self._lessons = self._lessons, []
         changes = self._running.changes
-        self._turn += 1
-        if self._turn % (SELDOM if self.haste == 1.0 else SELDOM**2) == 0:
-            samples += self._unexplained(steps)
+        if self._turn % HUNT == 0:
+            lessons += self._unexplained(steps)
         if steps:
             self._count(steps)
-        for number, attributes, buckets, outcomes in samples:
-            self.profiles[number].learn(attributes, buckets, outcomes)
+        for number, lesson in joined(lessons):
+            self.profiles[number].learn(*lesson)
+        self._turn += 1
         changed = list(self._judge())
         calm = changes == self._running.changes and all(p.judged > 1 for p in self.profiles if p.judged or p.sampled)
         self.haste = 1 / SELDOM if calm else 1.0
@@ -163,35 +174,55 @@ class Knowledge:
             cells = None if attribute == NO_ATTRIBUTE else first.join(others)((attribute,))[:, 0]
             places.append(self._running.places(numbers, cells))
         outcomes = [counts for lot in lots.values() for _, counts, _ in lot]
-        self._running.add(np.concatenate(places), np.concatenate(outcomes))
+        for number in self._running.add(np.concatenate(places), np.concatenate(outcomes)):
+            self.profiles[number].forget(self._how.sample)
 
-    def _unexplained(self, steps: Sequence[Observation]) -> Iterator[tuple[int, Sequence[int], Buckets, Any]]:
-        """Rows of one operator that has been judged and has no classifier; another operator each time."""
-        largest: dict[int, Observation] = {}
+    def _unexplained(self, steps: Sequence[Observation]) -> Iterator[tuple[int, Lesson]]:
+        """Rows of the operators that have been judged and have no classifier.
+
+        Samples are left out, since they are learned from anyway.
+        """
+        largest: dict[int, tuple[int, Observation]] = {}
         for step in steps:
             number = self._number(step.hops[0])
             profile = self.profiles[number]
-            if profile.attribute == NO_ATTRIBUTE and profile.judged and not step.legs[0].exhaustive:
-                known = largest.get(number)
-                if known is None or len(step.outcomes[0]) > len(known.outcomes[0]):
-                    largest[number] = step
+            if profile.attribute == NO_ATTRIBUTE and profile.judged:
+                count = untaught(step)
+                if count > largest.get(number, (0,))[0]:
+                    largest[number] = (count, step)
         if largest:
-            number = sorted(largest)[self._turn % len(largest)]
-            outcomes = largest[number].outcomes[0]
-            rows: Integers = np.arange(0, len(outcomes), max(len(outcomes) // FREE, 1))[:FREE]
-            attributes = self.syllabus()
-            yield number, attributes, largest[number].buckets(attributes, rows), outcomes[rows]
+            attributes = self._hunted()
+            for number, (count, step) in sorted(largest.items(), key=lambda item: item[0]):
+                rows = np.arange(count)
+                yield number, Lesson(attributes, step.buckets(attributes, rows), step.outcomes[0][rows])
+
+    def _hunted(self) -> Sequence[int]:
+        """By which attributes to look for more evidence: those of other operators, the likeliest, and some in turn.
+
+        What is weak for each operator shows sooner in the sum of all.
+        """
+        signs = sum((profile.signs() for profile in self.profiles), np.zeros(self._attributes))
+        self._lesson += 1
+        used = {profile.attribute for profile in self.profiles} - {NO_ATTRIBUTE}
+        likely = np.argsort(-signs, kind="stable")[:LIKELY].tolist()
+        return sorted({*used, *likely, *range(self._lesson % TURNS, self._attributes, TURNS)})
 
     def _judge(self) -> Iterator[Hop]:
         """A sample that is full names the classifier."""
         for hop, number in self._numbers.items():
             profile = self.profiles[number]
-            if profile.sampled < (self._how.sample if profile.judged else self._how.sample * FIRST):
+            if profile.sampled < self._enough(profile):
                 continue
             if profile.judge(self._how.threshold):
                 self._running.start(number, *profile.classified())
                 yield hop
             profile.fade()
+
+    def _enough(self, profile: Profile) -> float:
+        """Rows that a judgement needs: |R|, and a part of what is known, since each look is a chance to be wrong."""
+        if not profile.judged:
+            return self._how.sample * FIRST
+        return max(self._how.sample, 0.0 if profile.attribute != NO_ATTRIBUTE else MORE * profile.evidence)
 
     def snapshot(self) -> tuple[dict[str, Any], dict[str, Floats]]:
         """Plain values, and arrays."""

@@ -8,15 +8,19 @@ from typing import Any
 import numpy as np
 
 from eddy.divider import Buckets
-from policies.gain import gain_ratios, skews
+from policies.gain import gain_ratios, signs, skews
 from policies.running import Floats
 
 NO_ATTRIBUTE = -1
 """No attribute classifies (the paper's CA of -1)."""
 
 FADE = 0.9
-"""Of a sample that has been judged, so much counts in the next one: a weak attribute is found by the evidence of ten
-samples, and one that has lost its meaning is forgotten after as many."""
+"""Of what has named a classifier, so much counts in the next judgement: one that has lost its meaning is forgotten
+after ten samples."""
+
+KEPT = 20_000
+"""Rows of evidence that are kept while there is no classifier and no change: one that explains a thousandth of what an
+operator does shows in so many, and a stronger one that comes later is seen behind them in a tenth of them."""
 
 
 class Profile:
@@ -34,6 +38,11 @@ class Profile:
     def classifiers(self) -> tuple[int, ...]:
         """The attribute that classifies, if there is one."""
         return () if self.attribute == NO_ATTRIBUTE else (self.attribute,)
+
+    @property
+    def evidence(self) -> float:
+        """Rows that count, by the attribute of which most are known."""
+        return float(self._tables[0].sum(axis=1).max(initial=0.0))
 
     def learn(self, attributes: Sequence[int], buckets: Buckets, outcomes: Any) -> None:
         """Count rows that were sent to the operator to learn, by several attributes at once."""
@@ -60,9 +69,20 @@ class Profile:
 
     def fade(self) -> None:
         """Begin the next sample."""
-        self._tables *= FADE
+        if self.attribute == NO_ATTRIBUTE:
+            self.forget(KEPT)
+        else:
+            self._tables *= FADE
         self.sampled = 0
         self.judged += 1
+
+    def forget(self, rows: int) -> None:
+        """Let no more than so many rows count on."""
+        self._tables *= np.minimum(1.0, rows / np.maximum(self._tables[0].sum(axis=1), 1.0))[:, None]
+
+    def signs(self) -> Floats:
+        """By how many standard deviations each attribute tells more than chance gives."""
+        return signs(*self._tables[:2])
 
     def drop(self) -> None:
         """Go without an attribute until the next sample is judged."""

@@ -56,8 +56,8 @@ class Running:
         """Where outcomes of operators belong, each in its cell, or in none but the whole: for `add`."""
         return operators * self._width + (self._width - 1 if cells is None else cells)
 
-    def add(self, places: Integers, outcomes: Any) -> None:
-        """Count outcomes, each at its place."""
+    def add(self, places: Integers, outcomes: Any) -> list[int]:
+        """Count outcomes, each at its place; says which operators have changed."""
         shape = self._seen.shape
         seen = np.bincount(places, minlength=shape[0] * shape[1]).reshape(shape).astype(np.float64)
         out = np.bincount(places, outcomes, shape[0] * shape[1]).reshape(shape)
@@ -69,7 +69,7 @@ class Running:
         self._quick = np.where(fresh, known, self._quick)
         fade = np.minimum(1.0, MEMORY / np.maximum(self._seen + seen, 1.0))
         self._seen, self._out = (self._seen + seen) * fade, (self._out + out) * fade
-        self._notice(fresh)
+        return self._notice(fresh)
 
     def whole(self) -> Floats:
         """Each operator's estimate over all cells; 1 while nothing is known."""
@@ -87,14 +87,17 @@ class Running:
         """Go on from a snapshot."""
         self._quick, self._seen, self._out = state.copy()
 
-    def _notice(self, fresh: np.ndarray[Any, np.dtype[np.bool_]]) -> None:
+    def _notice(self, fresh: np.ndarray[Any, np.dtype[np.bool_]]) -> list[int]:
         """Where quick and steady disagree, begin anew."""
         memory = 1 / (1 - self._alpha) if self._alpha < 1 else MEMORY
         steady = self._out / np.maximum(self._seen, 1.0)
         spread = np.where(steady <= 1, np.maximum(steady * (1 - steady), 1 / memory), steady)
         doubt = np.sqrt(spread * ((1 - self._alpha) / (1 + self._alpha)))
         changed = fresh & (self._seen > memory) & (np.abs(self._quick - steady) > SURPRISE * doubt)
-        if changed.any():
-            self._seen = np.where(changed, memory, self._seen)
-            self._out = np.where(changed, memory * self._quick, self._out)
-            self.changes += int(changed.sum())
+        if not changed.any():
+            return []
+        self._seen = np.where(changed, memory, self._seen)
+        self._out = np.where(changed, memory * self._quick, self._out)
+        self.changes += int(changed.sum())
+        numbers: list[int] = np.flatnonzero(changed.any(axis=1)).tolist()
+        return numbers

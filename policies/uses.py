@@ -22,14 +22,17 @@ class Uses:
         for attribute in features.attributes:
             self._names.setdefault(attribute.column.stream, []).append(str(attribute.column))
 
-    def count(self, observation: Observation, attributes: Sequence[Sequence[int]]) -> None:
-        """Count the calls of a step when they have been made; `attributes` are those that each hop's calls went by."""
-        is_sample = observation.legs[0].exhaustive
-        for hop, outcomes, by in zip(observation.hops, observation.outcomes, attributes, strict=True):
-            kind = SAMPLE if is_sample else "classified" if by else "unclassified"
-            names = self._names.get(observation.origin, [])
-            use = (hop.operator, kind, "" if is_sample else " and ".join([names[a] for a in by]))
-            self._calls[use] = self._calls.get(use, 0) + len(outcomes)
+    def count(self, observation: Observation, attributes: Sequence[int], taught: int) -> None:
+        """Count the calls of a step: of each hop those that `taught`, and the others by the attributes they went by."""
+        names = self._names.get(observation.origin, [])
+        by = " and ".join([names[attribute] for attribute in attributes])
+        for hop, outcomes in zip(observation.hops, observation.outcomes, strict=True):
+            self._add((hop.operator, SAMPLE, ""), taught)
+            self._add((hop.operator, "classified" if by else "unclassified", by), len(outcomes) - taught)
+
+    def _add(self, use: tuple[str, str, str], calls: int) -> None:
+        if calls:
+            self._calls[use] = self._calls.get(use, 0) + calls
 
     def all(self, gains: Mapping[str, float]) -> Sequence[Use]:
         """What has been counted, with each operator's gain ratio."""

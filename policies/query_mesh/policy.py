@@ -161,7 +161,7 @@ class QueryMesh:
         fabric, _ = self._fabrics[observation.origin]
         leg, current = observation.legs[0], fabric.current
         by = UNCLASSIFIED if current is None else current.mesh.tree.used
-        self._uses.count(observation, [by] * len(observation.hops))
+        self._uses.count(observation, by, observation.rows[0] if leg.exhaustive else 0)
         if len(fabric.operators) > 1:
             self._steps.append(observation)
         if id(leg) in self._samples:

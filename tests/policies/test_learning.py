@@ -96,6 +96,15 @@ def test_a_sudden_change_is_followed() -> None:
     assert settled <= 1.1 * steady
 
 
+def test_a_weak_classifier_is_found_when_all_is_calm() -> None:
+    """Figure 3 of the paper with A = 0.5: the classes explain a fortieth of what an operator does."""
+    content = calls(CONTENT, star([[0.5 if i == k else 0.72 for i in range(8)] for k in range(8)], 40_000), 8)
+    learned = content.report.learning()
+    classified = learned[learned["kind"] == "classified"]
+    assert set(classified["attribute"]) == {"s.kind"}
+    assert classified["calls"].sum() > 0.5 * learned["calls"].sum()
+
+
 @pytest.mark.parametrize("value", [0.0, 1.0])
 def test_operators_that_always_or_never_pass_are_no_trouble(value: float) -> None:
     data = star([[value, 0.5, 0.5, 0.5]] * 2)

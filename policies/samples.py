@@ -1,0 +1,86 @@
+"""Rows that are sent to an operator to learn what it makes of them, before any other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from eddy.contracts import Leg, Observation
+from eddy.divider import Buckets
+from eddy.lineage import Hop
+from policies.running import Integers
+from policies.uses import SAMPLE
+
+
+class Lesson(NamedTuple):
+    """What an operator made of some rows, and their buckets of some attributes."""
+
+    attributes: Sequence[int]
+    buckets: Buckets
+    outcomes: Any
+
+
+class Samples:
+    """The samples of a micro-batch that are under way.
+
+    A sample goes to its operator first and then on as its class does, so that its later steps are those of the other
+    rows: going by itself it would cost as many steps again as all of them.
+    """
+
+    def __init__(self) -> None:
+        self._under_way: dict[int, tuple[Leg, Sequence[int], Buckets]] = {}
+
+    def send(
+        self,
+        pupils: Sequence[Hop],
+        ways: Sequence[tuple[tuple[Hop, ...], Integers]],
+        rows: Integers,
+        attributes: Sequence[int],
+        buckets: Buckets,
+    ) -> list[Leg]:
+        """Share rows out among operators; `ways` are the routes that would be theirs, each with places in `rows`."""
+        legs = []
+        for onward, places in ways:
+            for i, hop in enumerate(pupils):
+                mine = places[places % len(pupils) == i]
+                if len(mine):
+                    route = (hop, *(other for other in onward if other != hop))
+                    leg = Leg(route=route, rows=rows[mine], label=SAMPLE)
+                    self._under_way[id(leg)] = (leg, attributes, buckets[mine])
+                    legs.append(leg)
+        return legs
+
+    def taught(self, observation: Observation) -> Iterator[Lesson]:
+        """The samples among the rows of a step that have come to their operator with it, or some rows of theirs."""
+        if not self._under_way:
+            return
+        end = 0
+        for leg, rows in zip(observation.legs, observation.rows, strict=True):
+            end += rows
+            if id(leg) in self._under_way and leg.route[0] == observation.hops[0]:
+                _, attributes, buckets = self._under_way[id(leg)]
+                self._under_way[id(leg)] = (leg, attributes, buckets[rows:])
+                yield Lesson(attributes, buckets[:rows], observation.outcomes[0][end - rows : end])
+
+    def clear(self) -> None:
+        """The micro-batch is over."""
+        self._under_way.clear()
+
+
+def untaught(step: Observation) -> int:
+    """How many of a step's rows are not those of a sample that has come to its operator; they are the first ones."""
+    first = step.hops[0]
+    is_lesson = [leg.label == SAMPLE and leg.route[0] == first for leg in step.legs]
+    return sum(rows for rows, taught in zip(step.rows, is_lesson, strict=True) if not taught)
+
+
+def joined(lessons: Iterable[tuple[int, Lesson]]) -> Iterator[tuple[int, Lesson]]:
+    """One lesson for those of an operator by the same attributes: adding up costs by the lesson, not by the row."""
+    lots: dict[tuple[int, tuple[int, ...]], list[Lesson]] = {}
+    for number, lesson in lessons:
+        lots.setdefault((number, tuple(lesson.attributes)), []).append(lesson)
+    for (number, attributes), lot in lots.items():
+        buckets = np.concatenate([lesson.buckets for lesson in lot])
+        yield number, Lesson(attributes, buckets, np.concatenate([lesson.outcomes for lesson in lot]))
