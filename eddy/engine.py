@@ -9,17 +9,18 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from eddy import fingerprint, trees
+from eddy import fingerprint
 from eddy.admission import Admitted, Gate, Mark
 from eddy.binding import Binding
 from eddy.contracts import Operator, Policy
 from eddy.errors import EngineError
 from eddy.features import Classifier, Look
-from eddy.observe import Counters, Insight, StreamCount
+from eddy.observe import Counters, StreamCount
 from eddy.router import Clock, Router
 from eddy.routing import Routes
 from eddy.snapshot import Snapshot, from_table, pack, to_table, unpack
 from eddy.times import Ticks
+from eddy.trees import Trees
 from eddy.tuples import RowIds, Tuples, merge
 
 EMITTED = 1 << 13
@@ -85,7 +86,7 @@ class Engine:
         self._batch = 0
         self._under_way = False
         self._counters: Counters | None = None
-        self._trees: dict[str, tuple[int | None, Sequence[str]]] = {}
+        self._trees = Trees(self._classifier.names)
 
     @property
     def schema(self) -> pa.Schema:
@@ -172,15 +173,8 @@ class Engine:
             routes=routes.counted,
             classes=routes.names,
             insight=insight,
-            trees=self._drawn(insight),
+            trees=self._trees.lines(insight.decisions),
         )
-
-    def _drawn(self, insight: Insight) -> Mapping[str, Sequence[str]]:
-        """The policy's trees in words, each made once."""
-        for decision in insight.decisions:
-            if self._trees.get(decision.stream, (None, ()))[0] != decision.number:
-                self._trees[decision.stream] = (decision.number, trees.lines(decision, self._classifier.names))
-        return {decision.stream: self._trees[decision.stream][1] for decision in insight.decisions}
 
     def counted(self) -> Counters:
         """What the last micro-batch was, and what it took."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from eddy.divider import Named
 from eddy.observe import Decision
@@ -14,9 +14,20 @@ Names = Callable[[str, Sequence[int], Sequence[Sequence[int]]], Sequence[Named]]
 """Names classes by their stream, its attributes, and the buckets of each class."""
 
 
-def lines(decision: Decision, names: Names) -> tuple[str, ...]:
-    """One line for each branch, indented by its level, and one for each way at its end."""
-    return tuple(_lines(decision, names))
+class Trees:
+    """The trees of what was decided last for each stream, in words; each is made once."""
+
+    def __init__(self, names: Names) -> None:
+        self._names = names
+        self._known: dict[str, tuple[int, Sequence[str]]] = {}
+
+    def lines(self, decisions: Sequence[Decision]) -> Mapping[str, Sequence[str]]:
+        """For each stream one line for each branch, indented by its level, and one for each way at its end."""
+        for decision in decisions:
+            known = self._known.get(decision.stream)
+            if known is None or known[0] != decision.number:
+                self._known[decision.stream] = (decision.number, tuple(_lines(decision, self._names)))
+        return {decision.stream: self._known[decision.stream][1] for decision in decisions}
 
 
 def _lines(decision: Decision, names: Names) -> Iterator[str]:
