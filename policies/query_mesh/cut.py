@@ -111,4 +111,5 @@ def _principal(told: Profile, seen: Integers) -> Floats:
     # Few buckets, and many groups by targets: the products of buckets with each other are the small matrix.
     first = np.linalg.eigh(weighted @ weighted.T)[1][:, -1]
     scores: Floats = apart.reshape(len(seen), -1) @ (first @ weighted)
-    return scores
+    # Which end is first is the library's choice; the smaller bucket comes first, so that trees are the same everywhere.
+    return scores if scores[0] <= scores[-1] else -scores

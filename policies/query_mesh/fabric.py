@@ -196,7 +196,9 @@ class Fabric:
 
     def _said(self, current: Generation, way: int) -> str:
         route = " > ".join(self.operators[n] for n in current.mesh.routes[way])
-        return f"{route} costs {current.watch.observed[way]:.3g}, and {current.watch.promised[way]:.3g} was promised"
+        return (
+            f"{current.watch.promised[way]:.3g} was promised, and {current.watch.observed[way]:.3g} it costs: {route}"
+        )
 
     def _can_afford(self) -> bool:
         """Have the operators taken so long that thinking once more does not show."""

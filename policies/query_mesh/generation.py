@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -85,8 +86,13 @@ class Generation:
             reason=self.reason,
             seconds=self.seconds,
             ways=ways,
-            tree=tuple(_branches(self.mesh.tree, 0, 0)),
+            tree=self._tree,
         )
+
+    @cached_property
+    def _tree(self) -> tuple[Branch, ...]:
+        """The lines of the tree: asked for in every micro-batch, and always the same."""
+        return tuple(_branches(self.mesh.tree, 0, 0))
 
     def snapshot(self) -> dict[str, Any]:
         """Plain values."""

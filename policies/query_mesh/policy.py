@@ -191,9 +191,7 @@ class QueryMesh:
 
     def _pay(self, step: Observation, operator: int, counts: Mapping[int, Count]) -> None:
         """What a step cost each way, and what it left of it."""
-        firsts = np.cumsum((0, *step.rows[:-1]))
-        left = np.add.reduceat(np.append(step.outcomes[0], 0).astype(np.float64), firsts)
-        for leg, rows, out in zip(step.legs, step.rows, left.tolist(), strict=True):
+        for leg, rows, out in zip(step.legs, step.rows, _left(step), strict=True):
             ruster = self._under_way.get(id(leg))
             if ruster is not None and rows:
                 counts[id(ruster.generation)].cost[ruster.way] += rows * ruster.generation.costs[operator]
@@ -231,6 +229,15 @@ class Count:
         """Nothing yet."""
         ways = len(generation.mesh.routes)
         return Count(generation, np.zeros(ways), np.zeros(ways))
+
+
+def _left(step: Observation) -> list[float]:
+    """How many tuples a step has left of each of its legs."""
+    if len(step.legs) == 1:
+        return [step.statistics[0].rows_out]
+    firsts = np.cumsum((0, *step.rows[:-1]))
+    left: list[float] = np.add.reduceat(np.append(step.outcomes[0], 0).astype(np.float64), firsts).tolist()
+    return left
 
 
 def _reachable(task: Task, operators: Sequence[str]) -> tuple[str, ...]:
