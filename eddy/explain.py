@@ -25,6 +25,9 @@ DECISIONS = 8
 WIDE = 48
 """Characters of a class, a route or an access pattern: two of them and some numbers fit into a line."""
 
+LONG, REASON = 110, 70
+"""Characters of a line of a tree, and of the reason for a decision, which comes after its numbers."""
+
 ALIKE = "all alike"
 """What a class is called that is not one: rows that the policy does not tell apart."""
 
@@ -95,10 +98,16 @@ def _decisions(report: Report) -> Iterator[str]:
     """For each stream what was decided last, and when and why decisions were made."""
     for stream, part in report.decisions().groupby("stream"):
         yield from ("", f'who takes which way of "{stream}", as decided last')
-        yield from (f"  {line}" for line in part["tree"].iloc[-1].splitlines())
+        yield from (f"  {_cut(line, LONG)}" for line in part["tree"].iloc[-1].splitlines())
         rows = [["micro-batch", "ways", "predicted", "observed", "decided because"]]
         rows += [
-            [f"{row.batch}", f"{row.ways}", f"{row.predicted:.3g}", f"{row.observed:.3g}", f"{row.reason}"]
+            [
+                f"{row.batch}",
+                f"{row.ways}",
+                f"{row.predicted:.3g}",
+                f"{row.observed:.3g}",
+                _cut(str(row.reason), REASON),
+            ]
             for row in part.tail(DECISIONS).itertuples()
         ]
         yield from ("", f'decisions about "{stream}", and what a row costs', *_aligned(rows, ">>>><"))
@@ -132,8 +141,8 @@ def _percent(share: float) -> str:
     return f"{share:.0%}" if share >= 0.005 or not share else "<1%"
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= WIDE else f"{text[: WIDE - 1]}…"
+def _cut(text: str, most: int = WIDE) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def _aligned(rows: Iterable[Sequence[str]], sides: str) -> Iterator[str]:

@@ -89,11 +89,15 @@ class Branch:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Decision:
-    """What a policy last decided for a stream: which ways there are, who takes which, when and why."""
+    """What a policy last decided for a stream: which ways there are, who takes which, when and why.
+
+    `seconds` is how long it took to decide.
+    """
 
     stream: str
     number: int
     reason: str
+    seconds: float
     ways: tuple[Way, ...]
     tree: tuple[Branch, ...]
 

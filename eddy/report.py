@@ -123,14 +123,16 @@ class Report:
         """One row for each time that a policy has decided about a stream's routes: when and why, and what came of it.
 
         `predicted` and `observed` are what a row costs, in the unit of the policy's costs, on average over the ways;
-        observed until the next decision, or until now. `tree` says who takes which way, a line for each branch.
+        observed until the next decision, or until now. `seconds` is how long it took to decide. `tree` says who takes
+        which way, a line for each branch.
         """
         rows: dict[tuple[str, int], dict[str, Any]] = {}
         for c in self.counters:
             for d in c.insight.decisions:
                 row = rows.setdefault((d.stream, d.number), {"batch": c.batch, "stream": d.stream, "reason": d.reason})
-                row |= {"ways": len(d.ways), **_averages(d.ways), "tree": "\n".join(c.trees[d.stream])}
-        columns = ["batch", "stream", "reason", "ways", "predicted", "observed", "tree"]
+                row |= {"ways": len(d.ways), **_averages(d.ways), "seconds": d.seconds}
+                row["tree"] = "\n".join(c.trees[d.stream])
+        columns = ["batch", "stream", "reason", "ways", "predicted", "observed", "seconds", "tree"]
         return pd.DataFrame(list(rows.values()), columns=columns)
 
 

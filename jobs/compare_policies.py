@@ -18,7 +18,7 @@ import eddy
 from eddy.errors import EddyError, EngineError, QueryError
 from jobs.experiment import Contender, Experiment, Point, load
 from jobs.improvement import improvement
-from jobs.measures import measured
+from jobs.measures import measured, produced
 from jobs.workload import Workload
 
 Row = dict[str, Any]
@@ -88,17 +88,18 @@ def _turns(experiment: Experiment, point: Point, contenders: Sequence[Contender]
             run = _run(workload, contenders[which], experiment.batch_rows, seed)
             answers = agreed([*answers, (contenders[which].label, run.results)], point)
             runs[which].append(run)
+    shares = produced(runs) if experiment.totals else [{} for _ in runs]
     return [
-        _row(experiment, point, contender, {"seed": seed, "repeat": repeat, **measured(workload, run, own)})
-        for contender, own in zip(contenders, runs, strict=True)
+        _row(experiment, point, contender, {"seed": seed, "repeat": repeat, **share, **measured(workload, run, own)})
+        for contender, own, share in zip(contenders, runs, shares, strict=True)
         for repeat, run in enumerate(own)
     ]
 
 
 def _run(workload: Workload, contender: Contender, batch_rows: int, seed: int) -> eddy.Run:
     gc.collect()
-    choice = contender.choice(workload)
-    return eddy.run_local(workload.query, workload.data, policy=choice, batch_rows=batch_rows, seed=seed)
+    choice, own = contender.choice(workload), contender.batch_rows or batch_rows
+    return eddy.run_local(workload.query, workload.data, policy=choice, batch_rows=own, seed=seed)
 
 
 def agreed(answers: list[tuple[str, pa.Table]], point: Point) -> list[tuple[str, pa.Table]]:

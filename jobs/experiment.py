@@ -24,10 +24,14 @@ QUICK_ROWS, QUICK_SEEDS, QUICK_POINTS = 10_000, 1, 4
 
 @dataclass(frozen=True, kw_only=True)
 class Contender:
-    """A policy with its parameters, what tables call it, and what it is there for."""
+    """A policy with its parameters, what tables call it, and what it is there for.
+
+    `batch_rows` are those of its micro-batches, where they are not those of the experiment.
+    """
 
     label: str
     role: str = ""
+    batch_rows: int | None = None
     parameters: Mapping[str, Any]
 
     def missing(self, workload: Workload) -> str | None:
@@ -64,7 +68,7 @@ class Point:
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
-    """Policies by workloads by seeds."""
+    """Policies by workloads by seeds; `totals` asks for what has been produced by when."""
 
     name: str
     points: Sequence[Point]
@@ -73,6 +77,7 @@ class Experiment:
     batch_rows: int
     repeats: int
     paper: Sequence[Mapping[str, Any]]
+    totals: bool = False
     rows: int | None = None
 
     def quick(self) -> Experiment:
@@ -109,9 +114,12 @@ def _experiment(
     batch_rows: int = BATCH_ROWS,
     repeats: int = 1,
     paper: Sequence[Mapping[str, Any]] = (),
+    totals: bool = False,
 ) -> Experiment:
     if not isinstance(name, str) or not name:
         raise QueryError(f"name: expected a text, got {name!r}")
+    if not isinstance(totals, bool):
+        raise QueryError(f"totals: expected true or false, got {totals!r}")
     contenders = [_contender(choice) for choice in _filled("policies", policies)]
     labels = [contender.label for contender in contenders]
     if len(set(labels)) < len(labels):
@@ -126,6 +134,7 @@ def _experiment(
         batch_rows=_count("batch_rows", batch_rows),
         repeats=_count("repeats", repeats),
         paper=[call(_figure, entry, where="paper") for entry in paper],
+        totals=totals,
     )
 
 
@@ -141,10 +150,12 @@ def _contender(choice: object) -> Contender:
     role = parameters.get("role", "")
     if role not in ("", *ROLES):
         raise unknown("role", str(role), ROLES, where=f'policy "{parameters["name"]}"')
-    given = {key: value for key, value in parameters.items() if key not in {"label", "role"}}
+    given = {key: value for key, value in parameters.items() if key not in {"label", "role", "batch_rows"}}
+    own = parameters.get("batch_rows")
     told = [f"{k}={v}" for k, v in given.items() if k != "name" and not str(v).startswith("$")]
     label = parameters.get("label", f"{given['name']}({', '.join(told)})" if told else given["name"])
-    return Contender(label=str(label), role=role, parameters=given)
+    batch_rows = None if own is None else _count(f'policy "{label}": batch_rows', own)
+    return Contender(label=str(label), role=role, batch_rows=batch_rows, parameters=given)
 
 
 def _points(workload: object) -> list[Point]:

@@ -9,6 +9,10 @@ import numpy as np
 import pandas as pd
 
 from jobs.experiment import BASELINE, BOUND
+from jobs.measures import MARKS
+
+SHARES = {"routing %": "routing_seconds", "learning %": "learning_seconds"}
+"""Of the whole time: what is neither, operators take and whatever every policy needs."""
 
 GAINS = {"calls": "routing_calls", "time": "quiet_seconds"}
 """What is compared, and its column."""
@@ -19,6 +23,8 @@ EXTRAS = {
     "no classifier": ("unclassified", "{:.1%}"),
     "profiling": ("profiling", "{:.1%}"),
     "tuples of a class to settle": ("settled_class_tuples", "{:,.0f}"),
+    "to decide, ms": ("milliseconds_to_decide", "{:.0f}"),
+    **{f"produced by {mark:.0%}": (f"produced_{mark:.0%}", "{:.1%}") for mark in MARKS},
     "paper: calls %": ("paper_calls", "{:g}"),
     "paper: time %": ("paper_seconds", "{:g}"),
 }
@@ -57,17 +63,27 @@ def _pairs(roles: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def _gains(group: pd.DataFrame, policy: str, baseline: str, roles: Mapping[str, str]) -> dict[str, str]:
-    """What is saved of the baseline's calls and time, and how much of what the bound saves."""
+    """What is saved of the baseline's calls and time, the gain in output rate, and the share of what the bound saves.
+
+    The same answer in less time is a higher output rate: 31 % less time is 44 % more results a second.
+    """
     said: dict[str, str] = {}
     for name, column in GAINS.items():
-        runs = group.pivot_table(index=["workload", "seed"], columns="policy", values=column, aggfunc="median")
+        runs = _medians(group, column)
         said[f"{name} %"] = _said((1 - runs[policy] / runs[baseline]) * 100)
-    runs = group.pivot_table(index=["workload", "seed"], columns="policy", values=GAINS["calls"], aggfunc="median")
+    runs = _medians(group, GAINS["time"])
+    said["rate %"] = _said((runs[baseline] / runs[policy] - 1) * 100)
+    runs = _medians(group, GAINS["calls"])
     said["spread of calls"] = f"{((1 - runs[policy] / runs[baseline]) * 100).std(ddof=0):.1f}"
     for bound in [name for name, role in roles.items() if role == BOUND]:
         saved = (runs[baseline] - runs[bound]).sum()
         said["of bound %"] = f"{(runs[baseline] - runs[policy]).sum() / saved * 100:.0f}" if saved > 0 else ""
     return said
+
+
+def _medians(group: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Of each workload and seed, a column for each policy."""
+    return group.pivot_table(index=["workload", "seed"], columns="policy", values=column, aggfunc="median")
 
 
 def _said(gained: pd.Series[float]) -> str:
@@ -82,6 +98,7 @@ def _means(group: pd.DataFrame, policy: str) -> dict[str, str]:
     own = group[group["policy"] == policy]
     calls = own["routing_calls"].sum()
     overhead = (own["routing_seconds"].sum() + own["learning_seconds"].sum()) / calls * 1e6
-    said = {"calls a tuple": f"{calls / own['tuples'].sum():.3f}", "overhead µs a call": f"{overhead:.2f}"}
+    shares = {n: f"{own[column].sum() / own['seconds'].sum() * 100:.1f}" for n, column in SHARES.items()}
+    said = {"calls a tuple": f"{calls / own['tuples'].sum():.3f}", "overhead µs a call": f"{overhead:.2f}", **shares}
     told = own.mean(numeric_only=True).dropna()
     return said | {title: form.format(told[column]) for title, (column, form) in EXTRAS.items() if column in told}

@@ -24,6 +24,9 @@ SUMS = {
 DECIDED = ["right", "wrong", "unclassified", "profiling"]
 """What a routing call can be decided with, as in figure 5 of the paper."""
 
+MARKS = (0.25, 0.5, 0.75, 1.0)
+"""When it is looked at how much a policy has produced."""
+
 NEAR = 0.05
 """A run has settled when its calls per tuple are as near as this to where they stay."""
 
@@ -39,7 +42,8 @@ def measured(workload: Workload, run: eddy.Run, repeats: Sequence[eddy.Run]) -> 
     batches = run.report.batches()
     totals = {name: batches[column].sum().item() for name, column in SUMS.items()}
     counted = {"tuples": workload.tuples, "results": run.results.num_rows, **totals, "quiet_seconds": quiet(repeats)}
-    return counted | dict(workload.facts) | learned(workload, run.report.learning()) | settled(workload, batches)
+    told = learned(workload, run.report.learning()) | decided(run.report.decisions())
+    return counted | dict(workload.facts) | told | settled(workload, batches)
 
 
 def quiet(runs: Sequence[eddy.Run]) -> float:
@@ -47,7 +51,35 @@ def quiet(runs: Sequence[eddy.Run]) -> float:
 
     A machine that is busy with something else makes some micro-batches slower, and none of them quicker.
     """
-    return float(np.min([run.report.batches()["seconds"] for run in runs], axis=0).sum())
+    return float(_quickest(runs).sum())
+
+
+def _quickest(runs: Sequence[eddy.Run]) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """The seconds of each micro-batch, in the repeat that took least."""
+    least: np.ndarray[Any, np.dtype[np.float64]] = np.min([run.report.batches()["seconds"] for run in runs], axis=0)
+    return least
+
+
+def produced(runs: Sequence[Sequence[eddy.Run]]) -> list[dict[str, float]]:
+    """Which share of its results each policy has produced by a quarter, half, ... of the time of the quickest policy.
+
+    `runs` are the repeats of each policy on the same workload.
+    """
+    seconds = [_quickest(own).cumsum() for own in runs]
+    end = min(float(own[-1]) for own in seconds)
+    found = []
+    for taken, own in zip(seconds, runs, strict=True):
+        results = own[0].report.batches()["results"].cumsum().to_numpy()
+        by = np.interp([mark * end for mark in MARKS], [0.0, *taken], [0.0, *results]) / max(results[-1], 1)
+        found.append({f"produced_{mark:.0%}": share for mark, share in zip(MARKS, by.tolist(), strict=True)})
+    return found
+
+
+def decided(frame: pd.DataFrame) -> dict[str, float]:
+    """How often a policy decided, and how long a decision took, from `Report.decisions`."""
+    if frame.empty:
+        return {}
+    return {"decisions": len(frame), "milliseconds_to_decide": float(frame["seconds"].mean() * 1_000)}
 
 
 def learned(workload: Workload, frame: pd.DataFrame) -> dict[str, float]:

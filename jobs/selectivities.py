@@ -35,14 +35,16 @@ class Selectivities:
         return float(self.values.prod(axis=1).mean())
 
 
-def best_calls(values: Matrix) -> float:
+def best_calls(values: Matrix, shares: Matrix | None = None) -> float:
     """Routing calls per tuple when every class takes its best order: the bound for any policy.
+
+    `shares` are those of the classes; equal ones when none are given.
 
     >>> round(best_calls(np.array([[0.5, 0.1], [0.2, 1.0]])), 9)
     1.15
     """
     ordered = np.sort(values, axis=1)
-    return float((1 + ordered.cumprod(axis=1)[:, :-1].sum(axis=1)).mean())
+    return float(np.average(1 + ordered.cumprod(axis=1)[:, :-1].sum(axis=1), weights=shares))
 
 
 def skew(operators: int, _seed: int, *, A: float, aggregate: float = 0.05) -> Selectivities:  # noqa: N803  as the paper
@@ -79,6 +81,18 @@ def random(
     return Selectivities(values=values, facts={"aggregate": aggregate})
 
 
+def partitions(operators: int, _seed: int, *, p: int = 3, low: float = 0.2, high: float = 0.95) -> Selectivities:
+    """Partitions with different best orders: in partition k every p-th operator passes `low`, the others `high`.
+
+    Table 3 of the Query Mesh paper has three skewed partitions of which it says just that; how skewed, it does not say.
+    """
+    if operators < _count("partitions", "p", p):
+        raise QueryError(f"selectivities partitions: expected an operator for each of {p} partitions, got {operators}")
+    own = np.arange(operators) % p == np.arange(p)[:, None]
+    values = np.where(own, _share("partitions", "low", low), _share("partitions", "high", high))
+    return Selectivities(values=values, facts={"partitions": p})
+
+
 def table1(operators: int, _seed: int) -> Selectivities:
     """Table 1 of the paper."""
     if operators != 3:
@@ -99,6 +113,7 @@ def uniform(
 TABLES: dict[str, Callable[..., Selectivities]] = {
     "skew": skew,
     "random": random,
+    "partitions": partitions,
     "table1": table1,
     "uniform": uniform,
 }

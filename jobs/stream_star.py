@@ -16,6 +16,8 @@ from jobs.drift import Drift
 from jobs.drift import drift as schedule
 from jobs.selectivities import Matrix, Selectivities, best_calls
 from jobs.selectivities import selectivities as table_of
+from jobs.single import best_order, calls_of
+from jobs.spread import CLASSIFIER, SPREADS, Spread
 from jobs.workload import Workload
 
 ROWS = 100_000
@@ -24,9 +26,8 @@ KEYS = 10_000
 
 DOMAIN = 2 * KEYS
 """A foreign key is any of these numbers. Which of them a table has is drawn anew for each table, so that neither the
-order nor a hash of the keys says anything about the outcome: `attrC` is the only classifier."""
+order nor a hash of the keys says anything about the outcome: the classifier of `spread` is the only one."""
 
-CLASSIFIER = "attrC"
 KINDS = np.array("order refund cancel query update audit login logout ping trace backup sync".split())
 WINDOW = 1_000
 """The stream's rows come in order and meet tables only, so any window will do; with none they are kept for ever."""
@@ -42,7 +43,7 @@ class Star:
     after: Selectivities | None = None
     drift: Drift | None = None
 
-    def shares(self, classes: Ints) -> Matrix:
+    def passing(self, classes: Ints) -> Matrix:
         """For each tuple the share of its like that passes each operator."""
         now = self.before.values[classes]
         if self.drift is None or self.after is None:
@@ -50,22 +51,30 @@ class Star:
         weights = self.drift.weights(np.arange(len(classes)))[:, None]
         return now * (1 - weights) + self.after.values[classes] * weights
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self, spread: Spread) -> dict[str, Any]:
         """What figures are drawn over; the bound and the aggregate hold where outcomes are independent."""
-        bounds = {"aggregate": self.before.aggregate, "best_calls": best_calls(self.before.values)}
+        bounds = {"aggregate": self.before.aggregate, "best_calls": best_calls(self.before.values, spread.shares)}
+        order = best_order(self.before.values, spread.shares)
+        bounds |= {} if order is None else {"single_calls": calls_of(order, self.before.values, spread.shares)}
         rounded = {name: round(value, 4) for name, value in bounds.items()}
         return {"classes": self.before.classes, **rounded, **self.before.facts}
 
-    def truth(self, operators: list[str]) -> dict[str, Any] | None:
+    def truth(self, operators: list[str], spread: Spread) -> dict[str, Any] | None:
         """What `knows` is told; what changes, nobody knows."""
-        if self.drift is not None:
+        known = spread.of_value
+        if self.drift is not None or known is None:
             return None
-        columns = {name: column.tolist() for name, column in zip(operators, self.before.values.T, strict=True)}
-        values = list(range(self.before.classes))
-        return {"attribute": f"s.{CLASSIFIER}", "values": values, "selectivities": columns}
+        told = self.before.values[known].T
+        columns = {name: column.tolist() for name, column in zip(operators, told, strict=True)}
+        return {"attribute": f"s.{CLASSIFIER}", "values": list(range(len(known))), "selectivities": columns}
+
+    def best(self, operators: list[str], spread: Spread, correlation: float) -> list[str] | None:
+        """The best single order, where outcomes are independent within a class and nothing changes."""
+        order = best_order(self.before.values, spread.shares)
+        return None if self.drift or correlation or order is None else [operators[number] for number in order]
 
 
-def stream_star(
+def stream_star(  # noqa: PLR0913  what a config file may say
     operators: int,
     selectivities: object,
     *,
@@ -75,38 +84,39 @@ def stream_star(
     correlation: float = 0.0,
     form: str = "filters",
     cost_us: float = 0,
+    spread: str = "even",
 ) -> Workload:
     """A stream whose attribute `attrC` says what passes which operator, and eight that say nothing.
 
-    `selectivities` is a table [class][operator] or a name with parameters; `drift` is a schedule with the
-    `selectivities` that it leads to. With `correlation` that share of the tuples passes or fails all operators by one
-    draw, which leaves each operator's selectivity as it is. `form` makes each operator a filter that looks a key up
-    in an array, or a join with a lookup table; the answer is the same. `cost_us` is for filters.
+    `selectivities` is a table [class][operator] or a name with parameters, `drift` a schedule with the `selectivities`
+    that it leads to. With `correlation` that share of the tuples passes or fails all operators by one draw. `form`
+    makes each operator a filter that looks a key up in an array, or a join with a lookup table; `cost_us` is for
+    filters. Classes are told by equally frequent values, or as `spread` says: "poisson", or a "pair" of attributes.
 
     >>> stream_star(2, [[0.1, 0.9], [0.9, 0.1]], rows=100).tuples
     100
     """
-    _check(operators, rows, correlation, form, cost_us)
-    star = _star(operators, selectivities, drift, seed)
+    _check(operators, rows, correlation, form, cost_us, spread)
     rng = np.random.default_rng([seed, 2])
-    classes = rng.integers(star.before.classes, size=rows)
-    passed = _draws(rng, rows, operators, correlation) < star.shares(classes)
+    star = _star(operators, selectivities, drift, seed)
+    shown = SPREADS[spread](rng, rows, star.before.classes)
+    passed = _draws(rng, rows, operators, correlation) < star.passing(shown.classes)
     numbers = [rng.permutation(DOMAIN) for _ in range(operators)]
-    keys = {f"fkd{i + 1}": _keys(rng, numbers[i], passed[:, i]) for i in range(operators)}
-    columns = {"ts": np.arange(rows), "id": np.arange(rows), CLASSIFIER: classes, **keys, **_noise(rng, rows)}
+    told = {**shown.columns, **_foreign(rng, numbers, passed), **_noise(rng, rows)}
     query, tables, names = FORMS[form](numbers, cost_us)
     return Workload(
         name="stream_star",
         query=query,
-        data={"s": pa.table(columns), **tables},
-        truth=star.truth(names),
-        attribute=f"s.{CLASSIFIER}",
+        data={"s": pa.table({"ts": np.arange(rows), "id": np.arange(rows), **told}), **tables},
+        truth=star.truth(names, shown),
+        attribute=None if shown.of_value is None else f"s.{CLASSIFIER}",
+        best=star.best(names, shown, correlation),
         drift_points=star.drift.points(rows) if star.drift else (),
-        facts={"operators": operators, "cost_us": cost_us, "correlation": correlation, **star.facts()},
+        facts={"operators": operators, "cost_us": cost_us, "correlation": correlation, **star.facts(shown)},
     )
 
 
-def _check(operators: object, rows: object, correlation: float, form: object, cost_us: float) -> None:
+def _check(operators: object, rows: object, correlation: float, form: object, cost_us: float, spread: object) -> None:
     for name, number in (("operators", operators), ("rows", rows)):
         if not isinstance(number, int) or isinstance(number, bool) or number < 1:
             raise QueryError(f"stream_star: expected {name} to be a whole number of 1 or more, got {number!r}")
@@ -114,6 +124,8 @@ def _check(operators: object, rows: object, correlation: float, form: object, co
         raise QueryError(f"stream_star: expected correlation to be a share from 0 to 1, got {correlation!r}")
     if not isinstance(form, str) or form not in FORMS:
         raise unknown("form", str(form), FORMS, where="stream_star")
+    if not isinstance(spread, str) or spread not in SPREADS:
+        raise unknown("spread", str(spread), SPREADS, where="stream_star")
     if not isinstance(cost_us, int | float) or cost_us < 0 or (cost_us and form != "filters"):
         raise QueryError(f'stream_star: expected cost_us of 0 or more, with form "filters" only, got {cost_us!r}')
 
@@ -137,6 +149,11 @@ def _draws(rng: np.random.Generator, rows: int, operators: int, correlation: flo
     lockstep = rng.random(rows) < correlation
     draws[lockstep] = draws[lockstep, :1]
     return draws
+
+
+def _foreign(rng: np.random.Generator, numbers: list[Ints], passed: np.ndarray[Any, Any]) -> dict[str, Ints]:
+    """A column of foreign keys for each lookup."""
+    return {f"fkd{i + 1}": _keys(rng, known, passed[:, i]) for i, known in enumerate(numbers)}
 
 
 def _keys(rng: np.random.Generator, numbers: Ints, passed: np.ndarray[Any, Any]) -> Ints:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +16,8 @@ class Workload:
     """A query and its data, with what the one who made them knows.
 
     `truth` is what `knows` is told: the attribute that tells the classes apart, its values, and each operator's
-    selectivity for each of them; None where nobody knows, or where it changes. `drift_points` are the tuple numbers
+    selectivity for each of them; None where nobody knows, or where it changes. `best` is the best single order, what
+    `fixed` is told to be a good static plan. `drift_points` are the tuple numbers
     at which a change begins. `facts` are what a figure is drawn over: the number of operators, the skew, ...
     """
 
@@ -25,6 +26,7 @@ class Workload:
     data: Mapping[str, pa.Table]
     truth: Mapping[str, Any] | None = None
     attribute: str | None = None
+    best: Sequence[str] | None = None
     drift_points: tuple[int, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
 
@@ -35,4 +37,4 @@ class Workload:
 
     def known(self) -> dict[str, Any]:
         """What a policy's parameters may ask for, by the name that stands for it in an experiment."""
-        return {"$truth": self.truth, "$attribute": self.attribute}
+        return {"$truth": self.truth, "$attribute": self.attribute, "$best": self.best}

@@ -108,13 +108,14 @@ def coarse(column: Buckets, groups: int) -> Integers:
 
 def _cells(column: Buckets, targets: Floats) -> tuple[Floats, Floats]:
     """Rows and sums by bucket; those with few rows as one."""
-    rows = np.bincount(column)
-    seen, rare = np.flatnonzero(rows >= FEW), (rows > 0) & (rows < FEW)
-    hot = (column == seen[:, None]).astype(np.float64)
-    counts, sums = rows[seen].astype(np.float64), hot @ targets
+    order = np.argsort(column, kind="stable")
+    firsts = np.flatnonzero(np.diff(column[order].astype(np.int64), prepend=-1))
+    rows = np.diff(firsts, append=len(column)).astype(np.float64)
+    sums = np.add.reduceat(targets[order], firsts, axis=0)
+    rare = rows < FEW
     if not rare.any():
-        return counts, sums
-    return np.append(counts, rows[rare].sum()), np.vstack((sums, targets.sum(axis=0) - sums.sum(axis=0)))
+        return rows, sums
+    return np.append(rows[~rare], rows[rare].sum()), np.vstack((sums[~rare], sums[rare].sum(axis=0)))
 
 
 def _together(grouped: Integers, targets: Floats, first: Integers, second: Integers) -> tuple[Floats, Floats]:

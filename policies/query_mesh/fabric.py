@@ -26,7 +26,7 @@ from policies.query_mesh.cost import Overheads
 from policies.query_mesh.generation import Generation
 from policies.query_mesh.legality import Legality
 from policies.query_mesh.mesh import Mesh
-from policies.query_mesh.optimizer import Settings, optimize
+from policies.query_mesh.optimizer import Settings, optimize, refined
 from policies.query_mesh.reservoir import Reservoir
 from policies.query_mesh.sample import Sample
 from policies.query_mesh.search import Clock
@@ -34,9 +34,10 @@ from policies.query_mesh.search import Clock
 FIRST = 0.5
 """Of |S| is enough to decide for the first time: a coarse mesh soon is worth more than a fine one late."""
 
-PRICE, EAGER = 0.01, 0.05
+PRICE, EAGER = 0.005, 0.03
 """Of what the rows cost may go into sampling, since samples take all operators: in the long run, and until there are
-|S| of them. A mesh from twice the sample saves a few per cent more, so it has to be paid for slowly."""
+|S| of them, unless the first ones look all alike. A mesh from twice the sample saves a few per cent more, so it has to
+be paid for slowly."""
 
 LEAST = 0.05
 """Of |S| are sampled at a time: to look at few rows by all attributes costs as much as to look at many."""
@@ -50,8 +51,10 @@ HELD = 0.25
 FEW = 50
 """Rows of which none can be spared."""
 
-PATIENCE = 5
-"""Times |S| rows pass before a broken promise counts; twice as many each time that nothing came of it."""
+RENEWAL = 0.1
+"""Of what the rows cost may go into new samples after broken promises, besides as much as the promises were missed by.
+So a sudden change after a calm time is followed at once, and one that goes on for long costs twice at most what it
+would cost to know of it: as whoever rents until the rent is the price, and then buys."""
 
 SURE = 0.5
 """Standard errors by which the saving must exceed the overhead, on rows that the mesh was not made for."""
@@ -65,9 +68,9 @@ CALLS = 2.0
 LATELY = 0.1
 """How much the newest micro-batch counts in the usual number of rows."""
 
-COUNTED = ("batch", "since", "due", "decided", "patience", "budget")
-"""Rows of a usual micro-batch; since the last decision; due to be sampled; sampled when it was decided; how often
-nothing came of it; seconds that may be spent on deciding."""
+COUNTED = ("batch", "due", "decided", "patience", "budget")
+"""Rows of a usual micro-batch; due to be sampled; sampled when it was decided; how often nothing came of it; seconds
+that may be spent on deciding."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,22 +106,23 @@ class Fabric:
         """How many of a micro-batch's rows to sample."""
         numbers, whole = self._numbers, self._plan.sample
         numbers["batch"] += (rows - numbers["batch"]) * (LATELY if numbers["batch"] else 1.0)
-        numbers["since"] += rows
         missing = max(int(whole * FIRST) - len(self._reservoir), 1)
         if self.current is None:
             return min(rows, missing)
         most = max(int(rows * BURST), 1)
         if self._reason:
             return min(missing, most)
-        numbers["due"] += rows * self._share(self.current.mesh, PRICE if len(self._reservoir) >= whole else EAGER)
+        numbers["due"] += rows * self._share(self.current.mesh)
         burst = min(int(numbers["due"]), most)
         if burst < min(max(whole * LEAST, 1), most):
             return 0
         numbers["due"] -= burst
         return burst
 
-    def _share(self, mesh: Mesh, price: float) -> float:
-        """Of the rows: so many that to take all operators with them costs that share of what all rows cost."""
+    def _share(self, mesh: Mesh) -> float:
+        """Of the rows: so many that to take all operators with them costs a certain share of what all rows cost."""
+        is_enough = len(self._reservoir) >= self._plan.sample or mesh.training == 1
+        price = PRICE if is_enough else EAGER
         every = float(self.prices().sum())
         usual = sum(share * spent for share, spent in zip(mesh.share, mesh.seconds, strict=True))
         return min(price * usual / max(every - usual, usual), 1.0)
@@ -163,17 +167,19 @@ class Fabric:
             self._numbers["patience"] += 1
         number = 0 if former is None else former.number + 1
         how = (self._plan.tolerance, self._plan.window)
-        self.current = Generation.decided(number, self._reason, mesh, sample, self.prices(), legality, how)
+        decided = Generation.decided(number, self._reason, mesh, sample, self.prices(), legality, how)
+        seconds = clock() - started
+        self.current = replace(decided, seconds=seconds)
         self._reason = ""
-        self._numbers |= {"decided": self._reservoir.total, "since": 0.0}
-        self._numbers["budget"] -= clock() - started
+        self._numbers["decided"] = self._reservoir.total
+        self._numbers["budget"] -= seconds
 
     def _is_time(self) -> bool:
         """Is there a reason to decide, and enough to decide by."""
         rows, whole = len(self._reservoir), self._plan.sample
         if self.current is not None and not self._reason:
             broken = self.current.watch.broken()
-            if broken is not None and self._numbers["since"] >= PATIENCE * whole * 2 ** self._numbers["patience"]:
+            if broken is not None and self._is_worth_it(self.current):
                 self._reason = self._said(self.current, broken)
                 self._reservoir.clear()
                 return False
@@ -183,9 +189,16 @@ class Fabric:
             self._reason = f"{self._reservoir.total:,} rows sampled"
         return rows >= max(whole * FIRST, 1)
 
+    def _is_worth_it(self, current: Generation) -> bool:
+        """Does a new sample pay; the price is twice as high each time that nothing came of it."""
+        price = self._plan.sample * FIRST * float(current.costs.sum()) * 2 ** self._numbers["patience"]
+        return RENEWAL * current.watch.spent + current.watch.missed >= price
+
     def _said(self, current: Generation, way: int) -> str:
         route = " > ".join(self.operators[n] for n in current.mesh.routes[way])
-        return f"{route} costs {current.watch.observed[way]:.3g}, and {current.watch.promised[way]:.3g} was promised"
+        return (
+            f"{current.watch.promised[way]:.3g} was promised, and {current.watch.observed[way]:.3g} it costs: {route}"
+        )
 
     def _can_afford(self) -> bool:
         """Have the operators taken so long that thinking once more does not show."""
@@ -207,13 +220,14 @@ class Fabric:
             return optimize(sample, self.prices(), legality, settings, chance, clock, former)
         mesh = optimize(sample.part(~held), self.prices(), legality, settings, chance, clock, former)
         if len(mesh.routes) == 1:
-            return mesh
+            return refined(mesh, sample, self.prices(), legality)
         blind = Sample(buckets=sample.buckets[:, :0], outcomes=sample.outcomes)
         single = optimize(blind, self.prices(), legality, settings, chance, clock)
         saved = single.spent(sample.part(held), self.prices()) - mesh.spent(sample.part(held), self.prices())
         overhead = settings.overheads.expected(len(mesh.routes))
         doubt = float(saved.std()) / np.sqrt(max(len(saved), 1))
-        return mesh if saved.mean() > overhead + SURE * doubt else single
+        chosen = mesh if saved.mean() > overhead + SURE * doubt else single
+        return refined(chosen, sample, self.prices(), legality)
 
     def _overheads(self) -> Overheads:
         if self._plan.costs == "unit":
@@ -223,7 +237,6 @@ class Fabric:
     def snapshot(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Plain values, and arrays."""
         plain = {
-            "operators": list(self.operators),
             "statistics": [[name, s.rows_in, s.rows_out, s.seconds] for name, s in self._statistics.items()],
             "current": None if self.current is None else self.current.snapshot(),
             "reason": self._reason,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ class Generation:
 
     number: int
     reason: str
+    seconds: float
     mesh: Mesh
     costs: Floats
     watch: Watch
@@ -37,7 +39,10 @@ class Generation:
     def decided(
         number: int, reason: str, mesh: Mesh, sample: Sample, costs: Floats, legality: Legality, how: tuple[float, int]
     ) -> Generation:
-        """Take up a mesh; `how` is the tolerance of or-sets, and the window of the watch."""
+        """Take up a mesh; `how` is the tolerance of or-sets, and the window of the watch.
+
+        Who decided adds the seconds that it took.
+        """
         tolerance, window = how
         given = mesh.tree.routes(sample.buckets[:, list(mesh.tree.used)])
         spent = mesh.spent(sample, costs)
@@ -46,6 +51,7 @@ class Generation:
         return Generation(
             number=number,
             reason=reason,
+            seconds=0.0,
             mesh=mesh,
             costs=costs,
             watch=Watch(
@@ -78,15 +84,22 @@ class Generation:
             stream=stream,
             number=self.number,
             reason=self.reason,
+            seconds=self.seconds,
             ways=ways,
-            tree=tuple(_branches(self.mesh.tree, 0, 0)),
+            tree=self._tree,
         )
+
+    @cached_property
+    def _tree(self) -> tuple[Branch, ...]:
+        """The lines of the tree: asked for in every micro-batch, and always the same."""
+        return tuple(_branches(self.mesh.tree, 0, 0))
 
     def snapshot(self) -> dict[str, Any]:
         """Plain values."""
         return {
             "number": self.number,
             "reason": self.reason,
+            "seconds": self.seconds,
             "mesh": self.mesh.snapshot(),
             "costs": self.costs.tolist(),
             "watch": self.watch.snapshot(),
@@ -99,6 +112,7 @@ class Generation:
         return Generation(
             number=state["number"],
             reason=state["reason"],
+            seconds=state["seconds"],
             mesh=Mesh.restore(state["mesh"]),
             costs=np.array(state["costs"]),
             watch=Watch.restored(state["watch"]),

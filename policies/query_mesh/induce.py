@@ -85,9 +85,11 @@ def _split(buckets: Buckets, labels: Integers, attributes: tuple[int, ...]) -> t
     certain = [single for single, least in singles if single is not None and single[1].gain > least]
     if certain:
         return max(certain, key=lambda found: found[1].gain)
-    pairs = [
-        _cut(buckets, a, buckets[:, b].astype(np.int64), ALL, targets) for a in attributes for b in attributes if a != b
-    ]
+    pairs = []
+    # Half of what two attributes tell is told by the first split; both its sides must be large enough for the second.
+    for other in attributes if len(labels) >= 4 * SMALLEST else ():
+        values, group = np.unique(buckets[:, other], return_inverse=True)
+        pairs += [_cut(buckets, a, group, len(values), targets) for a in attributes if a != other]
     certain = [pair for pair, least in pairs if pair is not None and pair[1].gain > least]
     found = certain or [single for single, _ in singles if single is not None]
     return max(found, key=lambda found: found[1].gain, default=None)

@@ -22,7 +22,8 @@ Route = tuple[int, ...]
 class Legality:
     """The hops that are ready after a set of operators.
 
-    Operators that are not listed are left out of routes: whoever lists the operators decides what is routed.
+    Operators that are not listed are left out of routes: whoever lists the operators decides what is routed. `free` are
+    hops that may come in any order, if all may: then nobody has to be asked about 2^n sets.
 
     >>> hops = (Hop("cheap"), Hop("dear"))
     >>> legality = Legality(("cheap", "dear"), lambda route: tuple(hop for hop in hops if hop not in route))
@@ -30,11 +31,13 @@ class Legality:
     ((0,), (Hop(operator='dear', pattern=''), Hop(operator='cheap', pattern='')))
     """
 
-    def __init__(self, operators: Sequence[str], after: After) -> None:
+    def __init__(self, operators: Sequence[str], after: After, *, free: Sequence[Hop] = ()) -> None:
         self.operators = tuple(operators)
         self._numbers = {name: number for number, name in enumerate(operators)}
         self._after = after
+        self._free = {self._numbers[hop.operator]: hop for hop in free if hop.operator in self._numbers}
         self._known: dict[int, Mapping[int, Hop]] = {}
+        self._tables: tuple[Integers, Integers] | None = None
 
     def ready(self, route: Sequence[int]) -> Route:
         """The operators that may follow a legal route, in the order of the query."""
@@ -53,6 +56,15 @@ class Legality:
 
     def tables(self) -> tuple[Integers, Integers]:
         """All sets that legal routes come to, and for each whether each operator is ready (0 or 1)."""
+        if self._tables is None:
+            self._tables = self._all() if self._free else self._reached()
+        return self._tables
+
+    def _all(self) -> tuple[Integers, Integers]:
+        done = np.arange(1 << len(self.operators))
+        return done, 1 - (done[:, None] >> np.arange(len(self.operators)) & 1)
+
+    def _reached(self) -> tuple[Integers, Integers]:
         reached: dict[int, tuple[Route, Route]] = {}
         waiting: list[Route] = [()]
         while waiting:
@@ -69,7 +81,9 @@ class Legality:
     def _ready(self, route: Sequence[int]) -> Mapping[int, Hop]:
         done = bits(route)
         found = self._known.get(done)
-        if found is None:
+        if found is None and self._free:
+            found = self._known[done] = {n: hop for n, hop in self._free.items() if not done >> n & 1}
+        elif found is None:
             hops = self._after(self.hops(route))
             found = {self._numbers[hop.operator]: hop for hop in hops if hop.operator in self._numbers}
             self._known[done] = found

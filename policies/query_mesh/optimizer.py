@@ -10,7 +10,7 @@ all rows: a mesh that does not promise enough is not one.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -71,6 +71,29 @@ def optimize(
         return single
     several = finding.several([lattice.route(part) for part in found.partition], found.partition, lattice, single)
     return several if several.cost < single.cost * (1 - WORTH) else single
+
+
+def refined(mesh: Mesh, sample: Sample, costs: Floats, legality: Legality) -> Mesh:
+    """The same tree with the routes that are best for the rows of a larger sample; alike routes are one.
+
+    What it costs is left as it was said when it was found: a promise is made by whoever takes the mesh up.
+    """
+    given = mesh.tree.routes(sample.buckets[:, list(mesh.tree.used)])
+    numbers, cell = np.unique(given, return_inverse=True)
+    found = pricer(sample.outcomes, cell, np.maximum(costs, INSTANT), legality)
+    fitted = {way: found.route(row) for way, row in zip(numbers.tolist(), np.eye(len(numbers)), strict=True)}
+    routes = [fitted.get(way, route) for way, route in enumerate(mesh.routes)]
+    distinct = tuple(dict.fromkeys(routes))
+    spent = row_costs(sample.outcomes, costs, routes)[np.arange(len(given)), given]
+    place = np.array([distinct.index(route) for route in routes])
+    rows = np.bincount(place[given], minlength=len(distinct))
+    return replace(
+        mesh,
+        routes=distinct,
+        tree=mesh.tree.renumbered(place.tolist()) if len(distinct) > 1 else leaf(0),
+        seconds=tuple((np.bincount(place[given], spent, len(distinct)) / np.maximum(rows, 1)).tolist()),
+        share=tuple((rows / len(given)).tolist()),
+    )
 
 
 def pricer(outcomes: Floats, cell: Integers, costs: Floats, legality: Legality) -> Pricer:

@@ -31,7 +31,7 @@ from policies.uses import SAMPLE, Uses
 
 UNCLASSIFIED: tuple[int, ...] = ()
 
-FOREIGN = "the restored mesh was made for other operators or attributes"
+FOREIGN = "first rows; what was restored is for other operators, attributes, d or S"
 
 
 class Ruster(NamedTuple):
@@ -100,7 +100,7 @@ class QueryMesh:
 
     def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
         """A few rows to learn from, and for the others the routes of the mesh."""
-        fabric, legality = self._fabric(task)
+        fabric, legality = self._fabric(task, ready)
         if len(fabric.operators) == 1:
             return [Leg(route=ready)]
         if task.lineage.done:
@@ -115,22 +115,27 @@ class QueryMesh:
         self._seeds[task.lineage.origin] = int(task.chance().integers(1 << 62))
         return [leg, *self._routed(task, ready, np.flatnonzero(~chosen), fabric, legality)]
 
-    def _fabric(self, task: Task) -> tuple[Fabric, Legality]:
+    def _fabric(self, task: Task, ready: tuple[Hop, ...]) -> tuple[Fabric, Legality]:
         """What is known of a stream's rows; made when the first of them come, for then their hops are known."""
         origin = task.lineage.origin
         found = self._fabrics.get(origin)
         if found is None:
             operators = _reachable(task, self._operators)
             plain, arrays = self._restored.pop(origin, (None, {}))
-            attributes = len(self.features.of(origin))
-            is_ours = plain is not None and plain["operators"] == list(operators)
-            is_ours = is_ours and arrays["buckets"].shape == (self._plan.sample, attributes)
+            made_for = self._made_for(origin, operators)
+            is_ours = plain is not None and plain["made for"] == made_for
             reason = "first rows" if plain is None or is_ours else FOREIGN
-            fabric = Fabric(origin, attributes, operators, self._plan, reason)
+            fabric = Fabric(origin, len(self.features.of(origin)), operators, self._plan, reason)
             if plain is not None and is_ours:
                 fabric.restore(plain, arrays)
-            found = self._fabrics[origin] = (fabric, Legality(operators, task.after))
+            legality = Legality(operators, task.after, free=ready if task.independent else ())
+            found = self._fabrics[origin] = (fabric, legality)
         return found
+
+    def _made_for(self, origin: str, operators: Sequence[str]) -> list[Any]:
+        """What a mesh and a sample of a stream's rows depend on."""
+        attributes = [str(attribute.column) for attribute in self.features.of(origin)]
+        return [list(operators), attributes, self.features.buckets, self._plan.sample]
 
     def _routed(
         self, task: Task, ready: tuple[Hop, ...], rows: Integers, fabric: Fabric, legality: Legality
@@ -186,9 +191,7 @@ class QueryMesh:
 
     def _pay(self, step: Observation, operator: int, counts: Mapping[int, Count]) -> None:
         """What a step cost each way, and what it left of it."""
-        firsts = np.cumsum((0, *step.rows[:-1]))
-        left = np.add.reduceat(np.append(step.outcomes[0], 0).astype(np.float64), firsts)
-        for leg, rows, out in zip(step.legs, step.rows, left.tolist(), strict=True):
+        for leg, rows, out in zip(step.legs, step.rows, _left(step), strict=True):
             ruster = self._under_way.get(id(leg))
             if ruster is not None and rows:
                 counts[id(ruster.generation)].cost[ruster.way] += rows * ruster.generation.costs[operator]
@@ -197,7 +200,10 @@ class QueryMesh:
     def snapshot(self) -> State:
         """What is known of each stream, and what has been counted."""
         state: dict[str, Any] = {"streams": {}, "uses": self._uses.snapshot()}
-        parts = {origin: fabric.snapshot() for origin, (fabric, _) in self._fabrics.items()}
+        parts = {}
+        for origin, (fabric, _) in self._fabrics.items():
+            known, own = fabric.snapshot()
+            parts[origin] = (known | {"made for": self._made_for(origin, fabric.operators)}, own)
         for number, (origin, (plain, arrays)) in enumerate({**self._restored, **parts}.items()):
             state["streams"][origin] = plain
             state |= {f"{number} {name}": array for name, array in arrays.items()}
@@ -223,6 +229,15 @@ class Count:
         """Nothing yet."""
         ways = len(generation.mesh.routes)
         return Count(generation, np.zeros(ways), np.zeros(ways))
+
+
+def _left(step: Observation) -> list[float]:
+    """How many tuples a step has left of each of its legs."""
+    if len(step.legs) == 1:
+        return [step.statistics[0].rows_out]
+    firsts = np.cumsum((0, *step.rows[:-1]))
+    left: list[float] = np.add.reduceat(np.append(step.outcomes[0], 0).astype(np.float64), firsts).tolist()
+    return left
 
 
 def _reachable(task: Task, operators: Sequence[str]) -> tuple[str, ...]:

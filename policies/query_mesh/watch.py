@@ -37,11 +37,24 @@ class Watch:
         self._window = window
         self._rows = np.zeros(len(promised))
         self._cost = np.zeros(len(promised))
+        self._all_rows = np.zeros(len(promised))
+        self._all_cost = np.zeros(len(promised))
 
     def count(self, rows: Floats, cost: Floats) -> None:
         """Count a micro-batch: how many rows set out on each way, and what they cost."""
         kept = 0.5 ** (rows / self._window)
         self._rows, self._cost = self._rows * kept + rows, self._cost * kept + cost
+        self._all_rows, self._all_cost = self._all_rows + rows, self._all_cost + cost
+
+    @property
+    def spent(self) -> float:
+        """What all rows have cost since the decision."""
+        return float(self._all_cost.sum())
+
+    @property
+    def missed(self) -> float:
+        """By how much all rows have missed the promise since the decision, to either side."""
+        return float(np.abs(self._all_cost - self._all_rows * self.promised).sum())
 
     @property
     def observed(self) -> Sequence[float]:
@@ -60,13 +73,16 @@ class Watch:
 
     def snapshot(self) -> dict[str, Any]:
         """Plain values."""
-        parts = (self.promised, self._spread, self._sampled, self._rows, self._cost)
+        parts = (self.promised, self._spread, self._sampled, *self._counts())
         return {"window": self._window, "parts": [part.tolist() for part in parts]}
 
     @staticmethod
     def restored(state: Mapping[str, Any]) -> Watch:
         """From a snapshot."""
-        promised, spread, sampled, rows, cost = map(np.array, state["parts"])
+        promised, spread, sampled, *counts = map(np.array, state["parts"])
         watch = Watch(promised, spread, sampled, state["window"])
-        watch._rows, watch._cost = rows, cost
+        watch._rows, watch._cost, watch._all_rows, watch._all_cost = counts
         return watch
+
+    def _counts(self) -> tuple[Floats, ...]:
+        return (self._rows, self._cost, self._all_rows, self._all_cost)

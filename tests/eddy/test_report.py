@@ -10,8 +10,9 @@ import pyarrow as pa
 import pytest
 
 import eddy
-from eddy.observe import Counters
+from eddy.observe import Branch, Counters, Decision, Way
 from eddy.report import MOST_ROUTES, Report
+from eddy.trees import lines
 from eddy.wiring import PolicyChoice
 from tests.policies.checks import steady_clock
 
@@ -139,3 +140,43 @@ def test_many_classes_are_explained_by_their_routes() -> None:
     data = skewed([f"{'long name of a town' * 3} {n}" for n in range(3)])
     text = eddy.explain(filtered({**CONTENT, "threshold": 0}, data))
     assert max(map(len, text.splitlines())) <= 120
+
+
+MESH = {"name": "query_mesh", "costs": "unit", "attributes": ["s.city", "s.heat"], "S": 400}
+
+
+def test_a_decision_has_its_reason_its_costs_and_its_tree() -> None:
+    decisions = filtered(MESH).report.decisions()
+    assert list(decisions) == ["batch", "stream", "reason", "ways", "predicted", "observed", "seconds", "tree"]
+    last = decisions.iloc[-1]
+    assert (decisions.iloc[0]["reason"], decisions.iloc[0]["batch"]) == ("first rows", 0)
+    assert (last["stream"], last["ways"]) == ("s", 3)
+    assert last["observed"] == pytest.approx(last["predicted"], rel=0.15)
+    assert (decisions["seconds"] > 0).all()
+    told = last["tree"].splitlines()
+    ways = dict(zip(told[::2], told[1::2], strict=True))
+    assert len(ways) == len(CITIES)
+    assert all(ways[f"city={city}"].startswith(f"  -> op{i} > ") for i, city in enumerate(CITIES))
+
+
+def test_who_decides_nothing_has_no_decisions() -> None:
+    frame = filtered("fixed").report.decisions()
+    assert frame.empty
+    assert "tree" in frame
+
+
+def test_long_routes_and_reasons_are_cut() -> None:
+    filters = [eddy.Filter(f"a_filter_with_a_name_that_is_rather_long_{i}", on="s", where=f"p{i}") for i in range(3)]
+    asked = eddy.Query(streams=[eddy.Stream("s", time="ts")], filters=filters, select=["s.ts"])
+    run = eddy.run_local(asked, {"s": skewed()}, policy=MESH, batch_rows=BATCH, clock=steady_clock())
+    text = eddy.explain(run)
+    assert "who takes which way" in text
+    assert max(map(len, text.splitlines())) <= 120
+
+
+def test_many_values_of_a_branch_are_counted() -> None:
+    ways = (Way(route=("x", "y"), share=1.0, predicted=1.0, observed=1.0),)
+    tree = (Branch(level=0, attribute=0, buckets=tuple(range(9))), Branch(level=1, way=0))
+    decision = Decision(stream="s", number=0, reason="", seconds=0.0, ways=ways, tree=tree)
+    named = lines(decision, lambda _stream, _attributes, some: [(str(b), f"k={b}") for (b,) in some])
+    assert named == ("k=0 or 1 or 2 or 3 or 4 or 4 more", "  -> x > y")

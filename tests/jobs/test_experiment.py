@@ -61,6 +61,12 @@ def test_what_a_workload_knows_is_handed_to_the_policy_that_asks() -> None:
     assert knows.missing(lab.workload(0)) == 'truth = "$truth" is not known of this workload'
 
 
+def test_a_policy_may_have_micro_batches_of_its_own() -> None:
+    policies = [*POLICIES, {"name": "source", "batch_rows": 10}]
+    last = parse(values(policies=policies)).contenders[-1]
+    assert (last.batch_rows, last.label, last.parameters) == (10, "source", {"name": "source"})
+
+
 def test_quick_leaves_little() -> None:
     grid = {**STAR, "rows": 50_000, "operators": list(range(2, 22))}
     quick = parse(values(workload=grid, seeds=9, repeats=3)).quick()
@@ -83,6 +89,7 @@ def test_published_experiments_can_be_read_and_their_workloads_built(path: Path)
         ({"seeds": 0}, "seeds: expected a whole number of 1 or more, got 0"),
         ({"seeds": [1, "2"]}, "seeds: expected a whole number of 0 or more, got '2'"),
         ({"batch_rows": 0}, "batch_rows: expected a whole number of 1 or more, got 0"),
+        ({"totals": 1}, "totals: expected true or false, got 1"),
         ({"repeats": True}, "repeats: expected a whole number of 1 or more, got True"),
         ({"policies": []}, "policies: expected a list of one or more, got []"),
         ({"policies": [{"label": "x"}]}, 'policies: expected a name, or {name = "...", parameter = value}'),
@@ -90,6 +97,10 @@ def test_published_experiments_can_be_read_and_their_workloads_built(path: Path)
         (
             {"policies": [{"name": "fixed", "role": "base"}]},
             'policy "fixed": unknown role "base"; did you mean "baseline"?',
+        ),
+        (
+            {"policies": [*POLICIES, {"name": "source", "batch_rows": 0}]},
+            'policy "source": batch_rows: expected a whole number of 1 or more, got 0',
         ),
         ({"policies": [*POLICIES, "random"]}, "two of them are called the same"),
         ({"workload": "lab"}, "workload: expected a table of parameters, got 'lab'"),

@@ -18,7 +18,7 @@ ROLES = {"slow": "baseline", "best": "bound"}
 
 
 def row(policy: str, seed: int, calls: int, **more: Any) -> dict[str, Any]:
-    seconds = {"routing_seconds": 0.001, "learning_seconds": 0.001, "quiet_seconds": calls / 1_000}
+    seconds = {"routing_seconds": 0.001, "learning_seconds": 0.001, "quiet_seconds": calls / 1_000, "seconds": 0.1}
     named = {"experiment": "tiny", "workload": "w", "policy": policy, "role": ROLES.get(policy, ""), "seed": seed}
     return {**named, "operators": 4, "tuples": 500, "routing_calls": calls, **seconds, **more}
 
@@ -42,6 +42,8 @@ def test_gains_are_means_over_seeds() -> None:
     ours = frame.loc["ours"]
     assert ours["calls %"] == "27.5 ± 4.9"
     assert ours["time %"] == "27.5 ± 4.9"
+    assert ours["rate %"] == "38.1 ± 9.3"
+    assert (ours["routing %"], ours["learning %"]) == ("1.0", "1.0")
     assert ours["spread of calls"] == "2.5"
     assert ours["of bound %"] == "57"
     assert ours["calls a tuple"] == "2.150"

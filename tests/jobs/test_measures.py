@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 import eddy
-from jobs.measures import learned, measured, settled
+from jobs.measures import decided, learned, measured, produced, settled
 from jobs.workload import Workload
 from jobs.workloads import stream_star
 
@@ -68,3 +68,24 @@ def test_the_quickest_of_each_micro_batch_counts() -> None:
     row = measured(star, runs[0], runs)
     assert row["quiet_seconds"] == runs[1].report.batches()["seconds"].sum() < row["seconds"]
     assert row["tuples"] == 50
+
+
+def test_who_is_slower_has_produced_less_by_then() -> None:
+    star = stream_star(2, [[0.5, 0.5]], rows=4_000)
+    clocks = [iter(range(0, 10_000_000, step)) for step in (1, 2)]
+    quick, slow = ([eddy.run_local(star.query, star.data, batch_rows=100, clock=c.__next__)] for c in clocks)
+    first, second = produced([quick, slow])
+    assert first["produced_100%"] == 1
+    assert first["produced_50%"] == pytest.approx(0.5, abs=0.05)
+    assert second == pytest.approx({name: share / 2 for name, share in first.items()}, abs=0.05)
+
+
+def test_decisions_are_counted_and_timed() -> None:
+    star = stream_star(3, {"table": "skew", "A": 0.05}, rows=10_000)
+    run = eddy.run_local(
+        star.query, star.data, policy="query_mesh", batch_rows=1_000, clock=iter(range(10**9)).__next__
+    )
+    found = decided(run.report.decisions())
+    assert found["decisions"] >= 1
+    assert found["milliseconds_to_decide"] >= 1_000
+    assert decided(run.report.decisions()[:0]) == {}

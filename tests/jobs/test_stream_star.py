@@ -161,6 +161,7 @@ def test_the_bound_is_that_of_the_table() -> None:
         ({"rows": 0.5}, "stream_star: expected rows to be a whole number of 1 or more, got 0.5"),
         ({"correlation": 2}, "stream_star: expected correlation to be a share from 0 to 1, got 2"),
         ({"correlation": "half"}, "stream_star: expected correlation to be a share from 0 to 1, got 'half'"),
+        ({"spread": "poison"}, 'stream_star: unknown spread "poison"; did you mean "poisson"?'),
         ({"form": "table"}, 'stream_star: unknown form "table"; did you mean "tables"?'),
         (
             {"form": "tables", "cost_us": 5},

@@ -11,7 +11,7 @@ import pytest
 from policies.query_mesh.cost import Overheads
 from policies.query_mesh.legality import Legality
 from policies.query_mesh.mesh import Mesh
-from policies.query_mesh.optimizer import Settings, optimize
+from policies.query_mesh.optimizer import Settings, optimize, refined
 from policies.query_mesh.reach import row_costs
 from policies.query_mesh.sample import Sample
 from policies.query_mesh.search import Effort
@@ -165,3 +165,25 @@ def test_the_same_seed_finds_the_same_mesh() -> None:
     rows = sample(skewed(buckets[:, 0] // 8, 4), buckets, 24)
     one, other = found(rows), found(rows)
     assert (one.routes, one.cost, one.looks) == (other.routes, other.cost, other.looks)
+
+
+def test_a_larger_sample_refines_the_routes_of_a_tree() -> None:
+    """What few rows had to guess, more know; what they knew stays."""
+    buckets, fresh = noise(150, 2, seed=25), noise(20_000, 2, seed=26)
+    rates = np.where(buckets[:, :1] < 12, [[0.1, 0.5, 0.6, 0.7]], [[0.7, 0.6, 0.5, 0.1]])
+    mesh = found(sample(rates, buckets, 27))
+    assert len(mesh.routes) == 2
+    many = sample(np.where(fresh[:, :1] < 12, [[0.1, 0.5, 0.6, 0.7]], [[0.7, 0.6, 0.5, 0.1]]), fresh, 28)
+    again = refined(mesh, many, np.ones(4), legality(4))
+    assert set(again.routes) == {(0, 1, 2, 3), (3, 2, 1, 0)}
+    assert spent(again, many) <= spent(mesh, many)
+    assert sum(again.share) == pytest.approx(1)
+
+
+def test_routes_that_turn_out_alike_become_one() -> None:
+    buckets = noise(ROWS, 2, seed=29)
+    mesh = found(sample(skewed(buckets[:, 0] // 8, 4), buckets, 30))
+    alike = sample(np.tile([0.1, 0.3, 0.5, 0.7], (ROWS, 1)), buckets, 31)
+    again = refined(mesh, alike, np.ones(4), legality(4))
+    assert again.routes == ((0, 1, 2, 3),)
+    assert again.tree.used == ()

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eddy.errors import EngineError
+from eddy.lineage import Hop
 from policies.query_mesh.greedy import Greedy
-from policies.query_mesh.legality import bits
+from policies.query_mesh.legality import Legality, bits
 from policies.query_mesh.reach import reach, row_costs
 from policies.query_mesh.route import Exact, Pricer
 from tests.policies.query_mesh.worlds import Floats, Needs, cheapest, legality, walk
@@ -118,3 +119,12 @@ def test_legal_sets_are_those_that_legal_routes_come_to() -> None:
 def test_an_illegal_route_is_refused() -> None:
     with pytest.raises(EngineError, match='operator "1" may not act'):
         legality(2, {1: [{0}]}).hops((1, 0))
+
+
+def test_operators_in_any_order_need_not_be_asked_for() -> None:
+    asked = legality(4)
+    free = Legality(asked.operators, lambda route: (), free=[Hop(name) for name in asked.operators])
+    for one, other in zip(asked.tables(), free.tables(), strict=True):
+        assert sorted(map(tuple, one.reshape(16, -1))) == sorted(map(tuple, other.reshape(16, -1)))
+    assert free.hops((2, 0, 3, 1)) == asked.hops((2, 0, 3, 1))
+    assert free.ready((2, 0)) == (1, 3)
