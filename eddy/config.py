@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path as File
 from typing import Any
@@ -15,15 +15,19 @@ from typing import Any
 from eddy.asked import query_of
 from eddy.connectors import LASTING
 from eddy.errors import QueryError, unknown
-from eddy.lines import lines
+from eddy.lines import joined, lines
 from eddy.mistakes import Mistakes
 from eddy.named import check_files, check_schemas, imported
 from eddy.overrides import Override, put
 from eddy.query import Query
 from eddy.reading import Reading
+from eddy.redaction import shown
 from eddy.sections import JOB
 from eddy.settings import Path
 from eddy.wiring import policy_parameters
+
+WIDE = 60
+"""Characters of a value after which what follows is not aligned any more."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,3 +158,19 @@ def text_of(value: Any) -> str:
     ('true', '4')
     """
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def resolved(job: Job) -> str:
+    """For people: every value, and its line in the file, or what else it came from. Secrets are not shown."""
+    rows = [(joined(path), shown(path, value), job.origins.get(path, "default")) for path, value in _leaves(job.values)]
+    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
+    widest = min(widths[1], WIDE)
+    return "\n".join(f"{path:<{widths[0]}}  {value:<{widest}}  {origin}" for path, value, origin in rows)
+
+
+def _leaves(values: Mapping[str, Any], path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    for name, value in values.items():
+        if isinstance(value, dict) and (*path, name)[:1] != ("policy",):
+            yield from _leaves(value, (*path, name))
+        elif value is not None and value != []:
+            yield (*path, name), value

@@ -10,12 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eddy import Range, Rows, Unbounded
-from eddy.config import Job, load
+from eddy.config import Job, load, resolved
 from eddy.errors import QueryError
 from eddy.lines import joined, lines, nearest, split
 from eddy.overrides import from_command, from_spark
 from eddy.redaction import HIDDEN
-from eddy.resolved import resolved
 from eddy.typetexts import type_of
 
 GOOD = """
@@ -116,7 +115,7 @@ def test_values_from_outside_win_and_are_told_from_the_file(tmp_path: Path) -> N
     assert job.query.name == "other"
     assert job.origins["policy", "name"] == "--set"
     assert job.origins["engine", "seed"] == "--conf"
-    assert job.origins["policy", "half_life"] == "line 37"
+    assert job.origins["policy", "half_life"] == "line 39"
 
 
 def test_every_value_is_shown_with_its_origin_and_no_secret(tmp_path: Path) -> None:
