@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pyspark import SparkConf, SparkContext
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -16,7 +17,7 @@ import eddy
 from eddy.config import Job, load
 from eddy.errors import QueryError
 from eddy.overrides import from_command, from_spark
-from eddy.spark.stream import CELLS
+from eddy.spark.planning import CELLS
 from jobs.sinks import written
 from jobs.sources.registry import SOURCES
 from jobs.stopping import Stop, last_batch
@@ -100,7 +101,12 @@ def follow(query: StreamingQuery, stop: Stop, teller: Teller) -> None:
         if active and stop.asked and stop.may(query):
             query.stop()
         time.sleep(POLL)
-    query.awaitTermination()
+    try:
+        query.awaitTermination()
+    except StreamingQueryException:
+        # Whoever stops us may have stopped workers as well, and then the micro-batch is done again by the next start.
+        if not stop.asked:
+            raise
 
 
 def farewell(job: Job, query: StreamingQuery, *, stopped: bool) -> str:
