@@ -16,7 +16,7 @@ export PYSPARK_PYTHON := $(CURDIR)/$(PY)
 export PYSPARK_DRIVER_PYTHON := $(CURDIR)/$(PY)
 
 .DEFAULT_GOAL := help
-.PHONY: help test demo bench lint format cover venv java clean
+.PHONY: help test demo dist bench lint format cover venv java clean
 # A target whose recipe failed half-way must be made again.
 .DELETE_ON_ERROR:
 
@@ -29,6 +29,9 @@ test: java lint ## Check style and types, then run every test and every example 
 
 demo: $(VENV)/.run ## Show what an eddy does, in half a minute
 	@$(PY) -m jobs.demo
+
+dist: $(VENV)/.run ## Make dist/eddy.zip, for spark-submit --py-files
+	@$(PY) -m jobs.dist
 
 bench: $(VENV)/.dev ## Compare with hand-written code: ratios from one run
 	@$(PY) -m benchmarks

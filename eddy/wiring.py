@@ -111,12 +111,28 @@ def make_policy(choice: PolicyChoice, setting: Setting) -> Policy:
     if not isinstance(parameters, Mapping) or not isinstance(parameters.get("name"), str):
         raise QueryError(f'policy: expected a name, or {{"name": ..., parameter: value}}, or a class, got {choice!r}')
     name = parameters["name"]
-    build = _policy(name)
-    known = [p.name for p in inspect.signature(build).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    known = policy_parameters(name)
     for parameter in parameters:
         if parameter not in (*known, "name"):
             raise unknown("parameter", parameter, known, where=f'policy "{name}"')
-    return build(setting, **{parameter: value for parameter, value in parameters.items() if parameter != "name"})
+    return _policy(name)(
+        setting, **{parameter: value for parameter, value in parameters.items() if parameter != "name"}
+    )
+
+
+def policy_parameters(name: str) -> dict[str, Any]:
+    """The parameters of a policy and what they are when nobody says; `inspect.Parameter.empty` where one must.
+
+    >>> policy_parameters("lottery")
+    {'half_life': 1000}
+    """
+    found = inspect.signature(_policy(name)).parameters.values()
+    return {p.name: p.default for p in found if p.kind is p.KEYWORD_ONLY}
+
+
+def policy_names() -> list[str]:
+    """The policies that come with this project."""
+    return list(POLICIES)
 
 
 def policy_name(choice: PolicyChoice) -> str:

@@ -2,62 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
 import sys
 from collections.abc import Sequence
 from itertools import permutations
 
-import numpy as np
-import pandas as pd
-import pyarrow as pa
-
 import eddy
 from eddy.wiring import PolicyChoice
+from jobs.web import QUERY, ROWS, requests
 
-ROWS = 60_000
 BATCH = 2_000
 SHIFT = ROWS // 2
 """Where the stream changes: from then on the attackers come through the front door."""
-
-
-def requests(seed: int = 0) -> pa.Table:
-    """Web requests; what most of them are like changes halfway."""
-    rng = np.random.default_rng(seed)
-    after = np.arange(ROWS) >= SHIFT
-    signed = rng.random(ROWS) < np.where(after, 0.9, 0.1)
-    agent = np.where(rng.random(ROWS) < np.where(after, 0.1, 0.9), "curl/8.5 (script)", "Mozilla/5.0 (person)")
-    body = [
-        f"user={u}&token={t:x}" for u, t in zip(rng.integers(0, 900, ROWS), rng.integers(0, 2**40, ROWS), strict=True)
-    ]
-    size = rng.integers(0, 10_000, ROWS)
-    return pa.table({"at": np.arange(ROWS), "size": size, "signed": signed, "agent": agent, "body": body})
-
-
-def looks_scripted(agent: pd.Series) -> pd.Series:
-    """A regular expression over the user agent."""
-    pattern = re.compile(r"(?:^|[^a-z])(?:curl|wget|python)[/ ][\d.]+.*script")
-    return agent.map(lambda text: pattern.search(text) is not None)
-
-
-def bad_token(body: str) -> bool:
-    """A hash that takes its time."""
-    digest = body.encode()
-    for _ in range(8):
-        digest = hashlib.sha256(digest).digest()
-    return digest[0] < 128
-
-
-QUERY = eddy.Query(
-    name="suspicious_requests",
-    streams=[eddy.Stream("web", time="at")],
-    filters=[
-        eddy.Filter("signed", on="web", where="signed and size > 100"),
-        eddy.Filter("scripted", on="web", function=looks_scripted, columns=["agent"]),
-        eddy.Filter("bad_token", on="web", function=bad_token, columns=["body"], rowwise=True),
-    ],
-    select=["web.at", "web.agent", "web.body"],
-)
 
 
 def main() -> int:

@@ -8,14 +8,18 @@ from typing import Any
 from eddy.errors import unknown
 from jobs.lab import lab
 from jobs.parameters import call
+from jobs.shop import shop
 from jobs.stream_star import stream_star
+from jobs.web import web
 from jobs.workload import Workload
 
-__all__ = ["WORKLOADS", "Workload", "build", "lab", "stream_star"]
+__all__ = ["WORKLOADS", "Workload", "build", "lab", "shop", "stream_star", "web"]
 
 WORKLOADS: dict[str, Callable[..., Workload]] = {
     "stream_star": stream_star,
     "lab": lab,
+    "web": web,
+    "shop": shop,
 }
 """Every workload there is; a new one is its file and one line here."""
 

@@ -24,6 +24,9 @@ from eddy.spark.layout import Layout
 from eddy.spark.shares import best_shares
 from eddy.window import Rows
 
+CELLS = 4
+"""Cells where the user asks for no number: the cores of a small machine, and they cost little on a smaller one."""
+
 MOST_CELLS = 1024
 """More cells than this have no cluster to run on, and every one costs a state and a call per micro-batch."""
 

@@ -9,19 +9,27 @@ watermarks.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
 
 from eddy.query import Filter, Query
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 
 def pushable(query: Query, schemas: Mapping[str, pa.Schema], spark: SparkSession) -> list[Filter]:
     """The filters that mean the same when Spark evaluates them."""
+    ansi = spark.conf.get("spark.sql.ansi.enabled") == "true"
+    return alike(query, schemas, ansi=ansi, zone=str(spark.conf.get("spark.sql.session.timeZone")))
+
+
+def alike(query: Query, schemas: Mapping[str, pa.Schema], *, ansi: bool, zone: str) -> list[Filter]:
+    """The same for settings that are known: the mode of Spark's SQL, and the session's time zone."""
     # Our SQL is that of Spark in ANSI mode: in the other one, what cannot be computed is null and no error.
-    if spark.conf.get("spark.sql.ansi.enabled") != "true":
+    if not ansi:
         return []
-    zone = str(spark.conf.get("spark.sql.session.timeZone"))
     streams = {stream.name for stream in query.streams}
     return [
         f

@@ -32,14 +32,11 @@ from eddy.spark.frames import Frames, read
 from eddy.spark.layout import Layout
 from eddy.spark.listener import listen
 from eddy.spark.parcels import PARCELS, RESULTS, pack, unpack, write
-from eddy.spark.planning import plan_layout
+from eddy.spark.planning import CELLS, plan_layout
 from eddy.spark.progress import OBSERVED
 from eddy.spark.pushdown import push, pushable
 from eddy.spark.shipped import Shipped, pack_code
 from eddy.wiring import PolicyChoice, engine
-
-CELLS = 4
-"""Cells where the user asks for no number: the cores of a small machine, and they cost little on a smaller one."""
 
 MICROSECONDS = 1_000
 """In a millisecond, which is what Spark's watermark counts in."""

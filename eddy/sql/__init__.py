@@ -2,7 +2,7 @@
 
 from eddy.sql.arrays import truth
 from eddy.sql.expression import Bound, Comparison, Expression, bind_pair
-from eddy.sql.parsing import parse, parse_interval, parse_select
+from eddy.sql.parsing import parse, parse_interval, parse_select, parse_type
 from eddy.sql.tree import Column
 
 __all__ = [
@@ -14,5 +14,6 @@ __all__ = [
     "parse",
     "parse_interval",
     "parse_select",
+    "parse_type",
     "truth",
 ]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from eddy.sql import forms, grammar
+import pyarrow as pa
+
+from eddy.sql import forms, grammar, typenames
 from eddy.sql.expression import Expression
 from eddy.sql.place import Place
 from eddy.sql.reader import Reader
@@ -50,3 +52,15 @@ def parse_interval(text: str, *, where: str) -> int:
     if not (isinstance(node, Literal) and isinstance(node.value, int) and node.type == DURATION):
         raise place.error("expected an interval and nothing else", node.span.start, node.span.end)
     return node.value
+
+
+def parse_type(text: str, *, where: str) -> pa.DataType:
+    """Read the name of a type, as in CAST.
+
+    >>> parse_type("decimal(10, 2)", where="here")
+    Decimal128Type(decimal128(10, 2))
+    """
+    reader = Reader(Place(where, text))
+    found = typenames.read_type(reader)
+    grammar.finish(reader)
+    return found

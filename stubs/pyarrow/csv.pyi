@@ -1,6 +1,19 @@
 from pathlib import Path
 
-from pyarrow import Table
+from pyarrow import Schema, Table
 
-def read_csv(input_file: str | Path) -> Table: ...
+class ReadOptions:
+    def __init__(self, *, column_names: list[str] | None = None) -> None: ...
+
+class ConvertOptions:
+    def __init__(
+        self, *, column_types: Schema, include_columns: list[str], strings_can_be_null: bool = False
+    ) -> None: ...
+
+def read_csv(
+    input_file: str | Path,
+    read_options: ReadOptions | None = None,
+    *,
+    convert_options: ConvertOptions | None = None,
+) -> Table: ...
 def write_csv(data: Table, output_file: str | Path) -> None: ...

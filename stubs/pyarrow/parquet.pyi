@@ -1,6 +1,12 @@
+from collections.abc import Iterator
 from pathlib import Path
 
-from pyarrow import Schema, Table
+from pyarrow import RecordBatch, Schema, Table
+
+class ParquetFile:
+    schema_arrow: Schema
+    def __init__(self, source: str | Path) -> None: ...
+    def iter_batches(self, batch_size: int) -> Iterator[RecordBatch]: ...
 
 def read_table(source: str | Path, *, columns: list[str] | None = None) -> Table: ...
 def read_schema(where: str | Path) -> Schema: ...

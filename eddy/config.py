@@ -1,0 +1,176 @@
+"""A TOML file is a job: its query, where rows come from, where answers go.
+
+`load` reads one and finds everything that is wrong with it at once: what the file says is held against
+`eddy.sections`, then every part of the query is built by itself, so that one mistake hides no other.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path as File
+from typing import Any
+
+from eddy.asked import query_of
+from eddy.connectors import LASTING
+from eddy.errors import QueryError, unknown
+from eddy.lines import joined, lines
+from eddy.mistakes import Mistakes
+from eddy.named import check_files, check_schemas, imported
+from eddy.overrides import Override, put
+from eddy.query import Query
+from eddy.reading import Reading
+from eddy.redaction import shown
+from eddy.sections import JOB
+from eddy.settings import Path
+from eddy.wiring import policy_parameters
+
+WIDE = 60
+"""Characters of a value after which what follows is not aligned any more."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """What a file says, with what nobody said filled in.
+
+    `sources` are by the name of the stream or table; a source and the sink have their `format` among their values.
+    `origins` says of every value that was given where it came from.
+    """
+
+    file: str
+    query: Query
+    sources: Mapping[str, Mapping[str, Any]]
+    policy: Mapping[str, Any]
+    engine: Mapping[str, Any]
+    trigger: Mapping[str, Any]
+    checkpoint: str | None
+    sink: Mapping[str, Any]
+    spark: Mapping[str, str]
+    values: Mapping[str, Any]
+    origins: Mapping[Path, str]
+    mistakes: Mistakes
+
+    def at(self, path: Path) -> str:
+        """A place in the file, for an error that is found later."""
+        return f'config "{self.file}": {self.mistakes.place(path)}'
+
+
+def load(file: str | File, overrides: Iterable[Override] = ()) -> Job:
+    """Read a job; every mistake in it is told in one error, with its place."""
+    values, mistakes = _values(str(file))
+    outside = _overridden(values, overrides, mistakes)
+    mistakes = Mistakes(str(file), mistakes.lines, outside, mistakes.found)
+    reading = Reading(mistakes)
+    read = reading.part(JOB, values, ())
+    _check_policy(read, mistakes)
+    _check_whole(read, mistakes)
+    check_files(read, mistakes)
+    check_schemas(read, mistakes)
+    query = query_of(read, mistakes) if "streams" in read else None
+    mistakes.check()
+    assert query is not None
+    origins = {path: outside.get(path) or mistakes.place(path).partition(",")[0] for path in reading.given}
+    return _job(str(file), query, read, origins, mistakes)
+
+
+def _values(file: str) -> tuple[dict[str, Any], Mistakes]:
+    try:
+        text = File(file).read_text("utf-8")
+        return tomllib.loads(text), Mistakes(file, lines(text))
+    except OSError as error:
+        raise QueryError(f'config "{file}": cannot be read: {error.strerror}') from None
+    except UnicodeDecodeError as error:
+        raise QueryError(f'config "{file}": not a text in UTF-8: {error.reason} at byte {error.start}') from None
+    except tomllib.TOMLDecodeError as error:
+        raise QueryError(f'config "{file}": not TOML: {error}; texts need quotes, and a key stands only once') from None
+
+
+def _overridden(values: dict[str, Any], overrides: Iterable[Override], mistakes: Mistakes) -> dict[Path, str]:
+    outside: dict[Path, str] = {}
+    for override in overrides:
+        try:
+            outside[put(values, override)] = override.origin
+        except QueryError as error:
+            mistakes.found.append((0, str(error)))
+    return outside
+
+
+def _check_policy(read: Mapping[str, Any], mistakes: Mistakes) -> None:
+    choice = read.get("policy", {})
+    try:
+        known = policy_parameters(choice.get("name", ""))
+    except QueryError as error:
+        mistakes.add(("policy", "name"), str(error).removeprefix("policy: "))
+        return
+    for name in choice:
+        if name != "name" and name not in known:
+            where = f'policy "{choice["name"]}"'
+            mistakes.add(("policy", name), str(unknown("parameter", name, known, where=where)))
+
+
+def _check_whole(read: Mapping[str, Any], mistakes: Mistakes) -> None:
+    """What is wrong with two sections together."""
+    sink, trigger = read.get("sink", {}), read.get("trigger", {})
+    if sink.get("format") in LASTING and not read.get("checkpoint", {}).get("location"):
+        mistakes.add(
+            ("checkpoint", "location"),
+            f'expected a folder, since the sink "{sink["format"]}" lasts and a restart must know what it has; add it',
+        )
+    if trigger.get("every") and trigger.get("available_now"):
+        mistakes.add(("trigger",), "expected either every or available_now, got both")
+    if sink.get("format") == "foreach_batch" and sink.get("function"):
+        imported(sink["function"], ("sink", "function"), mistakes)
+    for kind in ("sizes", "heavy"):
+        for name in read.get("engine", {}).get(kind, {}):
+            if name.partition(".")[0] not in read.get("streams", {}):
+                error = unknown("stream", name.partition(".")[0], read.get("streams", {}), where="")
+                mistakes.add(("engine", kind, name), str(error).removeprefix(": "))
+
+
+def _job(file: str, query: Query, read: Mapping[str, Any], origins: Mapping[Path, str], mistakes: Mistakes) -> Job:
+    inputs = {**read["streams"], **read.get("tables", {})}
+    return Job(
+        file=file,
+        query=query,
+        sources={name: one["source"] for name, one in inputs.items()},
+        policy=read["policy"],
+        engine=read["engine"],
+        trigger=read["trigger"],
+        checkpoint=read["checkpoint"]["location"],
+        sink=read["sink"],
+        spark=_settings(read["spark"]),
+        values=read,
+        origins=origins,
+        mistakes=mistakes,
+    )
+
+
+def _settings(values: Mapping[str, Any]) -> dict[str, str]:
+    """Spark's settings by their full names, as texts."""
+    return {f"spark.{name.removeprefix('spark.')}": text_of(value) for name, value in values.items()}
+
+
+def text_of(value: Any) -> str:
+    """A single value as Spark takes it.
+
+    >>> text_of(True), text_of(4)
+    ('true', '4')
+    """
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def resolved(job: Job) -> str:
+    """For people: every value, and its line in the file, or what else it came from. Secrets are not shown."""
+    rows = [(joined(path), shown(path, value), job.origins.get(path, "default")) for path, value in _leaves(job.values)]
+    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
+    widest = min(widths[1], WIDE)
+    return "\n".join(f"{path:<{widths[0]}}  {value:<{widest}}  {origin}" for path, value, origin in rows)
+
+
+def _leaves(values: Mapping[str, Any], path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    for name, value in values.items():
+        if isinstance(value, dict) and (*path, name)[:1] != ("policy",):
+            yield from _leaves(value, (*path, name))
+        elif value is not None and value != []:
+            yield (*path, name), value

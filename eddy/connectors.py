@@ -1,0 +1,144 @@
+"""The sources and sinks of a job, as a file describes them; `jobs` makes them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from eddy.settings import ANYTHING, COUNT, FLAG, INDEX, SCALAR, TEXTS, Key, Section
+
+OPTIONS = Section(
+    text="Further options, handed to Spark as they are. They win over what the keys above would say.",
+    others=Key(text="an option", kind=SCALAR),
+    flat=True,
+)
+SCHEMA = Section(
+    text='Columns and their types as in Spark\'s SQL: `at = "timestamp"`, `tags = "array<string>"`.',
+    others=Key(text="the type"),
+)
+PATH = Key(text="a folder, a file or a pattern; relative to where the job is started", required=True)
+PER_TRIGGER = Key(text="the most files of a micro-batch", kind=COUNT)
+SERVERS = Key(text="the brokers: `host:port`, with commas between them", required=True)
+VALUE = Key(text="how a message's value is written", default="json", choices=("json", "csv"))
+WORKLOAD = {
+    "kind": Key(text="which workload, of those listed below", required=True),
+    "input": Key(text="which of its streams and tables; the one of this name when left out"),
+    "seed": Key(text="what its chance is drawn from", kind=INDEX, default=0),
+}
+PARAMETERS = Section(text="Parameters of the workload, by name.", others=Key(text="a parameter", kind=ANYTHING))
+
+
+def _files(text: str, keys: Mapping[str, Key], *, required: bool) -> Section:
+    columns = Section(text=SCHEMA.text, others=SCHEMA.others, required=required)
+    return Section(text=text, keys={"path": PATH, **keys}, parts={"schema": columns, "options": OPTIONS})
+
+
+TABLE_SOURCES: dict[str, Section] = {
+    "parquet": _files("Parquet files.", {}, required=False),
+    "csv": _files(
+        "Files of comma separated values.",
+        {"header": Key(text="the first line of a file names the columns", kind=FLAG, default=True)},
+        required=True,
+    ),
+    "json": _files("Files with a JSON object on every line.", {}, required=True),
+    "workload": Section(
+        text="A table of a workload that comes with the jobs.", keys=WORKLOAD, parts={"parameters": PARAMETERS}
+    ),
+}
+"""Where a table may come from."""
+
+STREAM_SOURCES: dict[str, Section] = {
+    **{
+        name: Section(
+            text=f"{section.text} A file that is added later is read later.",
+            keys={**section.keys, "files_per_trigger": PER_TRIGGER},
+            parts=section.parts,
+        )
+        for name, section in TABLE_SOURCES.items()
+        if name != "workload"
+    },
+    "kafka": Section(
+        text="Topics of Kafka, through Spark's own connector: `spark-submit --packages "
+        "org.apache.spark:spark-sql-kafka-0-10_2.13:VERSION`.",
+        keys={
+            "servers": SERVERS,
+            "topic": Key(text="the topic, or several with commas between them", required=True),
+            "starting": Key(
+                text="where to begin when there is no checkpoint: `earliest`, `latest`, or offsets as the connector "
+                "takes them in JSON",
+                default="latest",
+            ),
+            "per_trigger": Key(text="the most messages of a micro-batch", kind=COUNT),
+            "value": VALUE,
+            "add": Key(
+                text="columns of the message itself to add as `kafka_key`, ...: `key`, `topic`, `partition`, `offset`, "
+                "`timestamp`",
+                kind=TEXTS,
+                default=[],
+            ),
+        },
+        parts={
+            "schema": Section(text=SCHEMA.text, others=SCHEMA.others, required=True),
+            "options": OPTIONS,
+        },
+    ),
+    "rate": Section(
+        text="Rows made by Spark, with the columns `timestamp` and `value`, to try things.",
+        keys={
+            "per_second": Key(text="rows in a second", kind=COUNT, default=10),
+            "partitions": Key(text="how many tasks make them", kind=COUNT),
+        },
+        parts={"options": OPTIONS},
+    ),
+    "workload": Section(
+        text="A stream of a workload that comes with the jobs, with drift where it has any.",
+        keys={
+            **WORKLOAD,
+            "per_trigger": Key(text="the most rows of a micro-batch", kind=COUNT, default=1_000),
+        },
+        parts={"parameters": PARAMETERS},
+    ),
+}
+"""Where a stream may come from."""
+
+SINKS: dict[str, Section] = {
+    "console": Section(
+        text="Prints the first rows of every micro-batch.",
+        keys={
+            "rows": Key(text="how many of them", kind=COUNT, default=20),
+            "truncate": Key(text="cut long values", kind=FLAG, default=True),
+        },
+    ),
+    "parquet": Section(
+        text="Parquet files, each row exactly once. Needs a checkpoint.",
+        keys={
+            "path": Key(text="a folder", required=True),
+            "partition_by": Key(text="columns of the answer that become folders", kind=TEXTS, default=[]),
+        },
+        parts={"options": OPTIONS},
+    ),
+    "kafka": Section(
+        text="A topic of Kafka. Needs a checkpoint. After a failure a micro-batch may be written twice, so let a key "
+        "tell rows apart.",
+        keys={
+            "servers": SERVERS,
+            "topic": Key(text="the topic", required=True),
+            "key": Key(text="the column of the answer that is the message's key"),
+            "value": VALUE,
+        },
+        parts={"options": OPTIONS},
+    ),
+    "memory": Section(
+        text="A table in the driver's memory, for tests and notebooks.",
+        keys={"name": Key(text="what the table is called; the query's name when left out")},
+    ),
+    "noop": Section(text="Computes everything and keeps nothing: to measure."),
+    "foreach_batch": Section(
+        text="A function of yours, called in the driver with each micro-batch's DataFrame and its number. Needs a "
+        "checkpoint. After a failure a micro-batch may come again, with the same number.",
+        keys={"function": Key(text='its import path: `"package.module:name"`', required=True)},
+    ),
+}
+"""Where the answer may go."""
+
+LASTING = ("parquet", "kafka", "foreach_batch")
+"""Sinks that need a checkpoint: what they hold outlives the job."""

@@ -1,0 +1,97 @@
+"""Values of a file, held against what it may say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from eddy.errors import unknown
+from eddy.lines import joined
+from eddy.mistakes import Mistakes
+from eddy.redaction import is_secret
+from eddy.settings import Key, Named, Part, Path, Section, Variants
+
+
+class Reading:
+    """Reads tables by their descriptions; what is wrong goes to `mistakes`, and what nobody said is filled in."""
+
+    def __init__(self, mistakes: Mistakes) -> None:
+        self._mistakes = mistakes
+        self.given: set[Path] = set()
+
+    def part(self, part: Part, value: Any, path: Path) -> dict[str, Any]:
+        """A table of the file."""
+        if not isinstance(value, dict):
+            self._mistakes.add(path, f"expected a table [{joined(path)}], got {value!r}")
+            return {}
+        if isinstance(part, Named):
+            return self._named(part, value, path)
+        if isinstance(part, Variants):
+            return self._variant(part, value, path)
+        return self._section(part, value, path)
+
+    def _named(self, part: Named, values: Mapping[str, Any], path: Path) -> dict[str, Any]:
+        return {name: self.part(part.each, value, (*path, name)) for name, value in values.items()}
+
+    def _variant(self, part: Variants, values: dict[str, Any], path: Path) -> dict[str, Any]:
+        chosen = part.chosen(values)
+        if chosen is not None:
+            return self._section(chosen, values, path)
+        self._key(part.format, values.get("format"), (*path, "format"), missing="format" not in values)
+        return {}
+
+    def _section(self, part: Section, values: dict[str, Any], path: Path) -> dict[str, Any]:
+        if part.flat:
+            values = flat(values)
+        read = {
+            name: self._key(key, values.get(name), (*path, name), missing=name not in values)
+            for name, key in part.keys.items()
+        }
+        for name, inner in part.parts.items():
+            if name in values or not inner.required:
+                read[name] = self.part(inner, values.get(name, {}), (*path, name))
+            else:
+                self._mistakes.add((*path, name), f"expected a table [{joined((*path, name))}], got none; add it")
+        for name in values:
+            if name not in part.keys and name not in part.parts:
+                read |= self._other(part, name, values[name], path)
+        return read
+
+    def _other(self, part: Section, name: str, value: Any, path: Path) -> dict[str, Any]:
+        if part.others is not None:
+            return {name: self._key(part.others, value, (*path, name), missing=False)}
+        error = unknown("key", name, [*part.keys, *part.parts], where="")
+        self._mistakes.add((*path, name), str(error).removeprefix(": "))
+        return {}
+
+    def _key(self, key: Key, value: Any, path: Path, *, missing: bool) -> Any:
+        if missing:
+            if key.required:
+                self._mistakes.add(path, f"expected {key.kind.expected}, got none; add it: {key.text}")
+            return key.default
+        self.given.add(path)
+        if not key.kind.fits(value):
+            got = "something else" if is_secret(path) else repr(value)
+            self._mistakes.add(path, f"expected {key.kind.expected}, got {got}")
+            return key.default
+        if key.choices and value not in key.choices:
+            error = unknown(path[-1], str(value), key.choices, where="")
+            self._mistakes.add(path, str(error).removeprefix(": "))
+        return value
+
+
+def flat(values: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+    """Tables within tables as one, with dotted names.
+
+    >>> flat({"sql": {"shuffle": {"partitions": 4}}, "a.b": 1})
+    {'sql.shuffle.partitions': 4, 'a.b': 1}
+    """
+    return dict(_flattened(values, before))
+
+
+def _flattened(values: Mapping[str, Any], before: str) -> Iterator[tuple[str, Any]]:
+    for name, value in values.items():
+        if isinstance(value, dict):
+            yield from _flattened(value, f"{before}{name}.")
+        else:
+            yield f"{before}{name}", value

@@ -1,0 +1,162 @@
+"""Every section of a job's file.
+
+    [query]                      what is joined and selected
+    [streams.NAME]               an unbounded input, with [streams.NAME.source]
+    [tables.NAME]                a static input, with [tables.NAME.source]
+    [filters.NAME]               a predicate
+    [policy] [engine]            who goes first, and over how many cells
+    [trigger] [checkpoint]       when a micro-batch begins, and where its state is kept
+    [sink]                       where the answer goes
+    [spark]                      settings of Spark
+
+Sources and sinks are in `eddy.connectors`.
+"""
+
+from __future__ import annotations
+
+from eddy.connectors import SINKS, STREAM_SOURCES, TABLE_SOURCES
+from eddy.settings import (
+    ANYTHING,
+    COUNT,
+    FLAG,
+    INDEX,
+    LENGTH,
+    NUMBER,
+    ONE_OR_MORE,
+    SCALAR,
+    TEXTS,
+    VALUES,
+    Key,
+    Named,
+    Section,
+    Variants,
+)
+
+QUERY = Section(
+    text="What is asked of the streams and tables.",
+    keys={
+        "name": Key(text="what the query is called, in reports and in Spark's pages", default="query"),
+        "joins": Key(
+            text='conditions between two or more inputs, each as SQL: `"a.k = b.k"`; a comparison or any other '
+            "condition will do",
+            kind=TEXTS,
+            default=[],
+        ),
+        "select": Key(
+            text='columns of the answer: `"a.id"` or `"b.id AS b_id"`; every column, as `stream_column`, when left out',
+            kind=TEXTS,
+        ),
+        "cross": Key(
+            text="allow inputs that no join connects, and form every combination of them", kind=FLAG, default=False
+        ),
+        "max_fanout": Key(text="the most rows of one input that one tuple may join; more are an error", kind=COUNT),
+    },
+)
+
+STREAM = Section(
+    text="An unbounded input with an event time. Its name is what joins and filters call it.",
+    keys={
+        "time": Key(text="the column that holds the event time", required=True),
+        "window": Key(
+            text="how much older than the newest row of a combination a row may be; no limit when left out, and then "
+            "the state grows for ever",
+            kind=LENGTH,
+        ),
+        "rows": Key(text="instead of `window`: only the newest so many rows take part", kind=COUNT),
+        "delay": Key(
+            text="how far out of order rows may come, as in Spark's `withWatermark`; later ones are dropped and "
+            "counted; when a stream has none, no row of any stream is late, and none is ever forgotten",
+            kind=LENGTH,
+        ),
+    },
+    parts={"source": Variants(text="Where the rows come from.", formats=STREAM_SOURCES, required=True)},
+)
+
+TABLE = Section(
+    text="A static input, read once when the job starts and sent to every worker.",
+    parts={"source": Variants(text="Where the rows come from.", formats=TABLE_SOURCES, required=True)},
+)
+
+FILTER = Section(
+    text="A predicate. Filters run in any order, so none of them may guard another.",
+    keys={
+        "on": Key(text="the stream or table that it is about, or a list of them", kind=ONE_OR_MORE, required=True),
+        "where": Key(text="SQL as Spark reads it"),
+        "function": Key(
+            text='instead of `where`: a Python function by its import path, `"package.module:name"`, found as '
+            "`import` finds it, here and on the workers"
+        ),
+        "columns": Key(
+            text="the columns that the function is handed; those that its parameters are called, when left out",
+            kind=TEXTS,
+        ),
+        "rowwise": Key(text="hand the function plain values of one row at a time", kind=FLAG, default=False),
+    },
+)
+
+POLICY = Section(
+    text="Who goes first. A restart on the same checkpoint may have another one.",
+    keys={"name": Key(text="one of the policies listed below", default="content")},
+    others=Key(text="a parameter of the policy, by its name", kind=ANYTHING),
+)
+
+ENGINE = Section(
+    text="How the work is divided. `cells`, `sizes` and `heavy` are for the life of a checkpoint.",
+    keys={
+        "cells": Key(text="how many engines share the work, each with a part of the state", kind=COUNT),
+        "pushdown": Key(
+            text="let Spark evaluate SQL filters on one stream before the eddy does", kind=FLAG, default=True
+        ),
+        "seed": Key(text="what all chance is drawn from", kind=INDEX, default=0),
+    },
+    parts={
+        "sizes": Section(
+            text="Rows of each stream, by its name and in any unit, times what a row costs in filters: where streams "
+            "share no key, the cells are laid out for the fewest copies.",
+            others=Key(text="how many rows the stream has", kind=NUMBER),
+        ),
+        "heavy": Section(
+            text='Values that many rows have, by column: `"a.k" = [0]`.',
+            others=Key(text="the values", kind=VALUES),
+            flat=True,
+        ),
+    },
+)
+
+TRIGGER = Section(
+    text="When a micro-batch begins: as soon as the last one is over, when neither is said.",
+    keys={
+        "every": Key(text='at this interval: `"10 seconds"`'),
+        "available_now": Key(
+            text="read what is there when the job starts, in micro-batches, and end", kind=FLAG, default=False
+        ),
+    },
+)
+
+CHECKPOINT = Section(
+    text="Where Spark keeps what a restart goes on from. Sinks that last need one.",
+    keys={"location": Key(text="a folder, or a URL that Spark can write to")},
+)
+
+SPARK = Section(
+    text="Settings of Spark: `sql.shuffle.partitions = 4`, with or without the leading `spark.`. What spark-submit was "
+    "given wins.",
+    others=Key(text="a value of the setting", kind=SCALAR),
+    flat=True,
+)
+
+JOB = Section(
+    text="One file is one job.",
+    parts={
+        "query": QUERY,
+        "streams": Named(text="The streams, in the order that `fixed` would probe.", each=STREAM, required=True),
+        "tables": Named(text="The lookup tables.", each=TABLE),
+        "filters": Named(text="The filters, in the order in which `fixed` runs them.", each=FILTER),
+        "policy": POLICY,
+        "engine": ENGINE,
+        "trigger": TRIGGER,
+        "checkpoint": CHECKPOINT,
+        "sink": Variants(text="Where the answer goes.", formats=SINKS, default="console"),
+        "spark": SPARK,
+    },
+)

@@ -1,0 +1,131 @@
+"""Everything that can be known of a job without its data, and without Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeVar
+
+import pyarrow as pa
+
+from eddy.arrow import no_rows
+from eddy.binding import Binding, bind
+from eddy.config import Job
+from eddy.errors import QueryError, unknown
+from eddy.settings import Path
+from eddy.spark.layout import Layout
+from eddy.spark.planning import CELLS, plan_layout
+from eddy.window import Unbounded
+from eddy.wiring import engine
+from jobs.sources.registry import SOURCES
+from jobs.sources.source import Source
+
+Made = TypeVar("Made")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checked:
+    """A job that has passed: its sources, and, where every schema is known, what follows from them."""
+
+    job: Job
+    sources: Mapping[str, Source]
+    schemas: Mapping[str, pa.Schema]
+    binding: Binding | None
+    layout: Layout | None
+    warnings: tuple[str, ...]
+
+
+def check(job: Job) -> Checked:
+    """Hold a job against the schemas of its sources; what is wrong is told at once, each with its place."""
+    sources, schemas = {}, {}
+    for name, values in job.sources.items():
+        path = _input(job, name)
+        try:
+            sources[name] = SOURCES[values["format"]](name, values)
+            schema = sources[name].schema()
+        except QueryError as error:
+            job.mistakes.add((*path, "source"), str(error))
+            continue
+        if schema is not None:
+            schemas[name] = schema
+    job.mistakes.check()
+    unknown_yet = [name for name in job.query.inputs if name not in schemas]
+    binding = None if unknown_yet else _bound(job, schemas)
+    layout = None if binding is None else _layout(job, binding)
+    job.mistakes.check()
+    return Checked(
+        job=job,
+        sources=sources,
+        schemas=schemas,
+        binding=binding,
+        layout=layout,
+        warnings=tuple(_warnings(job, unknown_yet)),
+    )
+
+
+def _input(job: Job, name: str) -> tuple[str, str]:
+    return ("tables" if name in {table.name for table in job.query.tables} else "streams", name)
+
+
+def _bound(job: Job, schemas: Mapping[str, pa.Schema]) -> Binding | None:
+    """The query over its columns; each part of it is tried by itself, so that no mistake hides another."""
+    before = len(job.mistakes.found)
+    times = [f"{stream.name}.`{stream.time}`" for stream in job.query.streams]
+    bare = replace(job.query, filters=[], joins=[], select=times[:1], cross=True)
+    binding = _tried(job, ("streams",), lambda: bind(bare, schemas))
+    if binding is None:
+        return None
+    for f in job.query.filters:
+        _tried(job, ("filters", f.name, "where" if f.where else "columns"), partial(f.bind, binding.types))
+    for text in job.query.joins:
+        _tried(job, ("query", "joins"), partial(bind, replace(bare, joins=[text]), schemas))
+    for text in job.query.select or ():
+        _tried(job, ("query", "select"), partial(bind, replace(bare, select=[text]), schemas))
+    if len(job.mistakes.found) > before:
+        return None
+    streams = {stream.name: schemas[stream.name] for stream in job.query.streams}
+    tables = {table.name: no_rows(schemas[table.name]) for table in job.query.tables}
+    whole = _tried(job, ("query",), lambda: bind(job.query, schemas))
+    _tried(job, ("policy",), lambda: engine(job.query, streams, job.policy, tables=tables, clock=float, seed=0))
+    if whole is not None:
+        _check_sink(job, [name for _, name in whole.outputs])
+    return whole
+
+
+def _tried(job: Job, path: Path, build: Callable[[], Made]) -> Made | None:
+    try:
+        return build()
+    except QueryError as error:
+        job.mistakes.add(path, str(error))
+        return None
+
+
+def _check_sink(job: Job, columns: list[str]) -> None:
+    for key in ("key", "partition_by"):
+        asked = job.sink.get(key) or []
+        for name in [asked] if isinstance(asked, str) else asked:
+            if name not in columns:
+                job.mistakes.add(("sink", key), str(unknown("output column", name, columns, where="sink")))
+
+
+def _layout(job: Job, binding: Binding) -> Layout | None:
+    asked = job.engine
+    weights = {"sizes": asked["sizes"] or None, "heavy": asked["heavy"] or None}
+    return _tried(job, ("engine",), lambda: plan_layout(binding, asked["cells"], default=CELLS, **weights))
+
+
+def _warnings(job: Job, unknown_yet: Iterable[str]) -> Iterable[str]:
+    """What is allowed, and seldom meant."""
+    joined = len(job.query.inputs) > 1
+    for stream in job.query.streams:
+        if joined and isinstance(stream.window, Unbounded):
+            yield f'stream "{stream.name}" has no window: every row is kept for ever, and the state grows'
+    late = [stream.name for stream in job.query.streams if stream.delay is None]
+    if late and joined:
+        yield f'stream "{late[0]}" has no delay: there is no watermark, and no row ever leaves the state'
+    for name in unknown_yet:
+        yield f'the columns of "{name}" are known only when Spark reads it: what depends on them is checked then'
+    rates = [name for name, values in job.sources.items() if values["format"] == "rate"]
+    if rates and job.trigger["available_now"]:
+        yield f'source "{rates[0]}" makes rows as time passes: with available_now there are hardly any'

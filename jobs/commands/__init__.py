@@ -1,0 +1,1 @@
+"""What `eddy` can do, one command in each file."""

@@ -1,0 +1,30 @@
+"""What every command of `eddy` has."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from eddy.config import Job, load
+from eddy.overrides import from_command
+
+
+@dataclass(frozen=True, kw_only=True)
+class Command:
+    """A command: what it is for, its arguments, and what it does, down to its exit code."""
+
+    text: str
+    arguments: Callable[[ArgumentParser], None]
+    run: Callable[[Namespace], int]
+
+
+def takes_job(parser: ArgumentParser) -> None:
+    """The arguments that name a job."""
+    parser.add_argument("conf", help="the job, a TOML file such as conf/quickstart.toml")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="wins over the file")
+
+
+def job_of(chosen: Namespace) -> Job:
+    """The job that arguments name."""
+    return load(chosen.conf, map(from_command, chosen.set))

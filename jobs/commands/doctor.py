@@ -1,0 +1,124 @@
+"""eddy doctor: can jobs run here, and if not, what to do."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+
+from jobs.commands.command import Command
+
+JAVA = 17
+"""The oldest Java that Spark 4 runs on."""
+
+SLOW = 60
+"""Seconds after which a program that only says its version is not working."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What has been looked at, what was found, and what to do if it is wrong."""
+
+    what: str
+    found: str
+    cure: str = ""
+
+
+def arguments(parser: ArgumentParser) -> None:
+    """It takes none."""
+
+
+def run(_: Namespace) -> int:
+    """Print every finding; the exit code says whether anything is wrong."""
+    findings = [found for look in LOOKS for found in look()]
+    for one in findings:
+        print(f"{'WRONG' if one.cure else 'ok':<6} {one.what}: {one.found}")
+        if one.cure:
+            print(f"       {one.cure}")
+    return 1 if any(one.cure for one in findings) else 0
+
+
+def java() -> Iterator[Finding]:
+    """Is there a Java, and is it new enough."""
+    home = os.environ.get("JAVA_HOME")
+    program = os.path.join(home, "bin", "java") if home else "java"
+    how = "Debian: openjdk-17-jre-headless; macOS: brew install openjdk@17"
+    cure = f"install Java {JAVA} or newer ({how}), or set JAVA_HOME"
+    if shutil.which(program) is None:
+        yield Finding("Java", f'no "{program}"', cure)
+        return
+    told = _said([program, "-version"])
+    number = re.search(r'version "(\d+)', told)
+    old = number is None or int(number[1]) < JAVA
+    yield Finding("Java", told.splitlines()[0] if told else "says nothing", cure if old else "")
+
+
+def python() -> Iterator[Finding]:
+    """Do the workers have the Python of the driver."""
+    ours = ".".join(map(str, sys.version_info[:2]))
+    named = os.environ.get("PYSPARK_PYTHON")
+    if named is None:
+        yield Finding("Python of workers", f"PYSPARK_PYTHON is not set; eddy run sets it to {sys.executable}")
+        return
+    if shutil.which(named) is None:
+        yield Finding("Python of workers", f'no "{named}"', f"set PYSPARK_PYTHON to {sys.executable}, or unset it")
+        return
+    theirs = _said([named, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"]).strip()
+    cure = "" if theirs == ours else f"set PYSPARK_PYTHON to a Python {ours}, such as {sys.executable}"
+    yield Finding("Python of workers", f"{theirs} ({named}); the driver has {ours}", cure)
+    missing = _said([named, "-c", "import pandas, pyarrow, numpy, cloudpickle"])
+    cure = f"install them there: {named} -m pip install pandas pyarrow numpy cloudpickle" if missing else ""
+    yield Finding("packages of workers", missing.strip().splitlines()[-1] if missing else "all there", cure)
+
+
+def packages() -> Iterator[Finding]:
+    """Are the packages there, in versions that the tests have run against."""
+    for name, low, high in REQUIRED:
+        install = f'pip install "{name}>={low},<{high}"'
+        try:
+            found = version(name)
+        except PackageNotFoundError:
+            yield Finding(name, "not installed", f"install it: {install}")
+            continue
+        fits = _numbers(low) <= _numbers(found) < _numbers(high)
+        yield Finding(name, found, "" if fits else f"expected one from {low} to below {high}: {install}")
+
+
+REQUIRED = (
+    ("pyspark", "4.3", "5"),
+    ("pyarrow", "26", "27"),
+    ("pandas", "2.2", "3"),
+    ("numpy", "2", "3"),
+    ("cloudpickle", "3", "4"),
+)
+"""As in setup.cfg; a test holds them together."""
+
+
+def cores() -> Iterator[Finding]:
+    """How many engines can work at once."""
+    number = os.cpu_count() or 1
+    told = f"{number}; a job uses as many of them as it has cells, so set engine.cells to {number} or a multiple"
+    yield Finding("cores", told)
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", text)[:3])
+
+
+def _said(command: list[str]) -> str:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=SLOW, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    return done.stdout + done.stderr
+
+
+LOOKS: tuple[Callable[[], Iterator[Finding]], ...] = (java, python, packages, cores)
+
+COMMAND = Command(text="check whether jobs can run here, and say what to do", arguments=arguments, run=run)

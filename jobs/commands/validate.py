@@ -1,0 +1,58 @@
+"""eddy validate: is a job right, without starting Spark."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+import eddy
+from eddy.config import resolved
+from eddy.errors import QueryError, quoted
+from jobs.checking import Checked, check
+from jobs.commands.command import Command, job_of, takes_job
+
+
+def arguments(parser: ArgumentParser) -> None:
+    """What it takes."""
+    takes_job(parser)
+    parser.add_argument("--resolved", action="store_true", help="print every value and where it came from")
+    parser.add_argument("--sample", type=int, metavar="N", help="try the first N rows of every source, without Spark")
+
+
+def run(chosen: Namespace) -> int:
+    """Say what is wrong, what is odd, or that all is well."""
+    job = job_of(chosen)
+    if chosen.resolved:
+        print(resolved(job))
+    checked = check(job)
+    for warning in checked.warnings:
+        print(f"warning: {warning}")
+    if chosen.sample is not None:
+        print(sampled(checked, chosen.sample))
+    counts = f"{len(job.query.streams)} streams, {len(job.query.tables)} tables, {len(job.query.filters)} filters"
+    print(f'"{job.file}" is right: {counts}, policy "{job.policy["name"]}"')
+    return 0
+
+
+def sampled(checked: Checked, rows: int) -> str:
+    """What the first rows of every source give, by the local engine."""
+    if rows < 1:
+        raise QueryError(f"--sample: expected a whole number of 1 or more, got {rows}")
+    tables = {table.name for table in checked.job.query.tables}
+    found = {n: s.sample(rows if n not in tables else ALL) for n, s in checked.sources.items()}
+    data = {name: sample for name, sample in found.items() if sample is not None}
+    if len(data) < len(found):
+        missing = quoted(name for name in found if name not in data)
+        raise QueryError(f"--sample: expected files or workloads, since only Spark can read the rows of {missing}")
+    done = eddy.run_local(checked.job.query, data, policy=checked.job.policy, seed=checked.job.engine["seed"])
+    counted = ", ".join(f"{table.num_rows:,} of {name}" for name, table in data.items())
+    shown = done.results.slice(0, SHOWN).to_pandas().to_string()
+    return f"sample: {counted}; {done.results.num_rows:,} results\n{shown}"
+
+
+ALL = 1 << 40
+"""Rows of a table that are tried: without the whole of it hardly anything would join."""
+
+SHOWN = 5
+"""Results that are shown."""
+
+COMMAND = Command(text="check a job without starting Spark", arguments=arguments, run=run)

@@ -1,0 +1,119 @@
+"""A job from its file to its end."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from pyspark import SparkConf, SparkContext
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+import eddy
+from eddy.config import Job, load
+from eddy.errors import QueryError
+from eddy.overrides import from_command, from_spark
+from eddy.spark.planning import CELLS
+from jobs.sinks import written
+from jobs.sources.registry import SOURCES
+from jobs.stopping import Stop, last_batch
+from jobs.telling import Teller
+
+POLL = 0.2
+"""Seconds between two looks at a query: soon for a person, and nothing beside a micro-batch."""
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def run(file: str, *, sets: Sequence[str] = (), quiet: bool = False) -> int:
+    """Start a job, tell of its progress, and stay until it ends or is stopped."""
+    given = submitted()
+    job = load(file, [*from_spark(given), *map(from_command, sets)])
+    spark = session(job, given, quiet=quiet)
+    stop, teller = Stop(), Teller(quiet=quiet)
+    try:
+        query = written(answer(job, spark), job).start()
+        stop.listen(spark)
+        follow(query, stop, teller)
+        teller.say(farewell(job, query, stopped=stop.asked))
+    finally:
+        spark.stop()
+    return 0
+
+
+def submitted() -> dict[str, str]:
+    """The settings that spark-submit was given; none without it."""
+    if "PYSPARK_GATEWAY_PORT" not in os.environ:
+        return {}
+    SparkContext._ensure_initialized()
+    return dict(SparkConf().getAll())
+
+
+def session(job: Job, given: Mapping[str, str], *, quiet: bool) -> SparkSession:
+    """A session with the settings of the file, except those that spark-submit was given."""
+    settings = {"spark.sql.shuffle.partitions": str(job.engine["cells"] or CELLS), **job.spark}
+    if given.get("spark.master", "local").startswith("local"):
+        # Workers on this machine find what we find: the checkout, and the folder in which the job is started.
+        places = [str(ROOT), os.getcwd(), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+        settings["spark.executorEnv.PYTHONPATH"] = os.pathsep.join(dict.fromkeys(filter(None, places)))
+        if "spark.pyspark.python" not in {**given, **settings}:
+            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.appName(job.query.name)
+    for name, value in settings.items():
+        if name not in given:
+            builder = builder.config(name, value)
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR" if quiet else "WARN")
+    return spark
+
+
+def answer(job: Job, spark: SparkSession) -> DataFrame:
+    """The query over its sources."""
+    try:
+        tables = {table.name for table in job.query.tables}
+        sources = {name: SOURCES[values["format"]](name, values) for name, values in job.sources.items()}
+        frames = {name: s.table(spark) if name in tables else s.stream(spark) for name, s in sources.items()}
+        return eddy.attach(
+            job.query,
+            frames,
+            policy=job.policy,
+            cells=job.engine["cells"],
+            pushdown=job.engine["pushdown"],
+            seed=job.engine["seed"],
+            sizes=job.engine["sizes"] or None,
+            heavy=job.engine["heavy"] or None,
+        )
+    except QueryError as error:
+        raise QueryError(f'config "{job.file}": {error}') from error
+
+
+def follow(query: StreamingQuery, stop: Stop, teller: Teller) -> None:
+    """Tell of every micro-batch until the query ends or may be stopped."""
+    active = True
+    while active:
+        active = query.isActive
+        for progress in query.recentProgress:
+            teller.tell(progress)
+        if active and stop.asked and stop.may(query):
+            query.stop()
+        time.sleep(POLL)
+    try:
+        query.awaitTermination()
+    except StreamingQueryException:
+        # Whoever stops us may have stopped workers as well, and then the micro-batch is done again by the next start.
+        if not stop.asked:
+            raise
+
+
+def farewell(job: Job, query: StreamingQuery, *, stopped: bool) -> str:
+    """How it ended, and how to go on."""
+    what = f"{'stopped' if stopped else 'finished'} after micro-batch {last_batch(query)}"
+    if not stopped:
+        return what
+    if job.checkpoint:
+        return f'{what}; the same command goes on from the checkpoint "{job.checkpoint}"'
+    return f"{what}; without a checkpoint the next start begins anew: set checkpoint.location to go on instead"

@@ -1,0 +1,111 @@
+"""Files: parquet, csv, json."""
+
+from __future__ import annotations
+
+import glob
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow import csv, json
+
+from eddy.config import text_of
+from eddy.errors import QueryError
+from eddy.named import local
+from eddy.sql import types
+from eddy.typetexts import schema as schema_of
+from jobs.sources.source import Values
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+class Files:
+    """Files of one format, in a folder that may grow."""
+
+    def __init__(self, name: str, values: Values) -> None:
+        self._name = name
+        self._values = values
+        self._options = {key: text_of(value) for key, value in values["options"].items()}
+        if values["format"] == "csv":
+            self._options = {"header": text_of(values["header"]), **self._options}
+
+    def schema(self) -> pa.Schema | None:
+        """What the file says, or else what the first parquet file has."""
+        if self._values.get("schema"):
+            return schema_of(self._values["schema"], where=f'source of "{self._name}"')
+        found = self._found()
+        if not found:
+            return None
+        return pa.schema([field.with_type(_spark(field.type)) for field in _opened(found[0]).schema_arrow])
+
+    def sample(self, rows: int) -> pa.Table | None:
+        """The first rows of the first file."""
+        found, schema = self._found(), self.schema()
+        if not found or schema is None:
+            return None
+        try:
+            return self._read(found[0], schema, rows)
+        except (pa.ArrowException, KeyError, OSError) as error:
+            raise QueryError(f'source of "{self._name}": "{found[0]}" does not fit the schema: {error}') from None
+
+    def stream(self, spark: SparkSession) -> DataFrame:
+        """The files that there are, oldest first, and those that come."""
+        options = dict(self._options)
+        if self._values["files_per_trigger"]:
+            options = {"maxFilesPerTrigger": text_of(self._values["files_per_trigger"]), **options}
+        reader = spark.readStream.format(self._values["format"]).options(**options)
+        return reader.schema(self._spark_schema(spark)).load(self._values["path"])
+
+    def table(self, spark: SparkSession) -> Any:
+        """The files that there are."""
+        reader = spark.read.format(self._values["format"]).options(**self._options)
+        return reader.schema(self._spark_schema(spark)).load(self._values["path"])
+
+    def _spark_schema(self, spark: SparkSession) -> Any:
+        columns = self._values.get("schema")
+        if not columns:
+            return spark.read.format(self._values["format"]).load(self._values["path"]).schema
+        return ddl(columns)
+
+    def _found(self) -> list[str]:
+        """The files on this machine, in the order of their names; none where only Spark can look."""
+        place = local(self._values["path"])
+        if place is None:
+            return []
+        given = [Path(one) for one in sorted(glob.glob(place))]
+        inner = [sorted(one.rglob(f"*.{self._values['format']}")) if one.is_dir() else [one] for one in given]
+        return [str(file) for files in inner for file in files]
+
+    def _read(self, file: str, schema: pa.Schema, rows: int) -> pa.Table:
+        if self._values["format"] == "parquet":
+            batches = [batch for batch, _ in zip(_opened(file).iter_batches(batch_size=rows), range(1), strict=False)]
+            return pa.Table.from_batches(batches).select(schema.names).cast(schema)
+        if self._values["format"] == "json":
+            options = json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
+            return json.read_json(file, parse_options=options).slice(0, rows)
+        read = csv.ReadOptions(column_names=None if self._options["header"] == "true" else schema.names)
+        convert = csv.ConvertOptions(column_types=schema, include_columns=schema.names, strings_can_be_null=True)
+        return csv.read_csv(file, read_options=read, convert_options=convert).slice(0, rows)
+
+
+def ddl(columns: Values) -> str:
+    """A schema as Spark reads it.
+
+    >>> ddl({"at": "timestamp", "odd name": "array<int>"})
+    '`at` timestamp, `odd name` array<int>'
+    """
+    return ", ".join(f"`{name.replace('`', '``')}` {type}" for name, type in columns.items())
+
+
+def _opened(file: str) -> pq.ParquetFile:
+    try:
+        return pq.ParquetFile(file)
+    except (pa.ArrowException, OSError) as error:
+        raise QueryError(f'"{file}" is no parquet file: {error}') from None
+
+
+def _spark(type: pa.DataType) -> pa.DataType:
+    """As Spark would read the column."""
+    return types.logical(type) if not pa.types.is_nested(type) else type

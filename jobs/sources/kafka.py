@@ -1,0 +1,70 @@
+"""Topics of Kafka, through Spark's own connector."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from eddy.config import text_of
+from eddy.errors import QueryError, unknown
+from eddy.sql import types
+from eddy.typetexts import schema as schema_of
+from jobs.sources.files import ddl
+from jobs.sources.source import Values
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+ADDED: dict[str, tuple[str, pa.DataType]] = {
+    "key": ("cast(key as string)", types.STRING),
+    "topic": ("topic", types.STRING),
+    "partition": ("partition", types.INT),
+    "offset": ("offset", types.BIGINT),
+    "timestamp": ("timestamp", types.TIMESTAMP),
+}
+"""The columns of a message that may be added, as SQL, and their types."""
+
+
+class Kafka:
+    """Messages with a value in JSON or CSV. What cannot be read of a value is null."""
+
+    def __init__(self, name: str, values: Values) -> None:
+        self._values = values
+        for added in values["add"]:
+            if added not in ADDED:
+                raise unknown("column", added, ADDED, where=f'source of "{name}": add')
+
+    def schema(self) -> pa.Schema | None:
+        """The columns of the value, and those that are added."""
+        schema = schema_of(self._values["schema"], where="schema")
+        for name in self._values["add"]:
+            schema = schema.append(pa.field(f"kafka_{name}", ADDED[name][1]))
+        return schema
+
+    def sample(self, rows: int) -> pa.Table | None:
+        """Nothing: a topic cannot be read without Spark."""
+        return None
+
+    def options(self) -> dict[str, str]:
+        """What the connector is told."""
+        limit = {"maxOffsetsPerTrigger": text_of(self._values["per_trigger"])} if self._values["per_trigger"] else {}
+        return {
+            "kafka.bootstrap.servers": self._values["servers"],
+            "subscribe": self._values["topic"],
+            "startingOffsets": self._values["starting"],
+            **limit,
+            **{name: text_of(value) for name, value in self._values["options"].items()},
+        }
+
+    def stream(self, spark: SparkSession) -> DataFrame:
+        """The messages as columns."""
+        messages = spark.readStream.format("kafka").options(**self.options()).load()
+        schema = ddl(self._values["schema"]).replace("'", "\\'")
+        parsed = f"from_{self._values['value']}(cast(value as string), '{schema}') as parsed"
+        added = [f"{ADDED[name][0]} as kafka_{name}" for name in self._values["add"]]
+        return messages.selectExpr(parsed, *added).selectExpr("parsed.*", *[f"kafka_{n}" for n in self._values["add"]])
+
+    def table(self, spark: SparkSession) -> Any:
+        """A topic never ends, so it is no table."""
+        raise QueryError("source: a topic is no table; make it a stream")

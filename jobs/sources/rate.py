@@ -1,0 +1,44 @@
+"""Rows that Spark makes at a steady rate."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from eddy.config import text_of
+from eddy.errors import QueryError
+from eddy.sql import types
+from jobs.sources.source import Values
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+class Rate:
+    """The columns `timestamp` and `value`, which counts from 0."""
+
+    def __init__(self, name: str, values: Values) -> None:
+        self._values = values
+
+    def schema(self) -> pa.Schema | None:
+        """It is known."""
+        return pa.schema({"timestamp": types.TIMESTAMP, "value": types.BIGINT})
+
+    def sample(self, rows: int) -> pa.Table | None:
+        """Nothing: its rows are made as time passes."""
+        return None
+
+    def stream(self, spark: SparkSession) -> DataFrame:
+        """Rows for ever."""
+        partitions = self._values["partitions"]
+        options = {
+            "rowsPerSecond": text_of(self._values["per_second"]),
+            **({"numPartitions": text_of(partitions)} if partitions else {}),
+            **{name: text_of(value) for name, value in self._values["options"].items()},
+        }
+        return spark.readStream.format("rate").options(**options).load()
+
+    def table(self, spark: SparkSession) -> Any:
+        """It never ends, so it is no table."""
+        raise QueryError("source: rows made at a rate are no table; make them a stream")

@@ -1,0 +1,90 @@
+"""A workload as a data source of Spark, written in Python.
+
+Offsets are numbers of rows. It says that it supports `availableNow`: otherwise Spark would ask for everything at once,
+in one giant micro-batch, and nothing could be learned from one to the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
+from pyspark.sql.types import StructType
+
+from jobs.sources.workload import cut, made, slices
+
+PARTS = 2
+"""Tasks that read a micro-batch: reading is a slice of what is in memory, so more would only be more to start."""
+
+
+class Replay(DataSource):
+    """The rows of one input of a workload, in order."""
+
+    @classmethod
+    def name(cls) -> str:
+        """What `format` calls it."""
+        return "eddy_workload"
+
+    def schema(self) -> StructType:
+        """That of the data."""
+        return from_arrow_schema(made(self.options["recipe"])[self.options["input"]].schema)
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802  Spark's names
+        """Reads in micro-batches."""
+        return Reader(self.options["recipe"], self.options["input"], int(self.options["per_trigger"]))
+
+
+class Rows(InputPartition):
+    """Rows from one number to another."""
+
+    def __init__(self, start: int, end: int) -> None:
+        super().__init__((start, end))
+        self.start, self.end = start, end
+
+
+class Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Goes through the rows, so many in each micro-batch."""
+
+    def __init__(self, recipe: str, name: str, limit: int) -> None:
+        self._recipe = recipe
+        self._input = name
+        self._limit = limit
+
+    def initialOffset(self) -> dict[str, int]:  # noqa: N802
+        """The first row."""
+        return {"row": 0}
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
+        """The rows of a micro-batch."""
+        return ReadMaxRows(self._limit)
+
+    def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:  # noqa: N802
+        """As far as the limit allows, and not past the end."""
+        most = limit.max_rows if isinstance(limit, ReadMaxRows) else self._rows()
+        return {"row": min(start["row"] + most, self._rows())}
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
+        """The end is known: no row is ever added."""
+
+    def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
+        """The rows of a micro-batch, for some tasks."""
+        return [Rows(low, high) for low, high in cut(start["row"], end["row"], PARTS)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The rows of a task."""
+        assert isinstance(partition, Rows)
+        yield from slices(self._recipe, self._input, partition.start, partition.end)
+
+    def commit(self, end: dict[str, int]) -> None:
+        """Nothing is held."""
+
+    def stop(self) -> None:
+        """Nothing is open."""
+
+    def _rows(self) -> int:
+        table: Any = made(self._recipe)[self._input]
+        return int(table.num_rows)

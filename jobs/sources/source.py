@@ -1,0 +1,33 @@
+"""What every kind of source does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Values = Mapping[str, Any]
+"""What the file says of a source."""
+
+
+class Source(Protocol):
+    """A kind of source; made of what the file says and of the name of the stream or table.
+
+    The first two need no Spark, so that `eddy validate` can ask for them.
+    """
+
+    def schema(self) -> pa.Schema | None:
+        """The columns, if they can be known without Spark."""
+
+    def sample(self, rows: int) -> pa.Table | None:
+        """The first rows, if they can be had without Spark."""
+
+    def stream(self, spark: SparkSession) -> DataFrame:
+        """A streaming DataFrame."""
+
+    def table(self, spark: SparkSession) -> Any:
+        """A lookup table, as `attach` takes it."""

@@ -1,0 +1,82 @@
+"""A stream or table of our workloads, in order and in micro-batches of a known size, so that drift is visible."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from eddy.errors import unknown
+from jobs.sources.source import Values
+from jobs.workloads import build
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+KEPT = 4
+"""Workloads that a process keeps: the streams of a job are usually of one."""
+
+
+class FromWorkload:
+    """One of the inputs of a workload."""
+
+    def __init__(self, name: str, values: Values) -> None:
+        self._input = values["input"] or name
+        self._values = values
+        data = self._data()
+        if self._input not in data:
+            raise unknown("input", self._input, data, where=f'workload "{values["kind"]}"')
+
+    def schema(self) -> pa.Schema | None:
+        """That of the data."""
+        schema: pa.Schema = self._data()[self._input].schema
+        return schema
+
+    def sample(self, rows: int) -> pa.Table | None:
+        """The first rows."""
+        return self._data()[self._input].slice(0, rows)
+
+    def stream(self, spark: SparkSession) -> DataFrame:
+        """The rows in their order, so many at a time."""
+        from jobs.sources.replay import Replay  # noqa: PLC0415  so that validate needs no Spark
+
+        spark.dataSource.register(Replay)
+        options = {"recipe": self._recipe(), "input": self._input, "per_trigger": str(self._values["per_trigger"])}
+        return spark.readStream.format(Replay.name()).options(**options).load()
+
+    def table(self, spark: SparkSession) -> Any:
+        """All rows."""
+        return self._data()[self._input]
+
+    def _recipe(self) -> str:
+        parameters = self._values["parameters"]
+        return json.dumps({"kind": self._values["kind"], "seed": self._values["seed"], "parameters": parameters})
+
+    def _data(self) -> Mapping[str, pa.Table]:
+        return made(self._recipe())
+
+
+@lru_cache(maxsize=KEPT)
+def made(recipe: str) -> Mapping[str, pa.Table]:
+    """The data of a workload; it is determined by its recipe, so every process makes the same."""
+    known = json.loads(recipe)
+    return build(known["kind"], known["parameters"], seed=known["seed"]).data
+
+
+def slices(recipe: str, name: str, start: int, end: int) -> Iterator[pa.RecordBatch]:
+    """Some rows of an input."""
+    yield from made(recipe)[name].slice(start, end - start).combine_chunks().to_batches()
+
+
+def cut(start: int, end: int, parts: int) -> Sequence[tuple[int, int]]:
+    """A range of rows in about equal parts, none of them empty.
+
+    >>> cut(0, 5, 2), cut(3, 3, 2)
+    ([(0, 2), (2, 5)], [])
+    """
+    bounds = [start + (end - start) * part // parts for part in range(parts + 1)]
+    return [(low, high) for low, high in pairwise(bounds) if low < high]

@@ -1,0 +1,6 @@
+from pyarrow import Schema, Table
+
+class ParseOptions:
+    def __init__(self, *, explicit_schema: Schema, unexpected_field_behavior: str = "infer") -> None: ...
+
+def read_json(input_file: str, *, parse_options: ParseOptions | None = None) -> Table: ...

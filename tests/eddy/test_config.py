@@ -1,0 +1,309 @@
+"""Files as jobs: what is read, what is filled in, what every mistake is answered with."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eddy import Range, Rows, Unbounded
+from eddy.config import Job, load, resolved
+from eddy.errors import QueryError
+from eddy.lines import joined, lines, nearest, split
+from eddy.overrides import from_command, from_spark
+from eddy.redaction import HIDDEN
+from eddy.typetexts import type_of
+
+GOOD = """
+[query]
+name = "small"
+joins = [
+  "a.k = b.k",  # [ in a comment
+  'a.t = b.`t`',
+]
+select = ["a.k"]
+
+[streams.a]
+time = "t"
+window = "10 minutes"
+delay = "1 minute"
+source = { format = "rate", per_second = 5 }
+
+[streams.b]
+time = "t"
+rows = 3
+
+[streams.b.source]
+format = "kafka"
+servers = "localhost:9092"
+topic = "b"
+schema = { t = "timestamp", k = "bigint", tags = "array<struct<a: int, b: decimal(10, 2)>>" }
+[streams.b.source.options]
+kafka.sasl.jaas.config = "user hush"
+
+[filters.odd]
+on = "a"
+where = "k % 2 = 1"
+[filters.named]
+on = "b"
+function = "math:isfinite"
+columns = ["k"]
+rowwise = true
+
+[policy]
+name = "lottery"
+half_life = 50
+
+[spark]
+sql.shuffle.partitions = 4
+"spark.sql.ansi.enabled" = true
+"""
+
+
+def written(place: Path, text: str) -> Path:
+    file = place / "job.toml"
+    file.write_text(text, "utf-8")
+    return file
+
+
+def read(place: Path, text: str = GOOD, *sets: str) -> Job:
+    return load(written(place, text), [from_command(one) for one in sets])
+
+
+def refused(place: Path, text: str, *sets: str) -> list[str]:
+    with pytest.raises(QueryError) as caught:
+        read(place, text, *sets)
+    return str(caught.value).splitlines()
+
+
+def test_a_file_is_a_job(tmp_path: Path) -> None:
+    job = read(tmp_path)
+    assert job.query.name == "small"
+    assert [stream.window for stream in job.query.streams] == [Range("10 minutes"), Rows(3)]
+    assert [f.name for f in job.query.filters] == ["odd", "named"]
+    assert job.policy == {"name": "lottery", "half_life": 50}
+    assert job.sources["a"] == {"format": "rate", "per_second": 5, "partitions": None, "options": {}}
+    assert job.sources["b"]["options"] == {"kafka.sasl.jaas.config": "user hush"}
+    assert job.spark == {"spark.sql.shuffle.partitions": "4", "spark.sql.ansi.enabled": "true"}
+    assert job.sink["format"] == "console"
+    assert (job.checkpoint, job.engine["cells"], job.engine["pushdown"]) == (None, None, True)
+
+
+def test_what_is_not_said_is_filled_in(tmp_path: Path) -> None:
+    job = read(tmp_path, '[streams.a]\ntime = "timestamp"\nsource = { format = "rate" }\n')
+    assert job.query.streams[0].window == Unbounded()
+    assert job.policy == {"name": "content"}
+
+
+def test_values_from_outside_win_and_are_told_from_the_file(tmp_path: Path) -> None:
+    settings = {"spark.eddy.policy.name": "fixed", "spark.eddy.engine.seed": "7", "spark.master": "local"}
+    overrides = [
+        *from_spark(settings),
+        from_command("policy.name=lottery"),
+        from_command("streams.a.source.per_second=9"),
+        from_command("spark.sql.shuffle.partitions=8"),
+        from_command("streams.b.source.options.kafka.sasl.jaas.config=other"),
+        from_command("query.name=other"),
+    ]
+    job = load(written(tmp_path, GOOD), overrides)
+    assert (job.policy["name"], job.engine["seed"], job.sources["a"]["per_second"]) == ("lottery", 7, 9)
+    assert job.spark["spark.sql.shuffle.partitions"] == "8"
+    assert job.sources["b"]["options"] == {"kafka.sasl.jaas.config": "other"}
+    assert job.query.name == "other"
+    assert job.origins["policy", "name"] == "--set"
+    assert job.origins["engine", "seed"] == "--conf"
+    assert job.origins["policy", "half_life"] == "line 39"
+
+
+def test_every_value_is_shown_with_its_origin_and_no_secret(tmp_path: Path) -> None:
+    told = resolved(read(tmp_path, GOOD, "engine.cells=2"))
+    rows = {line.split()[0]: line for line in told.splitlines()}
+    assert rows["engine.cells"].split()[1:] == ["2", "--set"]
+    assert rows["engine.seed"].split()[1:] == ["0", "default"]
+    assert rows["streams.a.time"].split()[1:] == ['"t"', "line", "11"]
+    assert rows['streams.b.source.options."kafka.sasl.jaas.config"'].split()[1:] == [HIDDEN, "line", "26"]
+    assert "hush" not in told
+
+
+@pytest.mark.parametrize("key", ["password", "ssl.secret", "Token", "sasl.jaas.config", "fs.s3a.access.key"])
+def test_a_wrong_secret_is_not_told(key: str, tmp_path: Path) -> None:
+    text = f'{GOOD}\n[streams.a.source.options]\n"{key}" = ["hush"]\n'.replace("source = { format", "#")
+    text = text.replace("[streams.b]", '[streams.a.source]\nformat = "rate"\n[streams.b]')
+    told = refused(tmp_path, text)
+    assert len(told) == 2
+    assert "hush" not in told[1]
+
+
+def test_all_mistakes_are_told_at_once_in_the_order_of_the_file(tmp_path: Path) -> None:
+    text = """
+[query]
+joins = ["a.k = b.k", "a.k = c.k", "a.k ="]
+selekt = ["a.k"]
+[streams.a]
+time = "t"
+window = "10 minuts"
+source = { format = "parket", path = "nowhere" }
+[streams.b]
+delay = true
+[streams.b.source]
+format = "csv"
+path = "nowhere"
+[streams.b.source.schema]
+k = "bigin"
+[filters.f]
+on = "d"
+where = "k > 1"
+[filters.g]
+on = "a"
+function = "math:isfinit"
+[filters.h]
+on = "a"
+[policy]
+name = "lottery"
+half_live = 3
+[engine]
+cells = 0
+[trigger]
+every = "1 second"
+available_now = true
+[sink]
+format = "parquet"
+path = "out"
+[extra]
+"""
+    expected = [
+        (": 17 mistakes", ""),
+        ("checkpoint.location", "expected a folder"),
+        ("line 3, query.joins", 'unknown stream or table "c"'),
+        ("line 3, query.joins", "ends here"),
+        ("line 4, query.selekt", 'did you mean "select"?'),
+        ("line 7, streams.a.window", '"minuts"'),
+        ("line 8, streams.a.source.format", 'did you mean "parquet"?'),
+        ("line 9, streams.b.time", "got none"),
+        ("line 10, streams.b.delay", "expected a duration"),
+        ("line 13, streams.b.source.path", 'no such file or folder: "nowhere"'),
+        ("line 15, streams.b.source.schema.k", 'did you mean "bigint"?'),
+        ("line 16, filters.f", 'unknown stream or table "d"'),
+        ("line 21, filters.g.function", 'did you mean "isfinite"?'),
+        ("line 22, filters.h", "expected either where or function"),
+        ("line 26, policy.half_live", 'did you mean "half_life"?'),
+        ("line 28, engine.cells", "a whole number of 1 or more, got 0"),
+        ("line 29, trigger", "either every or available_now"),
+        ("line 35, extra", 'unknown key "extra"'),
+    ]
+    told = refused(tmp_path, text)
+    starts = [line for line in told if not line.startswith("    ")]
+    assert [(start, part) for (start, part), line in zip(expected, starts, strict=True) if start not in line] == []
+    whole = "\n".join(told)
+    assert [part for _, part in expected if part not in whole] == []
+
+
+@pytest.mark.parametrize(
+    ("override", "expected"),
+    [
+        ("policy.nam=x", 'unknown parameter "nam"'),
+        ("query.nam=x", '--set, query.nam: unknown key "nam"; did you mean "name"?'),
+        ("engine.cells=many", "--set, engine.cells: expected a whole number of 1 or more, got 'many'"),
+        ("query.joins=a.k = b.k", "expected a key of a single value"),
+        ("query.name.first=x", "name is no table"),
+    ],
+)
+def test_a_wrong_value_from_outside_is_told_as_such(override: str, expected: str, tmp_path: Path) -> None:
+    assert expected in "\n".join(refused(tmp_path, GOOD, override))
+
+
+def test_an_override_without_a_value_is_refused() -> None:
+    with pytest.raises(QueryError, match=r"expected section\.key=value"):
+        from_command("policy.name")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[query", "not TOML"),
+        ("[a]\n[a]", "not TOML"),
+        ("", "expected a table [streams]"),
+        ("streams = 3", "expected a table [streams], got 3"),
+        ("[streams]", "expected at least one stream"),
+        ("[[filters]]", "expected a table [filters]"),
+    ],
+)
+def test_a_file_of_another_shape_is_refused(text: str, expected: str, tmp_path: Path) -> None:
+    assert expected in "\n".join(refused(tmp_path, text))
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(QueryError, match=r"nowhere\.toml.*No such file"):
+        load(tmp_path / "nowhere.toml")
+    (tmp_path / "bytes.toml").write_bytes(b"\xff")
+    with pytest.raises(QueryError, match="not a text in UTF-8"):
+        load(tmp_path / "bytes.toml")
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("isfinite", "expected an import path"),
+        ("math:is finite", "expected an import path"),
+        ("nowhere_at_all:f", 'no module "nowhere_at_all"'),
+        ("math:pi", "to be a function, got float"),
+        ("broken_one:f", "cannot be imported: ZeroDivisionError"),
+    ],
+)
+def test_a_function_that_cannot_be_had_is_told(
+    path: str, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "broken_one.py").write_text("1 / 0")
+    monkeypatch.syspath_prepend(tmp_path)
+    (_, told) = refused(tmp_path, GOOD.replace("math:isfinite", path))
+    assert expected in told
+
+
+@pytest.mark.parametrize("text", ["array<>", "array<int", "set<int>", "map<int>", "decimal(99)", "struct<a>", ""])
+def test_a_type_that_there_is_not_is_refused(text: str) -> None:
+    with pytest.raises(QueryError):
+        type_of(text, where="here")
+
+
+NAME = st.text("ab.- \"'é", min_size=1, max_size=4).filter(lambda name: not {'"', "'"} <= set(name))
+VALUE = st.sampled_from(["1", '"a # ["', "'''\n[no]\nb = 1\n'''", "[\n 1,\n [2],\n]", '"""\nx = "y"\n"""', "{ n = 1 }"])
+
+
+def quoted(name: str) -> str:
+    return f"'{name}'" if '"' in name else f'"{name}"'
+
+
+@given(st.dictionaries(NAME, st.dictionaries(NAME, VALUE, max_size=3), max_size=3))
+def test_every_key_is_found_on_its_line(tables: dict[str, dict[str, str]]) -> None:
+    text = ""
+    expected: dict[tuple[str, ...], int] = {}
+    for table, keys in tables.items():
+        expected[table,] = text.count("\n") + 1
+        text += f"[{quoted(table)}] # x\n"
+        for key, value in keys.items():
+            expected[table, key] = text.count("\n") + 1
+            text += f"  {quoted(key)} = {value} # y = [\n"
+    found = lines(text)
+    assert tomllib.loads(text).keys() == tables.keys()
+    assert {path: line for path, line in found.items() if path[-1] != "n" or len(path) < 3} == expected
+
+
+@given(st.lists(NAME, min_size=1, max_size=3))
+def test_a_dotted_key_is_split_as_it_was_joined(parts: list[str]) -> None:
+    assert split(".".join(map(quoted, parts))) == tuple(parts)
+    assert split(joined(tuple(parts))) == tuple(parts)
+
+
+def test_what_has_no_line_has_that_of_the_table_around_it() -> None:
+    known: dict[tuple[str, ...], int] = {("a",): 3}
+    assert (nearest(known, ("a", "b", "c")), nearest(known, ("b",))) == (3, None)
+
+
+def test_the_page_is_what_the_code_says() -> None:
+    from jobs.configuration import page
+    from tests.house import ROOT
+
+    assert (ROOT / "docs" / "configuration.md").read_text("utf-8") == page()

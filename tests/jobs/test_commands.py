@@ -1,0 +1,144 @@
+"""The command line: what is forwarded, what is shown, what is packed."""
+
+from __future__ import annotations
+
+import configparser
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+
+from jobs import cli, dist
+from jobs.commands import doctor, run
+from tests.house import ROOT
+
+
+@pytest.fixture(autouse=True)
+def at_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+
+
+def test_run_forwards_to_spark_submit() -> None:
+    command = run.submission("job.toml", ["a.b=c"], ["--master", "local[3]"], quiet=True)
+    assert Path(command[0]).name == "spark-submit"
+    assert Path(command[0]).exists()
+    job = command.index(str(ROOT / "jobs" / "run_stream.py"))
+    assert command[1:job] == ["--conf", "spark.log.level=WARN", "--master", "local[3]"]
+    assert command[job + 1 :] == ["job.toml", "--set", "a.b=c", "--quiet"]
+
+
+def test_what_the_user_says_of_logs_and_python_wins() -> None:
+    assert "spark.log.level=WARN" not in run.submission("j", [], ["--conf", "spark.log.level=INFO"], quiet=False)
+    assert run.environment({"PYSPARK_PYTHON": "mine"})["PYSPARK_PYTHON"] == "mine"
+    assert run.environment({})["PYSPARK_PYTHON"] == sys.executable
+
+
+def test_only_run_takes_arguments_for_spark() -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["validate", "conf/quickstart.toml", "--", "--master", "local"])
+
+
+def test_validate_starts_no_spark() -> None:
+    asked = "cli.main(['validate', 'conf/three_way.toml'])"
+    code = f"import sys; from jobs import cli; {asked}; assert 'pyspark' not in sys.modules"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    assert "is right: 3 streams, 2 tables, 2 filters" in done.stdout
+
+
+def test_validate_shows_every_value(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["validate", "conf/quickstart.toml", "--resolved", "--set", "engine.seed=5"]) == 0
+    told = {line.split()[0]: line.split()[1:] for line in capsys.readouterr().out.splitlines()}
+    assert told["engine.seed"] == ["5", "--set"]
+    assert told["streams.web.time"][0] == '"at"'
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv", "json"])
+def test_the_first_rows_of_files_are_tried(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "in").mkdir()
+    table = pa.table({"at": pa.array(range(10), pa.int64()), "v": pa.array(range(10), pa.int64())})
+    file = tmp_path / "in" / f"a.{kind}"
+    if kind == "parquet":
+        pq.write_table(table, file)
+    elif kind == "csv":
+        pa.csv.write_csv(table, file)
+    else:
+        file.write_text("".join(f'{{"at": {n}, "v": {n}}}\n' for n in range(10)))
+    schema = "" if kind == "parquet" else ', schema = { at = "bigint", v = "bigint" }'
+    text = f"""
+[streams.s]
+time = "at"
+source = {{ format = "{kind}", path = "{tmp_path}/in"{schema} }}
+[filters.odd]
+on = "s"
+where = "v % 2 = 1"
+"""
+    (tmp_path / "job.toml").write_text(text)
+    assert cli.main(["validate", str(tmp_path / "job.toml"), "--sample", "6"]) == 0
+    assert "sample: 6 of s; 3 results" in capsys.readouterr().out
+
+
+def test_rows_that_only_spark_can_read_are_not_tried(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["validate", "conf/kafka.toml", "--sample", "5"]) == cli.FAILED
+    assert 'only Spark can read the rows of "readings", "alarms"' in capsys.readouterr().err
+
+
+def test_explain_shows_what_will_happen(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["explain", "conf/three_way.toml"]) == 0
+    told = capsys.readouterr().out
+    for part in (
+        "clicks -- orders: clicks.id = orders.click",
+        "orders: orders.click (from clicks), orders.id (from payments), orders.user (from users)",
+        "payments: 4 copies of each row",
+        'clicks: by "at", Range(\'3 minutes\'), rows up to "1 minute" late',
+        "paid_well on payments: paid >= 20; by Spark",
+        "euro on countries: currency = 'EUR'; by the eddy",
+    ):
+        assert part in told
+
+
+def test_explain_knows_what_pushdown_is_set_to(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["explain", "conf/three_way.toml", "--set", "engine.pushdown=false"]) == 0
+    assert "by Spark" not in capsys.readouterr().out
+
+
+def test_doctor_finds_what_is_wrong(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("PYSPARK_PYTHON", "python-that-is-not-there")
+    monkeypatch.setenv("JAVA_HOME", "nowhere")
+    assert cli.main(["doctor"]) == 1
+    told = capsys.readouterr().out
+    assert f"set PYSPARK_PYTHON to {sys.executable}" in told
+    assert "install Java 17 or newer" in told
+
+
+def test_doctor_knows_what_setup_asks_for() -> None:
+    parser = configparser.RawConfigParser()
+    parser.read(ROOT / "setup.cfg", encoding="utf-8")
+    asked = parser["options"]["install_requires"].split("\n")
+    assert sorted(f"{name} >={low},<{high}" for name, low, high in doctor.REQUIRED) == sorted(filter(None, asked))
+
+
+def test_the_zip_has_our_modules_and_nothing_compiled(tmp_path: Path) -> None:
+    count = dist.pack(tmp_path / "eddy.zip")
+    names = zipfile.ZipFile(tmp_path / "eddy.zip").namelist()
+    assert len(names) == count
+    assert {"eddy/__init__.py", "policies/fixed.py", "operators/stem.py", "jobs/run_stream.py"} <= set(names)
+    assert {Path(name).suffix for name in names} == {".py"}
+    code = "import eddy, jobs.checking, jobs.sources.registry; print(eddy.__file__)"
+    env = {**os.environ, "PYTHONPATH": str(tmp_path / "eddy.zip")}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=env, capture_output=True, text=True, check=True
+    )
+    assert "eddy.zip" in done.stdout
+
+
+def test_the_zip_is_the_same_every_time(tmp_path: Path) -> None:
+    dist.pack(tmp_path / "a.zip")
+    dist.pack(tmp_path / "b.zip")
+    assert (tmp_path / "a.zip").read_bytes() == (tmp_path / "b.zip").read_bytes()
