@@ -47,10 +47,10 @@ def restored(values: Mapping[str, Any]) -> Counters:
 def _decision(decision: Decision) -> list[Any]:
     """Without the branches: the lines of the tree say the same to people."""
     ways = [[list(way.route), way.share, way.predicted, way.observed] for way in decision.ways]
-    return [decision.stream, decision.number, decision.reason, ways]
+    return [decision.stream, decision.number, decision.reason, decision.seconds, ways]
 
 
 def _decided(row: Sequence[Any]) -> Decision:
-    stream, number, reason, ways = row
+    stream, number, reason, seconds, ways = row
     made = tuple(Way(route=tuple(r), share=s, predicted=p, observed=o) for r, s, p, o in ways)
-    return Decision(stream=stream, number=number, reason=reason, ways=made, tree=())
+    return Decision(stream=stream, number=number, reason=reason, seconds=seconds, ways=made, tree=())

@@ -12,7 +12,7 @@ import pytest
 import eddy
 from eddy.observe import Branch, Counters, Decision, Way
 from eddy.report import MOST_ROUTES, Report
-from eddy.trees import lines
+from eddy.trees import Trees
 from eddy.wiring import PolicyChoice
 from tests.policies.checks import steady_clock
 
@@ -178,5 +178,6 @@ def test_many_values_of_a_branch_are_counted() -> None:
     ways = (Way(route=("x", "y"), share=1.0, predicted=1.0, observed=1.0),)
     tree = (Branch(level=0, attribute=0, buckets=tuple(range(9))), Branch(level=1, way=0))
     decision = Decision(stream="s", number=0, reason="", seconds=0.0, ways=ways, tree=tree)
-    named = lines(decision, lambda _stream, _attributes, some: [(str(b), f"k={b}") for (b,) in some])
+    trees = Trees(lambda _stream, _attributes, some: [(str(b), f"k={b}") for (b,) in some])
+    named = trees.lines([decision])[decision.stream]
     assert named == ("k=0 or 1 or 2 or 3 or 4 or 4 more", "  -> x > y")

@@ -43,7 +43,8 @@ def counters(rows: int, stored: int, calls: int = 0, bucket: int = 0) -> Counter
         routes={("a", f"x#{bucket}", ("f",)): rows},
         classes={("a", f"x#{bucket}"): "x=7"},
         insight=Insight(
-            uses=[use], decisions=[Decision(stream="a", number=bucket, reason="first rows", ways=(way,), tree=())]
+            uses=[use],
+            decisions=[Decision(stream="a", number=bucket, reason="first rows", seconds=0.1, ways=(way,), tree=())],
         ),
         trees={"a": ("-> f",)},
         restoring=1,
