@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import filters, joins
+from benchmarks import filters, joins, spark_filters, spark_joins, spark_skeleton
 
-SUITES = {"filters": filters.BENCHMARKS, "joins": joins.BENCHMARKS}
+SUITES = {
+    "filters": filters.BENCHMARKS,
+    "joins": joins.BENCHMARKS,
+    "spark_filters": spark_filters.BENCHMARKS,
+    "spark_joins": spark_joins.BENCHMARKS,
+    "spark_skeleton": spark_skeleton.BENCHMARKS,
+}
 
 
 def main(names: list[str]) -> int:

@@ -86,7 +86,30 @@ def ratios(
             times[number, which], answers[names[which]] = _timed(contenders[names[which]], batch)
         if agree is not None:
             agree(answers)
-    return _summary(names, times[WARM:], names.index(baseline), goals or {})
+    return summary(names, times[WARM:], baseline=baseline, goals=goals)
+
+
+def summary(
+    names: Sequence[str],
+    times: np.ndarray[Any, Any],
+    *,
+    baseline: str,
+    goals: Mapping[str, Goal] | None = None,
+) -> list[Ratio]:
+    """Times, a row for each micro-batch and a column for each contender, as ratios to those of the baseline."""
+    against = times[:, [names.index(baseline)]]
+    low, median, high = np.percentile(times / against, [25, 50, 75], axis=0)
+    return [
+        Ratio(
+            name=name,
+            median=float(median[i]),
+            low=float(low[i]),
+            high=float(high[i]),
+            seconds=float(times[:, i].sum()),
+            goal=(goals or {}).get(name),
+        )
+        for i, name in enumerate(names)
+    ]
 
 
 def setting(*, rows: int, batch: int, seed: int) -> str:
@@ -114,20 +137,3 @@ def _touch(batch: pa.RecordBatch | Mapping[str, pa.RecordBatch]) -> None:
         for name in part.schema.names:
             column = part.column(name)
             assert column.take(every).null_count == column.null_count
-
-
-def _summary(
-    names: Sequence[str], times: np.ndarray[Any, Any], baseline: int, goals: Mapping[str, Goal]
-) -> list[Ratio]:
-    low, median, high = np.percentile(times / times[:, [baseline]], [25, 50, 75], axis=0)
-    return [
-        Ratio(
-            name=name,
-            median=float(median[i]),
-            low=float(low[i]),
-            high=float(high[i]),
-            seconds=float(times[:, i].sum()),
-            goal=goals.get(name),
-        )
-        for i, name in enumerate(names)
-    ]

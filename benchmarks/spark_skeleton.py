@@ -1,0 +1,148 @@
+"""What an eddy costs in Spark where there is nothing to gain: beside its bare skeleton, and with much state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+import eddy
+from benchmarks import feeds, spark_joins
+from benchmarks.measure import Goal, summary
+from benchmarks.skeleton import Steps, skeleton
+from benchmarks.suite import SETTLING, Suite
+from benchmarks.turns import WARM, Contender, started, turns
+from benchmarks.workloads import COMMON, STREAMS
+
+OURS, CONTROL, BARE = "eddy", "eddy again (control)", "bare skeleton"
+STEPS = {
+    BARE: Steps(),
+    "and the guard": Steps(guarded=True),
+    "and reports": Steps(guarded=True, reported=True),
+    "and unpacking": Steps(guarded=True, reported=True, unpacked=True),
+}
+
+ROWS, REPEATS = 1_000, 9
+THROUGH_ROWS = 20_000
+"""Of a micro-batch of the query that passes everything through."""
+
+THROUGH_GOALS: dict[str, Goal] = {BARE: ("at least", 0.7)}
+FIXED_GOALS: dict[str, Goal] = {BARE: ("at least", 0.87)}
+"""How long the skeleton takes at least, in times of ours; the second is our share of 15 %."""
+
+STATE_GOAL = 0.4
+"""Seconds that a state of 20 MB in each cell may cost in every micro-batch."""
+
+WIDE = 1_300
+"""Bytes of a row that is stored: two streams have 20 MB in each of two cells with so many rows as a window has."""
+
+WINDOWS = (100, 4_000, 15_000)
+"""In rows: next to nothing, 5 MB a cell, and 20 MB a cell."""
+
+
+def through(rows: int = THROUGH_ROWS, repeats: int = REPEATS, warm: int = WARM) -> Iterator[str]:
+    """One stream that passes through, with no filter and no join."""
+    suite = Suite(warm=ROWS, sizes=(rows,), repeats=repeats, warm_batches=warm, files=feeds.CORES)
+    asked = eddy.Query(streams=[eddy.Stream("a", time="ts", window=eddy.Range("1 second"), delay="0 seconds")])
+    yield "a query that passes every row through, beside a skeleton from which nothing comes out"
+    with feeds.session() as (spark, place):
+        suite.write(place, spark_joins.tables({"a": COMMON.data(suite.rows)["a"]}))
+
+        def source(spark: SparkSession) -> DataFrame:
+            return feeds.stream(spark, place / "a", feeds.CORES)
+
+        def ours(spark: SparkSession) -> DataFrame:
+            return eddy.attach(asked, {"a": source(spark)}, cells=feeds.CORES)
+
+        contenders = {
+            OURS: Contender(frame=ours),
+            CONTROL: Contender(frame=ours),
+            BARE: Contender(frame=lambda spark: skeleton([source(spark)], Steps(), "id bigint")),
+        }
+        yield from suite.compare(spark, contenders, place, baseline=OURS, goals=(THROUGH_GOALS,), agree=_agree)
+
+
+def fixed(rows: int = ROWS, repeats: int = REPEATS, warm: int = WARM) -> Iterator[str]:
+    """A small four-way join, beside the skeleton and the steps that are added to it."""
+    suite = Suite(warm=rows, sizes=(rows,), repeats=repeats, warm_batches=warm)
+    yield "four streams that join, beside the skeleton that they need and further steps, each with those before it"
+    with feeds.session() as (spark, place):
+        suite.write(place, spark_joins.tables(COMMON.data(suite.rows)))
+        ours = spark_joins.contenders(COMMON, place)[spark_joins.OURS]
+        contenders = {OURS: ours, CONTROL: ours} | {name: _bare(steps, place) for name, steps in STEPS.items()}
+        yield from suite.compare(spark, contenders, place, baseline=OURS, goals=(FIXED_GOALS,), agree=_agree)
+
+
+def _bare(steps: Steps, place: Path) -> Contender:
+    def frame(spark: SparkSession) -> DataFrame:
+        streams = [feeds.stream(spark, place / s).select("ts", "id", "k") for s in STREAMS]
+        return skeleton(streams, steps, "a bigint, b bigint, c bigint, d bigint")
+
+    return Contender(frame=frame)
+
+
+def state(
+    repeats: int = REPEATS, windows: tuple[int, ...] = WINDOWS, wide: int = WIDE, warm: int = WARM
+) -> Iterator[str]:
+    """The same query with windows of several sizes, over rows that join others of the same time only."""
+    fill = -(-max(windows) // ROWS) + SETTLING
+    suite = Suite(warm=ROWS, sizes=(ROWS,), repeats=repeats, warm_batches=max(fill, warm))
+    with feeds.session() as (spark, place):
+        suite.write(place, _wide(suite.rows, wide))
+        contenders = {f"window of {window:,} rows": _windowed(window, place) for window in windows}
+        with started(spark, contenders, place) as running:
+            turns(running, suite.warm_batches - 1 + SETTLING)
+            times = turns(running, repeats, agree=_same)
+            held = [eddy.report_of(one.query).batches()["state_bytes"].iloc[-1] for one in running.values()]
+    yield f"micro-batches of {ROWS:,} rows of {wide:,} bytes, two streams, {feeds.CORES} cells"
+    yield from map(str, summary(list(contenders), times, baseline=next(iter(contenders))))
+    more = np.median(times - times[:, :1], axis=0)
+    for name, size, seconds in zip(contenders, held, more, strict=True):
+        yield f"{name}: {size / feeds.CORES / 1e6:.1f} MB a cell, {seconds:.3f} s more than with the smallest"
+    verdict = "met" if more[-1] <= STATE_GOAL else "missed"
+    yield f"goal for the largest: at most {STATE_GOAL} s more: {verdict}"
+
+
+def _wide(rows: int, wide: int) -> dict[str, pa.Table]:
+    """Rows with a key of their own in each stream, and bytes that no compression makes smaller."""
+    rng = np.random.default_rng(0)
+    kind = pa.timestamp("us", "UTC")
+    numbers = np.arange(rows)
+    times = pa.array(numbers * spark_joins.TICK, kind)
+    return {
+        s: pa.table({"ts": times, "k": numbers, "bytes": pa.array([rng.bytes(wide) for _ in range(rows)], pa.binary())})
+        for s in "ab"
+    }
+
+
+def _windowed(window: int, place: Path) -> Contender:
+    streams = [eddy.Stream(s, time="ts", window=eddy.Range(f"{window} milliseconds"), delay="0 seconds") for s in "ab"]
+    asked = eddy.Query(
+        streams=streams,
+        joins=["a.k = b.k"],
+        filters=[eddy.Filter("apart", on=("a", "b"), where="a.bytes <= b.bytes")],
+        select=["a.k as k"],
+    )
+
+    def frame(spark: SparkSession) -> DataFrame:
+        return eddy.attach(asked, {s: feeds.stream(spark, place / s) for s in "ab"}, cells=feeds.CORES)
+
+    return Contender(frame=frame)
+
+
+def _agree(answers: Mapping[str, Any]) -> None:
+    """Both of ours must find the same; nothing comes out of a skeleton."""
+    _same({name: answers[name] for name in (OURS, CONTROL)})
+
+
+def _same(answers: Mapping[str, Any]) -> None:
+    found = [sorted(zip(*answer.to_pydict().values(), strict=True)) for answer in answers.values()]
+    if any(rows != found[0] for rows in found) or not found[0]:
+        raise AssertionError(f"the contenders do not agree: {[len(rows) for rows in found]} rows")
+
+
+BENCHMARKS = (through, fixed, state)

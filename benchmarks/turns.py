@@ -1,0 +1,106 @@
+"""Streaming queries that take turns, a micro-batch at a time.
+
+Every contender is a query of its own over the same files, and all of them run in one session. A query waits at the end
+of its micro-batch, inside of `foreachBatch`, until it has its next turn; a turn is timed from there to the end of the
+next micro-batch. So it has everything in it that a micro-batch costs, the sink's and the source's log as well, and no
+time in which the query waited for files. The order of the turns is drawn anew for each micro-batch.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from benchmarks.measure import SEED, Agree
+
+WARM = 15
+"""Micro-batches that do not count: so many are slower while the JVM warms up."""
+
+PATIENCE = 1.0
+"""Seconds between two looks at whether a query that owes an answer is still alive."""
+
+Times = np.ndarray[Any, np.dtype[np.float64]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contender:
+    """How to lay out a query, and the settings of Spark that it is started with."""
+
+    frame: Callable[[SparkSession], DataFrame]
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+
+class Stepped:
+    """A running query that does one micro-batch when it is told to."""
+
+    def __init__(self, frame: DataFrame, checkpoint: Path) -> None:
+        self._writer = frame.writeStream.foreachBatch(self._take).option("checkpointLocation", str(checkpoint))
+        self._answers: queue.Queue[pa.Table] = queue.Queue()
+        self._turn = threading.Semaphore(0)
+        self._over = False
+        self.query = self._writer.trigger(availableNow=True).start()
+        self._next()
+
+    def step(self) -> tuple[float, pa.Table]:
+        """Do the next micro-batch; says how long it took."""
+        started = time.perf_counter()
+        self._turn.release()
+        answer = self._next()
+        return time.perf_counter() - started, answer
+
+    def stop(self) -> None:
+        """End the query where it is."""
+        self._over = True
+        self._turn.release()
+        self.query.stop()
+
+    def _take(self, batch: DataFrame, _number: int) -> None:
+        if not self._over:
+            self._answers.put(batch.toArrow())
+            self._turn.acquire()
+
+    def _next(self) -> pa.Table:
+        while True:
+            try:
+                return self._answers.get(timeout=PATIENCE)
+            except queue.Empty:
+                if not self.query.isActive:
+                    raise RuntimeError(f"a query ended before its files did: {self.query.exception()}") from None
+
+
+@contextmanager
+def started(spark: SparkSession, contenders: Mapping[str, Contender], place: Path) -> Iterator[dict[str, Stepped]]:
+    """All contenders after their first micro-batch; they are stopped at the end."""
+    with ExitStack() as stack:
+        running = {}
+        for number, (name, contender) in enumerate(contenders.items()):
+            for key, value in contender.settings.items():
+                spark.conf.set(key, value)
+            running[name] = Stepped(contender.frame(spark), place / f"checkpoint_{number}")
+            stack.callback(running[name].stop)
+            for key in contender.settings:
+                spark.conf.unset(key)
+        yield running
+
+
+def turns(running: Mapping[str, Stepped], count: int, *, agree: Agree | None = None, seed: int = SEED) -> Times:
+    """Seconds of each of the next micro-batches, a row for each and a column for every contender."""
+    names, chance = list(running), np.random.default_rng(seed)
+    times = np.zeros((count, len(names)))
+    for number in range(count):
+        answers: dict[str, Any] = {}
+        for which in chance.permutation(len(names)):
+            times[number, which], answers[names[which]] = running[names[which]].step()
+        if agree is not None:
+            agree(answers)
+    return times
