@@ -24,7 +24,8 @@ from benchmarks.suite import Suite
 from benchmarks.turns import WARM, Contender
 from jobs.burn import Judge
 from jobs.selectivities import Matrix, skew
-from jobs.stream_star import CLASSIFIER, stream_star
+from jobs.spread import CLASSIFIER
+from jobs.stream_star import stream_star
 from jobs.workload import Workload
 
 OPERATORS, CLASSES, COST_US = 6, 8, 20
