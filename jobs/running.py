@@ -98,7 +98,7 @@ def follow(query: StreamingQuery, stop: Stop, teller: Teller) -> None:
         active = query.isActive
         for progress in query.recentProgress:
             teller.tell(progress)
-        if active and stop.asked and stop.may(query):
+        if active and stop.asked and stop.may(done=last_batch(query), active=query.status["isTriggerActive"]):
             query.stop()
         time.sleep(POLL)
     try:
