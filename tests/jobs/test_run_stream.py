@@ -106,6 +106,10 @@ def test_a_stopped_job_goes_on_where_it_was(tmp_path: Path) -> None:
     found = pq.read_table(tmp_path / "out")["body"].to_pylist()
     assert 0 < some < len(found)
     assert sorted(found) == sorted(expected)
+    inspected = [sys.executable, "-m", "jobs.cli", "inspect", str(tmp_path / "checkpoint")]
+    told = subprocess.check_output(inspected, cwd=ROOT, text=True)
+    assert "cells: 2, of which 2 have had rows" in told
+    assert 'policy {"name": "fixed"}' in told
 
 
 def test_a_mistake_in_the_file_is_no_traceback(tmp_path: Path) -> None:
