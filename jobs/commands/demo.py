@@ -62,7 +62,7 @@ def session(place: str) -> SparkSession:
     from pyspark.sql import SparkSession  # noqa: PLC0415  other commands start no Spark
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    settings = {
+    settings: dict[str, bool | float | int | str | None] = {
         "spark.master": f"local[{CELLS}]",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",

@@ -43,7 +43,7 @@ def states(checkpoint: str) -> list[tuple[int, Snapshot]]:
     from pyspark.sql import SparkSession  # noqa: PLC0415
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    quiet = {"spark.ui.enabled": "false", "spark.log.level": "ERROR", "spark.ui.showConsoleProgress": "false"}
+    quiet: dict[str, bool | float | int | str | None] = {"spark.ui.enabled": "false", "spark.log.level": "ERROR"}
     spark = SparkSession.builder.config(map=quiet).getOrCreate()
     try:
         found = spark.read.format("statestore").load(checkpoint)
