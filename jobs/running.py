@@ -36,8 +36,9 @@ def run(file: str, *, sets: Sequence[str] = (), quiet: bool = False) -> int:
     spark = session(job, given, quiet=quiet)
     stop, teller = Stop(), Teller(quiet=quiet)
     try:
-        query = written(answer(job, spark), job).start()
+        writer = written(answer(job, spark), job)
         stop.listen(spark)
+        query = writer.start()
         follow(query, stop, teller)
         teller.say(farewell(job, query, stopped=stop.asked))
     finally:

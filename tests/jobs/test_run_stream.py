@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pyarrow.parquet as pq
+import pytest
 
 from jobs.commands.run import submission
 from jobs.web import requests
@@ -54,12 +55,13 @@ def from_scripts(agent: pd.Series) -> pd.Series:
     return agent.str.startswith("curl")
 """
 
-QUIET = ["--conf", "spark.ui.enabled=false", "--conf", "spark.driver.bindAddress=127.0.0.1"]
+SETTINGS = ("spark.ui.enabled=false", "spark.driver.bindAddress=127.0.0.1", "spark.eddy.policy.name=fixed")
 
 
 def started(place: Path, *sets: str) -> subprocess.Popen[str]:
     """spark-submit, in a folder that has the user's module and nothing of ours."""
-    command = submission(str(place / "job.toml"), sets, ["--master", "local[2]", *QUIET], quiet=False)
+    given = [word for setting in SETTINGS for word in ("--conf", setting)]
+    command = submission(str(place / "job.toml"), sets, ["--master", "local[2]", *given], quiet=False)
     env = {**os.environ, "PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
     return subprocess.Popen(
         command, cwd=place, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
@@ -88,6 +90,7 @@ def ended(job: subprocess.Popen[str], seconds: int) -> str:
     return told
 
 
+@pytest.mark.timeout(5 * PATIENCE)
 def test_a_stopped_job_goes_on_where_it_was(tmp_path: Path) -> None:
     (tmp_path / "job.toml").write_text(JOB.format(rows=ROWS, place=tmp_path))
     (tmp_path / "my_filters.py").write_text(FILTERS)
@@ -100,7 +103,7 @@ def test_a_stopped_job_goes_on_where_it_was(tmp_path: Path) -> None:
     assert "the same command goes on from the checkpoint" in told
     assert "Traceback" not in told
     some = pq.read_table(tmp_path / "out").num_rows
-    ended(started(tmp_path, "trigger.every=", "trigger.available_now=true", "policy.name=fixed"), 2 * PATIENCE)
+    ended(started(tmp_path, "trigger.every=", "trigger.available_now=true"), 2 * PATIENCE)
     agents, bodies = (requests(ROWS)[name].to_pylist() for name in ("agent", "body"))
     expected = [body for agent, body in zip(agents, bodies, strict=True) if agent.startswith("curl")]
     found = pq.read_table(tmp_path / "out")["body"].to_pylist()
