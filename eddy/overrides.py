@@ -51,7 +51,7 @@ def from_spark(settings: Mapping[str, str]) -> list[Override]:
 
 
 def put(values: dict[str, Any], override: Override) -> Path:
-    """Set a value; gives the place at which it stands now."""
+    """Set a value, or with no text take it away; gives the place at which it stands now."""
     part: Part | None = JOB
     table, path = values, override.path
     for depth, name in enumerate(path[:-1]):
@@ -69,6 +69,9 @@ def put(values: dict[str, Any], override: Override) -> Path:
             f"{override.origin} {joined(path)}: expected a key of a single value, but this is {key.kind.expected}; "
             "change it in the file"
         )
+    if not override.text:
+        table.pop(path[-1], None)
+        return path
     table[path[-1]] = override.text if key is not None and key.kind.plain else _read(override.text)
     return path
 

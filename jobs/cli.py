@@ -18,6 +18,8 @@ COMMANDS = {
     "validate": "jobs.commands.validate",
     "explain": "jobs.commands.explain",
     "doctor": "jobs.commands.doctor",
+    "inspect": "jobs.commands.inspect",
+    "demo": "jobs.commands.demo",
 }
 """Every command and its module; a new one is its file and one line here."""
 

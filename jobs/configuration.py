@@ -25,9 +25,10 @@ eddy run conf/quickstart.toml --set policy.name=source
 spark-submit --conf spark.eddy.policy.name=source jobs/run_stream.py conf/quickstart.toml
 ```
 
-`--set` wins over `--conf`. The environment is not read. `eddy validate --resolved` prints every value and where it came
-from; what looks like a secret (`password`, `secret`, `token`, `sasl.jaas.config`, ...) is never printed. Nothing in a
-file is evaluated: a function is named by its import path, and imported as Python's `import` does."""
+`--set` wins over `--conf`, and without a value (`--set trigger.every=`) takes a key away. The environment is not read.
+`eddy validate --resolved` prints every value and where it came from; what looks like a secret (`password`, `secret`,
+`token`, `sasl.jaas.config`, ...) is never printed. Nothing in a file is evaluated: a function is named by its import
+path, and imported as Python's `import` does."""
 
 
 def page() -> str:

@@ -36,8 +36,9 @@ def run(file: str, *, sets: Sequence[str] = (), quiet: bool = False) -> int:
     spark = session(job, given, quiet=quiet)
     stop, teller = Stop(), Teller(quiet=quiet)
     try:
-        query = written(answer(job, spark), job).start()
+        writer = written(answer(job, spark), job)
         stop.listen(spark)
+        query = writer.start()
         follow(query, stop, teller)
         teller.say(farewell(job, query, stopped=stop.asked))
     finally:
@@ -98,7 +99,7 @@ def follow(query: StreamingQuery, stop: Stop, teller: Teller) -> None:
         active = query.isActive
         for progress in query.recentProgress:
             teller.tell(progress)
-        if active and stop.asked and stop.may(query):
+        if active and stop.asked and stop.may(done=last_batch(query), active=query.status["isTriggerActive"]):
             query.stop()
         time.sleep(POLL)
     try:

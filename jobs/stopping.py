@@ -38,12 +38,18 @@ class Stop:
         elif now - self._first > AGAIN:
             self._now = True
 
-    def may(self, query: StreamingQuery) -> bool:
-        """Is the micro-batch over that was under way; at once when asked a second time."""
-        done = last_batch(query)
+    def may(self, *, done: int, active: bool) -> bool:
+        """Is the micro-batch over that was under way; at once when asked a second time.
+
+        `done` is the number of the last micro-batch that is over, and `active` says whether another one is under way.
+
+        >>> stop = Stop()
+        >>> [stop.may(done=done, active=True) for done in (3, 3, 4)], Stop().may(done=3, active=False)
+        ([False, False, True], True)
+        """
         if self._batch is None:
             self._batch = done
-        return self._now or done > self._batch or not query.status["isTriggerActive"]
+        return self._now or done > self._batch or not active
 
     def listen(self, spark: SparkSession) -> None:
         """Hear signals from now on.

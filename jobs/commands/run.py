@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
@@ -28,8 +27,6 @@ def arguments(parser: ArgumentParser) -> None:
 def run(chosen: Namespace) -> int:
     """Become spark-submit."""
     command = submission(chosen.conf, chosen.set, chosen.spark, quiet=chosen.quiet)
-    # Ctrl-C reaches everybody in the terminal. Python's side of the job stops the query; Java's must not be quicker.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.stdout.flush()
     os.execve(command[0], command, environment(os.environ))
 

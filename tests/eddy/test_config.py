@@ -118,6 +118,10 @@ def test_values_from_outside_win_and_are_told_from_the_file(tmp_path: Path) -> N
     assert job.origins["policy", "half_life"] == "line 39"
 
 
+def test_a_value_can_be_taken_away_from_outside(tmp_path: Path) -> None:
+    assert read(tmp_path, GOOD, "streams.a.delay=", "streams.a.nothing=").query.streams[0].delay is None
+
+
 def test_every_value_is_shown_with_its_origin_and_no_secret(tmp_path: Path) -> None:
     told = resolved(read(tmp_path, GOOD, "engine.cells=2"))
     rows = {line.split()[0]: line for line in told.splitlines()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,12 @@ def test_a_broken_job_says_what_to_change(
     assert where in told
     assert what in told
     assert "Traceback" not in told
+
+
+def test_the_first_job_of_the_readme_is_right(tmp_path: Path) -> None:
+    (text,) = re.findall(r"```toml\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
+    (tmp_path / "job.toml").write_text(text, "utf-8")
+    assert check(load(tmp_path / "job.toml")).warnings == ()
 
 
 def test_mistakes_against_the_data_are_told_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

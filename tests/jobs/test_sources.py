@@ -1,0 +1,152 @@
+"""Sources and sinks on a real session: what the file says is what Spark reads and writes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+
+from eddy import connectors
+from eddy.config import Job, load
+from eddy.errors import QueryError
+from jobs import complaints, running, sinks
+from jobs.sinks import SINKS
+from jobs.sources.kafka import Kafka
+from jobs.sources.registry import SOURCES
+from jobs.telling import fields
+from jobs.web import requests
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+TAKEN: list[tuple[int, int]] = []
+
+
+def take(frame: DataFrame, number: int) -> None:
+    """A sink by import path."""
+    TAKEN.append((number, frame.count()))
+
+
+def fails(v: Any) -> Any:
+    raise KeyError("the user's own mistake")
+
+
+def job(place: Path, source: str, rest: str, time: str = "at") -> Job:
+    text = f"""
+[query]
+name = "tried"
+[streams.s]
+time = "{time}"
+[streams.s.source]
+{source}
+[engine]
+cells = 2
+[policy]
+name = "fixed"
+{rest}
+"""
+    (place / "job.toml").write_text(text)
+    return load(place / "job.toml")
+
+
+def ran(spark: SparkSession, asked: Job) -> Any:
+    query = sinks.written(running.answer(asked, spark), asked).start()
+    query.awaitTermination()
+    return query
+
+
+WEB = 'format = "workload"\nkind = "web"\ninput = "web"\nparameters = { rows = 500 }\nper_trigger = 200'
+NOW = "[trigger]\navailable_now = true\n"
+
+
+def test_what_is_described_is_what_there_is() -> None:
+    assert set(SOURCES) == set(connectors.STREAM_SOURCES)
+    assert set(SOURCES) >= set(connectors.TABLE_SOURCES)
+    assert set(SINKS) == set(connectors.SINKS)
+
+
+def test_a_workload_comes_in_micro_batches_in_order(spark: SparkSession, tmp_path: Path) -> None:
+    asked = job(tmp_path, WEB, NOW + '[sink]\nformat = "memory"\nname = "webs"')
+    query = ran(spark, asked)
+    assert [progress["numInputRows"] for progress in query.recentProgress] == [200, 200, 100]
+    found = spark.table("webs").toArrow()
+    assert found.num_rows == 500
+    assert sorted(found["s_body"].to_pylist()) == sorted(requests(500)["body"].to_pylist())
+    (first, *_) = query.recentProgress
+    assert fields(first, 200).startswith("batch=0 rows=200 total=200 rows_per_second=")
+    assert " results=200" in fields(first, 200)
+
+
+@pytest.mark.parametrize("kind", ["csv", "json"])
+def test_files_are_read_as_the_schema_says(kind: str, spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for number in range(2):
+        rows = [{"at": f"2026-01-01T00:00:0{n}Z", "v": n + 10 * number} for n in range(3)]
+        lines = [json.dumps(row) for row in rows]
+        lines = lines if kind == "json" else ["at,v", *(f"{row['at']},{row['v']}" for row in rows)]
+        (tmp_path / "in" / f"{number}.{kind}").write_text("\n".join(lines))
+    source = f'format = "{kind}"\npath = "{tmp_path}/in"\nfiles_per_trigger = 1\n'
+    source += 'schema = { at = "timestamp", v = "bigint" }'
+    query = ran(spark, job(tmp_path, source, NOW + f'[sink]\nformat = "memory"\nname = "{kind}s"'))
+    assert len(query.recentProgress) == 2
+    assert sorted(row.s_v for row in spark.table(f"{kind}s").collect()) == [0, 1, 2, 10, 11, 12]
+
+
+def test_a_function_takes_every_micro_batch(spark: SparkSession, tmp_path: Path) -> None:
+    TAKEN.clear()
+    rest = f'{NOW}[sink]\nformat = "foreach_batch"\nfunction = "tests.jobs.test_sources:take"\n'
+    ran(spark, job(tmp_path, WEB, f'{rest}[checkpoint]\nlocation = "{tmp_path}/c"'))
+    assert TAKEN == [(0, 200), (1, 200), (2, 100)]
+
+
+def test_what_a_users_function_raises_is_told_without_the_way_to_it(spark: SparkSession, tmp_path: Path) -> None:
+    rest = '[filters.wrong]\non = "s"\nfunction = "tests.jobs.test_sources:fails"\ncolumns = ["size"]\n'
+    asked = job(tmp_path, WEB, f'{rest}{NOW}[sink]\nformat = "noop"')
+    with pytest.raises(complaints.EXPECTED) as caught:
+        ran(spark, asked)
+    told = complaints.told(caught.value)
+    assert 'filter "wrong"' in told
+    assert "the user's own mistake" in told
+    assert "Traceback" not in told
+    assert "\tat " not in told
+
+
+def test_a_column_that_the_answer_does_not_have_is_told(spark: SparkSession, tmp_path: Path) -> None:
+    rest = f'[sink]\nformat = "parquet"\npath = "{tmp_path}/out"\npartition_by = ["s_siz"]\n'
+    asked = job(tmp_path, WEB, f'{rest}[checkpoint]\nlocation = "{tmp_path}/c"')
+    with pytest.raises(QueryError, match=r'line 19, sink\.partition_by: unknown output column "s_siz"; did you mean'):
+        sinks.written(running.answer(asked, spark), asked)
+
+
+def test_a_sink_of_kafka_without_the_connector_says_what_to_do(spark: SparkSession, tmp_path: Path) -> None:
+    source = 'format = "kafka"\nservers = "localhost:1"\ntopic = "t"\nschema = { at = "timestamp" }'
+    asked = job(tmp_path, source, "")
+    with pytest.raises(complaints.EXPECTED) as caught:
+        running.answer(asked, spark)
+    assert "--packages org.apache.spark:spark-sql-kafka-0-10_2.13:" in complaints.told(caught.value)
+
+
+def test_what_the_connector_is_told() -> None:
+    values = {
+        "servers": "a:1,b:2",
+        "topic": "t",
+        "starting": "earliest",
+        "per_trigger": 7,
+        "value": "json",
+        "add": ["key"],
+        "schema": {"at": "timestamp"},
+        "options": {"failOnDataLoss": False},
+    }
+    source = Kafka("s", values)
+    assert source.options() == {
+        "kafka.bootstrap.servers": "a:1,b:2",
+        "subscribe": "t",
+        "startingOffsets": "earliest",
+        "maxOffsetsPerTrigger": "7",
+        "failOnDataLoss": "false",
+    }
+    assert source.schema() == pa.schema({"at": pa.timestamp("us", "UTC"), "kafka_key": pa.string()})
+    with pytest.raises(QueryError, match='unknown column "kee"'):
+        Kafka("s", {**values, "add": ["kee"]})
