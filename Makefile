@@ -16,7 +16,7 @@ export PYSPARK_PYTHON := $(CURDIR)/$(PY)
 export PYSPARK_DRIVER_PYTHON := $(CURDIR)/$(PY)
 
 .DEFAULT_GOAL := help
-.PHONY: help test demo dist bench lint format cover venv java clean
+.PHONY: help test demo dist bench soak lint format cover venv java clean
 # A target whose recipe failed half-way must be made again.
 .DELETE_ON_ERROR:
 
@@ -35,6 +35,9 @@ dist: $(VENV)/.run ## Make dist/eddy.zip, for spark-submit --py-files
 
 bench: $(VENV)/.dev ## Compare with hand-written code: ratios from one run
 	@$(PY) -m benchmarks
+
+soak: java $(VENV)/.dev ## Run 500 micro-batches through Spark: time and state must stay flat
+	@$(PY) -m tests.eddy.spark.soak
 
 lint: $(VENV)/.dev ## Check style (ruff) and types (mypy --strict)
 	@echo "checking style (ruff) and types (mypy --strict)"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from typing import TYPE_CHECKING
 from weakref import WeakSet
 
 from pyspark.sql import SparkSession
@@ -12,8 +14,12 @@ from pyspark.sql.streaming.listener import (
     QueryTerminatedEvent,
     StreamingQueryListener,
 )
+from pyspark.sql.utils import is_remote
 
 from eddy.spark.progress import collect
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.query import StreamingQueryManager
 
 
 class Listener(StreamingQueryListener):
@@ -38,6 +44,20 @@ HEARD: WeakSet[SparkSession] = WeakSet()
 
 def listen(spark: SparkSession) -> None:
     """Listen to a session, once."""
-    if spark not in HEARD:
-        spark.streams.addListener(Listener())
-        HEARD.add(spark)
+    if spark in HEARD:
+        return
+    streams, listener = spark.streams, Listener()
+    streams.addListener(listener)
+    HEARD.add(spark)
+    if is_remote():
+        threading.Thread(target=_leave, args=(streams, listener), daemon=True).start()
+
+
+def _leave(streams: StreamingQueryManager, listener: Listener) -> None:
+    """Stop listening when the job's main thread ends.
+
+    Through Spark Connect the client hears in a thread that is no daemon: a job that fails, or forgets to stop its
+    session, would never end for our listener's sake.
+    """
+    threading.main_thread().join()
+    streams.removeListener(listener)

@@ -72,7 +72,8 @@ def collect(progress: StreamingQueryProgress) -> bool:
     """Take the reports from a micro-batch's progress; says whether it has any of ours."""
     found = progress.observedMetrics.get(OBSERVED)
     if found is not None:
-        run(str(progress.runId)).add(progress.batchId, found["reports"] or [])
+        # Through Spark Connect, a micro-batch without rows has a metric without any value.
+        run(str(progress.runId)).add(progress.batchId, found.asDict().get("reports") or [])
     return found is not None
 
 

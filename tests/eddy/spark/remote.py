@@ -1,0 +1,56 @@
+"""A job that knows of Spark only the address of a Connect server; run as a process of its own."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import SparkSession
+
+import eddy
+from tests.eddy.spark import feeds
+from tests.eddy.spark.test_attach import BIG, query
+
+
+def low(v: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
+    return v < 90
+
+
+LOOKUP = pa.table({"k": [0, 1, 2, 3, 4, 5, 6], "name": list("abcdefg")})
+
+ENDS = 7
+"""The exit code of a job that went well."""
+
+ASKED = query(
+    tables=[eddy.Table("t")],
+    joins=["a.k = b.k", "a.k = t.k"],
+    filters=[BIG, eddy.Filter("low", on="b", function=low), eddy.Filter("known", on="t", where="name <> 'c'")],
+)
+
+
+def main(place: Path, url: str) -> None:
+    spark = SparkSession.builder.remote(url).getOrCreate()
+    frames = {name: feeds.stream(spark, place / "in" / name) for name in "ab"}
+    tables = {"t": spark.createDataFrame(LOOKUP)}
+    frame = eddy.attach(ASKED, {**frames, **tables}, policy="content", cells=3)
+    writer = (
+        frame.writeStream.format("memory").queryName("found").option("checkpointLocation", str(place / "checkpoint"))
+    )
+    running = writer.trigger(availableNow=True).start()
+    running.awaitTermination()
+    pq.write_table(spark.table("found").toArrow(), place / "found.parquet")
+    report = eddy.report_of(running)
+    batches = report.batches()
+    told = {"results": int(batches["results"].sum()), "batches": batches["batch"].tolist()}
+    told["operators"] = sorted(set(report.operators()["operator"]))
+    (place / "told.json").write_text(json.dumps(told))
+    raise SystemExit(ENDS)  # and no spark.stop(): a job must end also when it fails
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2])

@@ -1,0 +1,80 @@
+"""Spark's servers as processes of a test: they listen on this machine alone, and end with the test."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyspark
+
+from tests.house import ROOT
+
+HOME = Path(pyspark.__file__).parent
+
+PATIENCE = 120
+"""Seconds that a server may take to come up, or to end: much more than it needs, so that a hang is an error."""
+
+JOB = 500
+"""Seconds that a job may take, likewise."""
+
+
+QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""For a JVM that lives for seconds: compiling thoroughly and collecting in threads cannot pay off."""
+
+
+def environment() -> dict[str, str]:
+    """For a process that runs our code, and Spark's, with the Python of the tests."""
+    ours = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
+    path = os.pathsep.join([str(ROOT), str(HOME.parent)])
+    python = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
+    daemons = {"SPARK_DAEMON_JAVA_OPTS": QUICK, "SPARK_DAEMON_MEMORY": "512m"}
+    spark = {"SPARK_HOME": str(HOME), "SPARK_LOCAL_IP": "127.0.0.1"}
+    return {**ours, **python, **daemons, **spark, "PYTHONPATH": path}
+
+
+@contextmanager
+def server(log: Path, says: str, program: str, *arguments: str) -> Iterator[str]:
+    """A program of Spark's; gives the part of its log by which it says that it is up."""
+    command = [str(HOME / "bin" / program), *arguments]
+    with log.open("w") as file:
+        process = subprocess.Popen(command, env=environment(), cwd=log.parent, stdout=file, stderr=file)
+    try:
+        yield _said(process, log, says)
+    finally:
+        process.terminate()
+        try:
+            process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait(PATIENCE)
+
+
+def _said(process: subprocess.Popen[bytes], log: Path, says: str) -> str:
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        found = re.search(says, log.read_text("utf-8"))
+        if found is not None:
+            return found[1]
+        assert process.poll() is None, log.read_text("utf-8")
+        time.sleep(0.1)
+    raise TimeoutError(log.read_text("utf-8"))
+
+
+def job(log: Path, module: str, *arguments: str) -> int:
+    """Run a module of ours as a driver, to its end."""
+    with log.open("w") as file:
+        return subprocess.run(
+            [sys.executable, "-m", module, *arguments],
+            cwd=ROOT,
+            env=environment(),
+            stdout=file,
+            stderr=file,
+            timeout=JOB,
+            check=False,
+        ).returncode

@@ -1,0 +1,200 @@
+"""A cell's calls without Spark around them, on Spark's own group state."""
+
+from __future__ import annotations
+
+import uuid
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pyarrow as pa
+import pytest
+from pyspark.sql import Row
+from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
+from pyspark.sql.types import StructType
+
+import eddy
+from eddy import fingerprint
+from eddy.binding import bind
+from eddy.spark import cell, engines, parcels
+from eddy.spark.labels import label
+from eddy.spark.parcels import rows_of, write
+from eddy.spark.shipped import Shipped, pack_code
+from tests.eddy.spark.test_attach import local, query, rows, table
+from tests.eddy.test_same_answer import rows_of as counted
+
+Saved = tuple[Any, ...]
+
+STREAMS = {"a": rows(1), "b": rows(2)}
+
+
+def shipped(asked: eddy.Query, **changes: Any) -> Shipped:
+    schemas = {stream.name: STREAMS["a"][0].schema for stream in asked.streams}
+    code, functions = pack_code(asked, "content")
+    return Shipped(
+        **{
+            "token": uuid.uuid4().hex,
+            "code": code,
+            "functions": functions,
+            "schemas": schemas,
+            "tables": {},
+            "seed": 0,
+            "parts": fingerprint.of(bind(asked, schemas)),
+            "layout": {},
+            "ticks_per_ms": 1_000,
+            "flush": 5,
+            **changes,
+        }
+    )
+
+
+def state(saved: Saved | None = None) -> GroupState:
+    """The state of a group as Spark hands it to a worker."""
+    return GroupState(
+        optionalValue=Row(*saved or ()),
+        batchProcessingTimeMs=0,
+        eventTimeWatermarkMs=0,
+        timeoutConf=GroupStateTimeout.NoTimeout,
+        hasTimedOut=False,
+        watermarkPresent=True,
+        defined=saved is not None,
+        updated=False,
+        removed=False,
+        timeoutTimestamp=-1,
+        keyAsUnsafe=b"",
+        valueSchema=StructType(),
+    )
+
+
+def parcel(**tables: pa.Table) -> pd.DataFrame:
+    """What comes for a cell in one micro-batch."""
+    payloads = [write(table.combine_chunks().to_batches()[0]) for table in tables.values()]
+    return pd.DataFrame({"stream": list(tables), "time": pd.Timestamp("2024-01-01", tz="UTC"), "payload": payloads})
+
+
+def call(given: Shipped, came: pd.DataFrame, saved: Saved | None = None) -> tuple[list[pd.DataFrame], Saved]:
+    """One call of cell 0: what it sends, and the state that it leaves."""
+    held = state(saved)
+    sent = list(cell.run(given, (label(0),), [came], held))
+    return sent, held.get
+
+
+def results(sent: Sequence[pd.DataFrame]) -> Counter[tuple[Any, ...]]:
+    found = [pa.Table.from_batches([rows_of(p)]) for frame in sent for p in frame["payload"] if p is not None]
+    return counted(pa.concat_tables(found)) if found else Counter()
+
+
+def batches() -> Iterator[pd.DataFrame]:
+    for a, b in zip(*STREAMS.values(), strict=True):
+        yield parcel(a=a, b=b)
+
+
+def test_calls_in_turn_give_the_answer() -> None:
+    given, saved, found = shipped(query()), None, Counter[tuple[Any, ...]]()
+    for came in batches():
+        sent, saved = call(given, came, saved)
+        found += results(sent)
+    assert found == local(query(), STREAMS)
+
+
+# --- large results
+
+
+def test_large_results_are_sent_on_in_between(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker holds what it is given until it is many rows, and ours are few and large."""
+    monkeypatch.setattr(parcels, "PAYLOAD_BYTES", 2_000)
+    monkeypatch.setattr(parcels, "GATHERED_BYTES", 2_000)
+    monkeypatch.setattr(cell, "SENT", 5_000)
+    came = parcel(a=table([1] * 40, [1] * 40, range(40)), b=table([1] * 40, [1] * 40, range(40)))
+    asked = query(filters=[])
+    sent, _ = call(shipped(asked), came)
+    sizes = [None if frame["payload"][0] is None else len(frame["payload"][0]) for frame in sent[:-1]]
+    assert sizes.count(None) > 5
+    held = 0
+    for size in sizes:
+        assert held <= 5_000 if size is not None else held > 5_000
+        held = 0 if size is None else held + size
+    flushed = [frame for frame in sent[:-1] if frame["payload"][0] is None]
+    assert all(len(frame) == 5 and frame.isna().all(axis=None) for frame in flushed)
+    assert sum(results(sent).values()) == 1_600
+    assert results(sent) == results(call(shipped(asked, flush=0), came)[0])
+
+
+# --- large state
+
+
+def test_a_state_that_is_too_large_is_refused_and_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = shipped(query())
+    first, second, _ = batches()
+    _, saved = call(given, first)
+    monkeypatch.setattr(cell, "LARGEST", len(saved[2]))
+    held = state(saved)
+    message = r"cell 0: its state has grown to 0 MB, more than .* begin a new checkpoint with more cells, or with short"
+    with pytest.raises(eddy.QueryError, match=message):
+        list(cell.run(given, (label(0),), [second], held))
+    assert held.get == saved
+    assert (given.token, 0) not in engines.ENGINES
+
+
+# --- engines that a worker keeps
+
+
+def test_an_engine_is_kept_for_the_state_that_it_wrote() -> None:
+    given = shipped(query())
+    first, second, _ = batches()
+    _, saved = call(given, first)
+    _, kept = engines.ENGINES[given.token, 0]
+    call(given, second, saved)
+    assert engines.ENGINES[given.token, 0][1] is kept
+
+
+def test_a_task_that_is_tried_again_does_not_meet_the_engine_of_the_first_try() -> None:
+    """The first try has gone through, and its engine is one micro-batch ahead of the state."""
+    given = shipped(query())
+    first, second, third = batches()
+    _, one = call(given, first)
+    tries = [call(given, second, one) for _ in range(3)]
+    assert results(tries[0][0]) == results(tries[1][0]) == results(tries[2][0]) != Counter()
+    ends = [results(call(given, third, saved)[0]) for _, saved in tries]
+    assert ends[0] == ends[1] == ends[2] != Counter()
+
+
+def test_a_call_that_fails_half_way_leaves_no_engine(tmp_path: Path) -> None:
+    def fails_once(v: npt.NDArray[np.int32]) -> Any:
+        if (tmp_path / "armed").exists():
+            (tmp_path / "armed").unlink()
+            raise RuntimeError("the network is down")
+        return v % 2 == 1
+
+    given = shipped(query(filters=[eddy.Filter("odd", on="b", function=fails_once)]))
+    first, second, _ = batches()
+    sent, saved = call(given, first)
+    (tmp_path / "armed").touch()
+    with pytest.raises(eddy.QueryError, match="the network is down"):
+        call(given, second, saved)
+    assert (given.token, 0) not in engines.ENGINES
+    again, _ = call(given, second, saved)
+    asked = query(filters=[eddy.Filter("odd", on="b", where="v % 2 = 1")])
+    assert results(sent) + results(again) == local(asked, {name: tables[:2] for name, tables in STREAMS.items()})
+
+
+def test_states_of_one_size_are_told_apart() -> None:
+    """Two cells' worth of rows that differ in values alone."""
+    given = shipped(query(filters=[]))
+    one = call(given, parcel(a=table([1], [1], [1]), b=table([1], [2], [1])))[1]
+    other = call(given, parcel(a=table([1], [1], [7]), b=table([1], [2], [7])))[1]
+    assert len(one[2]) == len(other[2])
+    sent, _ = call(given, parcel(b=table([1], [1], [5])), one)
+    assert [row[2] for row in results(sent)] == [1]
+
+
+def test_few_engines_are_kept() -> None:
+    given = [shipped(query()) for _ in range(engines.KEPT + 2)]
+    first = next(batches())
+    for one in given:
+        call(one, first)
+    assert list(engines.ENGINES) == [(one.token, 0) for one in given[2:]]

@@ -1,0 +1,125 @@
+"""Every policy, through Spark: the naive answer."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+
+import eddy
+from policies.registry import POLICIES
+from tests import joins, reference
+from tests.eddy.spark import feeds
+from tests.eddy.spark.test_attach import WINDOW, cut, frames_of, local, query, rows, table
+from tests.eddy.test_same_answer import rows_of
+from tests.policies.choices import chosen
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+EXAMPLES = 4
+"""Random queries with windows of rows: each is a streaming query of some seconds."""
+
+NAMES = ("big", "odd", "low", "far", "known")
+
+LOOKUP = pa.table({"k": [0, 1, 2, 3, 4, 5, 6, 6, None], "name": list("abcdefghi")})
+
+BATCHES = 3
+
+
+def odd(v: npt.NDArray[np.int32]) -> Any:
+    return v % 2 == 1
+
+
+def everything() -> eddy.Query:
+    """Three streams, a table, and filters of every kind: on a stream, on a table, on two streams."""
+    return query(
+        "abc",
+        tables=[eddy.Table("t")],
+        joins=["a.k = b.k", "b.k = c.k", "c.k = t.k"],
+        filters=[
+            eddy.Filter("big", on="a", where="a.v > 20"),
+            eddy.Filter("odd", on="b", function=odd),
+            eddy.Filter("low", on="c", where="c.v < 80"),
+            eddy.Filter("far", on=("a", "c"), where="abs(a.v - c.v) > 10"),
+            eddy.Filter("known", on="t", where="t.name <> 'c'"),
+        ],
+    )
+
+
+@pytest.mark.parametrize("policy", sorted(POLICIES))
+def test_every_policy_gives_the_same_answer(spark: SparkSession, tmp_path: Path, policy: str) -> None:
+    data = {name: rows(seed, batches=BATCHES) for seed, name in enumerate("abc")}
+    asked = everything()
+    frames = {**feeds.streams(spark, tmp_path / "in", data), "t": LOOKUP}
+    choice = chosen(policy, NAMES, "a.v")
+    found = feeds.answer(eddy.attach(asked, frames, policy=choice, cells=3, pushdown=False), tmp_path / "checkpoint")
+    expected = local(asked, {**data, "t": LOOKUP})
+    assert found.rows == expected
+    assert len(expected) > 100
+    operators = set(found.report.operators()["operator"])
+    assert set(NAMES) <= operators
+
+
+@settings(max_examples=EXAMPLES)
+@given(case=joins.cases(clocks=False).filter(lambda c: any(s.rows for s in c.streams.values())).map(cut))
+def test_windows_of_rows(spark: SparkSession, case: joins.Case) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        frames = frames_of(spark, case, place / "in")
+        found = feeds.answer(eddy.attach(case.query(), frames, policy="random", seed=3), place / "checkpoint")
+    assert found.rows == reference.answer(case.question(), case.batches())
+
+
+def test_windows_of_rows_where_all_joins_share_a_key(spark: SparkSession, tmp_path: Path) -> None:
+    """Then there may be several cells, and each has windows of its own; here every window holds all that can come."""
+    streams = [eddy.Stream(name, time="ts", window=eddy.Rows(1_000)) for name in "ab"]
+    data = {name: rows(seed) for seed, name in enumerate("ab")}
+    asked = query(streams=streams)
+    found = feeds.answer(eddy.attach(asked, feeds.streams(spark, tmp_path / "in", data), cells=3), tmp_path / "c")
+    assert found.rows == local(asked, data)
+
+
+@pytest.mark.parametrize("kind", [pa.int32(), pa.int64(), pa.float64()], ids=str)
+def test_times_that_are_numbers(spark: SparkSession, tmp_path: Path, kind: pa.DataType) -> None:
+    """Spark's watermark takes one as a millisecond; nothing else is changed by that."""
+    data = {name: [_numbered(part, kind) for part in rows(seed)] for seed, name in enumerate("ab")}
+    streams = [eddy.Stream(name, time="ts", window=eddy.Range(WINDOW), delay=2) for name in "ab"]
+    asked = query(streams=streams)
+    frames = feeds.streams(spark, tmp_path / "in", data)
+    found = feeds.answer(eddy.attach(asked, frames, pushdown=False, cells=2), tmp_path / "checkpoint")
+    run = eddy.run_local(asked, data)
+    assert found.rows == rows_of(run.results)
+    assert found.report.batches()["late"].sum() == run.report.batches()["late"].sum() > 0
+
+
+def _numbered(part: pa.Table, kind: pa.DataType) -> pa.Table:
+    """Its seconds since the first day, as numbers."""
+    seconds = pa.array(
+        [None if t is None else t.hour * 3600 + t.minute * 60 + t.second for t in part["ts"].to_pylist()]
+    )
+    return part.set_column(0, "ts", seconds.cast(kind))
+
+
+def test_rows_of_a_clock_that_runs_ahead(spark: SparkSession, tmp_path: Path) -> None:
+    """One moves Spark's watermark, and makes all that follows late; dropped before, it does not."""
+    streams = [eddy.Stream(name, time="ts", window=eddy.Range("50 seconds"), delay="10 seconds") for name in "ab"]
+    ahead = 300 * 365 * 86_400
+    data = {
+        "a": [table([100, ahead], [1, 1], [1, 2]), table([101], [1], [3])],
+        "b": [table([100, ahead], [1, 2], [1, 2]), table([102], [1], [3])],
+    }
+    asked = query(streams=streams, filters=[], select=["a.v AS a", "b.v AS b"])
+    frames = feeds.streams(spark, tmp_path / "in", data)
+    found = feeds.answer(eddy.attach(asked, frames, cells=1), tmp_path / "with")
+    assert sorted(found.rows) == [(1, 1)]
+    assert found.report.batches()["late"].tolist() == [0, 2]
+    kept = {name: frame.where("ts < current_timestamp() + interval 1 hour") for name, frame in frames.items()}
+    found = feeds.answer(eddy.attach(asked, kept, cells=1), tmp_path / "without")
+    assert sorted(found.rows) == [(1, 1), (1, 3), (3, 1), (3, 3)]
