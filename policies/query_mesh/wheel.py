@@ -65,16 +65,12 @@ class Wheel:
         return all(len(one) == 1 for one in self.sets)
 
     def draw(self, chance: np.random.Generator) -> Route:
-        """A route: of each set one operator after the other, by the slices of those that are left."""
-        route: list[int] = []
-        for one in self.sets:
-            left = list(one)
-            while len(left) > 1:
-                slices = self._slices(left)
-                left.remove(drawn := int(chance.choice(left, p=slices / slices.sum())))
-                route.append(drawn)
-            route += left
-        return tuple(route)
+        """A route: of each set one operator after the other, by the slices of those that are left.
+
+        Who is drawn next is who waits shortest, if each waits for a random time, the shorter the larger its slice.
+        """
+        waits = (chance.standard_exponential(len(self._costs)) / self._slices()).tolist()
+        return tuple(operator for one in self.sets for operator in sorted(one, key=waits.__getitem__))
 
     def count(self, operator: int, rows: int, out: float) -> None:
         """Count what an operator made of rows on this way."""
@@ -82,9 +78,8 @@ class Wheel:
         self._seen[operator] = (self._seen[operator] + rows) * kept
         self._out[operator] = (self._out[operator] + out) * kept
 
-    def _slices(self, operators: Sequence[int]) -> Floats:
-        rates = self._out[operators] / self._seen[operators]
-        worth: Floats = np.maximum(1 - rates, FLOOR) / self._costs[operators]
+    def _slices(self) -> Floats:
+        worth: Floats = np.maximum(1 - self._out / self._seen, FLOOR) / self._costs
         slices: Floats = (worth / worth.max()) ** SHARP
         return slices
 
