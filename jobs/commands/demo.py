@@ -22,7 +22,13 @@ if TYPE_CHECKING:
 ROWS, BATCH = 40_000, 2_000
 """Enough micro-batches before and after the change for the policies to notice it, and a minute of work for all."""
 
-POLICIES = ("fixed", "source", "content", "query_mesh")
+POLICIES: dict[str, dict[str, Any]] = {
+    "fixed": {"name": "fixed"},
+    "source": {"name": "source", "costs": "unit"},
+    "content": {"name": "content", "costs": "unit"},
+    "query_mesh": {"name": "query_mesh", "costs": "unit"},
+}
+"""They are to save calls, which is what the table shows; left to themselves they save time."""
 
 CELLS = 2
 POLL = 0.3
@@ -103,7 +109,9 @@ class _Try:
 
         values: dict[str, Any] = {"kind": "web", "input": "web", "seed": 0, "per_trigger": BATCH}
         source = FromWorkload("web", {**values, "parameters": {"rows": self._rows}})
-        frame = eddy.attach(QUERY, {"web": source.stream(self._spark)}, policy=self.policy, cells=CELLS, pushdown=False)
+        frame = eddy.attach(
+            QUERY, {"web": source.stream(self._spark)}, policy=POLICIES[self.policy], cells=CELLS, pushdown=False
+        )
         writer = frame.writeStream.format("memory").queryName(self.policy)
         return writer.outputMode("append").trigger(availableNow=True).start()
 
