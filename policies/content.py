@@ -176,19 +176,20 @@ class Content:
         asked = [NO_ATTRIBUTE if i == without else known.profile(hop).attribute for i, hop in enumerate(ready)]
         used = sorted(set(asked) - {NO_ATTRIBUTE})
         examples, which = classes(task.buckets(used, rows))
-        if known.standing is not None and known.standing.fits(ready, used) and without is None:
-            orders = known.standing.of(examples)
-        else:
-            columns = [None if a == NO_ATTRIBUTE else examples[:, used.index(a)] for a in asked]
-            rates, whole = known.rates(ready, columns, len(examples)), known.whole(ready)
+        standing = known.standing if without is None and not task.lineage.done else Standing()
+        standing = standing if standing.fits(ready, used) else Standing(hops=ready, used=tuple(used))
+        fresh = standing.unknown(examples)
+        if len(fresh):
+            columns = [None if a == NO_ATTRIBUTE else examples[fresh, used.index(a)] for a in asked]
+            rates, whole = known.rates(ready, columns, len(fresh)), known.whole(ready)
             costs = self._prices(task, ready)
             common = np.argsort((whole - 1) / costs, kind="stable")
-            weights = np.bincount(which, minlength=len(examples))
+            weights = np.bincount(which, minlength=len(examples))[fresh]
             orders = best_orders(rates, costs, common, weights, self._price)
-            orders = orders if task.independent else orders[:, :1]
+            standing = standing.extended(examples[fresh], orders if task.independent else orders[:, :1])
             if not task.lineage.done and without is None:
-                known.standing = Standing.decided(ready, used, common, examples, orders)
-        return legs(orders, which, rows, ready, used, examples)
+                known.standing = standing
+        return legs(standing.of(examples), which, rows, ready, used, examples)
 
     def observe(self, observation: Observation) -> None:
         """Keep what a step did until the micro-batch is over."""

@@ -65,7 +65,7 @@ class Knowledge:
         self._lessons: list[tuple[int, Lesson]] = []
         self._early: set[Hop] = set()
         self._due = 0.0
-        self.standing: Standing | None = None
+        self.standing = Standing()
         self._turn = self._lesson = 0
         self.haste = 1.0
 
@@ -157,7 +157,7 @@ class Knowledge:
         calm = changes == self._running.changes and all(p.judged > 1 for p in self.profiles if p.judged or p.sampled)
         self.haste = 1 / SELDOM if calm else 1.0
         if changed or not calm or self._turn % SELDOM == 0:
-            self.standing = None
+            self.standing = Standing()
         return changed
 
     def _count(self, steps: Sequence[Observation]) -> None:
@@ -231,7 +231,7 @@ class Knowledge:
             "hops": [list(hop) for hop in self._numbers],
             "profiles": [numbers for numbers, _ in profiles],
             "counts": [self._turn, self._lesson, self._due, self.haste, self._running.changes],
-            "standing": None if self.standing is None else self.standing.snapshot(),
+            "standing": self.standing.snapshot(),
         }
         tables = [table for _, table in profiles]
         return plain, {"running": self._running.snapshot(), **{f"tables {n}": table for n, table in enumerate(tables)}}
@@ -241,5 +241,5 @@ class Knowledge:
         for number, (hop, numbers) in enumerate(zip(plain["hops"], plain["profiles"], strict=True)):
             self.profiles[self._number(Hop(*hop))].restore(numbers, arrays[f"tables {number}"])
         self._turn, self._lesson, self._due, self.haste, self._running.changes = plain["counts"]
-        self.standing = None if plain["standing"] is None else Standing.restored(plain["standing"])
+        self.standing = Standing.restored(plain["standing"])
         self._running.restore(arrays["running"])
