@@ -25,7 +25,7 @@ help: ## List the targets
 
 test: java lint ## Check style and types, then run every test and every example in the docs
 	@echo "running the tests"
-	@$(PYTEST) $(ARGS)
+	@$(PYTEST) -m "not long" $(ARGS)
 
 demo: $(VENV)/.run ## Show what an eddy does, in half a minute
 	@$(PY) -m jobs.demo
@@ -36,7 +36,8 @@ dist: $(VENV)/.run ## Make dist/eddy.zip, for spark-submit --py-files
 bench: $(VENV)/.dev ## Compare with hand-written code: ratios from one run
 	@$(PY) -m benchmarks
 
-soak: java $(VENV)/.dev ## Run 500 micro-batches through Spark: time and state must stay flat
+soak: java $(VENV)/.dev ## Run what takes long: killed drivers, a cluster, 500 micro-batches through Spark
+	@$(PYTEST) --timeout=1200 -m long $(ARGS)
 	@$(PY) -m tests.eddy.spark.soak
 
 lint: $(VENV)/.dev ## Check style (ruff) and types (mypy --strict)

@@ -31,6 +31,7 @@ def plain(place: Path) -> Contender:
     return Contender(frame=lambda spark: feeds.stream(spark, place / "s"))
 
 
+@pytest.mark.long
 def test_each_turn_is_one_micro_batch_of_everybody(spark: SparkSession, tmp_path: Path) -> None:
     suite = Suite(warm=2, sizes=(3, 5), repeats=2, warm_batches=WARM)
     assert suite.batches == [2, 2, 3, 3, 3, 5, 5, 5]
@@ -101,6 +102,7 @@ def test_the_order_of_a_class_begins_with_the_filter_that_drops_most_of_it() -> 
     assert [order[0] for order in orders] == [0, 1, 2, 3, 4, 5, 0, 1]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("benchmark", [spark_filters.far, spark_filters.near])
 def test_filters_agree(spark: SparkSession, benchmark: Callable[..., Iterator[str]]) -> None:
     lines = list(benchmark(rows=400, repeats=1, warm=WARM))
@@ -108,6 +110,7 @@ def test_filters_agree(spark: SparkSession, benchmark: Callable[..., Iterator[st
     assert [line for line in lines if line.endswith((": met", ": missed"))]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("workload", [COMMON, COMPLETE], ids=lambda workload: workload.name)
 def test_sparks_own_joins_agree(spark: SparkSession, tmp_path: Path, workload: Workload) -> None:
     """Windows of few rows, so that many leave them; with either state store."""
@@ -136,12 +139,14 @@ def test_answers_that_differ_are_found(module: Any) -> None:
         module.agree({module.OURS: one, "other": pa.table({"id": [1, 3]})})
 
 
+@pytest.mark.long
 def test_the_skeleton_runs_beside_ours(spark: SparkSession) -> None:
     for benchmark in (spark_skeleton.through, spark_skeleton.fixed):
         lines = list(benchmark(rows=300, repeats=1, warm=WARM))
         assert [line for line in lines if line.startswith(spark_skeleton.BARE) and "goal" in line]
 
 
+@pytest.mark.long
 def test_state_is_told_for_each_window(spark: SparkSession) -> None:
     lines = list(spark_skeleton.state(repeats=1, windows=(50, 1_500), wide=20, warm=WARM))
     told = [float(line.split(": ")[1].split(" MB")[0]) for line in lines if "MB a cell" in line]

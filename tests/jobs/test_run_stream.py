@@ -90,6 +90,7 @@ def ended(job: subprocess.Popen[str], seconds: int) -> str:
     return told
 
 
+@pytest.mark.long
 @pytest.mark.timeout(5 * PATIENCE)
 def test_a_stopped_job_goes_on_where_it_was(tmp_path: Path) -> None:
     (tmp_path / "job.toml").write_text(JOB.format(rows=ROWS, place=tmp_path))

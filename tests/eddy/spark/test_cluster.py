@@ -69,6 +69,7 @@ def answer(place: Path) -> Counter[tuple[Any, ...]]:
     return rows_of(pq.read_table(place / "out"))
 
 
+@pytest.mark.long
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_what_happens_to_a_task_changes_nothing(done: Path, fault: str) -> None:

@@ -26,6 +26,7 @@ OPTIONS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.timeout(600)
 def test_a_job_through_spark_connect(tmp_path: Path) -> None:
     data = {name: rows(seed) for seed, name in enumerate("ab")}

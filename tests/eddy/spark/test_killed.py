@@ -31,6 +31,7 @@ def start(place: Path, point: str) -> int:
         ).returncode
 
 
+@pytest.mark.long
 @pytest.mark.timeout(600)
 def test_a_driver_that_is_killed_loses_nothing(tmp_path: Path) -> None:
     data = {name: rows(seed, batches=BATCHES) for seed, name in enumerate("ab")}
