@@ -9,6 +9,7 @@ from eddy.errors import QueryError, quoted, unknown
 from eddy.features import NO_FEATURES
 from eddy.lineage import Hop
 from eddy.observe import NO_INSIGHT
+from policies.greedy import greedy_route
 
 
 class Fixed:
@@ -44,11 +45,7 @@ class Fixed:
         return legs
 
     def _route(self, task: Task, ready: tuple[Hop, ...]) -> tuple[Hop, ...]:
-        route: list[Hop] = []
-        while ready:
-            route.append(min(ready, key=lambda hop: self._rank[hop.operator]))
-            ready = task.after(route)
-        return tuple(route)
+        return greedy_route(task, ready, lambda hop: self._rank[hop.operator])
 
     def observe(self, observation: Observation) -> None:
         """A static plan learns nothing."""

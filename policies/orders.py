@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -109,24 +109,29 @@ def legs(
     `orders` and `examples`, the buckets of the attributes, have a row for each class; `which` is the class of each of
     the `rows`.
     """
-    numbers: dict[tuple[int, ...], list[int]] = {}
-    for number, order in enumerate(map(tuple, orders.tolist())):
-        numbers.setdefault(order, []).append(number)
-    lot = np.empty(len(orders), np.int64)
-    for place, members in enumerate(numbers.values()):
-        lot[members] = place
-    taken = lot[which]
-    sizes = list(zip(examples.tolist(), np.bincount(which, minlength=len(orders)).tolist(), strict=True))
-    ends = np.bincount(taken, minlength=len(numbers)).cumsum()
-    parts = np.split(rows[np.argsort(taken, kind="stable")], ends[:-1])
+    numbers: dict[tuple[int, ...], int] = {}
+    lot = np.array([numbers.setdefault(order, len(numbers)) for order in map(tuple, orders.tolist())])
+    routes = [tuple(hops[i] for i in order) for order in numbers]
     return [
-        Leg(
-            route=tuple(hops[i] for i in order),
-            rows=part,
-            classes=Classes(attributes, [sizes[member] for member in members]),
-        )
-        for (order, members), part in zip(numbers.items(), parts, strict=True)
+        Leg(route=routes[number], rows=part, classes=told)
+        for number, part, told in lots(lot, which, rows, attributes, examples)
     ]
+
+
+def lots(
+    lot: Integers, which: Integers, rows: Integers, attributes: Sequence[int], examples: Buckets
+) -> Iterator[tuple[int, Integers, Classes]]:
+    """The rows of each lot, given the lot of each class; with the classes in it.
+
+    `which` is the class of each of the `rows`, `examples` has the buckets of each class. Lots of no class are left out.
+    """
+    sizes = list(zip(examples.tolist(), np.bincount(which, minlength=len(lot)).tolist(), strict=True))
+    taken = lot[which]
+    ends = np.bincount(taken, minlength=int(lot.max()) + 1).cumsum()
+    for number, part in enumerate(np.split(rows[np.argsort(taken, kind="stable")], ends[:-1])):
+        members = np.flatnonzero(lot == number).tolist()
+        if members:
+            yield number, part, Classes(attributes, [sizes[member] for member in members])
 
 
 def _expected(rates: Floats, costs: Floats, orders: Integers) -> Floats:

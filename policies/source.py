@@ -19,6 +19,7 @@ from eddy.features import NO_FEATURES
 from eddy.lineage import Hop
 from eddy.observe import NO_INSIGHT
 from policies.checks import check_costs
+from policies.greedy import greedy_route
 from policies.merit import Costs, merit
 
 CHOICES = ("greedy", "proportional")
@@ -54,20 +55,17 @@ class Source:
     def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
         """The best route for most, and another beginning for a few; or a draw for each tuple."""
         if len(ready) == 1:
-            return [Leg(route=self._route(task, ready, ()))]
+            return [Leg(route=self._route(task, ready))]
         if not self._greedy:
             return self._draw(task, ready)
         drawn = task.chance().random(task.rows)
-        best = Leg(route=self._route(task, ready, ()), rows=np.flatnonzero(drawn >= self._explore))
+        best = Leg(route=self._route(task, ready), rows=np.flatnonzero(drawn >= self._explore))
         first = min((hop for hop in ready if hop != best.route[0]), key=lambda hop: task.statistics[hop].rows_in)
-        return [best, Leg(route=self._route(task, (first,), ()), rows=np.flatnonzero(drawn < self._explore))]
+        return [best, Leg(route=self._route(task, (first,)), rows=np.flatnonzero(drawn < self._explore))]
 
-    def _route(self, task: Task, ready: tuple[Hop, ...], begun: tuple[Hop, ...]) -> tuple[Hop, ...]:
+    def _route(self, task: Task, ready: tuple[Hop, ...]) -> tuple[Hop, ...]:
         """The route that takes the best at every step."""
-        while ready:
-            begun = (*begun, min(ready, key=lambda hop: merit(task.statistics[hop], self._costs)))
-            ready = task.after(begun)
-        return begun
+        return greedy_route(task, ready, lambda hop: merit(task.statistics[hop], self._costs))
 
     def _draw(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
         """One hop for each tuple, drawn with weights inverse to the outputs per input."""

@@ -12,15 +12,16 @@ from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
-from eddy.contracts import Classes, Leg, Observation, Setting, State, Task
+from eddy.contracts import Leg, Observation, Setting, State, Task
 from eddy.divider import Buckets
 from eddy.errors import QueryError
 from eddy.features import choose
 from eddy.lineage import Hop
 from eddy.observe import Insight
 from policies.checks import check_choice, check_costs, check_count, check_share
+from policies.greedy import greedy_route
 from policies.merit import Costs
-from policies.orders import Floats, Integers, classes
+from policies.orders import Floats, Integers, classes, lots
 from policies.query_mesh.fabric import Fabric, Plan
 from policies.query_mesh.generation import Generation
 from policies.query_mesh.legality import Legality, Route
@@ -149,14 +150,11 @@ class QueryMesh:
         used = generation.mesh.tree.used
         examples, which = classes(task.buckets(used, rows))
         ways = generation.mesh.tree.routes(examples)
-        sizes = np.bincount(which, minlength=len(examples)).tolist()
         legs = []
-        for way in np.unique(ways).tolist():
-            members = np.flatnonzero(ways == way).tolist()
+        for way, part, told in lots(ways, which, rows, used, examples):
             wheel = generation.wheels[way]
             route: Route = generation.mesh.routes[way] if wheel.is_certain else wheel.draw(task.chance())
-            told = Classes(used, [(examples[member].tolist(), sizes[member]) for member in members])
-            leg = Leg(route=legality.hops(route), rows=rows[ways[which] == way], classes=told if used else None)
+            leg = Leg(route=legality.hops(route), rows=part, classes=told if used else None)
             self._under_way[id(leg)] = Ruster(leg, generation, way)
             legs.append(leg)
         return legs
@@ -242,18 +240,11 @@ def _left(step: Observation) -> list[float]:
 
 def _reachable(task: Task, operators: Sequence[str]) -> tuple[str, ...]:
     """The operators that some route comes to, in the order of the query."""
-    route: list[Hop] = []
-    while ready := task.after(route):
-        route.append(ready[0])
-    reached = {hop.operator for hop in route}
+    reached = {hop.operator for hop in greedy_route(task, task.after(()), lambda _: 0.0)}
     return tuple(name for name in operators if name in reached)
 
 
 def _rest(task: Task, ready: tuple[Hop, ...], fabric: Fabric) -> tuple[Hop, ...]:
     """The route that takes what looks best at every step, for rows that no mesh is for."""
     merits = dict(zip(fabric.operators, ((fabric.rates() - 1) / fabric.prices()).tolist(), strict=True))
-    route: list[Hop] = []
-    while ready:
-        route.append(min(ready, key=lambda hop: merits[hop.operator]))
-        ready = task.after(route)
-    return tuple(route)
+    return greedy_route(task, ready, lambda hop: merits[hop.operator])
