@@ -37,7 +37,10 @@ def _joins(query: Query) -> Iterator[str]:
 
 
 def _patterns(query: Query) -> Iterator[str]:
-    """For each input the columns that equalities with others compare."""
+    """For each input the columns that equalities with others compare; nobody searches the rows of a single one."""
+    if len(query.inputs) == 1:
+        yield "  none: rows of one stream are filtered as they come, and not kept"
+        return
     found: dict[str, dict[str, str]] = {name: {} for name in query.inputs}
     for predicate in query.predicates:
         compared = predicate.comparison()
