@@ -105,7 +105,7 @@ def test_the_order_of_a_class_begins_with_the_filter_that_drops_most_of_it() -> 
 @pytest.mark.long
 @pytest.mark.parametrize("benchmark", [spark_filters.far, spark_filters.near])
 def test_filters_agree(spark: SparkSession, benchmark: Callable[..., Iterator[str]]) -> None:
-    lines = list(benchmark(rows=400, repeats=1, warm=WARM))
+    lines = list(benchmark(sizes=(400,), repeats=1, warm=WARM))
     assert [line for line in lines if line.startswith(spark_filters.CONTROL)]
     assert [line for line in lines if line.endswith((": met", ": missed"))]
 
