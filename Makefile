@@ -27,8 +27,8 @@ test: java lint ## Check style and types, then run every test and every example 
 	@echo "running the tests"
 	@$(PYTEST) -m "not long" $(ARGS)
 
-demo: $(VENV)/.run ## Show what an eddy does, in half a minute
-	@$(PY) -m jobs.demo
+demo: java $(VENV)/.run ## Watch policies follow a stream that changes: a minute, on Spark
+	@$(VENV)/bin/eddy demo --report build/demo.html
 
 dist: $(VENV)/.run ## Make dist/eddy.zip, for spark-submit --py-files
 	@$(PY) -m jobs.dist
