@@ -19,7 +19,7 @@ from pyspark.sql.pandas.functions import pandas_udf
 
 import eddy
 from benchmarks import feeds
-from benchmarks.measure import Goal
+from benchmarks.measure import Goal, Line
 from benchmarks.suite import Suite
 from benchmarks.turns import WARM, Contender
 from jobs.burn import Judge
@@ -50,13 +50,13 @@ Frames = Iterator[pd.DataFrame]
 Step = Callable[[Frames], Frames]
 
 
-def far(rows: int = ROWS, repeats: int = REPEATS, warm: int = WARM) -> Iterator[str]:
+def far(rows: int = ROWS, repeats: int = REPEATS, warm: int = WARM) -> Iterator[Line]:
     """Classes differ as much as they can."""
     names = (OURS, CONTROL, CHAINED, SHORT, STATIC, KNOWS)
     yield from _compare(0.05, names, FAR_GOALS, (rows, repeats, warm))
 
 
-def near(rows: int = ROWS, repeats: int = REPEATS, warm: int = WARM) -> Iterator[str]:
+def near(rows: int = ROWS, repeats: int = REPEATS, warm: int = WARM) -> Iterator[Line]:
     """Classes hardly differ."""
     yield from _compare(0.95, (OURS, CONTROL, STATIC), NEAR_GOALS, (rows, repeats, warm))
 
@@ -87,7 +87,7 @@ def best_per_class(values: Matrix) -> list[list[int]]:
 
 def _compare(
     share: float, names: Sequence[str], goals: Mapping[str, Goal], counts: tuple[int, int, int]
-) -> Iterator[str]:
+) -> Iterator[Line]:
     rows, repeats, warm = counts
     values = selectivities(share)
     suite = Suite(warm=WARM_ROWS, sizes=(rows,), repeats=repeats, warm_batches=warm, files=feeds.CORES)
