@@ -19,7 +19,7 @@ from pyspark.sql.pandas.functions import pandas_udf
 
 import eddy
 from benchmarks import feeds
-from benchmarks.measure import Goal
+from benchmarks.measure import Goal, Line
 from benchmarks.suite import Suite
 from benchmarks.turns import WARM, Contender
 from jobs.burn import Judge
@@ -51,13 +51,13 @@ Frames = Iterator[pd.DataFrame]
 Step = Callable[[Frames], Frames]
 
 
-def far(sizes: Sequence[int] = SIZES, repeats: int = REPEATS, warm: int = WARM) -> Iterator[str]:
+def far(sizes: Sequence[int] = SIZES, repeats: int = REPEATS, warm: int = WARM) -> Iterator[Line]:
     """Classes differ as much as they can."""
     names = (OURS, CONTROL, CHAINED, SHORT, STATIC, KNOWS)
     yield from _compare(0.05, names, FAR_GOALS, (sizes, repeats, warm))
 
 
-def near(sizes: Sequence[int] = SIZES, repeats: int = REPEATS, warm: int = WARM) -> Iterator[str]:
+def near(sizes: Sequence[int] = SIZES, repeats: int = REPEATS, warm: int = WARM) -> Iterator[Line]:
     """Classes hardly differ."""
     yield from _compare(0.95, (OURS, CONTROL, STATIC), NEAR_GOALS, (sizes, repeats, warm))
 
@@ -88,7 +88,7 @@ def best_per_class(values: Matrix) -> list[list[int]]:
 
 def _compare(
     share: float, names: Sequence[str], goals: Mapping[str, Goal], counts: tuple[Sequence[int], int, int]
-) -> Iterator[str]:
+) -> Iterator[Line]:
     sizes, repeats, warm = counts
     values = selectivities(share)
     suite = Suite(warm=WARM_ROWS, sizes=sizes, repeats=repeats, warm_batches=warm, files=feeds.CORES)

@@ -19,7 +19,7 @@ from pyspark.sql import functions as F  # noqa: N812  as everybody calls it
 
 import eddy
 from benchmarks import feeds
-from benchmarks.measure import Goal
+from benchmarks.measure import Goal, Line
 from benchmarks.suite import Suite
 from benchmarks.turns import WARM, Contender
 from benchmarks.workloads import COMMON, COMPLETE, STREAMS, Columns, Workload
@@ -56,17 +56,17 @@ BEGIN = 1_767_225_600_000_000
 millisecond, for their watermarks do not go below 0, and what is not newer than the watermark leaves."""
 
 
-def common(sizes: Sequence[int] = SIZES, repeats: int = REPEATS, warm: int = WARM) -> Iterator[str]:
+def common(sizes: Sequence[int] = SIZES, repeats: int = REPEATS, warm: int = WARM) -> Iterator[Line]:
     """All streams share one key."""
     yield from _compare(COMMON, sizes, repeats, warm)
 
 
-def complete(sizes: Sequence[int] = SIZES[:1], repeats: int = REPEATS, warm: int = WARM) -> Iterator[str]:
+def complete(sizes: Sequence[int] = SIZES[:1], repeats: int = REPEATS, warm: int = WARM) -> Iterator[Line]:
     """Every pair of streams has an equality of its own."""
     yield from _compare(COMPLETE, sizes, repeats, warm)
 
 
-def _compare(workload: Workload, sizes: Sequence[int], repeats: int, warm: int) -> Iterator[str]:
+def _compare(workload: Workload, sizes: Sequence[int], repeats: int, warm: int) -> Iterator[Line]:
     suite = Suite(warm=sizes[0], sizes=sizes, repeats=repeats, warm_batches=warm)
     yield f"four-way join, {workload.name}; window {workload.window:,} rows"
     with feeds.session() as (spark, place):
