@@ -16,12 +16,12 @@ export PYSPARK_PYTHON := $(CURDIR)/$(PY)
 export PYSPARK_DRIVER_PYTHON := $(CURDIR)/$(PY)
 
 .DEFAULT_GOAL := help
-.PHONY: help test demo dist bench soak lint format cover venv java clean
+.PHONY: help test demo dist bench notebooks soak lint format cover venv java clean
 # A target whose recipe failed half-way must be made again.
 .DELETE_ON_ERROR:
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 test: java lint ## Check style and types, then run every test and every example in the docs
 	@echo "running the tests"
@@ -35,6 +35,10 @@ dist: $(VENV)/.run ## Make dist/eddy.zip, for spark-submit --py-files
 
 bench: $(VENV)/.dev ## Compare with hand-written code: ratios from one run
 	@$(PY) -m benchmarks
+
+notebooks: java $(VENV)/.dev ## Execute the notebooks; build/notebooks has them as pages to read
+	@$(PY) -m nbconvert --execute --to html --output-dir build/notebooks --log-level WARN notebooks/*.ipynb
+	@echo "build/notebooks has them as pages"
 
 soak: java $(VENV)/.dev ## Run what takes long: killed drivers, a cluster, 500 micro-batches through Spark
 	@$(PYTEST) --timeout=1200 -m long $(ARGS)
