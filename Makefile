@@ -16,7 +16,7 @@ export PYSPARK_PYTHON := $(CURDIR)/$(PY)
 export PYSPARK_DRIVER_PYTHON := $(CURDIR)/$(PY)
 
 .DEFAULT_GOAL := help
-.PHONY: help test demo dist bench notebooks soak lint format cover venv java clean
+.PHONY: help test demo dist bench notebooks peers soak lint format cover venv java clean
 # A target whose recipe failed half-way must be made again.
 .DELETE_ON_ERROR:
 
@@ -27,14 +27,30 @@ test: java lint ## Check style and types, then run every test and every example 
 	@echo "running the tests"
 	@$(PYTEST) -m "not long" $(ARGS)
 
-demo: $(VENV)/.run ## Show what an eddy does, in half a minute
-	@$(PY) -m jobs.demo
+demo: java $(VENV)/.run ## Watch policies follow a stream that changes: a minute, on Spark
+	@$(VENV)/bin/eddy demo --report build/demo.html
 
 dist: $(VENV)/.run ## Make dist/eddy.zip, for spark-submit --py-files
 	@$(PY) -m jobs.dist
 
-bench: $(VENV)/.dev ## Compare with hand-written code: ratios from one run
-	@$(PY) -m benchmarks
+bench: java $(VENV)/.dev ## Compare with what else there is, in one run: ratios, figures, build/bench.json
+	@mkdir -p build
+	@$(PY) -m benchmarks --json build/bench.json
+
+# Each wants an older pyarrow than Spark and we do, so each has an environment of its own.
+FLINK   := apache-flink>=2.3,<2.4
+PATHWAY := pathway>=0.33,<0.34
+
+peers: $(VENV)/peers/flink/.done $(VENV)/peers/pathway/.done ## Install Flink and Pathway, for "make bench"
+
+$(VENV)/peers/flink/.done: WHAT = $(FLINK)
+$(VENV)/peers/pathway/.done: WHAT = $(PATHWAY)
+$(VENV)/peers/%/.done: | $(VENV)/.made
+	@echo "installing $* into $(@D) (once; a minute or two)"
+	@rm -rf $(@D) && $(PY) -m venv $(@D)
+	@PIP_DISABLE_PIP_VERSION_CHECK=1 $(@D)/bin/python -m pip install '$(WHAT)' >$(@D)/install.log 2>&1 </dev/null || { \
+	    tail -n 40 $(@D)/install.log >&2; echo 'installing failed; the end of $(@D)/install.log is above' >&2; exit 1; }
+	@touch $@
 
 notebooks: java $(VENV)/.dev ## Execute the notebooks; build/notebooks has them as pages to read
 	@$(PY) -m nbconvert --execute --to html --output-dir build/notebooks --log-level WARN notebooks/*.ipynb

@@ -1,35 +1,98 @@
-"""Run every benchmark, or those that are named: python -m benchmarks filters."""
+"""Run every benchmark, or those that are named: python -m benchmarks filters --json out.json."""
 
 from __future__ import annotations
 
+import argparse
+import dataclasses
+import json
+import os
+import platform
 import sys
+from collections.abc import Callable, Iterator, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
 
-from benchmarks import filters, joins, spark_filters, spark_joins, spark_skeleton
+from benchmarks import (
+    filters,
+    joins,
+    peer_engines,
+    peer_filters,
+    peer_joins,
+    peers,
+    spark_filters,
+    spark_joins,
+    spark_skeleton,
+)
+from benchmarks.growth import Growth
+from benchmarks.measure import Ratio
 
-SUITES = {
+Benchmark = Callable[[], Iterator[str | Ratio | Growth]]
+
+SUITES: dict[str, Sequence[Benchmark]] = {
     "filters": filters.BENCHMARKS,
     "joins": joins.BENCHMARKS,
+    "peer_filters": peer_filters.BENCHMARKS,
+    "peer_joins": peer_joins.BENCHMARKS,
+    "peer_engines": peer_engines.BENCHMARKS,
     "spark_filters": spark_filters.BENCHMARKS,
     "spark_joins": spark_joins.BENCHMARKS,
     "spark_skeleton": spark_skeleton.BENCHMARKS,
 }
 
+PACKAGES = ("pyspark", "pyarrow", "numpy", "pandas", "duckdb", "polars")
 
-def main(names: list[str]) -> int:
-    """Print the ratios of each suite."""
-    unknown = [name for name in names if name not in SUITES]
+
+def main(arguments: Sequence[str]) -> int:
+    """Print the ratios of each suite, and write them down if asked to."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("suites", nargs="*", metavar="SUITE", help=f"any of {', '.join(SUITES)}; without one, all")
+    parser.add_argument("--json", type=Path, metavar="OUT", help="a file for everything that is printed, as values")
+    asked = parser.parse_args(arguments)
+    unknown = [name for name in asked.suites if name not in SUITES]
     if unknown:
         known = ", ".join(f'"{name}"' for name in SUITES)
         print(f'unknown suite "{unknown[0]}"; known: {known}', file=sys.stderr)
         return 2
     print("ratio: the median over micro-batches of time / the baseline's time [the middle half of them]")
     print("the baseline is the one at 1.000; the control is its copy, and shows what is noise")
-    for name in names or SUITES:
+    for tool, reason in peers.absent().items():
+        print(f"skipped: {tool}: {reason}")
+    found: list[dict[str, Any]] = []
+    for name in asked.suites or SUITES:
         for benchmark in SUITES[name]:
-            print()
-            for line in benchmark():
-                print(line, flush=True)
+            found.append(told(name, benchmark))
+            if asked.json:
+                write(asked.json, found)
     return 0
+
+
+def told(suite: str, benchmark: Benchmark) -> dict[str, Any]:
+    """Print a benchmark as it goes; gives what it said, as values."""
+    print()
+    said: list[Any] = []
+    for line in benchmark():
+        print(line, flush=True)
+        said.append(
+            line if isinstance(line, str) else {"kind": type(line).__name__.lower(), **dataclasses.asdict(line)}
+        )
+    return {"suite": suite, "benchmark": getattr(benchmark, "__name__", ""), "said": said}
+
+
+def write(place: Path, found: Sequence[dict[str, Any]]) -> None:
+    """Everything so far, so that a run that is broken off has not been for nothing."""
+    made = {"python": platform.python_version(), "cores": os.cpu_count(), "machine": platform.machine()}
+    place.write_text(json.dumps({"of": made | _versions(), "skipped": peers.absent(), "found": found}, indent=1) + "\n")
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "not installed"
+    return found
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """What a user would take instead of us: DuckDB asked per micro-batch, or a loop written by hand.
 
-DuckDB is given the same window contents as Arrow tables and one query for each stream's new rows, whose join order it
-chooses itself. The loop by hand keeps its windows in numpy arrays, sorts each stream's keys once per micro-batch, and
-joins in the order that the engine is given.
+DuckDB is given the same window contents as Arrow tables and one part of a query for each stream's new rows, whose join
+order it chooses itself. The loop by hand keeps its windows in numpy arrays, sorts each stream's keys once per
+micro-batch, and joins in the order that the engine is given.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from benchmarks.workloads import STREAMS, Batch, Columns, Ints, Workload
+from benchmarks.workloads import Batch, Columns, Ints, Workload
 
 
 class ByHand:
@@ -22,22 +22,23 @@ class ByHand:
     def __init__(self, workload: Workload, order: str) -> None:
         self._order = order
         self._window = workload.window
+        self._streams = workload.streams
         self._keys = {key: frozenset(members) for key, members in workload.keys.items()}
         self._windows: dict[str, Columns] = {}
 
     def __call__(self, batch: Batch) -> Columns:
         """Join the rows of one micro-batch with the windows."""
-        new = {s: {c: batch[s].column(c).to_numpy() for c in batch[s].schema.names} for s in STREAMS}
+        new = {s: {c: batch[s].column(c).to_numpy() for c in batch[s].schema.names} for s in self._streams}
         oldest = min(int(columns["ts"][0]) for columns in new.values()) - self._window
         start: dict[str, int] = {}
-        for s in STREAMS:
+        for s in self._streams:
             held = self._windows.get(s, {c: values[:0] for c, values in new[s].items()})
             first = np.searchsorted(held["ts"], oldest)
             start[s] = len(held["ts"]) - int(first)
             self._windows[s] = {c: np.concatenate((held[c][first:], values)) for c, values in new[s].items()}
         sorted_keys: dict[tuple[str, tuple[str, ...]], tuple[Ints, Ints]] = {}
-        parts = [self._from(origin, start, sorted_keys) for origin in STREAMS]
-        return {s: np.concatenate([part[s] for part in parts]) for s in STREAMS}
+        parts = [self._from(origin, start, sorted_keys) for origin in self._streams]
+        return {s: np.concatenate([part[s] for part in parts]) for s in self._streams}
 
     def _from(
         self, origin: str, start: Mapping[str, int], sorted_keys: dict[tuple[str, tuple[str, ...]], tuple[Ints, Ints]]
@@ -63,7 +64,7 @@ class ByHand:
             keep = (then < now) | ((then == now) & (target < origin))
             keep &= now - then <= self._window
             found = {s: ids[at[keep]] for s, ids in found.items()} | {target: rows[keep]}
-        return {s: windows[s]["id"][found[s]] for s in STREAMS}
+        return {s: windows[s]["id"][found[s]] for s in self._streams}
 
 
 def _code(columns: Sequence[Ints]) -> Ints:
@@ -75,29 +76,34 @@ def _code(columns: Sequence[Ints]) -> Ints:
 
 
 class Duck:
-    """DuckDB, asked once for each stream's new rows, over the same windows."""
+    """DuckDB, asked for what each stream's new rows find, over the same windows."""
 
     def __init__(self, workload: Workload) -> None:
         self._connection = duckdb.connect()
         self._window = workload.window
+        self._streams = workload.streams
         self._joins = " and ".join(f"{a}.{key} = {b}.{key}" for key, a, b in workload.joins())
         self._windows: dict[str, pa.Table] = {}
 
-    def __call__(self, batch: Batch) -> list[pa.Table]:
+    def __call__(self, batch: Batch) -> pa.Table:
         """Join the rows of one micro-batch with the windows."""
-        oldest = min(batch[s].column("ts")[0].as_py() for s in STREAMS) - self._window
-        for s in STREAMS:
+        oldest = min(batch[s].column("ts")[0].as_py() for s in self._streams) - self._window
+        for s in self._streams:
             new = pa.Table.from_batches([batch[s]])
             held = self._windows.get(s, new.slice(0, 0))
             first = int(np.searchsorted(held.column("ts").to_numpy(), oldest))
             self._windows[s] = pa.concat_tables([held.slice(first), new])
             self._connection.register(s, self._windows[s])
             self._connection.register(f"new_{s}", new)
-        return [self._connection.sql(self._text(origin)).to_arrow_table() for origin in STREAMS]
+        # One statement for all: in turns they take a tenth more. Windows in tables of DuckDB's own, from which old rows
+        # are deleted, take up to a third more than those in Arrow.
+        text = " union all ".join(map(self._text, self._streams))
+        found: pa.Table = self._connection.sql(text).to_arrow_table()
+        return found
 
     def _text(self, origin: str) -> str:
-        columns = ", ".join(f"{s}.id as {s}" for s in STREAMS)
-        tables = ", ".join(f"new_{s} as {s}" if s == origin else s for s in STREAMS)
-        earlier = [f"{s}.ts {'<=' if s < origin else '<'} {origin}.ts" for s in STREAMS if s != origin]
-        inside = [f"{origin}.ts - {s}.ts <= {self._window}" for s in STREAMS if s != origin]
+        columns = ", ".join(f"{s}.id as {s}" for s in self._streams)
+        tables = ", ".join(f"new_{s} as {s}" if s == origin else s for s in self._streams)
+        earlier = [f"{s}.ts {'<=' if s < origin else '<'} {origin}.ts" for s in self._streams if s != origin]
+        inside = [f"{origin}.ts - {s}.ts <= {self._window}" for s in self._streams if s != origin]
         return f"select {columns} from {tables} where {self._joins} and {' and '.join(earlier + inside)}"

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 import eddy
-from benchmarks.measure import ratios, seconds_of, setting
+from benchmarks.measure import Goal, Line, ratios, seconds_of, setting
 from eddy import wiring
 from eddy.function import Mask
 
@@ -45,7 +45,7 @@ Ints = np.ndarray[Any, np.dtype[np.int64]]
 Batches = Sequence[pa.RecordBatch]
 
 
-def cheap(rows: int = ROWS) -> Iterator[str]:
+def cheap(rows: int = ROWS) -> Iterator[Line]:
     """Membership of an integer in a table of 10,000 keys, through a boolean lookup array."""
     rng = np.random.default_rng(SEED)
     tables = [rng.random(KEYS) < PASS for _ in range(FILTERS)]
@@ -71,7 +71,7 @@ def cheap(rows: int = ROWS) -> Iterator[str]:
     yield from _compare(filters, by_hand, batches, CHEAP_GOAL)
 
 
-def costly(rows: int = ROWS) -> Iterator[str]:
+def costly(rows: int = ROWS) -> Iterator[Line]:
     """Repeated hashing of a payload of 100 bytes, tuple by tuple."""
     rng = np.random.default_rng(SEED)
     payload = pa.array([rng.bytes(PAYLOAD) for _ in range(rows)], pa.binary())
@@ -122,7 +122,7 @@ def _batches(columns: Mapping[str, Any]) -> Batches:
 
 def _compare(
     filters: Sequence[eddy.Filter], by_hand: Callable[[pa.RecordBatch], Ints], batches: Batches, goal: float
-) -> Iterator[str]:
+) -> Iterator[Line]:
     query = eddy.Query(streams=[eddy.Stream("a", time="ts")], filters=filters, select=["a.id"])
     engine = wiring.engine(query, {"a": batches[0].schema}, "fixed", tables={}, clock=time.perf_counter, seed=SEED)
 
@@ -131,9 +131,8 @@ def _compare(
 
     yield setting(rows=sum(batch.num_rows for batch in batches), batch=BATCH, seed=SEED)
     contenders = {BY_HAND: by_hand, CONTROL: by_hand, OURS: ours}
-    yield from map(
-        str, ratios(contenders, batches, baseline=BY_HAND, goals={OURS: ("at most", goal)}, agree=_agree, seed=SEED)
-    )
+    goals: dict[str, Goal] = {OURS: ("at most", goal)}
+    yield from ratios(contenders, batches, baseline=BY_HAND, goals=goals, agree=_agree, seed=SEED)
 
 
 def _agree(answers: Mapping[str, Any]) -> None:

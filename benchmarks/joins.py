@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from benchmarks import plots
+from benchmarks import peers, plots
 from benchmarks.contenders import ByHand, Duck
-from benchmarks.measure import Goal, ratios, setting
+from benchmarks.measure import Goal, Line, ratios, setting
 from benchmarks.workloads import (
     BATCH,
     COMMON,
@@ -38,6 +38,7 @@ from eddy.engine import Engine
 from eddy.wiring import PolicyChoice
 
 OURS, CONTROL, BY_HAND, DUCK = "eddy, best fixed order", "eddy again (control)", "by hand, the same order", "duckdb"
+POLARS = "polars, the same order"
 
 GOALS: dict[str, Goal] = {BY_HAND: ("at least", 0.5), DUCK: ("at least", 1.0)}
 """How long the others take at least, in times of ours."""
@@ -53,22 +54,22 @@ AGES = 1_000
 SIZES = (250, 500, 1_000, 2_000, 4_000, 8_000)
 
 
-def complete(rows: int = ROWS) -> Iterator[str]:
+def complete(rows: int = ROWS) -> Iterator[Line]:
     """Every pair of streams has an equality of its own."""
     yield from _compare(COMPLETE, rows)
 
 
-def contrast(rows: int = ROWS) -> Iterator[str]:
+def contrast(rows: int = ROWS) -> Iterator[Line]:
     """The same, with orders that differ far more."""
     yield from _compare(CONTRAST, rows, CONTRAST_GOAL)
 
 
-def common(rows: int = ROWS) -> Iterator[str]:
+def common(rows: int = ROWS) -> Iterator[Line]:
     """All streams share one key."""
     yield from _compare(COMMON, rows)
 
 
-def memory(rows: int = ROWS) -> Iterator[str]:
+def memory(rows: int = ROWS) -> Iterator[Line]:
     """What a stored row occupies, with keys, verdicts and indexes, after all micro-batches."""
     yield f"bytes a stored row, of at most 1.5 times its Arrow size plus 16 (window of {WINDOW:,} rows)"
     for workload, policy in itertools.product((COMPLETE, COMMON), ("fixed", "random")):
@@ -83,7 +84,7 @@ def memory(rows: int = ROWS) -> Iterator[str]:
         yield f"{workload.name + ', policy ' + policy:<60} {each:6.1f} of {most:6.1f}: {_verdict(each, most)}"
 
 
-def age(count: int = AGES, folder: Path = plots.FIGURES) -> Iterator[str]:
+def age(count: int = AGES, folder: Path = plots.FIGURES) -> Iterator[Line]:
     """Does a micro-batch cost more when the query is old.
 
     A young query and the old one take turns, so that whatever else the machine does hits both alike.
@@ -103,7 +104,7 @@ def age(count: int = AGES, folder: Path = plots.FIGURES) -> Iterator[str]:
     yield f"{late / early:.3f} times that of the second {tenth}, in turns {goal}"
 
 
-def growth(sizes: Sequence[int] = SIZES, folder: Path = plots.FIGURES) -> Iterator[str]:
+def growth(sizes: Sequence[int] = SIZES, folder: Path = plots.FIGURES) -> Iterator[Line]:
     """How the cost of a micro-batch grows with its rows, and with the rows in the windows."""
     windows = [10 * rows for rows in sizes]
     by_batch, by_window = [_cost(rows, WINDOW) for rows in sizes], [_cost(BATCH, window) for window in windows]
@@ -140,26 +141,36 @@ def _verdict(got: float, goal: float) -> str:
     return "met" if got <= goal else "missed"
 
 
-def _compare(workload: Workload, rows: int, goal: float | None = None) -> Iterator[str]:
+def _compare(workload: Workload, rows: int, goal: float | None = None) -> Iterator[Line]:
     """Ours beside the others on one workload; `goal` is what the best order of each phase is to save."""
     parts = batches(workload.data(rows))
     looked = _looked(workload, parts)
     best, share = _best(looked), _share(looked)
     yield f"{workload.name}; best fixed order {best}, of {len(looked)}"
     yield setting(rows=rows, batch=BATCH, seed=SEED)
-    contenders = _contenders(workload, parts[0], best)
-    yield from map(str, ratios(contenders, parts, baseline=OURS, goals=GOALS, agree=_agree))
+    yield from ratios(contenders(workload, parts[0], best), parts, baseline=OURS, goals=GOALS, agree=agree)
     verdict = "" if goal is None else f" (goal: at most {goal:.2f}): {_verdict(share, goal)}"
     yield f"the best order of each phase looks at {share:.2f} of the candidates of the best fixed one{verdict}"
 
 
-def _contenders(workload: Workload, first: Batch, order: str) -> dict[str, Callable[[Batch], object]]:
+def contenders(workload: Workload, first: Batch, order: str) -> dict[str, Callable[[Batch], object]]:
+    """All of them; the engine and the others that need one are given an order."""
     return {
         OURS: _ours(workload, first, order),
         CONTROL: _ours(workload, first, order),
         BY_HAND: ByHand(workload, order),
         DUCK: Duck(workload),
+        **_polars(workload, order),
     }
+
+
+def _polars(workload: Workload, order: str) -> dict[str, Callable[[Batch], object]]:
+    """With Polars, where it is installed."""
+    if peers.without_polars():
+        return {}
+    from benchmarks.polars_joins import PolarsJoins  # noqa: PLC0415  it imports what need not be there
+
+    return {POLARS: PolarsJoins(workload, order)}
 
 
 def _engine(workload: Workload, first: Batch, policy: PolicyChoice) -> Engine:
@@ -207,21 +218,22 @@ def _share(looked: Mapping[str, Sequence[float]]) -> float:
     return float(phases.min(axis=0).sum() / phases.sum(axis=1).min())
 
 
-def _agree(answers: Mapping[str, Any]) -> None:
+def agree(answers: Mapping[str, Any]) -> None:
     """All contenders must find the same results."""
-    found = {name: _rows(answer) for name, answer in answers.items()}
+    found = {name: rows_of(answer) for name, answer in answers.items()}
     first = next(iter(found.values()))
     different = [name for name, rows in found.items() if rows != first]
     if different:
         raise AssertionError(f"the contenders do not agree: {different}")
 
 
-def _rows(answer: pa.Table | Columns | list[pa.Table]) -> list[tuple[int, ...]]:
+def rows_of(answer: pa.Table | Columns | list[pa.Table]) -> list[tuple[int, ...]]:
+    """An answer in an order that all have."""
     if isinstance(answer, list):
         table = pa.concat_tables(answer)
     else:
         table = pa.table(answer) if isinstance(answer, dict) else answer
-    return sorted(zip(*(table.column(s).to_pylist() for s in STREAMS), strict=True))
+    return sorted(zip(*(table.column(s).to_pylist() for s in sorted(table.column_names)), strict=True))
 
 
 BENCHMARKS = (complete, contrast, common, memory, age, growth)

@@ -45,6 +45,9 @@ class Ratio:
     low: float
     high: float
     seconds: float
+    each: float = 0.0
+    """Seconds of the median micro-batch."""
+
     goal: Goal | None = None
 
     @property
@@ -61,6 +64,10 @@ class Ratio:
         return f"{self.name:<28} {self.median:6.3f}  {middle}  {self.seconds:9.3f} s in all{goal}"
 
 
+Line = str | Ratio
+"""What a benchmark tells, one after the other."""
+
+
 def ratios(
     contenders: Mapping[str, Callable[[Batch], object]],
     batches: Sequence[Batch],
@@ -70,13 +77,25 @@ def ratios(
     agree: Agree | None = None,
     seed: int = SEED,
 ) -> list[Ratio]:
-    """Time every contender at every micro-batch; the interval holds the middle half of the ratios.
+    """Time every contender at every micro-batch; the interval holds the middle half of the ratios."""
+    if len(batches) <= WARM:
+        raise ValueError(f"ratios: expected more than {WARM} micro-batches, which only warm up, got {len(batches)}")
+    times = times_of(contenders, batches, agree=agree, seed=seed)
+    return summary(list(contenders), times[WARM:], baseline=baseline, goals=goals)
+
+
+def times_of(
+    contenders: Mapping[str, Callable[[Batch], object]],
+    batches: Sequence[Batch],
+    *,
+    agree: Agree | None = None,
+    seed: int = SEED,
+) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Seconds, a row for each micro-batch and a column for every contender.
 
     `agree` is shown each micro-batch's answers while the clock stands still, so a contender must return a whole
     answer and not an iterator over one.
     """
-    if len(batches) <= WARM:
-        raise ValueError(f"ratios: expected more than {WARM} micro-batches, which only warm up, got {len(batches)}")
     names, chance = list(contenders), np.random.default_rng(seed)
     times = np.zeros((len(batches), len(names)))
     for number, batch in enumerate(batches):
@@ -86,7 +105,7 @@ def ratios(
             times[number, which], answers[names[which]] = _timed(contenders[names[which]], batch)
         if agree is not None:
             agree(answers)
-    return summary(names, times[WARM:], baseline=baseline, goals=goals)
+    return times
 
 
 def summary(
@@ -106,6 +125,7 @@ def summary(
             low=float(low[i]),
             high=float(high[i]),
             seconds=float(times[:, i].sum()),
+            each=float(np.median(times[:, i])),
             goal=(goals or {}).get(name),
         )
         for i, name in enumerate(names)

@@ -19,7 +19,7 @@ from pyspark.sql.pandas.functions import pandas_udf
 
 import eddy
 from benchmarks import feeds
-from benchmarks.measure import Goal
+from benchmarks.measure import Goal, Line
 from benchmarks.suite import Suite
 from benchmarks.turns import WARM, Contender
 from jobs.burn import Judge
@@ -29,13 +29,14 @@ from jobs.stream_star import stream_star
 from jobs.workload import Workload
 
 OPERATORS, CLASSES, COST_US = 6, 8, 20
-ROWS = 30_000
-"""Of a micro-batch: the filters' time is then several times the seconds that a micro-batch costs in any case."""
+SIZES = (30_000, 150_000)
+"""Rows of a micro-batch: the filters' time is a few times the seconds that a micro-batch costs in any case, and then so
+much more that these hardly count."""
 
 WARM_ROWS = 4_000
 """Of one that does not count; what the policy has learned from them is what it begins with."""
 
-REPEATS = 9
+REPEATS = 5
 SEED = 1
 
 OURS, CONTROL = "eddy, content", "eddy again (control)"
@@ -50,15 +51,15 @@ Frames = Iterator[pd.DataFrame]
 Step = Callable[[Frames], Frames]
 
 
-def far(rows: int = ROWS, repeats: int = REPEATS, warm: int = WARM) -> Iterator[str]:
+def far(sizes: Sequence[int] = SIZES, repeats: int = REPEATS, warm: int = WARM) -> Iterator[Line]:
     """Classes differ as much as they can."""
     names = (OURS, CONTROL, CHAINED, SHORT, STATIC, KNOWS)
-    yield from _compare(0.05, names, FAR_GOALS, (rows, repeats, warm))
+    yield from _compare(0.05, names, FAR_GOALS, (sizes, repeats, warm))
 
 
-def near(rows: int = ROWS, repeats: int = REPEATS, warm: int = WARM) -> Iterator[str]:
+def near(sizes: Sequence[int] = SIZES, repeats: int = REPEATS, warm: int = WARM) -> Iterator[Line]:
     """Classes hardly differ."""
-    yield from _compare(0.95, (OURS, CONTROL, STATIC), NEAR_GOALS, (rows, repeats, warm))
+    yield from _compare(0.95, (OURS, CONTROL, STATIC), NEAR_GOALS, (sizes, repeats, warm))
 
 
 def selectivities(share: float) -> Matrix:
@@ -86,18 +87,18 @@ def best_per_class(values: Matrix) -> list[list[int]]:
 
 
 def _compare(
-    share: float, names: Sequence[str], goals: Mapping[str, Goal], counts: tuple[int, int, int]
-) -> Iterator[str]:
-    rows, repeats, warm = counts
+    share: float, names: Sequence[str], goals: Mapping[str, Goal], counts: tuple[Sequence[int], int, int]
+) -> Iterator[Line]:
+    sizes, repeats, warm = counts
     values = selectivities(share)
-    suite = Suite(warm=WARM_ROWS, sizes=(rows,), repeats=repeats, warm_batches=warm, files=feeds.CORES)
+    suite = Suite(warm=WARM_ROWS, sizes=sizes, repeats=repeats, warm_batches=warm, files=feeds.CORES)
     workload = stream_star(OPERATORS, values.tolist(), rows=suite.rows, seed=SEED, cost_us=COST_US)
     yield f"{OPERATORS} filters of {COST_US} microseconds, {CLASSES} classes, A = {share:.0%}"
     with feeds.session() as (spark, place):
         suite.write(place, {"s": workload.data["s"]})
         every = contenders(workload, values, place)
         chosen = {name: every[name] for name in names}
-        yield from suite.compare(spark, chosen, place, baseline=OURS, goals=(goals,), agree=agree)
+        yield from suite.compare(spark, chosen, place, baseline=OURS, goals=[goals] * len(sizes), agree=agree)
 
 
 def contenders(workload: Workload, values: Matrix, place: Path) -> dict[str, Contender]:

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import eddy
 from benchmarks import feeds, spark_joins
-from benchmarks.measure import Goal, summary
+from benchmarks.measure import Goal, Line, summary
 from benchmarks.skeleton import Steps, skeleton
 from benchmarks.suite import SETTLING, Suite
 from benchmarks.turns import WARM, Contender, started, turns
@@ -44,7 +44,7 @@ WINDOWS = (100, 4_000, 15_000)
 """In rows: next to nothing, 5 MB a cell, and 20 MB a cell."""
 
 
-def through(rows: int = THROUGH_ROWS, repeats: int = REPEATS, warm: int = WARM) -> Iterator[str]:
+def through(rows: int = THROUGH_ROWS, repeats: int = REPEATS, warm: int = WARM) -> Iterator[Line]:
     """One stream that passes through, with no filter and no join."""
     suite = Suite(warm=ROWS, sizes=(rows,), repeats=repeats, warm_batches=warm, files=feeds.CORES)
     asked = eddy.Query(streams=[eddy.Stream("a", time="ts", window=eddy.Range("1 second"), delay="0 seconds")])
@@ -66,7 +66,7 @@ def through(rows: int = THROUGH_ROWS, repeats: int = REPEATS, warm: int = WARM) 
         yield from suite.compare(spark, contenders, place, baseline=OURS, goals=(THROUGH_GOALS,), agree=_agree)
 
 
-def fixed(rows: int = ROWS, repeats: int = REPEATS, warm: int = WARM) -> Iterator[str]:
+def fixed(rows: int = ROWS, repeats: int = REPEATS, warm: int = WARM) -> Iterator[Line]:
     """A small four-way join, beside the skeleton and the steps that are added to it."""
     suite = Suite(warm=rows, sizes=(rows,), repeats=repeats, warm_batches=warm)
     yield "four streams that join, beside the skeleton that they need and further steps, each with those before it"
@@ -87,7 +87,7 @@ def _bare(steps: Steps, place: Path) -> Contender:
 
 def state(
     repeats: int = REPEATS, windows: tuple[int, ...] = WINDOWS, wide: int = WIDE, warm: int = WARM
-) -> Iterator[str]:
+) -> Iterator[Line]:
     """The same query with windows of several sizes, over rows that join others of the same time only."""
     fill = -(-max(windows) // ROWS) + SETTLING
     suite = Suite(warm=ROWS, sizes=(ROWS,), repeats=repeats, warm_batches=max(fill, warm))
@@ -99,7 +99,7 @@ def state(
             times = turns(running, repeats, agree=_same)
             held = [eddy.report_of(one.query).batches()["state_bytes"].iloc[-1] for one in running.values()]
     yield f"micro-batches of {ROWS:,} rows of {wide:,} bytes, two streams, {feeds.CORES} cells"
-    yield from map(str, summary(list(contenders), times, baseline=next(iter(contenders))))
+    yield from summary(list(contenders), times, baseline=next(iter(contenders)))
     more = np.median(times - times[:, :1], axis=0)
     for name, size, seconds in zip(contenders, held, more, strict=True):
         yield f"{name}: {size / feeds.CORES / 1e6:.1f} MB a cell, {seconds:.3f} s more than with the smallest"

@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from benchmarks import feeds
-from benchmarks.measure import SEED, Agree, Goal, setting, summary
+from benchmarks.measure import SEED, Agree, Goal, Line, setting, summary
 from benchmarks.turns import WARM, Contender, Times, started, turns
 
 SETTLING = 1
@@ -67,7 +67,7 @@ class Suite:
         baseline: str,
         goals: Sequence[Mapping[str, Goal]],
         agree: Agree,
-    ) -> Iterator[str]:
+    ) -> Iterator[Line]:
         """The ratios of each size, with its goals, and of a further row if there are sizes enough: the last goals."""
         names, found = list(contenders), []
         for size, goal, times in zip(self.sizes, goals, self.times(spark, contenders, place, agree), strict=True):
@@ -75,12 +75,12 @@ class Suite:
             yield setting(rows=size * self.repeats, batch=size, seed=SEED) + f", Spark {spark.version}"
             ratios = summary(names, times, baseline=baseline, goals=goal)
             for ratio, seconds in zip(ratios, np.median(times, axis=0), strict=True):
-                yield str(ratio)
+                yield ratio
                 yield f"    {seconds * 1e3:7,.0f} ms a micro-batch, {size / seconds:9,.0f} rows a second of a stream"
         if len(found) > 1:
             yield f"a further row, from {self.sizes[0]:,} to {self.sizes[-1]:,} a stream; the seconds are of a million"
             million = slopes(self.sizes, found) * 1e6 / self.repeats
-            yield from map(str, summary(names, million, baseline=baseline, goals=goals[-1]))
+            yield from summary(names, million, baseline=baseline, goals=goals[-1])
 
 
 def slopes(sizes: Sequence[int], times: Sequence[Times]) -> Times:

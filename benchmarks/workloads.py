@@ -48,18 +48,23 @@ class Workload:
     window: int = WINDOW
     correlated: bool = False
 
+    @property
+    def streams(self) -> list[str]:
+        """Those that have a key, in the order of their names."""
+        return sorted(set().union(*self.keys.values()))
+
     def data(self, rows: int, seed: int = SEED) -> dict[str, Columns]:
         """Every stream's columns; a key's name is that of the pair it joins, or of all."""
         rng = np.random.default_rng(seed)
-        streams: dict[str, Columns] = {s: {"ts": np.arange(rows), "id": np.arange(rows)} for s in STREAMS}
+        streams: dict[str, Columns] = {s: {"ts": np.arange(rows), "id": np.arange(rows)} for s in self.streams}
         for key, members in self.keys.items():
             for s in members:
                 streams[s][key] = np.zeros(rows, np.int64)
         for start in range(0, rows, PHASE):
             phase = slice(start, min(start + PHASE, rows))
             size = phase.stop - phase.start
-            planted = {s: phase.start + rng.permutation(size)[: size // PLANTED] for s in STREAMS}
-            classes = {s: rng.integers(0, CLASSES, size) for s in STREAMS}
+            planted = {s: phase.start + rng.permutation(size)[: size // PLANTED] for s in self.streams}
+            classes = {s: rng.integers(0, CLASSES, size) for s in self.streams}
             for (key, members), domain in zip(self.keys.items(), self.domains(rng), strict=True):
                 same = self._draw(rng, domain, np.full(size // PLANTED, CLASSES))
                 for side, s in enumerate(members):
@@ -84,9 +89,9 @@ class Workload:
     def query(self) -> eddy.Query:
         """As the engine takes it."""
         return eddy.Query(
-            streams=[eddy.Stream(s, time="ts", window=eddy.Range(self.window), delay=0) for s in STREAMS],
+            streams=[eddy.Stream(s, time="ts", window=eddy.Range(self.window), delay=0) for s in self.streams],
             joins=[f"{a}.{key} = {b}.{key}" for key, a, b in self.joins()],
-            select=[f"{s}.id as {s}" for s in STREAMS],
+            select=[f"{s}.id as {s}" for s in self.streams],
         )
 
 

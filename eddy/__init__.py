@@ -1,5 +1,7 @@
 """An adaptive query processor for streams: every class of tuples takes the order that is best for it, now."""
 
+from eddy.comparison.compare import compare
+from eddy.comparison.comparison import Comparison
 from eddy.errors import CheckpointError, EddyError, EngineError, QueryError
 from eddy.explain import explain
 from eddy.local import Run, Running, iter_local, run_local
@@ -11,6 +13,7 @@ from eddy.window import Range, Rows, Unbounded
 
 __all__ = [
     "CheckpointError",
+    "Comparison",
     "EddyError",
     "EngineError",
     "Filter",
@@ -25,6 +28,7 @@ __all__ = [
     "Table",
     "Unbounded",
     "attach",
+    "compare",
     "explain",
     "iter_local",
     "report_of",

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from eddy.checks import ticks
 from eddy.errors import QueryError
 from eddy.mistakes import Mistakes
 from eddy.named import imported
@@ -30,7 +31,9 @@ def query_of(read: Mapping[str, Any], mistakes: Mistakes) -> Query | None:
         return None
     inputs = {"streams": streams, "tables": tables}
     found = [one for one in filters if one is not None]
-    _try_parts(inputs, found, read.get("query", {}), mistakes)
+    with _noted(("streams",), mistakes):
+        _query(**inputs, cross=True)
+    _try_parts(read, found, mistakes)
     if len(mistakes.found) == before:
         with _noted(("query",), mistakes):
             asked = {name: value for name, value in read.get("query", {}).items() if value is not None}
@@ -38,15 +41,15 @@ def query_of(read: Mapping[str, Any], mistakes: Mistakes) -> Query | None:
     return None
 
 
-def _try_parts(
-    inputs: Mapping[str, Any], filters: Sequence[Filter], asked: Mapping[str, Any], mistakes: Mistakes
-) -> None:
-    """Ask for each filter, join and column by itself."""
+def _try_parts(read: Mapping[str, Any], filters: Sequence[Filter], mistakes: Mistakes) -> None:
+    """Ask for each filter, join and column by itself, of inputs that have the right names and nothing that is wrong."""
+    tables = [Table(name) for name in read.get("tables", {}) if name not in read["streams"]]
+    inputs = {"streams": [Stream(name, time="time") for name in read["streams"]], "tables": tables}
     for one in filters:
         with _noted(("filters", one.name), mistakes):
             _query(**inputs, filters=[one], cross=True)
     for place in ("joins", "select"):
-        for text in asked.get(place) or []:
+        for text in read.get("query", {}).get(place) or []:
             with _noted(("query", place), mistakes):
                 _query(**inputs, **{place: [text]}, cross=True)
 
@@ -73,7 +76,9 @@ def _stream(name: str, values: Mapping[str, Any], mistakes: Mistakes) -> Stream 
         window = _window(values)
     delay = None
     with _noted((*path, "delay"), mistakes):
-        delay = Stream("any", time="any", delay=values.get("delay")).delay
+        if values.get("delay") is not None:
+            ticks(values["delay"], "delay")
+        delay = values.get("delay")
     with _noted(path, mistakes):
         # A time that is missing has been noted: the joins need a stream all the same.
         return Stream(name, time=values.get("time") or "time", window=window, delay=delay)
@@ -81,9 +86,10 @@ def _stream(name: str, values: Mapping[str, Any], mistakes: Mistakes) -> Stream 
 
 
 def _window(values: Mapping[str, Any]) -> Window:
-    if values.get("rows") is not None:
-        return Rows(values["rows"])
-    return Range(values["window"]) if values.get("window") is not None else Unbounded()
+    """The window that is asked for; where both kinds are, which has been noted, the one by time."""
+    if values.get("window") is not None:
+        return Range(values["window"])
+    return Rows(values["rows"]) if values.get("rows") is not None else Unbounded()
 
 
 def _table(name: str, mistakes: Mistakes) -> Table | None:
@@ -96,13 +102,18 @@ def _filter(name: str, values: Mapping[str, Any], mistakes: Mistakes) -> Filter 
     path = ("filters", name)
     if not values.get("on"):
         return None
+    if not name.isidentifier():
+        mistakes.add(path, f"expected a name of letters, digits and underscores, got {name!r}")
+        return None
     named = values.get("function")
     function = imported(named, (*path, "function"), mistakes) if named else None
+    before = values.get("setup")
+    setup = imported(before, (*path, "setup"), mistakes) if before else None
     if function is not None or not named:
         rest: dict[str, Any] = {key: values.get(key) for key in ("on", "where", "columns")}
         key = "where" if values.get("where") else "function"
         with _noted((*path, key) if values.get(key) else path, mistakes):
-            return Filter(name, function=function, rowwise=bool(values.get("rowwise")), **rest)
+            return Filter(name, function=function, rowwise=bool(values.get("rowwise")), setup=setup, **rest)
     with _noted(path, mistakes):
         # What it does is wrong, and noted; what it is on can still be tried.
         return Filter(name, on=values["on"], where="true")

@@ -14,10 +14,11 @@ from typing import Any
 
 from eddy.asked import query_of
 from eddy.connectors import LASTING
+from eddy.duration import duration
 from eddy.errors import QueryError, unknown
 from eddy.lines import joined, lines
 from eddy.mistakes import Mistakes
-from eddy.named import check_files, check_schemas, imported
+from eddy.named import check_files, check_schemas, check_starting, imported
 from eddy.overrides import Override, put
 from eddy.query import Query
 from eddy.reading import Reading
@@ -66,6 +67,7 @@ def load(file: str | File, overrides: Iterable[Override] = ()) -> Job:
     _check_policy(read, mistakes)
     _check_whole(read, mistakes)
     check_files(read, mistakes)
+    check_starting(read, mistakes)
     check_schemas(read, mistakes)
     query = query_of(read, mistakes) if "streams" in read else None
     mistakes.check()
@@ -76,12 +78,14 @@ def load(file: str | File, overrides: Iterable[Override] = ()) -> Job:
 
 def _values(file: str) -> tuple[dict[str, Any], Mistakes]:
     try:
-        text = File(file).read_text("utf-8")
+        text = File(file).read_text("utf-8-sig")
         return tomllib.loads(text), Mistakes(file, lines(text))
     except OSError as error:
         raise QueryError(f'config "{file}": cannot be read: {error.strerror}') from None
     except UnicodeDecodeError as error:
-        raise QueryError(f'config "{file}": not a text in UTF-8: {error.reason} at byte {error.start}') from None
+        raise QueryError(
+            f'config "{file}": not a text in UTF-8: {error.reason} at byte {error.start}; save it as UTF-8'
+        ) from None
     except tomllib.TOMLDecodeError as error:
         raise QueryError(f'config "{file}": not TOML: {error}; texts need quotes, and a key stands only once') from None
 
@@ -117,8 +121,7 @@ def _check_whole(read: Mapping[str, Any], mistakes: Mistakes) -> None:
             ("checkpoint", "location"),
             f'expected a folder, since the sink "{sink["format"]}" lasts and a restart must know what it has; add it',
         )
-    if trigger.get("every") and trigger.get("available_now"):
-        mistakes.add(("trigger",), "expected either every or available_now, got both")
+    _check_trigger(trigger, mistakes)
     if sink.get("format") == "foreach_batch" and sink.get("function"):
         imported(sink["function"], ("sink", "function"), mistakes)
     for kind in ("sizes", "heavy"):
@@ -126,6 +129,16 @@ def _check_whole(read: Mapping[str, Any], mistakes: Mistakes) -> None:
             if name.partition(".")[0] not in read.get("streams", {}):
                 error = unknown("stream", name.partition(".")[0], read.get("streams", {}), where="")
                 mistakes.add(("engine", kind, name), str(error).removeprefix(": "))
+
+
+def _check_trigger(trigger: Mapping[str, Any], mistakes: Mistakes) -> None:
+    if trigger.get("every") and trigger.get("available_now"):
+        mistakes.add(("trigger",), "expected either every or available_now, got both")
+    if isinstance(trigger.get("every"), str):
+        try:
+            duration(trigger["every"], where="every")
+        except QueryError as error:
+            mistakes.add(("trigger", "every"), str(error).removeprefix("every: "))
 
 
 def _job(file: str, query: Query, read: Mapping[str, Any], origins: Mapping[Path, str], mistakes: Mistakes) -> Job:
@@ -168,9 +181,16 @@ def resolved(job: Job) -> str:
     return "\n".join(f"{path:<{widths[0]}}  {value:<{widest}}  {origin}" for path, value, origin in rows)
 
 
+def stated(job: Job) -> Iterator[str]:
+    """For logs: a line of fields for every value that somebody has given, and where it came from."""
+    for path, value in _leaves(job.values):
+        if path in job.origins:
+            yield f'config {joined(path)}={shown(path, value)} from="{job.origins[path]}"'
+
+
 def _leaves(values: Mapping[str, Any], path: Path = ()) -> Iterator[tuple[Path, Any]]:
     for name, value in values.items():
-        if isinstance(value, dict) and (*path, name)[:1] != ("policy",):
+        if isinstance(value, dict) and path[:1] != ("policy",):
             yield from _leaves(value, (*path, name))
         elif value is not None and value != []:
             yield (*path, name), value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -15,16 +15,16 @@ from eddy.binding import Binding
 from eddy.contracts import Operator, Policy
 from eddy.errors import EngineError
 from eddy.features import Classifier, Look
+from eddy.lots import lots
 from eddy.observe import Counters, StreamCount
 from eddy.router import Clock, Router
 from eddy.routing import Routes
+from eddy.setups import prepare
 from eddy.snapshot import Snapshot, from_table, pack, to_table, unpack
+from eddy.taken import taken
 from eddy.times import Ticks
 from eddy.trees import Trees
-from eddy.tuples import RowIds, Tuples, merge
-
-EMITTED = 1 << 13
-"""Results are gathered in lots of this many: each gather has a price of its own, and each lot a size."""
+from eddy.tuples import RowIds, Tuples
 
 
 class Store(Protocol):
@@ -87,6 +87,7 @@ class Engine:
         self._under_way = False
         self._counters: Counters | None = None
         self._trees = Trees(self._classifier.names)
+        self._taken: dict[str, Any] = {}
 
     @property
     def schema(self) -> pa.Schema:
@@ -109,11 +110,12 @@ class Engine:
         one goes on from the last snapshot.
         """
         self._begin()
+        prepare(self._binding.query.filters)
         paused, started = 0.0, self._clock()
         admitted = self._gate.admit(batch, self._batch, mark or self._gate.mark())
         arrived = [self._build(name, rows) for name, rows in admitted.items()]
         results = 0
-        for done in _lots(self._router.route(arrived, self._chance())):
+        for done in lots(self._router.route(arrived, self._chance())):
             results += len(done)
             emitted = self._emit(done)
             left = self._clock()
@@ -124,6 +126,7 @@ class Engine:
             store.settle(known.watermark)
         routes = self._routes()
         self._counters = self._count(admitted, results, routes, self._clock() - started - paused)
+        self._taken = taken(self._taken, self._counters)
         self._batch += 1
         self._under_way = False
 
@@ -201,6 +204,7 @@ class Engine:
             "classifier": self._classifier.snapshot(),
             "shapes": {name: array.shape for name, array in arrays.items()},
             "state": {name: value for name, value in state.items() if name not in arrays},
+            "taken": self._taken,
         }
         return pack(meta, tables)
 
@@ -217,6 +221,7 @@ class Engine:
             self._classifier.restore(meta["classifier"])
             arrays = {name: from_table(tables[f"policy {name}"], shape) for name, shape in meta["shapes"].items()}
             self._policy.restore({**meta["state"], **arrays})
+            self._taken = meta.get("taken", {})
 
     def _chance(self) -> Callable[[], np.random.Generator]:
         """The micro-batch's own generator, made when it is first asked for: a retry draws as the first try did."""
@@ -241,18 +246,3 @@ class Engine:
             for column, _ in self._binding.outputs
         ]
         return pa.RecordBatch.from_arrays(columns, schema=self._binding.schema)
-
-
-def _lots(parts: Iterator[Tuples]) -> Iterator[Tuples]:
-    """The same tuples, in parts of one size; their lineages matter no more."""
-    held: list[Tuples] = []
-    for part in parts:
-        held.append(part)
-        if sum(map(len, held)) >= EMITTED:
-            lot = merge(held)
-            while len(lot) >= EMITTED:
-                yield lot.first(EMITTED)
-                lot = lot.rest(EMITTED)
-            held = [lot]
-    if any(map(len, held)):
-        yield merge(held)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from typing import Protocol
 
 import pandas as pd
 
+from eddy.aligned import aligned
 from eddy.naming import OTHERS
+from eddy.plural import plural
 from eddy.report import Report
 
 CLASSES = 12
@@ -50,7 +52,7 @@ def explain(run: Reported) -> str:
     >>> from eddy import Filter, Query, Stream, run_local
     >>> query = Query(streams=[Stream("a", time="ts")], filters=[Filter("big", on="a", where="v > 1")])
     >>> print(explain(run_local(query, {"a": pa.table({"ts": [1, 2], "v": [1, 2]})})).rpartition("us")[0])
-    1 micro-batches, 2 rows, 1 results, 2 routing calls (1.0 a row)
+    1 micro-batch, 2 rows, 1 result, 2 routing calls (1.0 a row)
     <BLANKLINE>
     classes of "a" and their routes
       class      rows  route  of these
@@ -62,7 +64,8 @@ def explain(run: Reported) -> str:
     report = run.report
     batches = report.batches()
     rows, results, calls = (int(batches[name].sum()) for name in ("rows", "results", "routing_calls"))
-    head = f"{len(batches):,} micro-batches, {rows:,} rows, {results:,} results, {calls:,} routing calls"
+    counted = (plural(len(batches), "micro-batch", "micro-batches"), plural(rows, "row"), plural(results, "result"))
+    head = ", ".join([*counted, plural(calls, "routing call")])
     parts = [f"{head} ({calls / rows:.1f} a row)" if rows else head]
     for stream, part in report.routes().groupby("stream"):
         parts += ["", f'classes of "{stream}" and their routes', *_classes(part)]
@@ -81,7 +84,7 @@ def _classes(routes: pd.DataFrame) -> Iterator[str]:
     left = routes[~routes["class"].isin(shown)].groupby("route")["share"].sum()
     if len(left):
         rows += _routes(OTHERS, left.sort_values(ascending=False, kind="stable").reset_index())
-    return _aligned(rows, "<><>")
+    return aligned(rows, "<><>")
 
 
 def _routes(name: str, routes: pd.DataFrame) -> Iterator[list[str]]:
@@ -110,7 +113,7 @@ def _decisions(report: Report) -> Iterator[str]:
             ]
             for row in part.tail(DECISIONS).itertuples()
         ]
-        yield from ("", f'decisions about "{stream}", and what a row costs', *_aligned(rows, ">>>><"))
+        yield from ("", f'decisions about "{stream}", and what a row costs', *aligned(rows, ">>>><"))
 
 
 def _classifiers(learning: pd.DataFrame) -> list[str]:
@@ -123,7 +126,7 @@ def _classifiers(learning: pd.DataFrame) -> list[str]:
         shares = (part["calls"].groupby(by).sum() / part["calls"].sum()).sort_values(ascending=False, kind="stable")
         told = [f"{name} {_percent(share)}" for name, share in shares[: ROUTES + len(BY)].items()]
         rows.append([_cut(str(operator)), f"{part['gain_ratio'].iloc[-1]:.3f}", ", ".join(told)])
-    return ["", "what told the classes apart", *_aligned(rows, "<><")]
+    return ["", "what told the classes apart", *aligned(rows, "<><")]
 
 
 def _operators(frame: pd.DataFrame) -> Iterator[str]:
@@ -133,8 +136,8 @@ def _operators(frame: pd.DataFrame) -> Iterator[str]:
         told = [f"{int(count):,}" for count in counts]
         rows.append([_cut(operator), _cut(pattern), *told, f"{rate:.3f}", f"{microseconds:.2f}"])
     if frame["pattern"].any():
-        return _aligned(rows, "<<>>>>>")
-    return _aligned([[name, *rest] for name, _, *rest in rows], "<>>>>>")
+        return aligned(rows, "<<>>>>>")
+    return aligned([[name, *rest] for name, _, *rest in rows], "<>>>>>")
 
 
 def _percent(share: float) -> str:
@@ -143,16 +146,3 @@ def _percent(share: float) -> str:
 
 def _cut(text: str, most: int = WIDE) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
-
-
-def _aligned(rows: Iterable[Sequence[str]], sides: str) -> Iterator[str]:
-    """Rows as columns of one width each, on the left or the right side of it.
-
-    >>> list(_aligned([["a", "1"], ["bcd", "23"]], "<>"))
-    ['  a     1', '  bcd  23']
-    """
-    rows = list(rows)
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = (f"{cell:{side}{width}}" for cell, side, width in zip(row, sides, widths, strict=True))
-        yield f"  {'  '.join(cells)}".rstrip()

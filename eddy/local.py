@@ -102,7 +102,7 @@ def iter_local(
 
     _check_arguments(query, data, batch_rows, seed)
     lookup = {table.name for table in query.tables}
-    tables = {name: one_batch(name, _table(name, value)) for name, value in data.items() if name in lookup}
+    tables = {name: one_batch(name, whole(name, value)) for name, value in data.items() if name in lookup}
     feeds = {name: _feed(name, value, batch_rows) for name, value in data.items() if name not in lookup}
     first = {name: next(feed, None) for name, feed in feeds.items()}
     for name, table in first.items():
@@ -126,17 +126,18 @@ def _check_arguments(query: object, data: object, batch_rows: object, seed: obje
 def _feed(name: str, data: Data, batch_rows: int) -> Iterator[pa.Table]:
     """The micro-batches of one input."""
     if isinstance(data, pa.Table | pa.RecordBatch | pd.DataFrame):
-        table = _table(name, data)
+        table = whole(name, data)
         for start in range(0, max(table.num_rows, 1), batch_rows):
             yield table.slice(start, batch_rows)
     elif isinstance(data, Iterable) and not isinstance(data, str | bytes | Mapping):
         for part in data:
-            yield _table(name, part)
+            yield whole(name, part)
     else:
         raise QueryError(_unfit(name, data))
 
 
-def _table(name: str, data: object) -> pa.Table:
+def whole(name: str, data: object) -> pa.Table:
+    """An input that is there as a whole, as a table."""
     if isinstance(data, pa.Table):
         return data
     if isinstance(data, pa.RecordBatch):

@@ -15,6 +15,9 @@ from eddy.typetexts import type_of
 
 FILES = ("parquet", "csv", "json")
 
+STARTING = ("earliest", "latest")
+"""Where reading a topic may begin, besides at offsets."""
+
 
 def imported(text: str, path: Path, mistakes: Mistakes) -> Callable[..., Any] | None:
     """A function by its import path; None, and a mistake, if there is none.
@@ -38,7 +41,7 @@ def imported(text: str, path: Path, mistakes: Mistakes) -> Callable[..., Any] | 
         close = difflib.get_close_matches(name, names, n=1)
         hint = f'; did you mean "{close[0]}"?' if close else ""
         mistakes.add(path, f'module "{module}" has no "{name}"{hint}')
-    except Exception as error:  # the module is the user's: whatever it raises when it is imported is told
+    except (Exception, SystemExit) as error:  # the module is the user's: whatever it raises when it is imported is told
         mistakes.add(path, f'module "{module}" cannot be imported: {type(error).__name__}: {error}')
     else:
         if callable(found):
@@ -55,6 +58,18 @@ def check_files(read: Mapping[str, Any], mistakes: Mistakes) -> None:
             mistakes.add(
                 (*path, "path"),
                 f'no such file or folder: "{name}"; paths are relative to the folder in which the job is started',
+            )
+
+
+def check_starting(read: Mapping[str, Any], mistakes: Mistakes) -> None:
+    """Note the topics that are to be read from a place that there is not."""
+    for path, source in sources(read):
+        starting = source.get("starting")
+        if isinstance(starting, str) and starting not in STARTING and not starting.lstrip().startswith("{"):
+            offsets = f'{{"{source.get("topic")}": {{"0": 23}}}}'
+            mistakes.add(
+                (*path, "starting"),
+                f"""expected "earliest", "latest", or offsets in JSON such as '{offsets}', got "{starting}\"""",
             )
 
 

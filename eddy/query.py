@@ -18,6 +18,7 @@ from eddy.checks import distinct, fill, members, named, texts, ticks
 from eddy.errors import QueryError, quoted, unknown
 from eddy.function import Function, Mask
 from eddy.lineage import probe_name, reachable
+from eddy.setups import Setup, check_setup
 from eddy.window import Range, Rows, Unbounded, Window
 
 Predicate = Callable[[Mapping[sql.Column, pa.Array], int], Mask]
@@ -77,6 +78,7 @@ class Filter:
 
     `where` is SQL as Spark reads it. A function reads the `columns` that are named, or those that its parameters are
     called; what it is handed follows from its annotations, or is plain values with `rowwise`: see `eddy.function`.
+    `setup` is called once in every worker, before the function sees rows there: see `eddy.setups`.
 
     Filters run in any order, so a filter must be able to answer every row of its input. One that guards another, as
     `x <> 0` guards `y / x > 1`, belongs into the same text: `x <> 0 and y / x > 1`.
@@ -91,6 +93,7 @@ class Filter:
     function: Callable[..., Any] | None = field(default=None, kw_only=True)
     columns: Sequence[str] | None = field(default=None, kw_only=True)
     rowwise: bool = field(default=False, kw_only=True)
+    setup: Setup | None = field(default=None, kw_only=True)
     predicate: sql.Expression | Function = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -117,8 +120,8 @@ class Filter:
         return lambda columns, rows: sql.truth(bound.evaluate(columns, rows))
 
     def _text(self, where: str) -> sql.Expression:
-        if self.columns is not None or self.rowwise:
-            raise QueryError(f"{where}: columns and rowwise go with function; where names its columns itself")
+        if self.columns is not None or self.rowwise or self.setup is not None:
+            raise QueryError(f"{where}: columns, rowwise and setup go with function; where names its columns itself")
         if not isinstance(self.where, str):
             raise QueryError(f"{where}: expected SQL text as where, got {self.where!r}")
         return sql.parse(self.where, where=where).qualified(self._resolve)
@@ -127,6 +130,8 @@ class Filter:
         assert self.function is not None
         columns = None if self.columns is None else texts(self.columns, f"{where}: columns")
         fill(self, "columns", columns)
+        if self.setup is not None:
+            check_setup(self.setup, where)
         return Function.of(self.function, columns, rowwise=self.rowwise, where=where).qualified(self._resolve)
 
     def _resolve(self, column: sql.Column) -> sql.Column:

@@ -80,8 +80,10 @@ class Report:
         frame["microseconds"] = frame["seconds"] / frame["rows_in"] * 1e6
         return frame
 
-    def routes(self) -> pd.DataFrame:
+    def routes(self, *, by_batch: bool = False) -> pd.DataFrame:
         """One row for each class of a stream and each route that its rows set out on: tuples, and their share.
+
+        With `by_batch`, one for each of them in each micro-batch, and no share.
 
         A class is named by the values or ranges by which the policy told it apart, as they are now; "" are rows that
         it does not tell apart. However old the query is and however many classes there are, the rows are bounded: each
@@ -91,6 +93,9 @@ class Report:
         names: dict[tuple[str, str], str] = {}
         for c in self.counters:
             names |= c.classes
+        if by_batch:
+            return self._routes_by_batch(names)
+        for c in self.counters:
             for key, count in c.routes.items():
                 rows[key] = rows.get(key, 0) + count
         frame = pd.DataFrame(
@@ -102,6 +107,14 @@ class Report:
         )
         frame["share"] = frame["tuples"] / frame.groupby("stream")["tuples"].transform("sum")
         return frame.sort_values(["stream", "tuples"], ascending=[True, False], ignore_index=True)
+
+    def _routes_by_batch(self, names: Mapping[tuple[str, str], str]) -> pd.DataFrame:
+        rows = [
+            [c.batch, stream, names.get((stream, key), key), " > ".join(route), count]
+            for c in self.counters
+            for (stream, key, route), count in c.routes.items()
+        ]
+        return pd.DataFrame(rows, columns=["batch", "stream", "class", "route", "tuples"])
 
     def learning(self) -> pd.DataFrame:
         """One row for each operator, micro-batch and way in which the policy used it.

@@ -91,6 +91,10 @@ FILTER = Section(
             kind=TEXTS,
         ),
         "rowwise": Key(text="hand the function plain values of one row at a time", kind=FLAG, default=False),
+        "setup": Key(
+            text="a function without parameters, by its import path: called once in every worker, before `function` "
+            "sees rows there, to load what it needs into a global of its module"
+        ),
     },
 )
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 from eddy.binding import Binding, bind
 from eddy.contracts import Operator, Policy, Setting
 from eddy.engine import Engine, Store
-from eddy.errors import QueryError, unknown
+from eddy.errors import QueryError, quoted, unknown
 from eddy.features import can_classify
 from eddy.lineage import Rule, near
 from eddy.query import Filter, Query
@@ -115,6 +115,9 @@ def make_policy(choice: PolicyChoice, setting: Setting) -> Policy:
     for parameter in parameters:
         if parameter not in (*known, "name"):
             raise unknown("parameter", parameter, known, where=f'policy "{name}"')
+    missing = [p for p, default in known.items() if default is inspect.Parameter.empty and p not in parameters]
+    if missing:
+        raise QueryError(f'policy "{name}": expected the parameter {quoted(missing)}, got none; add it')
     return _policy(name)(
         setting, **{parameter: value for parameter, value in parameters.items() if parameter != "name"}
     )

@@ -12,12 +12,14 @@ import pyarrow as pa
 from eddy.arrow import no_rows
 from eddy.binding import Binding, bind
 from eddy.config import Job
+from eddy.engine import Engine
 from eddy.errors import QueryError, unknown
+from eddy.query import Query, Stream
 from eddy.settings import Path
 from eddy.spark.layout import Layout
 from eddy.spark.planning import CELLS, plan_layout
-from eddy.window import Unbounded
-from eddy.wiring import engine
+from eddy.window import Rows, Unbounded
+from eddy.wiring import PolicyChoice, engine
 from jobs.sources.registry import SOURCES
 from jobs.sources.source import Source
 
@@ -73,24 +75,48 @@ def _bound(job: Job, schemas: Mapping[str, pa.Schema]) -> Binding | None:
     before = len(job.mistakes.found)
     times = [f"{stream.name}.`{stream.time}`" for stream in job.query.streams]
     bare = replace(job.query, filters=[], joins=[], select=times[:1], cross=True)
-    binding = _tried(job, ("streams",), lambda: bind(bare, schemas))
+    alone = [
+        _tried(job, ("streams", stream.name), partial(bind, _alone(stream), {stream.name: schemas[stream.name]}))
+        for stream in job.query.streams
+    ]
+    binding = None if None in alone else _tried(job, ("streams",), lambda: bind(bare, schemas))
     if binding is None:
         return None
     for f in job.query.filters:
         _tried(job, ("filters", f.name, "where" if f.where else "columns"), partial(f.bind, binding.types))
     for text in job.query.joins:
-        _tried(job, ("query", "joins"), partial(bind, replace(bare, joins=[text]), schemas))
+        _tried(job, ("query", "joins"), partial(_engine, replace(bare, joins=[text]), schemas, "fixed"))
     for text in job.query.select or ():
         _tried(job, ("query", "select"), partial(bind, replace(bare, select=[text]), schemas))
     if len(job.mistakes.found) > before:
         return None
-    streams = {stream.name: schemas[stream.name] for stream in job.query.streams}
-    tables = {table.name: no_rows(schemas[table.name]) for table in job.query.tables}
     whole = _tried(job, ("query",), lambda: bind(job.query, schemas))
-    _tried(job, ("policy",), lambda: engine(job.query, streams, job.policy, tables=tables, clock=float, seed=0))
+    _try_policy(job, schemas)
     if whole is not None:
         _check_sink(job, [name for _, name in whole.outputs])
     return whole
+
+
+def _alone(stream: Stream) -> Query:
+    """A query over one stream; a window of rows has no meaning there."""
+    window = Unbounded() if isinstance(stream.window, Rows) else stream.window
+    return Query(streams=[replace(stream, window=window)])
+
+
+def _engine(query: Query, schemas: Mapping[str, pa.Schema], policy: PolicyChoice) -> Engine:
+    """An engine over no rows: building it finds what is wrong."""
+    streams = {stream.name: schemas[stream.name] for stream in query.streams}
+    tables = {table.name: no_rows(schemas[table.name]) for table in query.tables}
+    return engine(query, streams, policy, tables=tables, clock=float, seed=0)
+
+
+def _try_policy(job: Job, schemas: Mapping[str, pa.Schema]) -> None:
+    """What is wrong with a parameter is noted at its line, if the policy says which one it is."""
+    try:
+        _engine(job.query, schemas, job.policy)
+    except QueryError as error:
+        said = [name for name in job.policy if f": {name}: " in str(error)]
+        job.mistakes.add(("policy", *said[:1]), str(error))
 
 
 def _tried(job: Job, path: Path, build: Callable[[], Made]) -> Made | None:

@@ -6,17 +6,18 @@ import argparse
 import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from eddy.errors import EddyError
 from jobs.commands.command import Command
 
-FAILED = 2
+FAILED, INTERRUPTED = 2, 130
 
 COMMANDS = {
     "run": "jobs.commands.run",
     "validate": "jobs.commands.validate",
     "explain": "jobs.commands.explain",
+    "compare": "jobs.commands.compare",
     "doctor": "jobs.commands.doctor",
     "inspect": "jobs.commands.inspect",
     "demo": "jobs.commands.demo",
@@ -28,22 +29,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Do what the arguments say."""
     if os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())
+    commands = {name: command(module) for name, module in COMMANDS.items()}
+    name, chosen = _chosen(commands, list(sys.argv[1:] if arguments is None else arguments))
+    try:
+        return commands[name].run(chosen)
+    except EddyError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return FAILED
+    except KeyboardInterrupt:
+        print("\nstopped", file=sys.stderr)
+        return INTERRUPTED
+
+
+def _chosen(commands: Mapping[str, Command], given: list[str]) -> tuple[str, argparse.Namespace]:
+    """The command that is asked for, and its arguments."""
+    if given and given[0] in commands and commands[given[0]].forwards:
+        return given[0], argparse.Namespace(rest=given[1:])
     parser = argparse.ArgumentParser(prog="eddy", description="Adaptive routing for Spark Structured Streaming.")
     known = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    commands = {name: command(module) for name, module in COMMANDS.items()}
     for name, one in commands.items():
         one.arguments(known.add_parser(name, help=one.text, description=one.text))
-    given = list(sys.argv[1:] if arguments is None else arguments)
     end = given.index("--") if "--" in given else len(given)
     chosen = parser.parse_args(given[:end])
     chosen.spark = given[end + 1 :]
     if chosen.spark and chosen.command != "run":
         parser.error("only run takes arguments for spark-submit")
-    try:
-        return commands[chosen.command].run(chosen)
-    except EddyError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return FAILED
+    return chosen.command, chosen
 
 
 def command(module: str) -> Command:

@@ -1,162 +1,110 @@
-"""Policies side by side: python -m jobs.compare_policies CONF --json OUT."""
+"""Policies side by side: python -m jobs.compare_policies CONF --report OUT."""
 
 from __future__ import annotations
 
 import argparse
-import gc
-import json
+import shlex
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from contextlib import contextmanager
 
-import numpy as np
-import pyarrow as pa
-
-import eddy
-from eddy.errors import EddyError, EngineError, QueryError
-from jobs.experiment import Contender, Experiment, Point, load
+from eddy.comparison import saving
+from eddy.comparison.compared import compared
+from eddy.comparison.comparison import Comparison
+from eddy.comparison.experiment import Experiment
+from eddy.comparison.runner import RUNNERS, OnSpark, chosen
+from eddy.errors import EddyError
+from jobs.experiment import load
 from jobs.improvement import improvement
-from jobs.measures import measured, produced
-from jobs.workload import Workload
 
-Row = dict[str, Any]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Skipped:
-    """A policy that does not apply to a workload, and why."""
-
-    contender: Contender
-    point: Point
-    reason: str
-
-    def __str__(self) -> str:
-        return f"skipped: {self.contender.label} on {self.point.label}: {self.reason}"
+STOPPED = 130
+"""The exit code of what Ctrl-C has ended."""
 
 
-def compare(experiment: Experiment) -> tuple[list[Row], list[Skipped]]:
-    """Run every policy that applies on every workload and seed: a row for each run.
-
-    The policies take turns at each workload, in an order that is drawn anew every time, so that whatever else the
-    machine is doing hits all of them alike. All must give the same answer.
-    """
-    skipped = list(_inapplicable(experiment))
-    rows: list[Row] = []
-    for point in experiment.points:
-        out = {id(skip.contender) for skip in skipped if skip.point is point}
-        contenders = [contender for contender in experiment.contenders if id(contender) not in out]
-        for seed in experiment.seeds:
-            rows += _turns(experiment, point, contenders, seed)
-    return rows, skipped
-
-
-def _inapplicable(experiment: Experiment) -> Iterator[Skipped]:
-    """Try every policy on one row of every workload; one that can run nowhere is the config's mistake."""
-    for contender in experiment.contenders:
-        tried = [(point, *_tried(contender, point, experiment)) for point in experiment.points]
-        mistakes = [error for _, _, error in tried if error is not None]
-        if mistakes and all(reason is not None for _, reason, _ in tried):
-            raise mistakes[0]
-        for point, reason, _ in tried:
-            if reason is not None:
-                yield Skipped(contender=contender, point=point, reason=reason)
-
-
-def _tried(contender: Contender, point: Point, experiment: Experiment) -> tuple[str | None, QueryError | None]:
-    """Why a policy does not apply, and the error where the policy itself says so."""
-    workload = point.workload(experiment.seeds[0], rows=1)
-    missing = contender.missing(workload)
-    if missing is not None:
-        return missing, None
-    try:
-        eddy.run_local(workload.query, workload.data, policy=contender.choice(workload))
-    except QueryError as error:
-        return str(error), error
-    return None, None
-
-
-def _turns(experiment: Experiment, point: Point, contenders: Sequence[Contender], seed: int) -> list[Row]:
-    """All policies on one workload, as often as asked."""
-    workload = point.workload(seed, rows=experiment.rows)
-    chance = np.random.default_rng([seed, len(contenders)])
-    runs: list[list[eddy.Run]] = [[] for _ in contenders]
-    answers: list[tuple[str, pa.Table]] = []
-    for _ in range(experiment.repeats):
-        for which in chance.permutation(len(contenders)):
-            run = _run(workload, contenders[which], experiment.batch_rows, seed)
-            answers = agreed([*answers, (contenders[which].label, run.results)], point)
-            runs[which].append(run)
-    shares = produced(runs) if experiment.totals else [{} for _ in runs]
-    return [
-        _row(experiment, point, contender, {"seed": seed, "repeat": repeat, **share, **measured(workload, run, own)})
-        for contender, own, share in zip(contenders, runs, shares, strict=True)
-        for repeat, run in enumerate(own)
-    ]
-
-
-def _run(workload: Workload, contender: Contender, batch_rows: int, seed: int) -> eddy.Run:
-    gc.collect()
-    choice, own = contender.choice(workload), contender.batch_rows or batch_rows
-    return eddy.run_local(workload.query, workload.data, policy=choice, batch_rows=own, seed=seed)
-
-
-def agreed(answers: list[tuple[str, pa.Table]], point: Point) -> list[tuple[str, pa.Table]]:
-    """Check that the newest answer is that of the first; the first is all that is kept."""
-    (first, expected), (label, got) = answers[0], answers[-1]
-    if not _ordered(expected).equals(_ordered(got)):
-        raise EngineError(
-            f'{point.label}: the policies "{first}" and "{label}" give different answers, '
-            f"{expected.num_rows:,} and {got.num_rows:,} rows; routing must never change the answer"
-        )
-    return answers[:1]
-
-
-def _ordered(answer: pa.Table) -> pa.Table:
-    return answer.sort_by([(name, "ascending") for name in answer.schema.names]).combine_chunks()
-
-
-def _row(experiment: Experiment, point: Point, contender: Contender, figures: Row) -> Row:
-    """A run as a flat row."""
-    named: Row = {"experiment": experiment.name, "workload": point.label, "policy": contender.label}
-    row = named | {"role": contender.role} | {**point.varied, **figures}
-    for entry in experiment.paper:
-        if all(row.get(key) == value for key, value in entry["where"].items()):
-            row |= {"paper_calls": entry["calls"], "paper_seconds": entry["seconds"]}
-    return row
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run an experiment, write its rows, and print what each policy gained over the baselines."""
-    parser = argparse.ArgumentParser(prog="python -m jobs.compare_policies", description=__doc__)
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """What it takes."""
     parser.add_argument("conf", help="the experiment, a TOML file such as conf/experiments/quick.toml")
-    parser.add_argument("--json", metavar="OUT", help="where to write the rows")
+    parser.add_argument("--report", metavar="OUT", help="where to write the report, one HTML file")
+    parser.add_argument(
+        "--out", metavar="OUT", action="append", default=[], help="where to write the rows: .parquet, .csv or .json"
+    )
+    parser.add_argument("--json", metavar="OUT", action="append", dest="out", help="the same as --out")
+    parser.add_argument("--resume", metavar="FILE", help="keep runs there, and go on from those that are there")
+    parser.add_argument("--runner", choices=RUNNERS, default="local", help="where to run them")
+    parser.add_argument("--cells", type=int, help="of Spark's, how many share the work")
     parser.add_argument("--quick", action="store_true", help="a small part only, to see that it runs")
-    chosen = parser.parse_args(arguments)
+    parser.add_argument("--quiet", action="store_true", help="no progress")
+
+
+def run(asked: argparse.Namespace) -> int:
+    """Run an experiment, write what is asked for, and print the verdict and what each policy gained."""
+    for path in asked.out:  # found now, and not after an hour
+        saving.checked(path)
+    if asked.report:
+        saving.checked(asked.report, saving.PAGES)
+    experiment = load(asked.conf)
     try:
-        experiment = load(chosen.conf)
-        if chosen.json and not Path(chosen.json).parent.is_dir():  # found now, and not after an hour
-            raise QueryError(f'--json "{chosen.json}": there is no such folder; make it first')
-        rows, skipped = compare(experiment.quick() if chosen.quick else experiment)
-        if chosen.json:
-            _write(Path(chosen.json), rows)
-    except EddyError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    for skip in skipped:
-        print(skip)
-    print(improvement(rows, by=["workload"]).to_string(index=False))
+        comparison = _compared(experiment.quick() if asked.quick else experiment, asked)
+    except KeyboardInterrupt:
+        kept = f'"{asked.resume}" has the runs that are done, and the same command goes on from there'
+        print(f"stopped; {kept if asked.resume else 'with --resume FILE they would be kept'}", file=sys.stderr)
+        return STOPPED
+    for path in asked.out:
+        comparison.save(path)
+    if asked.report:
+        comparison.report(asked.report)
+    _print(comparison)
     return 0
 
 
-def _write(path: Path, rows: list[Row]) -> None:
-    """One run on each line."""
-    lines = ",\n".join(json.dumps(row) for row in rows)
+def _compared(experiment: Experiment, asked: argparse.Namespace) -> Comparison:
+    place = chosen(asked.runner, asked.cells)
+    with _spark(asked.runner == OnSpark.name):
+        return compared(experiment, place, command=_command(asked), resume=asked.resume, quiet=asked.quiet)
+
+
+@contextmanager
+def _spark(needed: bool) -> Iterator[None]:
+    """A small session that leaves nothing behind, if one is needed."""
+    if not needed:
+        yield
+        return
+    from jobs.commands.demo import session  # noqa: PLC0415  other runs start no Spark
+
+    with tempfile.TemporaryDirectory(prefix="eddy-compare-") as place:
+        spark = session(place)
+        try:
+            yield
+        finally:
+            spark.stop()
+
+
+def _command(asked: argparse.Namespace) -> str:
+    """How to run it again."""
+    more = ["--quick"] if asked.quick else []
+    more += [] if asked.runner == RUNNERS[0] else ["--runner", asked.runner]
+    more += ["--cells", str(asked.cells)] if asked.cells else []
+    more += ["--report", asked.report] if asked.report else []
+    return shlex.join(["python", "-m", "jobs.compare_policies", asked.conf, *more])
+
+
+def _print(comparison: Comparison) -> None:
+    for skip in comparison.skipped:
+        print(skip)
+    print(improvement(comparison.runs, by=["workload"]).to_string(index=False))
+    print(f"\n{comparison.verdict}")
+
+
+def main(given: Sequence[str] | None = None) -> int:
+    """Do what the arguments say; a mistake is one line."""
+    parser = argparse.ArgumentParser(prog="python -m jobs.compare_policies", description=__doc__)
+    arguments(parser)
     try:
-        path.write_text(f"[\n{lines}\n]\n", "utf-8")
-    except OSError as error:
-        raise QueryError(f'--json "{path}": cannot be written: {error.strerror}') from error
+        return run(parser.parse_args(given))
+    except EddyError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
 
 
 if __name__ == "__main__":

@@ -9,41 +9,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from eddy.errors import QueryError, quoted, unknown
+from eddy.comparison.contender import BASELINE, BOUND, Contender
+from eddy.comparison.contender import label as label_of
+from eddy.comparison.experiment import Experiment
+from eddy.errors import EddyError, QueryError, quoted, unknown
+from eddy.window import Range, Rows, Window
 from jobs.parameters import call
 from jobs.workloads import WORKLOADS, Workload, build
 
 BATCH_ROWS = 1_000
 
-BASELINE, BOUND = ROLES = ("baseline", "bound")
-"""What others are compared with, and what nothing can be better than."""
-
-QUICK_ROWS, QUICK_SEEDS, QUICK_POINTS = 10_000, 1, 4
-"""What `--quick` leaves of an experiment: enough to see that it runs, too little for a figure."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Contender:
-    """A policy with its parameters, what tables call it, and what it is there for.
-
-    `batch_rows` are those of its micro-batches, where they are not those of the experiment.
-    """
-
-    label: str
-    role: str = ""
-    batch_rows: int | None = None
-    parameters: Mapping[str, Any]
-
-    def missing(self, workload: Workload) -> str | None:
-        """Why the policy cannot run: it asks for what the workload does not know of itself."""
-        known = workload.known()
-        asked = [(n, v) for n, v in self.parameters.items() if isinstance(v, str) and v in known and known[v] is None]
-        return f'{asked[0][0]} = "{asked[0][1]}" is not known of this workload' if asked else None
-
-    def choice(self, workload: Workload) -> dict[str, Any]:
-        """The policy as `run_local` takes it; a text such as "$truth" becomes what the workload knows of itself."""
-        known = workload.known()
-        return {n: known.get(v, v) if isinstance(v, str) else v for n, v in self.parameters.items()}
+ROLES = (BASELINE, BOUND)
+"""What a file may say that a policy is there for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,31 +37,14 @@ class Point:
         """The name, and what tells it from the other points of the grid."""
         return " ".join([self.name, *(f"{name}={value}" for name, value in self.varied.items())])
 
+    def describe(self) -> dict[str, Any]:
+        """What its runs depend on; a workload is determined by its kind, parameters and seed."""
+        return {"kind": self.kind, "parameters": self.parameters}
+
     def workload(self, seed: int, rows: int | None = None) -> Workload:
         """The workload with a seed, or no more than some rows of it."""
         shorter = {} if rows is None else {"rows": min(rows, self.parameters.get("rows", rows))}
         return build(self.kind, {**self.parameters, **shorter}, seed=seed)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Experiment:
-    """Policies by workloads by seeds; `totals` asks for what has been produced by when."""
-
-    name: str
-    points: Sequence[Point]
-    contenders: Sequence[Contender]
-    seeds: Sequence[int]
-    batch_rows: int
-    repeats: int
-    paper: Sequence[Mapping[str, Any]]
-    totals: bool = False
-    rows: int | None = None
-
-    def quick(self) -> Experiment:
-        """A small part of it."""
-        every = max(len(self.points) // QUICK_POINTS, 1)
-        small = {"seeds": self.seeds[:QUICK_SEEDS], "points": self.points[::every], "rows": QUICK_ROWS, "repeats": 1}
-        return Experiment(**{**vars(self), **small})
 
 
 def load(path: str | Path) -> Experiment:
@@ -105,13 +65,14 @@ def parse(values: Mapping[str, Any]) -> Experiment:
     return call(_experiment, values, where="experiment")
 
 
-def _experiment(
+def _experiment(  # noqa: PLR0913  what a config file may say
     *,
     name: str,
     workload: Mapping[str, Any] | Sequence[Mapping[str, Any]],
     policies: Sequence[str | Mapping[str, Any]],
     seeds: int | Sequence[int] = 1,
-    batch_rows: int = BATCH_ROWS,
+    batch_rows: int | Sequence[int] = BATCH_ROWS,
+    windows: Sequence[str | int | float | Mapping[str, int]] = (),
     repeats: int = 1,
     paper: Sequence[Mapping[str, Any]] = (),
     totals: bool = False,
@@ -131,16 +92,42 @@ def _experiment(
         points=_points(workload),
         contenders=contenders,
         seeds=_seeds(seeds),
-        batch_rows=_count("batch_rows", batch_rows),
+        batch_rows=_sizes(batch_rows),
+        windows=_windows(windows),
         repeats=_count("repeats", repeats),
-        paper=[call(_figure, entry, where="paper") for entry in paper],
+        marks=[call(_figure, entry, where="paper") for entry in paper],
         totals=totals,
     )
 
 
-def _figure(*, where: Mapping[str, Any], calls: float | None = None, seconds: float | None = None) -> dict[str, Any]:
+Mark = tuple[Mapping[str, Any], Mapping[str, Any]]
+"""The rows that have some values, and what is said of them."""
+
+
+def _figure(*, where: Mapping[str, Any], calls: float | None = None, seconds: float | None = None) -> Mark:
     """What the paper says of some workloads: per cent gained in routing calls and in seconds."""
-    return {"where": where, "calls": calls, "seconds": seconds}
+    return where, {"paper_calls": calls, "paper_seconds": seconds}
+
+
+def _sizes(batch_rows: object) -> Sequence[int]:
+    """One size of micro-batches, or several."""
+    return [_count("batch_rows", size) for size in (batch_rows if isinstance(batch_rows, list) else [batch_rows])]
+
+
+def _windows(windows: object) -> Sequence[Window]:
+    """Windows for all streams, each in turn: "30 seconds", a number, or {rows = 100}."""
+    return [_window(window) for window in _filled("windows", windows)] if windows else []
+
+
+def _window(window: object) -> Window:
+    try:
+        if isinstance(window, Mapping) and set(window) == {"rows"}:
+            return Rows(window["rows"])
+        if isinstance(window, str | int | float) and not isinstance(window, bool):
+            return Range(window)
+    except EddyError as error:
+        raise QueryError(f"windows: {error}") from error
+    raise QueryError(f'windows: expected a duration such as "30 seconds", a number, or {{rows = 100}}, got {window!r}')
 
 
 def _contender(choice: object) -> Contender:
@@ -152,10 +139,9 @@ def _contender(choice: object) -> Contender:
         raise unknown("role", str(role), ROLES, where=f'policy "{parameters["name"]}"')
     given = {key: value for key, value in parameters.items() if key not in {"label", "role", "batch_rows"}}
     own = parameters.get("batch_rows")
-    told = [f"{k}={v}" for k, v in given.items() if k != "name" and not str(v).startswith("$")]
-    label = parameters.get("label", f"{given['name']}({', '.join(told)})" if told else given["name"])
+    label = parameters.get("label", label_of(given))
     batch_rows = None if own is None else _count(f'policy "{label}": batch_rows', own)
-    return Contender(label=str(label), role=role, batch_rows=batch_rows, parameters=given)
+    return Contender(label=str(label), role=role, batch_rows=batch_rows, policy=given)
 
 
 def _points(workload: object) -> list[Point]:

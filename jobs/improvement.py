@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from jobs.experiment import BASELINE, BOUND
-from jobs.measures import MARKS
+from eddy.comparison.contender import BASELINE, BOUND, CONTROL
+from eddy.comparison.measures import MARKS
 
 SHARES = {"routing %": "routing_seconds", "learning %": "learning_seconds"}
 """Of the whole time: what is neither, operators take and whatever every policy needs."""
@@ -51,14 +51,15 @@ def improvement(rows: Sequence[Mapping[str, Any]], by: Sequence[str]) -> pd.Data
 
 
 def _pairs(roles: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Who is compared with whom: everybody with the baselines, and a baseline with those before it.
+    """Who is compared with whom: everybody with the baselines, a baseline with those before it, its control with it.
 
-    >>> list(_pairs({"ours": "", "first": "baseline", "second": "baseline"}))
-    [('ours', 'first'), ('ours', 'second'), ('second', 'first')]
+    >>> list(_pairs({"ours": "", "first": "baseline", "second": "baseline", "first (again)": "control"}))
+    [('ours', 'first'), ('ours', 'second'), ('second', 'first'), ('first (again)', 'first')]
     """
     baselines = [policy for policy, role in roles.items() if role == BASELINE]
-    for policy in roles:
+    for policy, role in roles.items():
         against = baselines[: baselines.index(policy)] if policy in baselines else baselines
+        against = baselines[:1] if role == CONTROL else against
         yield from ((policy, baseline) for baseline in against)
 
 

@@ -19,13 +19,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--set", action="append", default=[], metavar="KEY=VALUE", help="a value that wins over the file"
     )
     parser.add_argument("--quiet", action="store_true", help="no progress, and no warnings of Spark")
+    parser.add_argument("--live", action="store_true", help="progress on one line, for a terminal")
     parser.add_argument("--traceback", action="store_true", help="show where in the code an error came from")
     chosen = parser.parse_args(arguments)
     find_modules()
     from jobs import complaints, running  # noqa: PLC0415  they are found only now
 
     try:
-        return running.run(chosen.conf, sets=chosen.set, quiet=chosen.quiet)
+        return running.run(chosen.conf, sets=chosen.set, quiet=chosen.quiet, live=chosen.live)
     except complaints.EXPECTED as error:
         if chosen.traceback:
             raise

@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 import eddy
-from eddy.config import Job, load
+from eddy.config import Job, load, stated
 from eddy.errors import QueryError
 from eddy.overrides import from_command, from_spark
 from eddy.spark.planning import CELLS
@@ -29,12 +29,14 @@ POLL = 0.2
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def run(file: str, *, sets: Sequence[str] = (), quiet: bool = False) -> int:
+def run(file: str, *, sets: Sequence[str] = (), quiet: bool = False, live: bool = False) -> int:
     """Start a job, tell of its progress, and stay until it ends or is stopped."""
     given = submitted()
     job = load(file, [*from_spark(given), *map(from_command, sets)])
+    stop, teller = Stop(), Teller(quiet=quiet, live=live and job.sink["format"] != "console")
+    for line in stated(job):
+        teller.say(line)
     spark = session(job, given, quiet=quiet)
-    stop, teller = Stop(), Teller(quiet=quiet)
     try:
         writer = written(answer(job, spark), job)
         stop.listen(spark)
@@ -57,12 +59,13 @@ def submitted() -> dict[str, str]:
 def session(job: Job, given: Mapping[str, str], *, quiet: bool) -> SparkSession:
     """A session with the settings of the file, except those that spark-submit was given."""
     settings = {"spark.sql.shuffle.partitions": str(job.engine["cells"] or CELLS), **job.spark}
-    if given.get("spark.master", "local").startswith("local"):
-        # Workers on this machine find what we find: the checkout, and the folder in which the job is started.
-        places = [str(ROOT), os.getcwd(), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
-        settings["spark.executorEnv.PYTHONPATH"] = os.pathsep.join(dict.fromkeys(filter(None, places)))
-        if "spark.pyspark.python" not in {**given, **settings}:
-            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    # Workers find what we find, if it is there: the checkout or the zip, and the folder in which the job is started.
+    # On a cluster this is for the processes that Spark starts beside the driver, for sources written in Python: those
+    # get no --py-files.
+    places = [str(ROOT), os.getcwd(), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    settings["spark.executorEnv.PYTHONPATH"] = os.pathsep.join(dict.fromkeys(filter(None, places)))
+    if given.get("spark.master", "local").startswith("local") and "spark.pyspark.python" not in {**given, **settings}:
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(job.query.name)
     for name, value in settings.items():
         if name not in given:
@@ -99,6 +102,8 @@ def follow(query: StreamingQuery, stop: Stop, teller: Teller) -> None:
         active = query.isActive
         for progress in query.recentProgress:
             teller.tell(progress)
+        if active and query.status["isTriggerActive"]:
+            teller.under_way(last_batch(query) + 1)
         if active and stop.asked and stop.may(done=last_batch(query), active=query.status["isTriggerActive"]):
             query.stop()
         time.sleep(POLL)

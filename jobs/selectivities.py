@@ -100,11 +100,12 @@ def table1(operators: int, _seed: int) -> Selectivities:
     return Selectivities(values=np.array(TABLE1))
 
 
-def uniform(
-    operators: int, _seed: int, *, selectivity: float | Sequence[float] = 0.5, classes: int = 4
-) -> Selectivities:
-    """Classes that do not differ: an attribute that looks like a classifier, and is none."""
-    shares = np.full(operators, selectivity) if isinstance(selectivity, float | int) else np.array(selectivity, float)
+def uniform(operators: int, _seed: int, *, selectivity: float | Sequence[Any] = 0.5, classes: int = 4) -> Selectivities:
+    """Classes that do not differ: an attribute that looks like a classifier, and is none.
+
+    In an experiment, where a list stands for several workloads, one selectivity for each operator is a list in a list.
+    """
+    shares = np.full(operators, selectivity) if isinstance(selectivity, float | int) else np.ravel(selectivity)
     if len(shares) != operators:
         raise QueryError(f"selectivities uniform: expected one selectivity for each operator, got {len(shares)}")
     return _checked(np.tile(shares, (_count("uniform", "classes", classes), 1)), operators)

@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from collections.abc import Mapping
 from typing import Any, TextIO
 
 from eddy.spark.progress import OBSERVED
 
+BEGINNING = "1970-01-01T00:00:00.000Z"
+"""The watermark as long as there is none, since not every stream has shown a row."""
+
 
 class Teller:
-    """Writes a line of fields for each micro-batch; on a terminal each replaces the one before."""
+    """Writes a line of fields for each micro-batch; when it is live, each replaces the one before.
 
-    def __init__(self, *, quiet: bool, out: TextIO = sys.stderr) -> None:
-        self._out = out
+    It cannot see whether there is a terminal: spark-submit puts itself between.
+    """
+
+    def __init__(self, *, quiet: bool, live: bool, out: TextIO | None = None) -> None:
+        self._out = sys.stderr if out is None else out
         self._quiet = quiet
-        self._live = out.isatty()
+        self._live = live
         self._seen = -1
-        self._width = 0
+        self._line = ""
+        self._shown = ""
         self.rows = 0
 
     def tell(self, progress: Mapping[str, Any]) -> None:
@@ -27,21 +35,32 @@ class Teller:
             return
         self._seen = progress["batchId"]
         self.rows += progress["numInputRows"]
-        if self._quiet:
-            return
-        line = fields(progress, self.rows)
+        self._line = fields(progress, self.rows)
         if self._live:
-            self._out.write(f"\r{line:<{self._width}}")
-            self._width = len(line)
+            self._show(self._line)
         else:
-            self._out.write(f"{line}\n")
-        self._out.flush()
+            self._write(f"{self._line}\n")
+
+    def under_way(self, batch: int) -> None:
+        """Say, when it is live, that a micro-batch has begun: the first ones take their time."""
+        if self._live:
+            self._show(f"{self._line} now={batch}".lstrip())
 
     def say(self, text: str) -> None:
         """Something that is no progress, on a line of its own."""
+        self._write(f"\n{text}\n" if self._shown else f"{text}\n")
+        self._shown = ""
+
+    def _show(self, line: str) -> None:
+        """Put a line in the place of the last one, cut to the width of the terminal: a longer one would stay."""
+        line = line[: shutil.get_terminal_size().columns - 1]
+        if line != self._shown:
+            self._write(f"\r{line:<{len(self._shown)}}")
+            self._shown = line
+
+    def _write(self, text: str) -> None:
         if not self._quiet:
-            self._out.write(f"\n{text}\n" if self._width else f"{text}\n")
-            self._width = 0
+            self._out.write(text)
             self._out.flush()
 
 
@@ -62,5 +81,6 @@ def fields(progress: Mapping[str, Any], rows: int) -> str:
     if reports is not None:
         told["results"] = sum(json.loads(report)["results"] for report in reports["reports"] or [])
     if "watermark" in progress["eventTime"]:
-        told["watermark"] = progress["eventTime"]["watermark"]
+        watermark = progress["eventTime"]["watermark"]
+        told["watermark"] = "none" if watermark == BEGINNING else watermark
     return " ".join(f"{name}={value}" for name, value in told.items())

@@ -1,40 +1,5 @@
-"""What an experiment runs: a query, its data, and what is true of them."""
+"""What an experiment runs; the comparison of policies knows it too."""
 
-from __future__ import annotations
+from eddy.comparison.workload import Workload
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
-
-import pyarrow as pa
-
-import eddy
-
-
-@dataclass(frozen=True, kw_only=True)
-class Workload:
-    """A query and its data, with what the one who made them knows.
-
-    `truth` is what `knows` is told: the attribute that tells the classes apart, its values, and each operator's
-    selectivity for each of them; None where nobody knows, or where it changes. `best` is the best single order, what
-    `fixed` is told to be a good static plan. `drift_points` are the tuple numbers
-    at which a change begins. `facts` are what a figure is drawn over: the number of operators, the skew, ...
-    """
-
-    name: str
-    query: eddy.Query
-    data: Mapping[str, pa.Table]
-    truth: Mapping[str, Any] | None = None
-    attribute: str | None = None
-    best: Sequence[str] | None = None
-    drift_points: tuple[int, ...] = ()
-    facts: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def tuples(self) -> int:
-        """How many rows the streams have."""
-        return sum(self.data[stream.name].num_rows for stream in self.query.streams)
-
-    def known(self) -> dict[str, Any]:
-        """What a policy's parameters may ask for, by the name that stands for it in an experiment."""
-        return {"$truth": self.truth, "$attribute": self.attribute, "$best": self.best}
+__all__ = ["Workload"]

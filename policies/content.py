@@ -45,9 +45,6 @@ TOGETHER = 2
 ENOUGH = 2
 """Times |R| are the most rows that an operator is sent to learn from in one micro-batch, however large it is."""
 
-CONTROL = 0.3
-"""Of the rows do without a new classifier while it is on trial: then one micro-batch of a thousand rows decides."""
-
 
 class Content:
     """Learns which attribute tells what each operator will do, and routes each class its own way.
@@ -87,8 +84,7 @@ class Content:
         self._alone = len(setting.operators) == 1
         self._known: dict[str, Knowledge] = {}
         self._samples = Samples()
-        self._trial: tuple[tuple[str, Hop], Trial] | None = None
-        self._on_trial: dict[int, tuple[Leg, bool]] = {}
+        self._trial: Trial | None = None
         self._uses = Uses(self.features)
 
     @property
@@ -108,20 +104,21 @@ class Content:
         pupils, share = self._pupils(task, ready)
         drawn = task.chance().random(task.rows) < share if share else np.zeros(task.rows, np.bool_)
         rows, sample = np.flatnonzero(~drawn), np.flatnonzero(drawn)
-        legs = self._tried(task, ready, rows) if self._trial is not None else self._routed(task, ready, rows, None)
+        legs = self._tried(task, ready, rows, self._trial) if self._trial else self._routed(task, ready, rows)
         return [*legs, *self._sampled(task, ready, pupils, sample)] if len(sample) else legs
 
-    def _tried(self, task: Task, ready: tuple[Hop, ...], rows: Integers) -> list[Leg]:
-        """The best orders; with and without the classifier that is on trial, if it is one of theirs."""
-        origin = task.lineage.origin
-        tried = next((i for i, hop in enumerate(ready) if self._trial and self._trial[0] == (origin, hop)), None)
-        if tried is None or self._trial is None or task.lineage.done or not task.independent:
-            return self._routed(task, ready, rows, None)
-        old = task.chance().random(len(rows)) < CONTROL
-        ways = {new: self._routed(task, ready, rows[old != new], None if new else tried) for new in (True, False)}
-        self._on_trial = {id(leg): (leg, new) for new, way in ways.items() for leg in way}
-        for new in ways:
-            self._trial[1].start(new, int((old != new).sum()))
+    def _tried(self, task: Task, ready: tuple[Hop, ...], rows: Integers, trial: Trial) -> list[Leg]:
+        """The best orders; with and without the classifier that is on trial, if it is of this stream."""
+        tried = trial.place(ready)
+        if task.lineage.origin != trial.origin:
+            return self._routed(task, ready, rows)
+        if task.lineage.done or not task.independent:
+            is_new = trial.turn(0 if task.lineage.done else task.rows, task.chance())
+            return self._routed(task, ready, rows, without=None if is_new else tried)
+        old, new = trial.split(rows, task.chance())
+        ways = self._routed(task, ready, old, without=tried), self._routed(task, ready, new)
+        for number, way in enumerate(ways):
+            trial.follow(way, new=bool(number))
         return [*ways[True], *ways[False]]
 
     def _knowledge(self, origin: str) -> Knowledge:
@@ -137,7 +134,7 @@ class Content:
         """
         attributes = self._knowledge(task.lineage.origin).syllabus()
         buckets = task.buckets(attributes, rows)
-        onward = self._routed(task, ready, rows, None) if task.independent else []
+        onward = self._routed(task, ready, rows) if task.independent else []
         ways = [(leg.route, np.searchsorted(rows, leg.rows)) for leg in onward if leg.rows is not None]
         return self._samples.send(pupils, ways or [((), np.arange(len(rows)))], rows, attributes, buckets)
 
@@ -168,7 +165,7 @@ class Content:
     def _prices(self, task: Task, hops: Sequence[Hop]) -> Floats:
         return np.array([cost(task.statistics[hop], self._costs) for hop in hops])
 
-    def _routed(self, task: Task, ready: tuple[Hop, ...], rows: Integers, without: int | None) -> list[Leg]:
+    def _routed(self, task: Task, ready: tuple[Hop, ...], rows: Integers, without: int | None = None) -> list[Leg]:
         """The best order for each class of rows; `without` is an operator whose classifier is left out."""
         if not len(rows):
             return []
@@ -202,28 +199,22 @@ class Content:
             known.keep_lesson(hop, lesson)
             taught += len(lesson.outcomes)
         self._uses.count(observation, known.profile(hop).classifiers, taught)
-        if self._trial is not None and self._on_trial:
-            self._pay(self._trial[1], observation)
-
-    def _pay(self, trial: Trial, observation: Observation) -> None:
-        """What a step cost the rows that are on trial."""
-        seconds = sum(statistic.seconds for statistic in observation.statistics) / max(sum(observation.rows), 1)
-        for leg, rows in zip(observation.legs, observation.rows, strict=True):
-            if id(leg) in self._on_trial:
-                trial.pay(self._on_trial[id(leg)][1], rows * (1.0 if self._costs == "unit" else seconds))
+        if self._trial is not None and observation.origin == self._trial.origin:
+            seconds = sum(statistic.seconds for statistic in observation.statistics) / max(sum(observation.rows), 1)
+            self._trial.pay(observation.legs, observation.rows, 1.0 if self._costs == "unit" else seconds)
 
     def _catch_up(self) -> None:
         """Learn from the micro-batch that is over; a new classifier is on trial, if no other is."""
-        self._on_trial = {}
         self._samples.clear()
+        if self._trial is not None:
+            self._trial.rest()
         for origin, known in self._known.items():
             for hop in known.learn():
                 if self._trial is None and known.profile(hop).judged > 1:
-                    self._trial = ((origin, hop), Trial())
-        if self._trial is not None and self._trial[1].is_over:
-            (origin, hop), trial = self._trial
-            if trial.is_lost:
-                self._known[origin].profile(hop).drop()
+                    self._trial = Trial(origin, hop)
+        if self._trial is not None and self._trial.is_over:
+            if self._trial.is_lost:
+                self._known[self._trial.origin].profile(self._trial.hop).drop()
             self._trial = None
 
     def snapshot(self) -> State:
@@ -233,8 +224,7 @@ class Content:
             state["known"][origin], arrays = known.snapshot()
             state |= {f"{number} {name}": array for name, array in arrays.items()}
         if self._trial is not None:
-            (origin, hop), trial = self._trial
-            state["trial"] = [origin, hop.operator, hop.pattern, trial.snapshot()]
+            state["trial"] = self._trial.snapshot()
         return state
 
     def restore(self, state: State) -> None:
@@ -245,6 +235,4 @@ class Content:
             arrays = {name.removeprefix(first): array for name, array in state.items() if name.startswith(first)}
             self._knowledge(origin).restore(plain, arrays)
         if state["trial"] is not None:
-            origin, operator, pattern, rows = state["trial"]
-            self._trial = ((origin, Hop(operator, pattern)), Trial())
-            self._trial[1].restore(rows)
+            self._trial = Trial.restored(state["trial"])

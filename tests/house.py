@@ -29,9 +29,10 @@ ALLOWED: Mapping[str, Set[str]] = {
     "config": {"config", "wiring", "core"},
     "local": {"local", "wiring", "core"},
     "spark": {"spark", "config", "wiring", "core", "pyspark"},
-    "eddy": {"eddy", "spark", "config", "local", "wiring", "core"},
-    "jobs": {"jobs", "eddy", "spark", "config", "local", "wiring", "core", "pyspark"},
-    "benchmarks": {"benchmarks", "jobs", "eddy", "spark", "config", "local", "wiring", "core", "pyspark"},
+    "comparison": {"comparison", "spark", "local", "wiring", "core"},
+    "eddy": {"eddy", "comparison", "spark", "config", "local", "wiring", "core"},
+    "jobs": {"jobs", "eddy", "comparison", "spark", "config", "local", "wiring", "core", "pyspark"},
+    "benchmarks": {"benchmarks", "jobs", "eddy", "comparison", "spark", "config", "local", "wiring", "core", "pyspark"},
 }
 SHIPPED = ("eddy", "operators", "policies", "jobs")
 PURE = ("core", "operators", "policies")

@@ -50,6 +50,11 @@ def push(frame: DataFrame, name: str, filters: Sequence[Filter]) -> DataFrame:
     return frame
 
 
+def described(filters: Sequence[Filter]) -> dict[str, str]:
+    """The filters that Spark evaluates, as the part of a query that its saved state depends on."""
+    return {f'filter "{f.name}"': f"on {f.on[0]}, evaluated by Spark: {f.where}" for f in filters}
+
+
 def _same_zone(schema: pa.Schema, zone: str) -> bool:
     """Our SQL takes the time zone from the columns, and UTC where none of them has one; Spark from the session."""
     return zone == "UTC" or any(pa.types.is_timestamp(field.type) and field.type.tz for field in schema)

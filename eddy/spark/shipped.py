@@ -75,11 +75,12 @@ OPENED: OrderedDict[str, Opened] = OrderedDict()
 
 def pack_code(query: Query, policy: PolicyChoice) -> tuple[bytes, tuple[str, ...]]:
     """Pickle the query and the policy, and name the functions in them."""
-    functions = {f.name: f.function for f in query.filters if f.function is not None}
-    for name, function in functions.items():
-        _pickled(function, f'filter "{name}": its function')
+    asked = [f for f in query.filters if f.function is not None]
+    for f in asked:
+        _pickled(f.function, f'filter "{f.name}": its function')
+        _pickled(f.setup, f'filter "{f.name}": its setup')
     code = _pickled((query, policy), "policy: the class")
-    return code, tuple(f'filter "{name}"' for name in functions)
+    return code, tuple(f'filter "{f.name}"' for f in asked)
 
 
 def _pickled(value: object, what: str) -> bytes:

@@ -34,7 +34,7 @@ from eddy.spark.listener import listen
 from eddy.spark.parcels import PARCELS, RESULTS, pack, unpack, write
 from eddy.spark.planning import CELLS, plan_layout
 from eddy.spark.progress import OBSERVED
-from eddy.spark.pushdown import push, pushable
+from eddy.spark.pushdown import described, push, pushable
 from eddy.spark.shipped import Shipped, pack_code
 from eddy.wiring import PolicyChoice, engine
 
@@ -159,7 +159,6 @@ def _shipped(plan: Plan, options: Options) -> Shipped:
     query, spark = plan.query, plan.frames.spark
     code, functions = pack_code(query, options.policy)
     rows = int(str(spark.conf.get("spark.sql.execution.arrow.maxRecordsPerBatch")))
-    pushed = {f'filter "{f.name}"': f"on {f.on[0]}, evaluated by Spark: {f.where}" for f in plan.pushed}
     return Shipped(
         token=uuid.uuid4().hex,
         code=code,
@@ -167,7 +166,7 @@ def _shipped(plan: Plan, options: Options) -> Shipped:
         schemas={stream.name: plan.binding.schemas[stream.name] for stream in query.streams},
         tables={name: write(table) for name, table in plan.frames.tables.items()},
         seed=int(options.seed),
-        parts={**fingerprint.of(plan.binding), **pushed},
+        parts={**fingerprint.of(plan.binding), **described(plan.pushed)},
         layout=plan.layout.describe(),
         ticks_per_ms=plan.ticks_per_ms if plan.watermarked else 0,
         flush=rows + 1 if rows > 0 else 0,

@@ -12,11 +12,15 @@ from eddy.overrides import from_command
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
-    """A command: what it is for, its arguments, and what it does, down to its exit code."""
+    """A command: what it is for, its arguments, and what it does, down to its exit code.
+
+    One that forwards reads its arguments itself, `--help` among them: they are handed to it as `rest`.
+    """
 
     text: str
     arguments: Callable[[ArgumentParser], None]
     run: Callable[[Namespace], int]
+    forwards: bool = False
 
 
 def takes_job(parser: ArgumentParser) -> None:

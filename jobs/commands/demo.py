@@ -1,25 +1,23 @@
-"""eddy demo: a stream that changes halfway, through several policies, on Spark."""
+"""eddy demo: a stream that changes halfway, through several policies at once, on Spark."""
 
 from __future__ import annotations
 
-import os
-import sys
-import tempfile
 import time
 from argparse import ArgumentParser, Namespace
-from typing import TYPE_CHECKING, Any, TextIO
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
-import eddy
+from eddy.errors import QueryError
 from jobs.commands.command import Command
-from jobs.web import QUERY
+from jobs.quiet import session
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-    from pyspark.sql.streaming.query import StreamingQuery
+    import pyarrow as pa
 
-ROWS, BATCH = 40_000, 2_000
+    from jobs.racing import Lap
+
+ROWS = 40_000
 """Enough micro-batches before and after the change for the policies to notice it, and a minute of work for all."""
 
 POLICIES: dict[str, dict[str, Any]] = {
@@ -28,112 +26,82 @@ POLICIES: dict[str, dict[str, Any]] = {
     "content": {"name": "content", "costs": "unit"},
     "query_mesh": {"name": "query_mesh", "costs": "unit"},
 }
-"""They are to save calls, which is what the table shows; left to themselves they save time."""
+"""They are to save calls, which is what the table shows; left to themselves they save time. The first is the static
+plan that the others are held against."""
 
-CELLS = 2
-POLL = 0.3
-"""Seconds between two looks at a query."""
+CORES = 2
+POLL = 0.5
+"""Seconds between two looks at the queries."""
 
-LINE = "{policy:<11} {rows:>7,} rows {results:>6,} results {calls:>8,} calls {saved:>6} now: {route}"
 DIFFER = 1
+"""The exit code when two policies give different answers."""
 
 
 def arguments(parser: ArgumentParser) -> None:
     """What it takes."""
     parser.add_argument("--rows", type=int, default=ROWS, help="rows of the stream")
+    parser.add_argument("--report", default="eddy-demo.html", metavar="FILE", help="where the HTML report goes")
 
 
 def run(chosen: Namespace) -> int:
-    """Run the policies one after the other; fails if two of them give different answers."""
+    """Run all policies side by side; fails if two of them give different answers."""
+    from jobs.demo_page import page  # noqa: PLC0415  other commands do without it
+
+    if chosen.rows < 1:
+        raise QueryError(f"--rows: expected a whole number of 1 or more, got {chosen.rows}")
+    target = _target(chosen.report)
     print(f"{chosen.rows:,} web requests, three filters; halfway the traffic changes, and the best order with it")
-    with tempfile.TemporaryDirectory(prefix="eddy-demo-") as place:
-        spark = session(place)
-        try:
-            tried = [_Try(spark, policy, chosen.rows) for policy in POLICIES]
-            baseline = 0
-            for one in tried:
-                one.run(baseline, sys.stdout)
-                baseline = baseline or one.calls
-        finally:
-            spark.stop()
-    same = all(one.answer.equals(tried[0].answer) for one in tried)
-    best = min(tried, key=lambda one: one.calls)
-    print(f'fewest calls: "{best.policy}", {1 - best.calls / baseline:.0%} fewer than the order that was written')
-    print(f"answers: {'all the same' if same else 'THEY DIFFER, which must never happen'}")
-    return 0 if same else DIFFER
+    print("starting Spark, and a query for each policy ...", flush=True)
+    laps, answers = raced(chosen.rows)
+    told, code = verdict(laps, answers)
+    target.write_text(page(laps, told), "utf-8")
+    print(f"\n{told}\nreport: {target.resolve()}")
+    return code
 
 
-def session(place: str) -> SparkSession:
-    """A small session that leaves nothing behind."""
-    from pyspark.sql import SparkSession  # noqa: PLC0415  other commands start no Spark
+def raced(rows: int) -> tuple[list[Lap], Mapping[str, pa.Table]]:
+    """Let all policies run to their end, and show how far they have come."""
+    from jobs.board import Board  # noqa: PLC0415
+    from jobs.racing import Racer  # noqa: PLC0415
 
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    settings: dict[str, bool | float | int | str | None] = {
-        "spark.master": f"local[{CELLS}]",
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.log.level": "ERROR",
-        "spark.sql.shuffle.partitions": str(CELLS),
-        "spark.sql.warehouse.dir": f"{place}/warehouse",
-        "spark.executorEnv.PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
-    }
-    return SparkSession.builder.config(map=settings).getOrCreate()
-
-
-class _Try:
-    """One policy, and what came of it."""
-
-    def __init__(self, spark: SparkSession, policy: str, rows: int) -> None:
-        self._spark = spark
-        self._rows = rows
-        self.policy = policy
-        self.calls = 0
-        self.answer: pa.Table
-
-    def run(self, baseline: int, out: TextIO) -> None:
-        """Run to the end, with a line that lives on a terminal."""
-        query = self._start()
-        while query.isActive:
-            if out.isatty():
-                out.write(f"\r{self._line(query, baseline)}")
-                out.flush()
+    board = Board(rows)
+    with session(CORES) as spark:
+        racers = {}
+        for policy, choice in POLICIES.items():
+            racers[policy] = Racer(spark, policy, choice, rows)
+            racers[policy].begin()
+        while [policy for policy, racer in racers.items() if racer.is_running]:
+            board.show([racer.look() for racer in racers.values()])
             time.sleep(POLL)
-        query.awaitTermination()
-        out.write(f"{chr(13) if out.isatty() else ''}{self._line(query, baseline)}\n")
-        out.flush()
-        answer = self._spark.table(self.policy).toArrow()
-        self.answer = answer.sort_by([(name, "ascending") for name in answer.schema.names]).combine_chunks()
-
-    def _start(self) -> StreamingQuery:
-        from jobs.sources.workload import FromWorkload  # noqa: PLC0415
-
-        values: dict[str, Any] = {"kind": "web", "input": "web", "seed": 0, "per_trigger": BATCH}
-        source = FromWorkload("web", {**values, "parameters": {"rows": self._rows}})
-        frame = eddy.attach(
-            QUERY, {"web": source.stream(self._spark)}, policy=POLICIES[self.policy], cells=CELLS, pushdown=False
-        )
-        writer = frame.writeStream.format("memory").queryName(self.policy)
-        return writer.outputMode("append").trigger(availableNow=True).start()
-
-    def _line(self, query: StreamingQuery, baseline: int) -> str:
-        report = eddy.report_of(query)
-        batches = report.batches()
-        self.calls = int(batches["routing_calls"].sum())
-        rows, before = int(batches["rows"].sum()), baseline * int(batches["rows"].sum()) // self._rows
-        return LINE.format(
-            policy=self.policy,
-            rows=rows,
-            results=int(batches["results"].sum()),
-            calls=self.calls,
-            saved=f"{self.calls / before - 1:+.0%}" if before else "",
-            route=_route(report),
-        )
+        laps = [racer.look() for racer in racers.values()]
+        board.end(laps)
+        return laps, {policy: racer.answer() for policy, racer in racers.items()}
 
 
-def _route(report: eddy.Report) -> str:
-    """Which way most rows took in the last micro-batch."""
-    latest = eddy.Report(report.counters[-1:]).routes()
-    return str(latest["route"].iloc[0]) if len(latest) else ""
+def verdict(laps: Sequence[Lap], answers: Mapping[str, pa.Table]) -> tuple[str, int]:
+    """What came of it, and the exit code."""
+    first, *others = answers
+    other = [policy for policy in others if not answers[policy].equals(answers[first])]
+    if other:
+        listed = ", ".join(f'"{policy}"' for policy in other)
+        return f'verdict: THE ANSWERS OF {listed} AND "{first}" DIFFER, which must never happen', DIFFER
+    best = min(laps, key=lambda lap: sum(lap.calls))
+    share = best.saved(laps[0]) or 0.0
+    same = f"all {len(answers)} answers are the same, {answers[first].num_rows:,} rows"
+    if best is laps[0]:
+        return f"verdict: no policy made fewer calls than the order that was written; {same}", 0
+    return f'verdict: "{best.policy}" made {share:.0%} fewer calls than the order that was written; {same}', 0
+
+
+def _target(name: str) -> Path:
+    """Where the report goes; that it cannot be written is found before the work, and not after."""
+    target = Path(name)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.touch()
+    except OSError as error:
+        raise QueryError(f'--report "{name}": cannot be written: {error.strerror}') from None
+    return target
 
 
 COMMAND = Command(text="watch policies follow a stream that changes (a minute, on Spark)", arguments=arguments, run=run)

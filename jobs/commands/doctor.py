@@ -12,10 +12,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
-from jobs.commands.command import Command
+from eddy.config import Job
+from eddy.plural import plural
+from eddy.spark.planning import CELLS
+from jobs.commands.command import Command, job_of
 
 JAVA = 17
 """The oldest Java that Spark 4 runs on."""
+
+PARTITIONS = "spark.sql.shuffle.partitions"
 
 SLOW = 60
 """Seconds after which a program that only says its version is not working."""
@@ -23,25 +28,29 @@ SLOW = 60
 
 @dataclass(frozen=True)
 class Finding:
-    """What has been looked at, what was found, and what to do if it is wrong."""
+    """What has been looked at, what was found, and what to do about it; not all of that is wrong."""
 
     what: str
     found: str
     cure: str = ""
+    wrong: bool = True
 
 
 def arguments(parser: ArgumentParser) -> None:
-    """It takes none."""
+    """What it takes."""
+    parser.add_argument("conf", nargs="?", help="a job: hold its cells and partitions against the cores as well")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="wins over the file")
 
 
-def run(_: Namespace) -> int:
+def run(chosen: Namespace) -> int:
     """Print every finding; the exit code says whether anything is wrong."""
     findings = [found for look in LOOKS for found in look()]
+    findings += divided(job_of(chosen)) if chosen.conf else []
     for one in findings:
-        print(f"{'WRONG' if one.cure else 'ok':<6} {one.what}: {one.found}")
+        print(f"{('WRONG' if one.wrong else 'odd') if one.cure else 'ok':<6} {one.what}: {one.found}")
         if one.cure:
             print(f"       {one.cure}")
-    return 1 if any(one.cure for one in findings) else 0
+    return 1 if any(one.cure and one.wrong for one in findings) else 0
 
 
 def java() -> Iterator[Finding]:
@@ -105,6 +114,38 @@ def cores() -> Iterator[Finding]:
     number = os.cpu_count() or 1
     told = f"{number}; a job uses as many of them as it has cells, so set engine.cells to {number} or a multiple"
     yield Finding("cores", told)
+
+
+def divided(job: Job) -> Iterator[Finding]:
+    """Do the cells of a job keep the cores busy that it asks for, and the partitions not stand in the way."""
+    number, whose = _cores(job.spark.get("spark.master", "local[*]"))
+    cells = job.engine["cells"] or CELLS
+    asked = job.spark.get(PARTITIONS, str(cells))
+    if not asked.isdecimal():
+        yield Finding("cells and partitions", f'{PARTITIONS} is "{asked}"', "set it to a whole number, or leave it out")
+        return
+    partitions = int(asked)
+    told = f"{plural(cells, 'cell')} in {plural(partitions, 'partition')}, on {plural(number, 'core')} {whose}"
+    cures = []
+    if cells < number:
+        cures.append(f"{plural(number - cells, 'core')} will have no cell to work for: set engine.cells to {number}")
+    if partitions < min(cells, number):
+        cures.append(
+            f'cells of one partition wait for each other: leave "{PARTITIONS}" out, and it is that of the cells'
+        )
+    if partitions > cells:
+        cures.append(f"{plural(partitions - cells, 'partition')} will be empty, and cost time in every micro-batch")
+    yield Finding("cells and partitions", told, "; ".join(cures), wrong=False)
+
+
+def _cores(master: str) -> tuple[int, str]:
+    """Those that a master has, if its name tells."""
+    asked = re.fullmatch(r"local(?:\[(\d+|\*).*\])?", master)
+    if asked is None:
+        return os.cpu_count() or 1, "of this machine (count those of the executors)"
+    if asked[1] in (None, "*"):
+        return (os.cpu_count() or 1) if asked[1] else 1, "of this machine"
+    return int(asked[1]), f'of "{master}"'
 
 
 def _numbers(text: str) -> tuple[int, ...]:

@@ -2,20 +2,70 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
+from dataclasses import replace
 
-from eddy.config import Job
-from eddy.query import Query
-from eddy.spark.pushdown import alike
+from eddy import fingerprint
+from eddy.binding import bind
+from eddy.errors import QueryError
+from eddy.named import local
+from eddy.query import Filter, Query
+from eddy.spark.layout import check_layout
+from eddy.spark.pushdown import alike, described
 from jobs.checking import Checked, check
+from jobs.checkpoints import Checkpoint, has_state, read
 from jobs.commands.command import Command, job_of, takes_job
+from jobs.learned import learned
+
+
+def arguments(parser: ArgumentParser) -> None:
+    """What it takes."""
+    takes_job(parser)
+    parser.add_argument(
+        "--checkpoint",
+        nargs="?",
+        const="",
+        metavar="FOLDER",
+        help="say also what has been learned there; in the job's own when no folder is named (starts Spark)",
+    )
 
 
 def run(chosen: Namespace) -> int:
     """Print it."""
-    print(text(check(job_of(chosen))))
+    checked = check(job_of(chosen))
+    print(text(checked))
+    if chosen.checkpoint is not None:
+        print("\n".join(known(checked, chosen.checkpoint or checked.job.checkpoint)))
+    elif _has_learned(checked.job.checkpoint):
+        print(f'\nwhat it has learned: eddy explain {checked.job.file} --checkpoint (reads "{checked.job.checkpoint}")')
     return 0
+
+
+def _has_learned(place: str | None) -> bool:
+    """Is there a checkpoint on this machine already."""
+    folder = None if place is None else local(place)
+    return folder is not None and has_state(folder)
+
+
+def known(checked: Checked, place: str | None) -> Iterator[str]:
+    """What a checkpoint of this job has learned; one of another job is refused."""
+    if place is None:
+        raise QueryError("--checkpoint: expected a folder, since the job names no checkpoint.location")
+    found = read(place)
+    _check_same(checked, found)
+    yield from ("", f'learned in "{place}"', *learned(found.cells))
+
+
+def _check_same(checked: Checked, found: Checkpoint) -> None:
+    """Hold the checkpoint against the job, as a start would; without the columns, whose types only Spark knows."""
+    if checked.binding is None or checked.layout is None:
+        return
+    pushed, query = _pushed(checked), checked.job.query
+    left = replace(query, filters=[f for f in query.filters if f not in pushed])
+    wanted = {**fingerprint.of(bind(left, checked.schemas)), **described(pushed)}
+    fingerprint.check(*({p: t for p, t in parts.items() if ": column " not in p} for parts in (found.query, wanted)))
+    check_layout(found.layout, checked.layout.describe())
 
 
 def text(checked: Checked) -> str:
@@ -64,7 +114,7 @@ def _windows(query: Query) -> Iterator[str]:
 
 
 def _filters(checked: Checked) -> Iterator[str]:
-    pushed = _pushed(checked.job, checked)
+    pushed = [f.name for f in _pushed(checked)]
     for f in checked.job.query.filters:
         who = "Spark, in compiled code, before the eddy" if f.name in pushed else "the eddy, in the order it learns"
         yield f"  {f.name} on {', '.join(f.on)}: {f.where or 'a Python function'}; by {who}"
@@ -72,14 +122,15 @@ def _filters(checked: Checked) -> Iterator[str]:
         yield "  none"
 
 
-def _pushed(job: Job, checked: Checked) -> set[str]:
+def _pushed(checked: Checked) -> list[Filter]:
     """Those that Spark will evaluate, unless the policy speaks of them."""
+    job = checked.job
     if not job.engine["pushdown"] or checked.binding is None:
-        return set()
+        return []
     ansi = job.spark.get("spark.sql.ansi.enabled", "true") == "true"
     zone = job.spark.get("spark.sql.session.timeZone", "UTC")
     spoken = {text for value in job.policy.values() for text in (value if isinstance(value, list) else [value])}
-    return {f.name for f in alike(job.query, checked.schemas, ansi=ansi, zone=zone) if f.name not in spoken}
+    return [f for f in alike(job.query, checked.schemas, ansi=ansi, zone=zone) if f.name not in spoken]
 
 
-COMMAND = Command(text="say how a job will run: joins, cells, copies, watermarks", arguments=takes_job, run=run)
+COMMAND = Command(text="say how a job will run: joins, cells, copies, watermarks", arguments=arguments, run=run)

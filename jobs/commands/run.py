@@ -13,8 +13,8 @@ from pathlib import Path
 from eddy.errors import QueryError
 from jobs.commands.command import Command, takes_job
 
-QUIETER = ("--conf", "spark.log.level=WARN")
-"""What Spark says of itself at the start is a screenful."""
+LEVEL = "spark.log.level"
+"""At the level that Spark begins with, what it says of itself is a screenful."""
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -26,23 +26,26 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(chosen: Namespace) -> int:
     """Become spark-submit."""
-    command = submission(chosen.conf, chosen.set, chosen.spark, quiet=chosen.quiet)
+    live = sys.stdout.isatty() and not chosen.quiet
+    command = submission(chosen.conf, chosen.set, chosen.spark, quiet=chosen.quiet, live=live)
     sys.stdout.flush()
     os.execve(command[0], command, environment(os.environ))
 
 
-def submission(conf: str, sets: Sequence[str], spark: Sequence[str], *, quiet: bool) -> list[str]:
-    """The command line of spark-submit."""
-    quieter = [] if any(one.startswith("spark.log.level") for one in spark) else QUIETER
+def submission(conf: str, sets: Sequence[str], spark: Sequence[str], *, quiet: bool, live: bool = False) -> list[str]:
+    """The command line of spark-submit; it hides the terminal from the job, so the job is told that there is one."""
+    level = f"{LEVEL}={'ERROR' if quiet else 'WARN'}"
+    quieter = [] if any(one.startswith(LEVEL) for one in spark) else ["--conf", level]
     job = Path(__file__).resolve().parent.parent / "run_stream.py"
     told = [word for one in sets for word in ("--set", one)]
-    return [spark_submit(), *quieter, *spark, str(job), conf, *told, *(["--quiet"] if quiet else [])]
+    shown = [*(["--quiet"] if quiet else []), *(["--live"] if live else [])]
+    return [spark_submit(), *quieter, *spark, str(job), conf, *told, *shown]
 
 
 def environment(given: Mapping[str, str]) -> dict[str, str]:
-    """The environment, in which Spark's Python is ours unless somebody says otherwise."""
+    """The environment, with our Python for Spark unless somebody says otherwise, and the width of the terminal."""
     python = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
-    return {**python, **given}
+    return {**python, "COLUMNS": str(shutil.get_terminal_size().columns), **given}
 
 
 def spark_submit() -> str:

@@ -7,6 +7,7 @@ from argparse import ArgumentParser, Namespace
 import eddy
 from eddy.config import resolved
 from eddy.errors import QueryError, quoted
+from eddy.plural import plural
 from jobs.checking import Checked, check
 from jobs.commands.command import Command, job_of, takes_job
 
@@ -28,7 +29,9 @@ def run(chosen: Namespace) -> int:
         print(f"warning: {warning}")
     if chosen.sample is not None:
         print(sampled(checked, chosen.sample))
-    counts = f"{len(job.query.streams)} streams, {len(job.query.tables)} tables, {len(job.query.filters)} filters"
+    query = job.query
+    parts = {"stream": query.streams, "table": query.tables, "filter": query.filters}
+    counts = ", ".join(plural(len(found), kind) for kind, found in parts.items() if found)
     print(f'"{job.file}" is right: {counts}, policy "{job.policy["name"]}"')
     return 0
 
@@ -46,7 +49,7 @@ def sampled(checked: Checked, rows: int) -> str:
     done = eddy.run_local(checked.job.query, data, policy=checked.job.policy, seed=checked.job.engine["seed"])
     counted = ", ".join(f"{table.num_rows:,} of {name}" for name, table in data.items())
     shown = done.results.slice(0, SHOWN).to_pandas().to_string()
-    return f"sample: {counted}; {done.results.num_rows:,} results\n{shown}"
+    return f"sample: {counted}; {plural(done.results.num_rows, 'result')}\n{shown}"
 
 
 ALL = 1 << 40

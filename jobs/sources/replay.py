@@ -6,6 +6,7 @@ in one giant micro-batch, and nothing could be learned from one to the next.
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -34,7 +35,12 @@ class Replay(DataSource):
         return from_arrow_schema(made(self.options["recipe"])[self.options["input"]].schema)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802  Spark's names
-        """Reads in micro-batches."""
+        """Reads in micro-batches.
+
+        Spark asks for it in a process of its own, which belongs to the job's terminal: Ctrl-C reaches it as well, and
+        the micro-batch under way is to be finished all the same. It ends when Spark does.
+        """
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         return Reader(self.options["recipe"], self.options["input"], int(self.options["per_trigger"]))
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 import pyarrow as pa
 
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 
 KEPT = 4
 """Workloads that a process keeps: the streams of a job are usually of one."""
+
+
+KNOWN: WeakSet[SparkSession] = WeakSet()
+"""The sessions that know our data source: Spark warns of one that it is told of twice."""
 
 
 class FromWorkload:
@@ -44,7 +49,9 @@ class FromWorkload:
         """The rows in their order, so many at a time."""
         from jobs.sources.replay import Replay  # noqa: PLC0415  so that validate needs no Spark
 
-        spark.dataSource.register(Replay)
+        if spark not in KNOWN:
+            spark.dataSource.register(Replay)
+            KNOWN.add(spark)
         options = {"recipe": self._recipe(), "input": self._input, "per_trigger": str(self._values["per_trigger"])}
         return spark.readStream.format(Replay.name()).options(**options).load()
 

@@ -18,6 +18,9 @@ from policies.orders import Integers
 After = Callable[[Sequence[Hop]], tuple[Hop, ...]]
 Route = tuple[int, ...]
 
+KEPT = 1_000
+"""Routes whose hops are kept: a mesh has tens of them, and lotteries draw a few orders of each in every micro-batch."""
+
 
 class Legality:
     """The hops that are ready after a set of operators.
@@ -38,13 +41,22 @@ class Legality:
         self._free = {self._numbers[hop.operator]: hop for hop in free if hop.operator in self._numbers}
         self._known: dict[int, Mapping[int, Hop]] = {}
         self._tables: tuple[Integers, Integers] | None = None
+        self._hops: dict[Route, tuple[Hop, ...]] = {}
 
     def ready(self, route: Sequence[int]) -> Route:
         """The operators that may follow a legal route, in the order of the query."""
         return tuple(sorted(self._ready(route)))
 
-    def hops(self, route: Sequence[int]) -> tuple[Hop, ...]:
+    def hops(self, route: Route) -> tuple[Hop, ...]:
         """A legal route as hops, each with the access pattern that it has by then."""
+        known = self._hops.get(route)
+        if known is None:
+            if len(self._hops) >= KEPT:
+                self._hops.clear()
+            known = self._hops[route] = self._found(route)
+        return known
+
+    def _found(self, route: Route) -> tuple[Hop, ...]:
         found: list[Hop] = []
         for place, number in enumerate(route):
             ready = self._ready(route[:place])
@@ -84,7 +96,7 @@ class Legality:
         if found is None and self._free:
             found = self._known[done] = {n: hop for n, hop in self._free.items() if not done >> n & 1}
         elif found is None:
-            hops = self._after(self.hops(route))
+            hops = self._after(self._found(tuple(route)))
             found = {self._numbers[hop.operator]: hop for hop in hops if hop.operator in self._numbers}
             self._known[done] = found
         return found

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -40,12 +41,12 @@ class Tree:
     route: Integers
     seen: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
 
-    @property
+    @cached_property
     def used(self) -> tuple[int, ...]:
         """The attributes that it looks at, in ascending order: the columns that `routes` expects."""
         return tuple(sorted(set(self.attribute.tolist()) - {LEAF}))
 
-    @property
+    @cached_property
     def depth(self) -> int:
         """Levels of the longest path."""
         return max(self._depths().values())

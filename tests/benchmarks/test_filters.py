@@ -10,6 +10,7 @@ import pytest
 
 from benchmarks import filters
 from benchmarks.__main__ import SUITES, main
+from benchmarks.measure import Line
 
 ROWS = 5 * filters.BATCH
 EXPECTED = np.array([1, 2, 3])
@@ -25,8 +26,8 @@ def answers(*parts: list[int]) -> dict[str, object]:
 
 
 @pytest.mark.parametrize(("benchmark", "goal"), [(filters.cheap, filters.CHEAP_GOAL)])
-def test_a_benchmark_names_its_data_and_its_goal(benchmark: Callable[[int], Iterator[str]], goal: float) -> None:
-    lines = list(benchmark(ROWS))
+def test_a_benchmark_names_its_data_and_its_goal(benchmark: Callable[[int], Iterator[Line]], goal: float) -> None:
+    lines = [str(line) for line in benchmark(ROWS)]
     assert lines[1].startswith(f"{ROWS:,} rows, micro-batches of {filters.BATCH:,}, seed {filters.SEED}; ")
     assert [line for line in lines if "(control)" in line]
     assert f"goal at most {goal}: " in lines[-1]

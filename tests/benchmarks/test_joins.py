@@ -26,20 +26,20 @@ WORKLOADS = [replace(workload, window=SMALL) for workload in (COMPLETE, CONTRAST
 @pytest.mark.parametrize("order", ["abcd", "dbca"])
 def test_all_contenders_find_the_same_results(workload: Workload, order: str) -> None:
     parts = workloads.batches(workload.data(5 * LITTLE), LITTLE)
-    contenders = joins._contenders(workload, parts[0], order)
+    contenders = joins.contenders(workload, parts[0], order)
     found = 0
     for batch in parts:
         answers: dict[str, Any] = {name: contender(batch) for name, contender in contenders.items()}
-        joins._agree(answers)
-        found += len(joins._rows(answers[joins.BY_HAND]))
+        joins.agree(answers)
+        found += len(joins.rows_of(answers[joins.BY_HAND]))
     assert found > 0
 
 
 def test_answers_that_differ_are_found() -> None:
     results = {s: np.array([1, 2]) for s in STREAMS}
-    joins._agree({"one": results, "two": [pa.table(results).slice(1), pa.table(results).slice(0, 1)]})
+    joins.agree({"one": results, "two": [pa.table(results).slice(1), pa.table(results).slice(0, 1)]})
     with pytest.raises(AssertionError, match="do not agree: \\['two'\\]"):
-        joins._agree({"one": results, "two": pa.table(results).slice(1)})
+        joins.agree({"one": results, "two": pa.table(results).slice(1)})
 
 
 def test_correlated_keys_say_the_class_and_no_three_classes_meet() -> None:
@@ -69,7 +69,7 @@ def test_the_best_order_and_its_share() -> None:
 
 
 def test_age_and_growth_are_told_and_drawn(tmp_path: Path) -> None:
-    lines = [*joins.age(20, tmp_path), *joins.growth((250,), tmp_path)]
+    lines = [str(line) for line in (*joins.age(20, tmp_path), *joins.growth((250,), tmp_path))]
     assert lines[1].startswith(
         f"{float(lines[1].split()[0]):.3f} times that of the second 2, in turns (goal: at most 1.10): "
     )
@@ -85,7 +85,7 @@ def test_a_figure_is_the_same_when_its_numbers_are(tmp_path: Path) -> None:
 
 
 def test_memory_is_told_for_more_policies_than_one() -> None:
-    lines = list(joins.memory(5 * BATCH))
+    lines = [str(line) for line in joins.memory(5 * BATCH)]
     assert [("policy random" in line, line.endswith((": met", ": missed"))) for line in lines[1:]] == [
         (False, True),
         (True, True),

@@ -14,6 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from benchmarks import feeds, spark_filters, spark_joins, spark_skeleton
+from benchmarks.measure import Line
 from benchmarks.suite import Suite, slopes
 from benchmarks.turns import Contender, started, turns
 from benchmarks.workloads import COMMON, COMPLETE, Workload
@@ -104,8 +105,8 @@ def test_the_order_of_a_class_begins_with_the_filter_that_drops_most_of_it() -> 
 
 @pytest.mark.long
 @pytest.mark.parametrize("benchmark", [spark_filters.far, spark_filters.near])
-def test_filters_agree(spark: SparkSession, benchmark: Callable[..., Iterator[str]]) -> None:
-    lines = list(benchmark(rows=400, repeats=1, warm=WARM))
+def test_filters_agree(spark: SparkSession, benchmark: Callable[..., Iterator[Line]]) -> None:
+    lines = [str(line) for line in benchmark(sizes=(400,), repeats=1, warm=WARM)]
     assert [line for line in lines if line.startswith(spark_filters.CONTROL)]
     assert [line for line in lines if line.endswith((": met", ": missed"))]
 
@@ -117,16 +118,15 @@ def test_sparks_own_joins_agree(spark: SparkSession, tmp_path: Path, workload: W
     small = replace(workload, window=300)
     suite = Suite(warm=150, sizes=(200, 300), repeats=1, warm_batches=WARM)
     suite.write(tmp_path, spark_joins.tables(small.data(suite.rows)))
-    lines = list(
-        suite.compare(
-            spark,
-            spark_joins.contenders(small, tmp_path),
-            tmp_path,
-            baseline=spark_joins.OURS,
-            goals=({}, spark_joins.FURTHER),
-            agree=spark_joins.agree,
-        )
+    compared = suite.compare(
+        spark,
+        spark_joins.contenders(small, tmp_path),
+        tmp_path,
+        baseline=spark_joins.OURS,
+        goals=({}, spark_joins.FURTHER),
+        agree=spark_joins.agree,
     )
+    lines = [str(line) for line in compared]
     assert sum(line.startswith(spark_joins.ROCKSDB) for line in lines) == 3
     assert suite.rows == 2 * 150 + 2 * 200 + 2 * 300
 
@@ -142,14 +142,15 @@ def test_answers_that_differ_are_found(module: Any) -> None:
 @pytest.mark.long
 def test_the_skeleton_runs_beside_ours(spark: SparkSession) -> None:
     for benchmark in (spark_skeleton.through, spark_skeleton.fixed):
-        lines = list(benchmark(rows=300, repeats=1, warm=WARM))
+        lines = [str(line) for line in benchmark(rows=300, repeats=1, warm=WARM)]
         assert [line for line in lines if line.startswith(spark_skeleton.BARE) and "goal" in line]
 
 
 @pytest.mark.long
 def test_state_is_told_for_each_window(spark: SparkSession) -> None:
-    lines = list(spark_skeleton.state(repeats=1, windows=(50, 1_500), wide=20, warm=WARM))
-    told = [float(line.split(": ")[1].split(" MB")[0]) for line in lines if "MB a cell" in line]
-    assert told == sorted(told)
-    assert len(told) == 2
+    told = spark_skeleton.state(repeats=1, windows=(50, 1_500), wide=20, warm=WARM)
+    lines = [str(line) for line in told]
+    sizes = [float(line.split(": ")[1].split(" MB")[0]) for line in lines if "MB a cell" in line]
+    assert sizes == sorted(sizes)
+    assert len(sizes) == 2
     assert lines[-1].startswith("goal for the largest")

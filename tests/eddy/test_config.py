@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eddy import Range, Rows, Unbounded
-from eddy.config import Job, load, resolved
+from eddy.config import Job, load, resolved, stated
 from eddy.errors import QueryError
 from eddy.lines import joined, lines, nearest, split
 from eddy.overrides import from_command, from_spark
@@ -127,9 +127,18 @@ def test_every_value_is_shown_with_its_origin_and_no_secret(tmp_path: Path) -> N
     rows = {line.split()[0]: line for line in told.splitlines()}
     assert rows["engine.cells"].split()[1:] == ["2", "--set"]
     assert rows["engine.seed"].split()[1:] == ["0", "default"]
+    assert rows["policy.name"].split()[1:] == ['"lottery"', "line", "38"]
     assert rows["streams.a.time"].split()[1:] == ['"t"', "line", "11"]
     assert rows['streams.b.source.options."kafka.sasl.jaas.config"'].split()[1:] == [HIDDEN, "line", "26"]
     assert "hush" not in told
+
+
+def test_a_log_has_a_line_for_each_value_that_was_given(tmp_path: Path) -> None:
+    lines = list(stated(read(tmp_path, GOOD, "engine.cells=2")))
+    assert 'config engine.cells=2 from="--set"' in lines
+    assert 'config policy.half_life=50 from="line 39"' in lines
+    assert f'config streams.b.source.options."kafka.sasl.jaas.config"={HIDDEN} from="line 26"' in lines
+    assert [line for line in lines if "engine.seed" in line or "hush" in line] == []
 
 
 @pytest.mark.parametrize("key", ["password", "ssl.secret", "Token", "sasl.jaas.config", "fs.s3a.access.key"])

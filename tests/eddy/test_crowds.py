@@ -10,9 +10,9 @@ import pytest
 
 import eddy
 from eddy.contracts import Leg, Observation, State, Task
-from eddy.engine import EMITTED
 from eddy.features import NO_FEATURES
 from eddy.lineage import Hop, Lineage
+from eddy.lots import EMITTED
 from eddy.observe import NO_INSIGHT
 from eddy.router import CROWD
 from operators.probe import CANDIDATES

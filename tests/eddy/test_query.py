@@ -73,7 +73,7 @@ def test_outputs_are_called_what_their_columns_are_called() -> None:
         (lambda: eddy.Rows(wrong(1.5)), "got 1.5"),
         (lambda: eddy.Filter("f", on="a"), 'filter "f": expected either where or function, got neither'),
         (lambda: eddy.Filter("f", on="a", where="v", function=len), "got both"),
-        (lambda: eddy.Filter("f", on="a", where="v > 1", columns=["v"]), "columns and rowwise go with function"),
+        (lambda: eddy.Filter("f", on="a", where="v > 1", columns=["v"]), "columns, rowwise and setup go with function"),
         (lambda: eddy.Filter("f", on="a", where="b.v > 1"), 'column "b.v": unknown stream "b"'),
         (lambda: eddy.Filter("f", on=["a", "b"], where="v > 1"), 'column "v" names no stream'),
         (lambda: eddy.Filter("f", on="a", where="v >"), r'filter "f": (.|\n)*v >(.|\n)*\^'),

@@ -9,7 +9,7 @@ import pytest
 
 import eddy
 from eddy.contracts import Setting
-from eddy.snapshot import Snapshot
+from eddy.snapshot import Snapshot, unpack
 from tests.eddy.test_engine import AB, PROBES_FIRST, calls, engine, pairs, query
 from tests.policies.wild import Wild
 
@@ -110,6 +110,21 @@ def test_rows_restored_out_of_order_are_kept_as_long_as_before() -> None:
 def test_state_of_another_query_is_refused(other: eddy.Query, message: str) -> None:
     with pytest.raises(eddy.CheckpointError, match=f"it belongs to another query; .*{message}"):
         engine(other).restore(engine(SAVED).snapshot())
+
+
+def test_it_says_which_routes_were_taken_last() -> None:
+    first, second = engine(SAVED, "source"), engine(SAVED, "source")
+    pairs(first, a=[(1, 1), (2, 0)], b=[])
+    pairs(first, a=[], b=[(1, 1)])
+    second.restore(first.snapshot())
+    for running in (first, second):
+        known = unpack(running.snapshot())[0]["taken"]
+        assert {stream: one["batch"] for stream, one in known.items()} == {"a": 0, "b": 1}
+        assert sum(tuples for _, _, tuples in known["a"]["routes"]) == 2
+        assert {hop for _, route, _ in known["a"]["routes"] for hop in route} <= {"f", "probe_b"}
+    third = engine(SAVED, "random")
+    third.restore(first.snapshot())
+    assert unpack(third.snapshot())[0]["taken"] == {}
 
 
 def test_another_selection_and_another_policy_go_on() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import configparser
 import os
+import signal
 import subprocess
 import sys
 import zipfile
@@ -29,14 +30,16 @@ def test_run_forwards_to_spark_submit() -> None:
     assert Path(command[0]).name == "spark-submit"
     assert Path(command[0]).exists()
     job = command.index(str(ROOT / "jobs" / "run_stream.py"))
-    assert command[1:job] == ["--conf", "spark.log.level=WARN", "--master", "local[3]"]
+    assert command[1:job] == ["--conf", "spark.log.level=ERROR", "--master", "local[3]"]
     assert command[job + 1 :] == ["job.toml", "--set", "a.b=c", "--quiet"]
+    assert run.submission("job.toml", [], [], quiet=False, live=True)[-2:] == ["job.toml", "--live"]
 
 
 def test_what_the_user_says_of_logs_and_python_wins() -> None:
     assert "spark.log.level=WARN" not in run.submission("j", [], ["--conf", "spark.log.level=INFO"], quiet=False)
     assert run.environment({"PYSPARK_PYTHON": "mine"})["PYSPARK_PYTHON"] == "mine"
     assert run.environment({})["PYSPARK_PYTHON"] == sys.executable
+    assert run.environment({})["COLUMNS"].isdecimal()
 
 
 def test_only_run_takes_arguments_for_spark() -> None:
@@ -106,6 +109,46 @@ def test_explain_shows_what_will_happen(capsys: pytest.CaptureFixture[str]) -> N
 def test_explain_knows_what_pushdown_is_set_to(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["explain", "conf/three_way.toml", "--set", "engine.pushdown=false"]) == 0
     assert "by Spark" not in capsys.readouterr().out
+
+
+def test_compare_hands_everything_on(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["compare", "--help"])
+    assert ended.value.code == 0
+    assert "conf/experiments/quick.toml" in capsys.readouterr().out
+    assert cli.main(["compare", "conf/nowhere.toml"]) == cli.FAILED
+    assert "nowhere.toml" in capsys.readouterr().err
+
+
+def test_what_is_interrupted_ends_without_a_traceback(tmp_path: Path) -> None:
+    """A module of the user's that takes for ever to import."""
+    (tmp_path / "slow.py").write_text("import time\nprint('here', flush=True)\ntime.sleep(300)")
+    text = (ROOT / "conf" / "quickstart.toml").read_text("utf-8").replace("jobs.web:bad_token", "slow:bad_token")
+    (tmp_path / "job.toml").write_text(text)
+    command, env = [sys.executable, "-m", "jobs.cli", "validate", "job.toml"], {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as done:
+        assert done.stdout is not None
+        assert done.stdout.readline() == "here\n"
+        done.send_signal(signal.SIGINT)
+        _, told = done.communicate()
+    assert (done.returncode, told) == (cli.INTERRUPTED, "\nstopped\n")
+
+
+@pytest.mark.parametrize(
+    ("sets", "told"),
+    [
+        (["spark.master=local[2]"], "ok     cells and partitions: 2 cells in 2 partitions, on 2 cores"),
+        (["spark.master=local[5]"], "3 cores will have no cell to work for: set engine.cells to 5"),
+        (["spark.sql.shuffle.partitions=9"], "7 partitions will be empty"),
+        (["spark.sql.shuffle.partitions=1", "spark.master=local[2]"], "cells of one partition wait for each other"),
+        (["spark.sql.shuffle.partitions=many"], "set it to a whole number, or leave it out"),
+    ],
+)
+def test_doctor_holds_a_job_against_the_cores(sets: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    cli.main(["doctor", "conf/quickstart.toml", *(word for one in sets for word in ("--set", one))])
+    assert told in capsys.readouterr().out
 
 
 def test_doctor_finds_what_is_wrong(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

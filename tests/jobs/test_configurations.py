@@ -38,51 +38,136 @@ def test_there_is_an_example_of_every_kind() -> None:
     assert any(job.sink["format"] == "kafka" for job in jobs)
 
 
+EXAMPLE = {path.stem: path.read_text("utf-8") for path in EXAMPLES}
+EXAMPLE["readme"] = re.findall(r"```toml\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)[0]
+
+# A file, what is broken in it, the place that must be named, and what must be said to do or to know.
 BROKEN = {
-    "a key is misspelt": (
-        'delay = "10 seconds"',
-        'dely = "10 seconds"',
-        "line 15, streams.web.dely: ",
-        '"delay"',
+    "a key is misspelt": ("quickstart", 'delay = "10 seconds"', 'dely = "10 seconds"', "streams.web.dely: ", '"delay"'),
+    "a value has the wrong type": ("quickstart", "cells = 2", 'cells = "two"', "engine.cells: ", "a whole number"),
+    "a number is a fraction": ("quickstart", "cells = 2", "cells = 2.5", "engine.cells: ", "got 2.5"),
+    "a flag is a text": ("readme", "rowwise = true", 'rowwise = "yes"', "filters.bad_token.rowwise: ", "true or false"),
+    "a list is a text": ("readme", '["body"]', '"body"', "filters.bad_token.columns: ", "a list of texts"),
+    "a duration is none": ("quickstart", "10 seconds", "10 secs", "streams.web.delay: ", 'unit "secs"'),
+    "a duration is below zero": ("quickstart", "10 seconds", "-10 seconds", "streams.web.delay: ", "from 0 to"),
+    "a window has months": ("two_streams", "2 minutes", "2 months", "streams.clicks.window: ", "use days"),
+    "an interval is none": ("kafka", '"10 seconds"', '"soon"', "trigger.every: ", "expected a duration such as"),
+    "two triggers": ("readme", "available_now = true", 'available_now = true\nevery = "1 s"', "trigger", "got both"),
+    "the time is not there": ("readme", 'time = "at"', 'time = "when"', "streams.web: ", 'unknown column "when"'),
+    "the time is not said": ("readme", 'time = "at"\n', "", "streams.web.time: ", "add it"),
+    "the time is a text": ("readme", 'time = "at"', 'time = "body"', "streams.web: ", "cast it"),
+    "two windows": ("readme", "[filters]", 'window = "1 minute"\nrows = 3\n[filters]', "streams.web: ", "got both"),
+    "a policy is misspelt": ("quickstart", '"content"', '"contents"', "policy.name: unknown policy", '"content"'),
+    "a parameter of a policy is misspelt": (
+        *("quickstart", 'name = "content"', 'name = "content"\nalpah = 0.5'),
+        *("policy.alpah: ", 'did you mean "alpha"?'),
     ),
-    "a value has the wrong type": ("cells = 2", 'cells = "two"', "engine.cells: expected a whole number", "got 'two'"),
-    "a duration is none": ("10 seconds", "10 secs", "line 15, streams.web.delay: ", 'unit "secs"'),
-    "a policy is misspelt": ('name = "content"', 'name = "contents"', "policy.name: unknown policy", '"content"'),
+    "a parameter of a policy is wrong": (
+        *("quickstart", 'name = "content"', 'name = "content"\nalpha = 5'),
+        *("policy.alpha: ", "a share above 0 and up to 1, got 5"),
+    ),
+    "a parameter of a policy is missing": ("quickstart", '"content"', '"knows"', "policy: ", 'the parameter "truth"'),
+    "a classifier is not there": (
+        "three_way",
+        '["clicks.page", ',
+        '["clicks.pag", ',
+        "policy.attributes: ",
+        '"clicks.page"',
+    ),
     "a function is not there": (
+        "quickstart",
         "looks_scripted",
         "looks_script",
-        "filters.scripted.function: ",
+        "scripted.function: ",
         '"looks_scripted"',
     ),
-    "a module is not there": ("jobs.web:bad", "jobs.wep:bad", 'no module "jobs.wep"', "--py-files"),
-    "a column is not there": ("signed and size", "singed and size", "filters.signed.where: ", 'did you mean "signed"?'),
-    "a stream is not there": ('on = "web"\nwhere', 'on = "wep"\nwhere', "filters.signed: ", 'did you mean "web"?'),
-    "SQL is cut short": ("size > 100", "size >", "filters.signed.where: ", "expected a value, the text ends here"),
-    "a text has no quotes": ('time = "at"', "time = at", "not TOML", "at line 14"),
-    "a format is misspelt": ('format = "console"', 'format = "consol"', "sink.format: unknown format", '"console"'),
-    "a section is misspelt": ("[trigger]", "[triger]", "triger: unknown key", 'did you mean "trigger"?'),
-    "a workload's parameter is unknown": ("rows = 20_000", "row = 1", "streams.web.source: ", 'did you mean "rows"?'),
-    "a selected column is not there": ('"web.size"', '"web.sice"', "query.select: ", 'did you mean "size"?'),
+    "a module is not there": ("quickstart", "jobs.web:bad", "jobs.wep:bad", 'no module "jobs.wep"', "--py-files"),
+    "an import path is none": ("readme", "jobs.web:bad", "jobs.web.bad", ".function: ", '"package.module:name"'),
+    "a function is none": ("readme", "web:bad_token", "web:QUERY", ".function: ", "to be a function, got Query"),
+    "a function takes less": ("readme", '["body"]', '["body", "size"]', ".function: ", "cannot be called with 2"),
+    "a setup takes arguments": (
+        *("readme", "rowwise = true", 'rowwise = true, setup = "jobs.web:bad_token"'),
+        *("filters.bad_token", "cannot be called without arguments"),
+    ),
+    "a setup is not there": (
+        *("readme", "rowwise = true", 'rowwise = true, setup = "jobs.web:bad"'),
+        *("filters.bad_token.setup: ", 'has no "bad"'),
+    ),
+    "where and function": ("readme", '"body"]', '"body"], where = "true"', "filters.bad_token", "got both"),
+    "a column is not there": ("quickstart", "signed and", "singed and", "signed.where: ", 'did you mean "signed"?'),
+    "a stream is not there": ("quickstart", 'on = "web"\nwh', 'on = "wep"\nwh', "filters.signed: ", 'mean "web"?'),
+    "SQL is cut short": ("quickstart", "size > 100", "size >", "filters.signed.where: ", "the text ends here"),
+    "SQL is no condition": ("quickstart", "signed and size > 100", "size", "signed.where: ", "got bigint"),
+    "a join has an unknown column": ("two_streams", "orders.click", "orders.clik", "query.joins: ", '"orders.click"'),
+    "a join has an unknown stream": ("two_streams", "= orders.click", "= order.click", "query.joins: ", '"orders"?'),
+    "a join is of one stream": ("two_streams", "= orders.click", "= 3", "query.joins: ", "is a filter"),
+    "a text has no quotes": ("quickstart", 'time = "at"', "time = at", "not TOML", "at line 14"),
+    "a bracket is missing": ("readme", "[streams.web]", "[streams.web", "not TOML", "at line 1"),
+    "a filter stands twice": ("readme", "bad_token = {", "scripted = {", "not TOML", "stands only once"),
+    "an input stands twice": ("three_way", "[tables.users]", "[tables.orders]", "streams: ", '"orders" stands twice'),
+    "a name has a space": (
+        "readme",
+        "bad_token = {",
+        '"bad token" = {',
+        'filters."bad token": ',
+        "letters",
+    ),
+    "a format is misspelt": ("quickstart", '"console"', '"consol"', "sink.format: unknown format", '"console"'),
+    "a section is misspelt": ("quickstart", "[trigger]", "[triger]", "triger: ", 'did you mean "trigger"?'),
+    "the streams are misspelt": ("readme", "[streams.web]", "[stream.web]", "stream: ", 'did you mean "streams"?'),
+    "a workload is not there": ("readme", '"web", p', '"wep", p', "streams.web.source: ", 'did you mean "web"?'),
+    "a workload's parameter is unknown": ("readme", "{ rows", "{ row", "streams.web.source: ", 'did you mean "rows"?'),
+    "a workload's parameter is wrong": ("readme", "10_000", '"many"', "streams.web.source: ", "got 'many'"),
+    "a file is not there": ("three_way", "countries.csv", "county.csv", ".source.path: ", "relative to the folder"),
+    "a type is not there": ("three_way", 'code = "string"', 'code = "strin"', "source.schema.code: ", '"string"?'),
+    "a size is of no stream": ("three_way", "orders = 2_000", "order = 2_000", "engine.sizes.order: ", '"orders"?'),
+    "too many cells": ("three_way", "cells = 4", "cells = 4_000", "engine", "from 1 to 1,024"),
+    "a selected column is not there": ("quickstart", "web.size", "web.sice", "query.select: ", 'did you mean "size"?'),
+    "a selected column has no stream": ("quickstart", '"web.size"', '"size"', "query.select: ", '"stream.size"'),
+    "a message has another form": ("kafka", 'value = "json"', 'value = "avro"', "source.value: ", '"csv", "json"'),
+    "a topic begins nowhere": (
+        "kafka",
+        '"earliest"',
+        '"earlyest"',
+        "readings.source.starting: ",
+        '"earliest", "latest"',
+    ),
+    "a column of messages is unknown": ("kafka", '"timestamp"]', '"time"]', "alarms.source: ", 'known: "key"'),
     "the sink needs a checkpoint": (
-        'format = "console"\nrows = 3',
-        'format = "parquet"\npath = "build/x"',
-        "checkpoint.location: expected a folder",
-        "add it",
+        *("quickstart", 'format = "console"\nrows = 3', 'format = "parquet"\npath = "build/x"'),
+        *("checkpoint.location: expected a folder", "add it"),
+    ),
+    "a folder of the answer is unknown": (
+        *("two_streams", 'path = "build/', 'partition_by = ["prize"]\npath = "build/'),
+        *("sink.partition_by: ", 'did you mean "price"?'),
     ),
 }
 
 
-@pytest.mark.parametrize(("old", "new", "where", "what"), BROKEN.values(), ids=BROKEN)
+@pytest.mark.parametrize(("example", "old", "new", "where", "what"), BROKEN.values(), ids=BROKEN)
 def test_a_broken_job_says_what_to_change(
-    old: str, new: str, where: str, what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    example: str, old: str, new: str, where: str, what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert old in QUICKSTART
-    (tmp_path / "broken.toml").write_text(QUICKSTART.replace(old, new, 1), "utf-8")
+    assert old in EXAMPLE[example]
+    text = EXAMPLE[example].replace(old, new, 1)
+    (tmp_path / "broken.toml").write_text(text, "utf-8")
     assert cli.main(["validate", str(tmp_path / "broken.toml")]) == cli.FAILED
     told = capsys.readouterr().err
     assert where in told
     assert what in told
     assert "Traceback" not in told
+    lines = [int(number) for number in re.findall(r"^  line (\d+), ", told, re.MULTILINE)]
+    assert all(line <= len(text.splitlines()) for line in lines)
+    assert lines or "not TOML" in told or "checkpoint.location" in told
+
+
+@pytest.mark.parametrize(("coded", "expected"), [("utf-16", "save it as UTF-8"), ("utf-8-sig", "is right")])
+def test_how_a_file_is_coded_is_told_or_does_not_matter(
+    coded: str, expected: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "job.toml").write_text(QUICKSTART, coded)
+    cli.main(["validate", str(tmp_path / "job.toml")])
+    assert expected in "".join(capsys.readouterr())
 
 
 def test_the_first_job_of_the_readme_is_right(tmp_path: Path) -> None:

@@ -1,28 +1,124 @@
-"""The demo runs as `make demo` runs it."""
+"""The demo runs as `make demo` runs it; what it shows is what the reports say."""
 
 from __future__ import annotations
 
+import io
 import subprocess
 import sys
+from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 
-from jobs import demo
-from jobs.commands.demo import POLICIES
+import eddy
+from jobs import cli
+from jobs.board import Board, table
+from jobs.commands.demo import DIFFER, POLICIES, verdict
+from jobs.demo_page import page
+from jobs.racing import Lap
+from jobs.web import QUERY, requests
 from tests.house import ROOT
 
+DATA = {"web": requests(2_000)}
 
-def test_every_order_gives_the_same_answer(capsys: pytest.CaptureFixture[str]) -> None:
-    assert demo.main() == 0
-    printed = capsys.readouterr().out
-    assert "answers: all the same" in printed
-    assert "random" in printed
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def laps() -> list[Lap]:
+    runs = {p: eddy.run_local(QUERY, DATA, policy=choice, batch_rows=500) for p, choice in POLICIES.items()}
+    return [Lap(policy=policy, report=run.report) for policy, run in runs.items()]
+
+
+@pytest.fixture(scope="module")
+def known() -> list[Lap]:
+    return laps()
 
 
 @pytest.mark.timeout(600)
-def test_every_policy_gives_the_same_answer_on_spark() -> None:
-    command = [sys.executable, "-m", "jobs.cli", "demo", "--rows", "4000"]
+def test_every_policy_gives_the_same_answer_on_spark(tmp_path: Path) -> None:
+    report = tmp_path / "new" / "demo.html"
+    command = [sys.executable, "-m", "jobs.cli", "demo", "--rows", "4000", "--report", str(report)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert [line.split()[0] for line in done.stdout.splitlines()[1:-2]] == list(POLICIES)
-    assert "answers: all the same" in done.stdout
+    assert done.stderr == ""
+    lines = done.stdout.splitlines()
+    first = next(i for i, line in enumerate(lines) if line.startswith("policy "))
+    assert [line.split()[:2] for line in lines[first + 1 : first + 5]] == [[policy, "4,000"] for policy in POLICIES]
+    assert "all 4 answers are the same" in done.stdout
+    assert "</html>" in report.read_text("utf-8")
+
+
+def test_answers_that_differ_are_a_failure(known: list[Lap]) -> None:
+    answers = dict.fromkeys(POLICIES, requests(5))
+    told, code = verdict(known, answers)
+    assert code == 0
+    assert "all 4 answers are the same, 5 rows" in told
+    told, code = verdict(known, {**answers, "content": requests(5, seed=1)})
+    assert code == DIFFER != 0
+    assert 'THE ANSWERS OF "content" AND "fixed" DIFFER' in told
+
+
+def test_what_is_saved_is_held_against_the_static_plan(known: list[Lap]) -> None:
+    fixed, source = known[0], known[1]
+    assert fixed.saved(fixed) == 0
+    assert source.saved(fixed) == 1 - sum(source.calls) / sum(fixed.calls)
+    half = Lap(policy="source", report=eddy.Report(source.report.counters[:2]))
+    assert half.saved(fixed) == 1 - sum(source.calls[:2]) / sum(fixed.calls[:2])
+    assert Lap(policy="source", report=eddy.Report([])).saved(fixed) is None
+    assert fixed.route() == "signed > scripted > bad_token (100%)"
+
+
+def test_a_terminal_shows_one_table_and_a_log_shows_lines(known: list[Lap]) -> None:
+    terminal, log = Terminal(), io.StringIO()
+    for out in (terminal, log):
+        board = Board(2_000, out)
+        for _ in range(3):
+            board.show(known)
+        board.end(known)
+    assert terminal.getvalue().count("\x1b[5F") == 3
+    lines = log.getvalue().splitlines()
+    assert "\x1b" not in log.getvalue()
+    assert lines[0].startswith("policy=fixed rows=2000 calls=")
+    assert lines[-5:] == list(table(known))
+    assert len(lines) == len(POLICIES) + 5
+
+
+def test_the_report_is_one_whole_page(known: list[Lap]) -> None:
+    text = page(known, "verdict: 1 < 2")
+    opened: list[str] = []
+
+    class Check(HTMLParser):
+        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+            if tag not in ("meta", "!doctype"):
+                opened.append(tag)
+            assert tag not in ("script", "link", "img")
+
+        def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+            assert tag in {"line", "polyline"}
+
+        def handle_endtag(self, tag: str) -> None:
+            assert opened.pop() == tag
+
+    Check().feed(text)
+    assert opened == []
+    assert "1 &lt; 2" in text
+    assert text.count("<polyline") == len(POLICIES)
+    assert [policy for policy in POLICIES if f"<h2>{policy}: who went where</h2>" not in text] == []
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["--rows", "0"], "--rows: expected a whole number of 1 or more, got 0"),
+        (["--report", "setup.cfg/demo.html"], '--report "setup.cfg/demo.html": cannot be written'),
+    ],
+)
+def test_what_cannot_be_is_found_before_the_work(
+    given: list[str], message: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(ROOT)
+    assert cli.main(["demo", *given]) == cli.FAILED
+    assert message in capsys.readouterr().err

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from eddy.comparison.experiment import QUICK_ROWS
 from eddy.errors import QueryError
-from jobs.experiment import QUICK_ROWS, load, parse
+from jobs.experiment import load, parse
 from tests.house import ROOT
 
 POLICIES = [{"name": "fixed", "role": "baseline"}, "random"]
@@ -64,7 +65,19 @@ def test_what_a_workload_knows_is_handed_to_the_policy_that_asks() -> None:
 def test_a_policy_may_have_micro_batches_of_its_own() -> None:
     policies = [*POLICIES, {"name": "source", "batch_rows": 10}]
     last = parse(values(policies=policies)).contenders[-1]
-    assert (last.batch_rows, last.label, last.parameters) == (10, "source", {"name": "source"})
+    assert (last.batch_rows, last.label, last.policy) == (10, "source", {"name": "source"})
+
+
+def test_several_sizes_are_several_setups_of_each_workload() -> None:
+    sized = parse(values(batch_rows=[10, 20], windows=["1 minute", 5, {"rows": 7}]))
+    assert [setup.label.partition(" ")[2] for setup in sized.setups][:2] == [
+        "batch_rows=10 window=Range('1 minute')",
+        "batch_rows=10 window=Range(5)",
+    ]
+    assert [setup.varied.get("window_unit") for setup in sized.setups][:3] == [None] * 3
+    assert [setup.sizes["window_size"] for setup in sized.setups] == [60.0, 5.0, 7.0] * 2
+    (plain,) = parse(values(batch_rows=10)).setups
+    assert (plain.label, plain.varied, plain.sizes) == ("stream_star", {}, {"batch_rows": 10})
 
 
 def test_quick_leaves_little() -> None:
@@ -78,7 +91,8 @@ def test_quick_leaves_little() -> None:
 def test_published_experiments_can_be_read_and_their_workloads_built(path: Path) -> None:
     experiment = load(path)
     assert experiment.name == path.stem
-    assert all(point.workload(experiment.seeds[0], rows=1).tuples == 1 for point in experiment.points)
+    workloads = [point.workload(experiment.seeds[0], rows=1) for point in experiment.points]
+    assert [w.tuples for w in workloads] == [len(w.query.streams) for w in workloads]
 
 
 @pytest.mark.parametrize(
@@ -89,6 +103,10 @@ def test_published_experiments_can_be_read_and_their_workloads_built(path: Path)
         ({"seeds": 0}, "seeds: expected a whole number of 1 or more, got 0"),
         ({"seeds": [1, "2"]}, "seeds: expected a whole number of 0 or more, got '2'"),
         ({"batch_rows": 0}, "batch_rows: expected a whole number of 1 or more, got 0"),
+        ({"batch_rows": [10, 0]}, "batch_rows: expected a whole number of 1 or more, got 0"),
+        ({"windows": ["soon"]}, 'windows: window Range: expected a duration such as "30 seconds"'),
+        ({"windows": [{"rows": 0}]}, "windows: window Rows: expected a whole number of 1 or more, got 0"),
+        ({"windows": [{"row": 1}]}, 'windows: expected a duration such as "30 seconds", a number, or {rows = 100}'),
         ({"totals": 1}, "totals: expected true or false, got 1"),
         ({"repeats": True}, "repeats: expected a whole number of 1 or more, got True"),
         ({"policies": []}, "policies: expected a list of one or more, got []"),

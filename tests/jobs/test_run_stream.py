@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -113,7 +114,46 @@ def test_a_stopped_job_goes_on_where_it_was(tmp_path: Path) -> None:
     inspected = [sys.executable, "-m", "jobs.cli", "inspect", str(tmp_path / "checkpoint")]
     told = subprocess.check_output(inspected, cwd=ROOT, text=True)
     assert "cells: 2, of which 2 have had rows" in told
-    assert 'policy {"name": "fixed"}' in told
+    assert 'policy of cells 0, 1: {"name": "fixed"}' in told
+    assert "all alike  scripted  100%" in told
+
+
+@pytest.mark.long
+@pytest.mark.timeout(5 * PATIENCE)
+def test_ctrl_c_ends_a_job_between_micro_batches(tmp_path: Path) -> None:
+    """As a terminal does it: every process of the job gets the signal, the JVM and the workers too."""
+    (tmp_path / "job.toml").write_text(JOB.format(rows=ROWS, place=tmp_path))
+    (tmp_path / "my_filters.py").write_text(FILTERS)
+    job = started(tmp_path)
+    told = wait_for(job, "batch=1")
+    os.killpg(job.pid, signal.SIGINT)
+    told += ended(job, PATIENCE)
+    assert "stopped after micro-batch" in told
+    assert "the same command goes on from the checkpoint" in told
+    assert "Traceback" not in told
+    done = max(int(file.name) for file in (tmp_path / "checkpoint" / "commits").glob("[0-9]*"))
+    assert f"stopped after micro-batch {done};" in told
+
+
+@pytest.mark.long
+@pytest.mark.timeout(5 * PATIENCE)
+def test_the_first_job_of_the_readme_does_what_it_says(tmp_path: Path) -> None:
+    """Word for word, and its answer on the console; not a line of Spark's in between when asked to be quiet."""
+    readme = (ROOT / "README.md").read_text("utf-8")
+    (text,) = re.findall(r"```toml\n(.*?)```", readme, re.DOTALL)
+    (tmp_path / "job.toml").write_text(text, "utf-8")
+    command = [sys.executable, "-m", "jobs.cli", "run", "job.toml"]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert 'config policy.name="content" from="line 8"' in done.stdout
+    assert [line.split()[0] for line in done.stdout.splitlines() if line.startswith("batch=")] == [
+        f"batch={number}" for number in range(10)
+    ]
+    assert "finished after micro-batch 9" in done.stdout
+    assert [f"Batch: {number}" in done.stdout for number in (0, 9)] == [True, True]
+    (head,) = re.findall(r"^\|\s*web_at.*\|$", readme, re.MULTILINE)
+    assert head in done.stdout
 
 
 def test_a_mistake_in_the_file_is_no_traceback(tmp_path: Path) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+import eddy
 from eddy import connectors
 from eddy.config import Job, load
 from eddy.errors import QueryError
@@ -21,6 +24,10 @@ from jobs.web import requests
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+PATIENCE = 120
+"""Seconds in which a row must come: much more than it takes, so that a hang is an error."""
+
 TAKEN: list[tuple[int, int]] = []
 
 
@@ -36,7 +43,7 @@ def fails(v: Any) -> Any:
 def job(place: Path, source: str, rest: str, time: str = "at") -> Job:
     text = f"""
 [query]
-name = "tried"
+name = "{place.name}"
 [streams.s]
 time = "{time}"
 [streams.s.source]
@@ -94,11 +101,62 @@ def test_files_are_read_as_the_schema_says(kind: str, spark: SparkSession, tmp_p
     assert sorted(row.s_v for row in spark.table(f"{kind}s").collect()) == [0, 1, 2, 10, 11, 12]
 
 
+def test_rows_come_at_a_rate(spark: SparkSession, tmp_path: Path) -> None:
+    asked = job(tmp_path, 'format = "rate"\nper_second = 50', '[sink]\nformat = "memory"\nname = "rates"', "timestamp")
+    query = sinks.written(running.answer(asked, spark), asked).start()
+    end = time.monotonic() + PATIENCE
+    while not spark.table("rates").count() and query.isActive and time.monotonic() < end:
+        time.sleep(0.2)
+    query.stop()
+    assert spark.table("rates").columns == ["s_timestamp", "s_value"]
+    assert spark.table("rates").agg({"s_value": "min"}).first() == (0,)
+
+
 def test_a_function_takes_every_micro_batch(spark: SparkSession, tmp_path: Path) -> None:
     TAKEN.clear()
     rest = f'{NOW}[sink]\nformat = "foreach_batch"\nfunction = "tests.jobs.test_sources:take"\n'
     ran(spark, job(tmp_path, WEB, f'{rest}[checkpoint]\nlocation = "{tmp_path}/c"'))
     assert TAKEN == [(0, 200), (1, 200), (2, 100)]
+
+
+def test_parquet_files_are_read_and_written(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for number in range(3):
+        pq.write_table(requests(300).slice(100 * number, 100), tmp_path / "in" / f"{number}.parquet")
+    source = f'format = "parquet"\npath = "{tmp_path}/in"\nfiles_per_trigger = 2'
+    sink = f'[sink]\nformat = "parquet"\npath = "{tmp_path}/out"\npartition_by = ["s_signed"]'
+    rest = f'[filters.small]\non = "s"\nwhere = "size < 5000"\n{NOW}{sink}\n[checkpoint]\nlocation = "{tmp_path}/c"'
+    query = ran(spark, job(tmp_path, source, rest))
+    assert len(query.recentProgress) == 2
+    assert {place.name for place in (tmp_path / "out").glob("s_signed=*")} == {"s_signed=false", "s_signed=true"}
+    found = pq.read_table(tmp_path / "out")
+    sizes = [size for size in requests(300)["size"].to_pylist() if size < 5_000]
+    assert sorted(found["s_size"].to_pylist()) == sorted(sizes)
+
+
+def test_what_goes_nowhere_is_computed_all_the_same(spark: SparkSession, tmp_path: Path) -> None:
+    query = ran(spark, job(tmp_path, WEB, NOW + '[sink]\nformat = "noop"'))
+    assert list(eddy.report_of(query).batches()["results"]) == [200, 200, 100]
+
+
+def test_a_setup_runs_once_in_every_worker(spark: SparkSession, tmp_path: Path) -> None:
+    names = 'function = "tests.jobs.models:small"\nsetup = "tests.jobs.models:load"\ncolumns = ["size"]'
+    for number in range(2):
+        rest = f'[filters.small]\non = "s"\n{names}\n{NOW}[sink]\nformat = "memory"\nname = "small{number}"'
+        query = ran(spark, job(tmp_path, WEB, rest))
+        assert len(query.recentProgress) == 3
+        expected = sum(size < 5_000 for size in requests(500)["size"].to_pylist())
+        assert spark.table(f"small{number}").count() == expected
+
+
+def test_a_setup_that_fails_is_told_without_the_way_to_it(spark: SparkSession, tmp_path: Path) -> None:
+    names = 'function = "tests.jobs.models:small"\nsetup = "tests.jobs.models:missing"\ncolumns = ["size"]'
+    asked = job(tmp_path, WEB, f'[filters.small]\non = "s"\n{names}\n{NOW}[sink]\nformat = "noop"')
+    with pytest.raises(complaints.EXPECTED) as caught:
+        ran(spark, asked)
+    told = complaints.told(caught.value)
+    assert told.startswith('error: filter "small": setup "missing" raised FileNotFoundError: no model.bin, at line')
+    assert "Traceback" not in told
 
 
 def test_what_a_users_function_raises_is_told_without_the_way_to_it(spark: SparkSession, tmp_path: Path) -> None:

@@ -28,10 +28,10 @@ QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """For a JVM that lives for seconds: compiling thoroughly and collecting in threads cannot pay off."""
 
 
-def environment() -> dict[str, str]:
-    """For a process that runs our code, and Spark's, with the Python of the tests."""
+def environment(first: Path = ROOT) -> dict[str, str]:
+    """For a process that runs the code in a folder, and Spark's, with the Python of the tests."""
     ours = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
-    path = os.pathsep.join([str(ROOT), str(HOME.parent)])
+    path = os.pathsep.join([str(first), str(HOME.parent)])
     python = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
     daemons = {"SPARK_DAEMON_JAVA_OPTS": QUICK, "SPARK_DAEMON_MEMORY": "512m"}
     spark = {"SPARK_HOME": str(HOME), "SPARK_LOCAL_IP": "127.0.0.1"}
@@ -39,11 +39,11 @@ def environment() -> dict[str, str]:
 
 
 @contextmanager
-def server(log: Path, says: str, program: str, *arguments: str) -> Iterator[str]:
+def server(log: Path, says: str, program: str, *arguments: str, first: Path = ROOT) -> Iterator[str]:
     """A program of Spark's; gives the part of its log by which it says that it is up."""
     command = [str(HOME / "bin" / program), *arguments]
     with log.open("w") as file:
-        process = subprocess.Popen(command, env=environment(), cwd=log.parent, stdout=file, stderr=file)
+        process = subprocess.Popen(command, env=environment(first), cwd=log.parent, stdout=file, stderr=file)
     try:
         yield _said(process, log, says)
     finally:

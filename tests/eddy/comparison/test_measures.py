@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 import eddy
-from jobs.measures import decided, learned, measured, produced, settled
-from jobs.workload import Workload
+from eddy.comparison.measures import decided, learned, measured, produced, quiet, settled
+from eddy.comparison.workload import Workload
 from jobs.workloads import stream_star
 
 BATCH = 100
@@ -62,22 +62,22 @@ def test_content_says_what_its_calls_were_decided_with() -> None:
 
 
 def test_the_quickest_of_each_micro_batch_counts() -> None:
+    assert quiet([[3, 1, 2], [1, 2, 2]]) == 1 + 1 + 2
+
+
+def test_the_seconds_of_a_row_are_those_of_its_run() -> None:
     star = stream_star(2, [[0.5, 0.5]], rows=50)
-    clocks = [iter(range(0, 100_000, step)) for step in (3, 1)]
-    runs = [eddy.run_local(star.query, star.data, batch_rows=10, clock=clock.__next__) for clock in clocks]
-    row = measured(star, runs[0], runs)
-    assert row["quiet_seconds"] == runs[1].report.batches()["seconds"].sum() < row["seconds"]
-    assert row["tuples"] == 50
+    run = eddy.run_local(star.query, star.data, batch_rows=10, clock=iter(range(100_000)).__next__)
+    row = measured(star, run.results.num_rows, run.report)
+    assert row["seconds"] == run.report.batches()["seconds"].sum()
+    assert (row["tuples"], row["results"]) == (50, run.results.num_rows)
 
 
 def test_who_is_slower_has_produced_less_by_then() -> None:
-    star = stream_star(2, [[0.5, 0.5]], rows=4_000)
-    clocks = [iter(range(0, 10_000_000, step)) for step in (1, 2)]
-    quick, slow = ([eddy.run_local(star.query, star.data, batch_rows=100, clock=c.__next__)] for c in clocks)
-    first, second = produced([quick, slow])
-    assert first["produced_100%"] == 1
-    assert first["produced_50%"] == pytest.approx(0.5, abs=0.05)
-    assert second == pytest.approx({name: share / 2 for name, share in first.items()}, abs=0.05)
+    results = [10] * 40
+    first, second = produced([[[1.0] * 40], [[2.0] * 40]], [results, results])
+    assert first == {"produced_25%": 0.25, "produced_50%": 0.5, "produced_75%": 0.75, "produced_100%": 1.0}
+    assert second == {name: share / 2 for name, share in first.items()}
 
 
 def test_decisions_are_counted_and_timed() -> None:

@@ -1,4 +1,4 @@
-"""What an experiment writes down about a run."""
+"""What is written down about a run."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-import eddy
-from jobs.workload import Workload
+from eddy.comparison.workload import Workload
+from eddy.report import Report
 
 SUMS = {
     "routing_calls": "routing_calls",
@@ -37,40 +37,43 @@ STEADY = 0.5
 """The part of a phase, counted from its end, that says where the calls per tuple stay."""
 
 
-def measured(workload: Workload, run: eddy.Run, repeats: Sequence[eddy.Run]) -> dict[str, Any]:
-    """Counters and seconds of the whole run, the seconds over all repeats, and what its figure needs besides."""
-    batches = run.report.batches()
+def measured(workload: Workload, results: int, report: Report) -> dict[str, Any]:
+    """Counters and seconds of the whole run, and what its figure needs besides."""
+    batches = report.batches()
     totals = {name: batches[column].sum().item() for name, column in SUMS.items()}
-    counted = {"tuples": workload.tuples, "results": run.results.num_rows, **totals, "quiet_seconds": quiet(repeats)}
-    told = learned(workload, run.report.learning()) | decided(run.report.decisions())
+    counted = {"tuples": workload.tuples, "results": results, **totals}
+    told = learned(workload, report.learning()) | decided(report.decisions())
     return counted | dict(workload.facts) | told | settled(workload, batches)
 
 
-def quiet(runs: Sequence[eddy.Run]) -> float:
+def quiet(runs: Sequence[Sequence[float]]) -> float:
     """Seconds of the same work done several times: of each micro-batch the quickest.
 
     A machine that is busy with something else makes some micro-batches slower, and none of them quicker.
     """
+    if len({len(run) for run in runs}) > 1:  # Spark may divide the same work into more micro-batches one day
+        return float(min(sum(run) for run in runs))
     return float(_quickest(runs).sum())
 
 
-def _quickest(runs: Sequence[eddy.Run]) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _quickest(runs: Sequence[Sequence[float]]) -> np.ndarray[Any, np.dtype[np.float64]]:
     """The seconds of each micro-batch, in the repeat that took least."""
-    least: np.ndarray[Any, np.dtype[np.float64]] = np.min([run.report.batches()["seconds"] for run in runs], axis=0)
+    least: np.ndarray[Any, np.dtype[np.float64]] = np.min(np.array(runs, np.float64), axis=0)
     return least
 
 
-def produced(runs: Sequence[Sequence[eddy.Run]]) -> list[dict[str, float]]:
+def produced(runs: Sequence[Sequence[Sequence[float]]], results: Sequence[Sequence[int]]) -> list[dict[str, float]]:
     """Which share of its results each policy has produced by a quarter, half, ... of the time of the quickest policy.
 
-    `runs` are the repeats of each policy on the same workload.
+    `runs` are for each policy the repeats on the same workload, each with the seconds of its micro-batches; `results`
+    are for each policy those of its micro-batches.
     """
     seconds = [_quickest(own).cumsum() for own in runs]
     end = min(float(own[-1]) for own in seconds)
     found = []
-    for taken, own in zip(seconds, runs, strict=True):
-        results = own[0].report.batches()["results"].cumsum().to_numpy()
-        by = np.interp([mark * end for mark in MARKS], [0.0, *taken], [0.0, *results]) / max(results[-1], 1)
+    for taken, own in zip(seconds, results, strict=True):
+        made = np.cumsum(own)
+        by = np.interp([mark * end for mark in MARKS], [0.0, *taken], [0.0, *made]) / max(made[-1], 1)
         found.append({f"produced_{mark:.0%}": share for mark, share in zip(MARKS, by.tolist(), strict=True)})
     return found
 

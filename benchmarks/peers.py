@@ -1,0 +1,42 @@
+"""Tools that need not be there: which of them are, and what to do about the others."""
+
+from __future__ import annotations
+
+import os
+from importlib.util import find_spec
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+ENGINES = {"flink": "pyflink", "pathway": "pathway"}
+"""Engines that cannot be installed beside Spark and us, and the module each is known by: they want an older pyarrow,
+so each has an environment of its own, which `make peers` makes."""
+
+PLACE = "EDDY_{}_PYTHON"
+"""The environment variable that says which python has an engine; without it, the one that `make peers` has made."""
+
+
+def without_polars() -> str | None:
+    """Why Polars is skipped, or nothing if it is there."""
+    return None if find_spec("polars") else "polars is not installed: pip install -e '.[peers]'"
+
+
+def python_of(engine: str) -> Path:
+    """The python that has an engine, if any has."""
+    made = ROOT / ".venv" / "peers" / engine / "bin" / "python"
+    return Path(os.environ.get(PLACE.format(engine.upper()), made))
+
+
+def without_engine(engine: str) -> str | None:
+    """Why an engine is skipped, or nothing if it is there."""
+    python = python_of(engine)
+    if not python.exists():
+        return f"{engine} has no environment: make peers, or {PLACE.format(engine.upper())} says which python has it"
+    found = list(python.parent.parent.glob(f"lib*/python3.*/site-packages/{ENGINES[engine]}"))
+    return None if found else f'{engine} is not installed where its python is: no "{ENGINES[engine]}" there'
+
+
+def absent() -> dict[str, str]:
+    """Every tool that is skipped, and why."""
+    reasons = {"polars": without_polars(), **{engine: without_engine(engine) for engine in ENGINES}}
+    return {name: reason for name, reason in reasons.items() if reason}

@@ -1,0 +1,85 @@
+"""A policy among those that are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from eddy.comparison.workload import Workload
+from eddy.redaction import HIDDEN, is_secret
+
+if TYPE_CHECKING:
+    from eddy.wiring import PolicyChoice
+
+BASELINE, BOUND, CONTROL = "baseline", "bound", "control"
+"""What others are compared with, what nothing can be better than, and the baseline once more, to see what is noise."""
+
+AGAIN = "again"
+"""What is added to the name of the baseline for its control."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contender:
+    """A policy with its parameters, what tables call it, and what it is there for.
+
+    `batch_rows` are those of its micro-batches, where they are not those of all others.
+    """
+
+    label: str
+    role: str = ""
+    batch_rows: int | None = None
+    policy: PolicyChoice
+
+    def missing(self, workload: Workload) -> str | None:
+        """Why the policy cannot run: it asks for what the workload does not know of itself."""
+        known = workload.known()
+        texts = [(n, v) for n, v in self._parameters().items() if isinstance(v, str)]
+        asked = [(name, text) for name, text in texts if text in known and known[text] is None]
+        return f'{asked[0][0]} = "{asked[0][1]}" is not known of this workload' if asked else None
+
+    def choice(self, workload: Workload) -> PolicyChoice:
+        """The policy as `run_local` takes it; a text such as "$truth" becomes what the workload knows of itself."""
+        if not isinstance(self.policy, Mapping):
+            return self.policy
+        known = workload.known()
+        return {n: known.get(v, v) if isinstance(v, str) else v for n, v in self.policy.items()}
+
+    def control(self) -> Contender:
+        """The same policy once more."""
+        label = f"{self.label} ({AGAIN})"
+        return Contender(label=label, role=CONTROL, batch_rows=self.batch_rows, policy=self.policy)
+
+    def describe(self) -> dict[str, Any]:
+        """What its runs depend on."""
+        own = {} if self.batch_rows is None else {"batch_rows": self.batch_rows}
+        return {"policy": name_of(self.policy), **own, "again": self.role == CONTROL}
+
+    def _parameters(self) -> Mapping[str, Any]:
+        return self.policy if isinstance(self.policy, Mapping) else {}
+
+
+def name_of(policy: PolicyChoice) -> str:
+    """What tells one choice of policy and parameters from another."""
+    from eddy.wiring import policy_name  # noqa: PLC0415  a plug-in that is imported first needs us before the wiring
+
+    return policy_name(policy)
+
+
+def label(policy: PolicyChoice) -> str:
+    """What a policy is called that nobody has named: its name, with its parameters, without what is secret.
+
+    >>> label({"name": "fixed", "order": ["big"]}), label({"name": "mine", "token": "x"})
+    ("fixed(order=['big'])", 'mine(token=(hidden))')
+    """
+    if isinstance(policy, str):
+        return policy
+    if not isinstance(policy, Mapping):
+        return name_of(policy)
+    told = ", ".join(f"{n}={HIDDEN if is_secret((n,)) else v}" for n, v in policy.items() if _told(n, v))
+    return f"{policy.get('name')}({told})" if told else str(policy.get("name"))
+
+
+def _told(name: str, value: object) -> bool:
+    """Does a parameter tell the policy from others; what stands for a workload's own knowledge does not."""
+    return name != "name" and not str(value).startswith("$")

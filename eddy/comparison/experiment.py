@@ -1,0 +1,137 @@
+"""What is to be run: policies by workloads by seeds."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from eddy.comparison.contender import BASELINE, Contender
+from eddy.comparison.workload import Workload
+from eddy.window import Range, Rows, Window
+
+QUICK_ROWS, QUICK_SEEDS, QUICK_POINTS = 10_000, 1, 4
+"""What a quick look leaves of an experiment: enough to see that it runs, too little for a figure."""
+
+
+class Point(Protocol):
+    """A workload for any seed."""
+
+    @property
+    def label(self) -> str:
+        """What tables call it; no two points of an experiment are called the same."""
+
+    @property
+    def varied(self) -> Mapping[str, Any]:
+        """What tells it from other points of the same kind; a column for each."""
+
+    def describe(self) -> Mapping[str, Any]:
+        """What its runs depend on, as plain values."""
+
+    def workload(self, seed: int, rows: int | None = None) -> Workload:
+        """The workload with a seed, or no more than some rows of it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setup:
+    """A point with the size of its micro-batches and of its windows; no window leaves the query's own."""
+
+    point: Point
+    batch_rows: int
+    window: Window | None
+    several: frozenset[str]
+
+    @property
+    def varied(self) -> dict[str, Any]:
+        """What tells it from the other setups; sizes only where there are several."""
+        return {**self.point.varied, **{name: value for name, value in self.sizes.items() if name in self.several}}
+
+    @property
+    def sizes(self) -> dict[str, Any]:
+        """Columns of every row."""
+        return {"batch_rows": self.batch_rows} | ({} if self.window is None else _window(self.window))
+
+    @property
+    def label(self) -> str:
+        """What tables call it."""
+        told = {"batch_rows": f"batch_rows={self.batch_rows}", "window": f"window={self.window}"}
+        return " ".join([self.point.label, *(told[name] for name in sorted(self.several))])
+
+    def describe(self) -> dict[str, Any]:
+        """What its runs depend on."""
+        return {**self.point.describe(), "batch_rows": self.batch_rows, "window": str(self.window)}
+
+    def workload(self, seed: int, rows: int | None = None) -> Workload:
+        """The workload, with the window on all of its streams."""
+        made = self.point.workload(seed, rows)
+        if self.window is None:
+            return made
+        streams = [replace(stream, window=self.window) for stream in made.query.streams]
+        return replace(made, query=replace(made.query, streams=streams))
+
+
+MICROSECONDS = 1e6
+"""In a second: a window that is given as a duration counts in them."""
+
+
+def _window(window: Window) -> dict[str, Any]:
+    """A window as text, and how large it is.
+
+    >>> _window(Range("1 minute"))
+    {'window': "Range('1 minute')", 'window_size': 60.0, 'window_unit': 'seconds'}
+    """
+    sizes: dict[str, Any] = {}
+    match window:
+        case Range(length=str()):
+            sizes = {"window_size": window.ticks / MICROSECONDS, "window_unit": "seconds"}
+        case Range():
+            sizes = {"window_size": float(window.ticks), "window_unit": "units of the event time"}
+        case Rows():
+            sizes = {"window_size": float(window.count), "window_unit": "rows"}
+    return {"window": str(window), **sizes}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """Policies by workloads by seeds; `totals` asks for what has been produced by when.
+
+    `marks` are columns to add to the rows that have some values, such as what a paper says of them.
+    """
+
+    name: str
+    points: Sequence[Point]
+    contenders: Sequence[Contender]
+    seeds: Sequence[int]
+    batch_rows: Sequence[int]
+    windows: Sequence[Window] = ()
+    repeats: int
+    marks: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]] = ()
+    totals: bool = False
+    rows: int | None = None
+
+    @property
+    def setups(self) -> list[Setup]:
+        """Every workload in every size."""
+        windows: Sequence[Window | None] = self.windows or [None]
+        several = frozenset(n for n, all in (("batch_rows", self.batch_rows), ("window", self.windows)) if len(all) > 1)
+        return [
+            Setup(point=point, batch_rows=batch_rows, window=window, several=several)
+            for point, batch_rows, window in itertools.product(self.points, self.batch_rows, windows)
+        ]
+
+    @property
+    def baseline(self) -> Contender:
+        """What the others are compared with: the first that has this role."""
+        return next(contender for contender in self.contenders if contender.role == BASELINE)
+
+    def controlled(self, without: Sequence[Contender]) -> Sequence[Contender]:
+        """All policies but some, and the baseline once more."""
+        left = [contender for contender in self.contenders if contender not in without]
+        return [*left, self.baseline.control()] if self.baseline in left else left
+
+    def quick(self) -> Experiment:
+        """A small part of it."""
+        every = max(len(self.points) // QUICK_POINTS, 1)
+        points, seeds = self.points[::every], self.seeds[:QUICK_SEEDS]
+        return replace(self, points=points, seeds=seeds, repeats=1, rows=QUICK_ROWS)

@@ -1,0 +1,142 @@
+"""The report as one page: the verdict first, then tables and plots, then every setting."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from eddy.comparison.contender import BOUND, CONTROL
+from eddy.comparison.html.assets import SCRIPT, STYLE
+from eddy.comparison.html.pictures import pictures
+from eddy.comparison.html.settings import settings
+from eddy.comparison.html.summaries import choices, grouped, policies, workloads
+from eddy.comparison.html.table import Cell, Line, table
+from eddy.comparison.summary import summary
+from eddy.comparison.verdict import Verdict, verdict
+from eddy.redaction import shown
+
+if TYPE_CHECKING:
+    from eddy.comparison.comparison import Comparison
+
+RUNNERS = {"local": "run in one process", "spark": "run on Spark"}
+"""What a runner is called."""
+
+RUNS = 400
+"""Runs that the page lists: all of a usual comparison, and no more than a browser sorts at once."""
+
+INTRODUCTION = (
+    "A policy decides in which order each tuple meets filters and joins. All policies gave the same answer, which was "
+    "compared in every run; they differ in what it costs."
+)
+
+READING = (
+    "Saved is what a policy needs less than the baseline, in runs of the same turn, with its 95 % interval; a negative "
+    "number is lost. Green is a saving that is more than noise. Small numbers under a median hold the middle half of "
+    "the runs. The A/A control is the baseline once more: what it seems to save is noise."
+)
+
+
+def page(comparison: Comparison) -> str:
+    """The whole file. Nothing may be fetched from elsewhere, and no script may run but ours: the browser sees to it."""
+    allowed = base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode("ascii")
+    policy = f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{allowed}'"
+    return "\n".join(
+        [
+            '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">',
+            f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"<title>{escape(comparison.name)}: comparison of policies</title><style>{STYLE}</style></head>",
+            "<body><main>",
+            *_sections(comparison),
+            f"</main><script>{SCRIPT}</script></body></html>\n",
+        ]
+    )
+
+
+def _sections(comparison: Comparison) -> list[str]:
+    runs, found = comparison.runs, verdict(comparison.runs)
+    several = len(grouped(runs)) > 1
+    parts = [_header(comparison), said(found, runs)]
+    if several:
+        parts.append(_section("Which policy for which data", "", f'<div class="card">{choices(runs)}</div>'))
+    whole = "Every policy, over all workloads" if several else "Every policy"
+    parts.append(_section(whole, READING, f'<div class="card">{policies(runs, found.choice)}</div>'))
+    if several:
+        parts.append(_section("Every policy on every workload", "", f'<div class="card">{workloads(runs)}</div>'))
+    parts.append(_section("Plots", "", pictures(comparison)))
+    parts += _skipped(comparison)
+    parts.append(_section("Every run", "", _runs(runs)))
+    parts.append(_section("Settings", "", f'<div class="card">{settings(comparison.settings)}</div>'))
+    return [*parts, _section("Run it again", "", f"<pre>{escape(_command(comparison.command))}</pre>")]
+
+
+def _header(comparison: Comparison) -> str:
+    runs = comparison.runs
+    counts = {name: len({row[name] for row in runs}) for name in ("workload", "seed")}
+    others = len({row["policy"] for row in runs if row["role"] not in (CONTROL, BOUND)})
+    told = [_count(counts["workload"], "workload"), f"{others} policies to choose from", _count(counts["seed"], "seed")]
+    told += [_count(len(runs), "run"), RUNNERS[str(runs[0]["runner"])]]
+    return (
+        f'<header><p class="kind">Comparison of routing policies</p><h1>{escape(comparison.name)}</h1>'
+        f"<p>{escape(INTRODUCTION)}</p><p>{escape(' · '.join(told))}</p></header>"
+    )
+
+
+def _count(number: int, name: str) -> str:
+    return f"{number:,} {name}" if number == 1 else f"{number:,} {name}s"
+
+
+def said(found: Verdict, runs: Sequence[Mapping[str, Any]]) -> str:
+    """The verdict, and its numbers where there is one choice."""
+    look = "verdict measured" if found.measured else "verdict"
+    reasons = "".join(f"<li>{escape(reason)}</li>" for reason in found.reasons)
+    chosen = next((row for row in summary(runs) if row["policy"] == found.choice), None)
+    tiles = "" if chosen is None else _tiles(chosen)
+    return f'<div class="{look}"><p class="headline">{escape(found.headline)}</p><ul>{reasons}</ul>{tiles}</div>'
+
+
+def _tiles(row: Mapping[str, Any]) -> str:
+    time, calls, noise = row["time_saved_percent"], row["calls_saved_percent"], row["noise_percent"]
+    told = [(f"{row['us_per_tuple']:.3g} µs", "a tuple (median)")]
+    told += [] if time is None else [(f"{time:.0f} %", "less time than the baseline")]
+    told += [] if calls is None else [(f"{calls:.0f} %", "fewer calls of operators")]
+    told += [] if noise is None else [(f"± {noise:.1f} %", "is noise: the baseline against itself")]
+    tiles = "".join(f'<div class="tile"><b>{escape(b)}</b><span>{escape(text)}</span></div>' for b, text in told)
+    return f'<div class="tiles">{tiles}</div>'
+
+
+def _section(title: str, text: str, inner: str) -> str:
+    told = f"<p>{escape(text)}</p>" if text else ""
+    return f"<section><h2>{escape(title)}</h2>{told}{inner}</section>"
+
+
+def _skipped(comparison: Comparison) -> list[str]:
+    if not comparison.skipped:
+        return []
+    items = "".join(f"<li>{escape(skip)}</li>" for skip in comparison.skipped)
+    return [_section("Who did not apply", "", f'<div class="card"><ul>{items}</ul></div>')]
+
+
+def _runs(runs: Sequence[Mapping[str, Any]]) -> str:
+    """The rows, behind a click."""
+    names = list(dict.fromkeys(name for row in runs for name in row if name not in ("experiment", "runner")))
+    lines = [Line(cells=[_cell(row.get(name)) for name in names]) for row in runs[:RUNS]]
+    left = f"; the first {RUNS} of {len(runs):,}" if len(runs) > RUNS else ""
+    title = f"One row for each run{left}"
+    return (
+        f'<div class="card"><details><summary>{escape(title)}</summary>{table(names, lines, texts=2)}</details></div>'
+    )
+
+
+def _cell(value: object) -> Cell:
+    if isinstance(value, float):
+        return Cell(text=f"{value:.4g}", value=value)
+    return Cell(text="" if value is None else str(value))
+
+
+def _command(command: str) -> str:
+    """Without the password of an address in it."""
+    return shown(("command",), command)[1:-1]

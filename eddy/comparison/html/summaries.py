@@ -1,0 +1,96 @@
+"""Summaries as tables for people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from eddy.comparison.contender import BASELINE, BOUND, CONTROL
+from eddy.comparison.html.table import Cell, Line, table
+from eddy.comparison.summary import SHARES, summary
+from eddy.comparison.verdict import by_workload
+
+TITLES = ["policy", "time a tuple, µs", "time saved, %", "calls a tuple", "calls saved, %", "one run, s"]
+MORE = [f"{', '.join(SHARES)}: % of time", "runs"]
+
+BADGES = {BASELINE: "baseline", CONTROL: "A/A control", BOUND: "is told the truth"}
+"""What a role is called."""
+
+Row = Mapping[str, Any]
+
+
+def policies(rows: Sequence[Row], choice: str, *, sorts: bool = True) -> str:
+    """A line for each policy, on all workloads."""
+    lines = [Line(cells=_policy(row), look=_look(row, choice)) for row in summary(rows)]
+    return table([*TITLES, *MORE], lines, sorts=sorts)
+
+
+def workloads(runs: Sequence[Row]) -> str:
+    """A line for each policy on each workload."""
+    lines = []
+    for workload, part in grouped(runs).items():
+        choice = by_workload(part)[workload].choice
+        lines += [Line(cells=[Cell(text=workload), *_policy(r)], look=_look(r, choice)) for r in summary(part)]
+    return table(["workload", *TITLES, *MORE], lines, texts=2)
+
+
+def choices(runs: Sequence[Row], *, sorts: bool = True) -> str:
+    """A line for each workload: whom to choose, and what that saves."""
+    lines = []
+    for workload, part in grouped(runs).items():
+        verdict = by_workload(part)[workload]
+        row = next((row for row in summary(part) if row["policy"] == verdict.choice), None)
+        cells = [Cell(text=workload), Cell(text=verdict.choice or "not known")]
+        if row is None or row["role"] == BASELINE:
+            says = "nobody is quicker" if row is not None else "too few runs"
+            cells += [Cell(text="baseline", value="", small=says), Cell(text="", value="")]
+        else:
+            cells += [_saved(row, "time"), _saved(row, "calls")]
+        noise = None if row is None else row["noise_percent"]
+        lines.append(Line(cells=[*cells, Cell(text="" if noise is None else f"{noise:.1f}", value=noise)]))
+    return table(["on this data", "choose", "time saved, %", "calls saved, %", "noise, %"], lines, texts=2, sorts=sorts)
+
+
+def grouped(runs: Sequence[Row]) -> dict[str, list[Row]]:
+    """Runs by workload."""
+    parts: dict[str, list[Row]] = {}
+    for row in runs:
+        parts.setdefault(str(row["workload"]), []).append(row)
+    return parts
+
+
+def _look(row: Row, choice: str) -> str:
+    if row["policy"] == choice:
+        return "chosen"
+    return str(row["role"]) if row["role"] in (CONTROL, BOUND) else ""
+
+
+def _policy(row: Row) -> list[Cell]:
+    return [
+        Cell(text=str(row["policy"]), badge=BADGES.get(str(row["role"]), "")),
+        _measured(row, "us_per_tuple"),
+        _saved(row, "time"),
+        _measured(row, "calls_per_tuple"),
+        _saved(row, "calls"),
+        _measured(row, "seconds"),
+        Cell(text=" / ".join(f"{row[f'{name}_percent']:.0f}" for name in SHARES), value=row["operators_percent"]),
+        Cell(text=str(row["runs"]), value=row["runs"]),
+    ]
+
+
+def _measured(row: Row, name: str) -> Cell:
+    value, low, high = row[name], row[f"{name}_low"], row[f"{name}_high"]
+    spread = "" if low == high else f"{low:.3g} to {high:.3g}"
+    return Cell(text=f"{value:.3g}", value=value, small=spread)
+
+
+def _saved(row: Row, what: str) -> Cell:
+    name = f"{what}_saved_percent"
+    value, low, high = row[name], row[f"{name}_low"], row[f"{name}_high"]
+    if value is None:
+        return Cell(text="", value="")
+    if low is None or high is None:
+        return Cell(text=f"{value:.1f}", value=value)
+    noise = row["noise_percent"] if what == "time" and row["noise_percent"] is not None else 0.0
+    look = "" if row["role"] == CONTROL else "good" if low > noise else "bad" if high < -noise else ""
+    return Cell(text=f"{value:.1f}", value=value, small=f"{low:.1f} to {high:.1f}", look=look)

@@ -1,0 +1,29 @@
+"""What a plot is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from matplotlib.figure import Figure
+
+if TYPE_CHECKING:
+    from eddy.comparison.comparison import Comparison
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plot:
+    """A figure, what it shows, and whether a comparison has anything to draw in it."""
+
+    title: str
+    caption: str
+    has: Callable[[Comparison], bool]
+    figure: Callable[[Comparison], Figure]
+
+    def draw(self, comparison: Comparison) -> Figure:
+        """The figure, in our style."""
+        from eddy.comparison.plots.style import styled  # noqa: PLC0415  a plot is known before it is drawn
+
+        with styled():
+            return self.figure(comparison)

@@ -1,0 +1,63 @@
+"""Every plot there is; a new one is its function and one entry here."""
+
+from __future__ import annotations
+
+from eddy.comparison.plots.focus import has
+from eddy.comparison.plots.learning import gain_ratio, selectivity
+from eddy.comparison.plots.plot import Plot
+from eddy.comparison.plots.policies import calls, time
+from eddy.comparison.plots.routes import routes
+from eddy.comparison.plots.sizes import batch_size, several, window_size
+from eddy.comparison.plots.timeline import over_time
+
+PLOTS: dict[str, Plot] = {
+    "time": Plot(
+        title="Time",
+        caption="Microseconds a tuple: the median of the runs; the thin line holds the middle half of them.",
+        has=lambda comparison: bool(comparison.runs),
+        figure=time,
+    ),
+    "calls": Plot(
+        title="Routing calls",
+        caption="Calls of operators a tuple: the fewer, the better the order. Each call costs what its operator costs.",
+        has=lambda comparison: bool(comparison.runs),
+        figure=calls,
+    ),
+    "cost_over_time": Plot(
+        title="Cost of a tuple over time",
+        caption="A policy that adapts comes back down after the data has changed; one that is fixed does not.",
+        has=lambda comparison: has(comparison.traced, "batches"),
+        figure=over_time,
+    ),
+    "routes_over_time": Plot(
+        title="Routes of each class over time",
+        caption="Which share of the tuples of a class set out on which order of operators.",
+        has=lambda comparison: has(comparison.traced, "routes"),
+        figure=routes,
+    ),
+    "selectivity_over_time": Plot(
+        title="Selectivity of each operator over time",
+        caption="Outputs per input, of the tuples that still came to the operator: what the policy has to learn.",
+        has=lambda comparison: has(comparison.traced, "operators"),
+        figure=selectivity,
+    ),
+    "gain_ratio_over_time": Plot(
+        title="Gain ratio of the classifiers over time",
+        caption="How well the attribute that the policy has chosen tells what an operator will do: 0 is not at all.",
+        has=lambda comparison: any("classified" in one.trace.learning["kind"] for one in comparison.traced),
+        figure=gain_ratio,
+    ),
+    "batch_size": Plot(
+        title="Cost against the size of micro-batches",
+        caption="The median of the runs, with the middle half of them.",
+        has=lambda comparison: several(comparison, "batch_rows"),
+        figure=batch_size,
+    ),
+    "window_size": Plot(
+        title="Cost against the size of windows",
+        caption="The median of the runs, with the middle half of them.",
+        has=lambda comparison: several(comparison, "window_size"),
+        figure=window_size,
+    ),
+}
+"""By the name that `Comparison.plot` takes, in the order of the report."""

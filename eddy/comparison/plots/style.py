@@ -1,0 +1,113 @@
+"""How plots look: told apart by lines, markers and hatches, not by colour alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Literal
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#444444", "#8C6D31")
+"""Okabe and Ito's palette, which the colour-blind can tell apart, less the yellow that no print shows."""
+
+DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)), (0, (8, 2)), (0, (3, 3)))
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+HATCHES = ("", "///", "...", "\\\\\\", "xxx", "+++", "ooo", "---")
+"""So many things can be told apart in one plot; of more, the first come again."""
+
+WIDTH, HEIGHT = 7.6, 2.9
+"""Inches of a plot with one row of panels: a column of the report, and a page in print."""
+
+PANELS = 6
+"""Workloads in one plot: of more, the first, and the tables have all of them."""
+
+POINTS = 60
+"""Of a line, at most: noise of single micro-batches hides what is to be seen."""
+
+STYLE: dict[Any, Any] = {
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlesize": 9.5,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.labelsize": 9,
+    "font.size": 9,
+    "grid.color": "#dddddd",
+    "grid.linewidth": 0.6,
+    "legend.fontsize": 8.5,
+    "legend.frameon": False,
+    "hatch.linewidth": 0.7,
+    "lines.linewidth": 1.6,
+    "lines.markersize": 4.5,
+    "svg.fonttype": "path",
+    # Names come from data: a dollar sign in one is no formula.
+    "text.parse_math": False,
+    "text.usetex": False,
+}
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """Everything that is made inside looks like this."""
+    with mpl.rc_context():
+        mpl.rcParams.update(STYLE)
+        yield
+
+
+def line(number: int) -> dict[str, Any]:
+    """What tells the line of one thing from those of others."""
+    every = len(COLOURS)
+    return {"color": COLOURS[number % every], "linestyle": DASHES[number % every], "marker": MARKERS[number % every]}
+
+
+def fill(number: int) -> dict[str, Any]:
+    """What tells the area of one thing from those of others."""
+    every = len(COLOURS)
+    return {"facecolor": _paler(COLOURS[number % every]), "edgecolor": "#333333", "hatch": HATCHES[number % every]}
+
+
+def _paler(colour: str) -> tuple[float, float, float]:
+    """Half way to white: a hatch shows on it, and grey tells it from its neighbours."""
+    red, green, blue = mpl.colors.to_rgb(colour)
+    return (red + 1) / 2, (green + 1) / 2, (blue + 1) / 2
+
+
+def figure(rows: int, *, height: float = HEIGHT) -> Figure:
+    """A figure of so many rows of panels."""
+    return Figure(figsize=(WIDTH, height * rows), layout="constrained")
+
+
+def panels(made: Figure, count: int, *, rows: int = 1, sharex: Literal["none", "col"] = "none") -> list[list[Axes]]:
+    """Panels in rows and columns."""
+    grid = made.subplots(rows, count, squeeze=False, sharex=sharex)
+    return [list(row) for row in grid]
+
+
+def legend(made: Figure, axes: Axes, columns: int = 4) -> None:
+    """One for the whole figure, above it."""
+    handles, labels = axes.get_legend_handles_labels()
+    made.legend(handles, labels, loc="outside upper left", ncols=min(columns, max(len(labels), 1)))
+
+
+def thousands(axis: Any) -> None:
+    """Ticks such as 20,000."""
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}" if value == int(value) else f"{value:g}"))
+
+
+def drift(axes: Axes, points: Sequence[int]) -> None:
+    """Lines where the data is known to change; the first is named."""
+    for number, point in enumerate(points):
+        label = "the data changes here" if number == 0 else None
+        axes.axvline(point, color="#000000", linestyle=(0, (2, 2)), linewidth=1.2, label=label)
+
+
+def cut(text: str, most: int = 42) -> str:
+    """A name that fits; a legend would leave out one that begins with an underscore."""
+    text = f" {text}" if text.startswith("_") else text
+    return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -1,0 +1,111 @@
+"""Where policies are run: here, or on Spark."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import pyarrow as pa
+
+from eddy.comparison.workload import Workload
+from eddy.errors import QueryError, unknown
+from eddy.local import run_local
+from eddy.report import Report
+
+if TYPE_CHECKING:
+    from eddy.wiring import PolicyChoice
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ran:
+    """An answer, how it came about, and how long one waited for it."""
+
+    results: pa.Table
+    report: Report
+    wall_seconds: float
+
+
+class Run(Protocol):
+    """Runs a policy, with the rows of a micro-batch and a seed."""
+
+    def __call__(self, policy: PolicyChoice, batch_rows: int, seed: int, /) -> Ran:
+        """One run, from beginning to end."""
+
+
+class Runner(Protocol):
+    """A place to run policies in."""
+
+    @property
+    def name(self) -> str:
+        """What tables call it."""
+
+    def describe(self) -> dict[str, Any]:
+        """What its runs depend on, besides the query, the data and the policy."""
+
+    def on(self, workload: Workload) -> AbstractContextManager[Run]:
+        """Make ready for runs on a workload; what was made for them is gone at the end."""
+
+
+class Local:
+    """In this process, with `run_local`."""
+
+    name = "local"
+
+    def describe(self) -> dict[str, Any]:
+        """Nothing besides."""
+        return {}
+
+    @contextmanager
+    def on(self, workload: Workload) -> Iterator[Run]:
+        """There is nothing to make."""
+
+        def run(policy: PolicyChoice, batch_rows: int, seed: int) -> Ran:
+            started = time.perf_counter()
+            done = run_local(workload.query, workload.data, policy=policy, batch_rows=batch_rows, seed=seed)
+            return Ran(results=done.results, report=done.report, wall_seconds=time.perf_counter() - started)
+
+        yield run
+
+
+class OnSpark:
+    """In streaming queries of Spark's, with `attach`, over files of one micro-batch each."""
+
+    name = "spark"
+
+    def __init__(self, cells: int | None) -> None:
+        self._cells = cells
+
+    def describe(self) -> dict[str, Any]:
+        """How many cells share the work."""
+        return {"cells": self._cells}
+
+    @contextmanager
+    def on(self, workload: Workload) -> Iterator[Run]:
+        """Write the files; a policy with micro-batches of its own size has files of its own."""
+        from eddy.spark.trial import Trial  # noqa: PLC0415  so that policies can be compared where there is no Spark
+
+        with Trial(workload.query, workload.data, cells=self._cells) as trial:
+
+            def run(policy: PolicyChoice, batch_rows: int, seed: int) -> Ran:
+                results, report, seconds = trial.run(policy, batch_rows=batch_rows, seed=seed)
+                return Ran(results=results, report=report, wall_seconds=seconds)
+
+            yield run
+
+
+RUNNERS = ("local", "spark")
+"""What a user may choose."""
+
+
+def chosen(name: str, cells: int | None = None) -> Runner:
+    """A runner by its name, with the cells of one on Spark."""
+    if name not in RUNNERS:
+        raise unknown("runner", str(name), RUNNERS, where="compare")
+    if name == OnSpark.name:
+        return OnSpark(cells)
+    if cells is not None:
+        raise QueryError(f'compare: cells are Spark\'s: expected them with runner="spark" only, got {cells!r}')
+    return Local()

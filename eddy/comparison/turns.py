@@ -1,0 +1,158 @@
+"""The engine of every comparison: policies take turns at each workload."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from eddy.comparison.answer import agree, digest
+from eddy.comparison.contender import CONTROL, Contender
+from eddy.comparison.experiment import Experiment, Setup
+from eddy.comparison.journal import Journal
+from eddy.comparison.measures import measured, produced, quiet
+from eddy.comparison.progress import Bar
+from eddy.comparison.record import Record, Trace, trace
+from eddy.comparison.runner import Run, Runner
+from eddy.comparison.setting import key
+from eddy.comparison.skipping import Skipped
+from eddy.comparison.workload import Workload
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Traced:
+    """What a policy did over time on a workload, and where the workload changes."""
+
+    workload: str
+    policy: str
+    drift_points: Sequence[int]
+    trace: Trace
+
+
+class Turns:
+    """Runs every policy that applies on every workload and seed: a row for each run.
+
+    The policies take turns at each workload, in an order that is drawn anew every time, so that whatever else the
+    machine is doing hits all of them alike. All must give the same answer. The first run of each policy on a workload
+    is also followed over time.
+    """
+
+    def __init__(self, experiment: Experiment, runner: Runner, journal: Journal, bar: Bar) -> None:
+        self._experiment = experiment
+        self._runner = runner
+        self._journal = journal
+        self._bar = bar
+        self.rows: list[Row] = []
+        self.traced: list[Traced] = []
+
+    def run(self, skipped: Sequence[Skipped], machine: Row) -> None:
+        """Run what has not been run before."""
+        for setup in self._experiment.setups:
+            out = [skip.contender for skip in skipped if skip.point is setup.point]
+            contenders = self._experiment.controlled(without=out)
+            for seed in self._experiment.seeds:
+                self._point(setup, contenders, seed, machine)
+
+    def _point(self, setup: Setup, contenders: Sequence[Contender], seed: int, machine: Row) -> None:
+        """All policies on one workload, as often as asked."""
+        workload = setup.workload(seed, self._experiment.rows)
+        settings = {"rows": self._experiment.rows, "runner": self._runner.name, **self._runner.describe(), **machine}
+        common = {**settings, "workload": setup.describe(), "seed": seed}
+        chance = np.random.default_rng([seed, len(contenders)])
+        records: dict[str, list[Record]] = {contender.label: [] for contender in contenders}
+        with self._runner.on(workload) as run:
+            for repeat in range(self._experiment.repeats):
+                for which in chance.permutation(len(contenders)):
+                    contender = contenders[which]
+                    name = key({**common, **contender.describe(), "repeat": repeat})
+                    turn = _Turn(
+                        name, setup, contender, seed, followed=not repeat and seed == self._experiment.seeds[0]
+                    )
+                    records[contender.label].append(self._turn(turn, workload, run, records))
+        self._add(setup, contenders, workload, seed, records)
+
+    def _turn(self, turn: _Turn, workload: Workload, run: Run, before: dict[str, list[Record]]) -> Record:
+        """One run, or what is known of it."""
+        found = self._journal.find(turn.key)
+        record = turn.run(workload, run) if found is None else found
+        answers = [(label, own[0].answer) for label, own in before.items() if own]
+        if answers:
+            agree(answers[0], (turn.contender.label, record.answer), turn.setup.label)
+        if found is None:
+            self._journal.add(record)
+        self._bar.step(f"{turn.contender.label} on {turn.setup.label}, seed {turn.seed}", kept=found is not None)
+        return record
+
+    def _add(
+        self,
+        setup: Setup,
+        contenders: Sequence[Contender],
+        workload: Workload,
+        seed: int,
+        records: dict[str, list[Record]],
+    ) -> None:
+        """The rows of a workload and seed, and what was followed over time."""
+        shares = self._shares(list(records.values()))
+        for contender, share in zip(contenders, shares, strict=True):
+            own = records[contender.label]
+            quickest = {"quiet_seconds": quiet([record.seconds for record in own])}
+            for repeat, record in enumerate(own):
+                figures = {"seed": seed, "repeat": repeat, **share, **record.figures, **quickest}
+                self.rows.append(self._row(setup, contender, figures))
+            if own[0].trace is not None and contender.role != CONTROL:
+                self.traced.append(
+                    Traced(
+                        workload=setup.label,
+                        policy=contender.label,
+                        drift_points=workload.drift_points,
+                        trace=own[0].trace,
+                    )
+                )
+
+    def _shares(self, records: Sequence[Sequence[Record]]) -> list[dict[str, float]]:
+        if not self._experiment.totals:
+            return [{} for _ in records]
+        seconds = [[record.seconds for record in own] for own in records]
+        return produced(seconds, [own[0].results for own in records])
+
+    def _row(self, setup: Setup, contender: Contender, figures: Row) -> Row:
+        """A run as a flat row."""
+        named: Row = {"experiment": self._experiment.name, "workload": setup.label, "policy": contender.label}
+        named |= {"role": contender.role, "runner": self._runner.name}
+        row = named | setup.sizes | setup.varied | figures
+        for where, more in self._experiment.marks:
+            if all(row.get(name) == value for name, value in where.items()):
+                row |= more
+        return row
+
+
+@dataclass(frozen=True)
+class _Turn:
+    """A run that is due."""
+
+    key: str
+    setup: Setup
+    contender: Contender
+    seed: int
+    followed: bool
+
+    def run(self, workload: Workload, run: Run) -> Record:
+        """Run it."""
+        gc.collect()
+        batch_rows = self.contender.batch_rows or self.setup.batch_rows
+        done = run(self.contender.choice(workload), batch_rows, self.seed)
+        batches = done.report.batches()
+        figures = measured(workload, done.results.num_rows, done.report)
+        return Record(
+            key=self.key,
+            answer=digest(done.results),
+            figures={**figures, "batch_rows": batch_rows, "wall_seconds": done.wall_seconds},
+            seconds=batches["seconds"].tolist(),
+            results=batches["results"].tolist(),
+            trace=trace(done.report) if self.followed else None,
+        )

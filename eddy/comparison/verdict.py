@@ -1,0 +1,186 @@
+"""Which policy to choose, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from eddy.comparison.contender import BASELINE, BOUND, CONTROL
+from eddy.comparison.summary import summary
+from eddy.errors import quoted
+
+NAMED = 6
+"""Workloads that are named in a sentence; of more, how many they are."""
+
+LEAST_CALLS = 1.0
+"""Per cent of the calls that are worth a word: a policy that samples differs by as much from one seed to the next."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """A choice, why, and what is to be known besides.
+
+    `choice` is "" where nothing can be said about time. `measured` says that its saving is more than noise.
+    """
+
+    choice: str
+    measured: bool
+    headline: str
+    reasons: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return " ".join([self.headline, *self.reasons])
+
+
+def verdict(rows: Sequence[Mapping[str, Any]]) -> Verdict:
+    """The verdict on all workloads; where they disagree, the choice for each."""
+    parts = by_workload(rows)
+    if len(parts) == 1:
+        return next(iter(parts.values()))
+    choices: dict[str, list[str]] = {}
+    for workload, part in parts.items():
+        choices.setdefault(part.choice, []).append(workload)
+    whole = judge(summary(rows), where="taken over all workloads")
+    if len(choices) == 1:
+        return Verdict(
+            choice=whole.choice or next(iter(choices)),
+            measured=whole.measured,
+            headline=whole.headline,
+            reasons=(f"The choice is the same on each of the {len(parts)} workloads.", *whole.reasons),
+        )
+    told = [f"{_chosen(choice)} on {_named(workloads)}" for choice, workloads in choices.items()]
+    return Verdict(
+        choice="", measured=False, headline=f"It depends on the data: choose {'; '.join(told)}.", reasons=whole.reasons
+    )
+
+
+def by_workload(rows: Sequence[Mapping[str, Any]]) -> dict[str, Verdict]:
+    """A verdict on each workload."""
+    parts: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        parts.setdefault(str(row["workload"]), []).append(row)
+    return {workload: judge(summary(part), where="on this data") for workload, part in parts.items()}
+
+
+def judge(rows: Sequence[Mapping[str, Any]], where: str) -> Verdict:
+    """The verdict on a summary.
+
+    Chosen is who saves most time, if that is more than noise: its interval must be above what the baseline seems to
+    save of its own time. Else the baseline stays. What was told the truth, the bound, is no choice.
+    """
+    baseline = next((row for row in rows if row["role"] == BASELINE), None)
+    others = [row for row in rows if row["role"] not in (BOUND, CONTROL) and row is not baseline]
+    if baseline is None or not others:
+        return Verdict(choice="", measured=False, headline="There is nothing to compare with.", reasons=())
+    noise = baseline["noise_percent"]
+    if noise is None:
+        return _unsure(baseline, others)
+    better = [row for row in others if (row["time_saved_percent_low"] or 0.0) > noise]
+    if not better:
+        return _stay(baseline, others, noise, where)
+    best = max(better, key=lambda row: float(row["time_saved_percent"]))
+    others = [row for row in better if row is not best]
+    alike = [row["policy"] for row in others if row["time_saved_percent_high"] >= best["time_saved_percent_low"]]
+    reasons = [_seconds(best, baseline), _calls(best, baseline), _noise(noise)]
+    reasons += [f"{quoted(alike)} cannot be told from it by time."] if alike else []
+    saved = f'saves {_interval(best, "time")} of the time that "{baseline["policy"]}" takes'
+    return Verdict(
+        choice=best["policy"],
+        measured=True,
+        headline=f'Choose "{best["policy"]}": {where} it {saved}.',
+        reasons=tuple(filter(None, reasons)),
+    )
+
+
+def _stay(baseline: Mapping[str, Any], others: Sequence[Mapping[str, Any]], noise: float, where: str) -> Verdict:
+    """Nobody is quicker beyond doubt."""
+    best = max(others, key=lambda row: float(row["time_saved_percent"] or 0.0))
+    low, high = best["time_saved_percent_low"] or 0.0, best["time_saved_percent_high"] or 0.0
+    fewest = min(others, key=lambda row: float(row["calls_per_tuple"]))
+    reasons = tuple(filter(None, [_calls(fewest, baseline), _pays(fewest, baseline), _noise(noise)]))
+    stays, saved = baseline["policy"], best["time_saved_percent"] or 0.0
+    if high < -noise:
+        more = f'"{best["policy"]}" the least, {_percent(-saved)} more'
+        headline = f'Choose "{stays}": {where} every other policy takes longer, {more}.'
+        return Verdict(choice=stays, measured=True, headline=headline, reasons=reasons)
+    headline = f'Stay with "{stays}": {where} no other policy saves time that is more than noise.'
+    nearest = (
+        f'The quickest other, "{best["policy"]}", takes {_percent(abs(saved))} {"less" if saved > 0 else "more"} time; '
+        f"from {_percent(abs(low))} {'less' if low > 0 else 'more'} to {_percent(abs(high))} "
+        f"{'less' if high > 0 else 'more'}, with 95 % confidence."
+    )
+    return Verdict(choice=stays, measured=False, headline=headline, reasons=(nearest, *reasons))
+
+
+def _unsure(baseline: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> Verdict:
+    """One run says nothing about time."""
+    fewest = min(others, key=lambda row: float(row["calls_per_tuple"]))
+    return Verdict(
+        choice="",
+        measured=False,
+        headline="One run of each policy says nothing about time: ask for three repeats or more, or for several seeds.",
+        reasons=tuple(filter(None, [_calls(fewest, baseline)])),
+    )
+
+
+def _seconds(best: Mapping[str, Any], baseline: Mapping[str, Any]) -> str:
+    before, after = baseline["seconds"], best["seconds"]
+    return f"A run takes {after:.3g} s instead of {before:.3g} s (medians)."
+
+
+def _calls(row: Mapping[str, Any], baseline: Mapping[str, Any]) -> str:
+    """What it saves of the calls, if that is worth a word."""
+    saved = row["calls_saved_percent"]
+    if saved is None or abs(saved) < LEAST_CALLS:
+        return ""
+    per_tuple = f"{row['calls_per_tuple']:.2f} instead of {baseline['calls_per_tuple']:.2f} a tuple"
+    more = "fewer" if saved > 0 else "more"
+    return f'"{row["policy"]}" needs {_percent(abs(saved))} {more} calls of operators: {per_tuple}.'
+
+
+def _pays(row: Mapping[str, Any], baseline: Mapping[str, Any]) -> str:
+    """How dear an operator must be for fewer calls to be quicker too."""
+    calls = baseline["calls_per_tuple"] - row["calls_per_tuple"]
+    lost = row["us_per_tuple"] - baseline["us_per_tuple"]
+    if lost <= 0 or (row["calls_saved_percent"] or 0.0) < LEAST_CALLS or calls <= 0:
+        return ""
+    return f"That would pay where a call costs {_plain(lost / calls)} microseconds more than here."
+
+
+def _noise(noise: float) -> str:
+    return (
+        f"The same policy, run twice, seems to differ from itself by up to {_percent(noise)}: less than that is noise."
+    )
+
+
+def _interval(row: Mapping[str, Any], what: str) -> str:
+    name = f"{what}_saved_percent"
+    low, high = row[f"{name}_low"], row[f"{name}_high"]
+    return f"{_percent(row[name])} (95 % interval {_number(low)} to {_number(high)})"
+
+
+def _percent(number: float) -> str:
+    return f"{_number(number)} %"
+
+
+def _number(number: float) -> str:
+    """Whole per cent, or one decimal where there is little."""
+    return f"{number:.0f}" if abs(number) >= 10 else f"{number:.1f}"
+
+
+def _chosen(choice: str) -> str:
+    return f'"{choice}"' if choice else "any"
+
+
+def _named(workloads: Sequence[str]) -> str:
+    return quoted(workloads) if len(workloads) <= NAMED else f"{len(workloads)} workloads"
+
+
+def _plain(number: float) -> str:
+    """Two digits, without an exponent.
+
+    >>> _plain(19.4), _plain(0.123), _plain(20_400)
+    ('19', '0.12', '20,000')
+    """
+    return f"{float(f'{number:.2g}'):,g}" if abs(number) < 10 else f"{float(f'{number:.2g}'):,.0f}"

@@ -1,0 +1,110 @@
+"""A query tried out on Spark, over data at hand."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+
+from eddy.errors import QueryError
+from eddy.query import Query
+from eddy.report import Report
+from eddy.spark.attach import attach
+from eddy.spark.planning import CELLS
+from eddy.spark.progress import report_of
+from eddy.wiring import PolicyChoice
+
+OLDEST = 1_000_000_000
+"""Seconds since 1970: the time of the first file. Spark takes the oldest files first."""
+
+PARTITIONS = "spark.sql.shuffle.partitions"
+
+
+class Trial:
+    """Files of the streams, one for each micro-batch, and runs over them; the files are gone at the end.
+
+    It takes the session that there is, which must see this machine's files.
+    """
+
+    def __init__(self, query: Query, data: Mapping[str, pa.Table], *, cells: int | None) -> None:
+        self._cells = cells
+        self._data = data
+        self._query = query
+        self._place = tempfile.TemporaryDirectory(prefix="eddy-trial-")
+        self._spark = _session()
+
+    def __enter__(self) -> Trial:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._place.cleanup()
+
+    def run(self, policy: PolicyChoice, *, batch_rows: int, seed: int) -> tuple[pa.Table, Report, float]:
+        """The answer, the report, and the seconds from the start of the query to its end.
+
+        All filters stay with the eddy, since what Spark does before it is the same for every policy.
+        """
+        frames = {name: self._frame(name, batch_rows) for name in self._query.inputs}
+        before = self._spark.conf.get(PARTITIONS, None)
+        self._spark.conf.set(PARTITIONS, str(self._cells or CELLS))
+        try:
+            frame = attach(self._query, frames, policy=policy, cells=self._cells, pushdown=False, seed=seed)
+            return self._drained(frame)
+        finally:
+            if before is None:
+                self._spark.conf.unset(PARTITIONS)
+            else:
+                self._spark.conf.set(PARTITIONS, before)
+
+    def _drained(self, frame: DataFrame) -> tuple[pa.Table, Report, float]:
+        name = f"eddy_trial_{uuid.uuid4().hex}"
+        checkpoint = Path(self._place.name) / name
+        writer = frame.writeStream.format("memory").queryName(name).option("checkpointLocation", str(checkpoint))
+        started = time.perf_counter()
+        job = writer.outputMode("append").trigger(availableNow=True).start()
+        try:
+            job.awaitTermination()
+            seconds = time.perf_counter() - started
+            return self._spark.table(name).toArrow(), report_of(job), seconds
+        finally:
+            job.stop()
+            self._spark.catalog.dropTempView(name)
+
+    def _frame(self, name: str, batch_rows: int) -> DataFrame | pa.Table:
+        table = self._data[name]
+        if name not in {stream.name for stream in self._query.streams}:
+            return table
+        place = Path(self._place.name) / f"{batch_rows}" / name
+        if not place.exists():
+            _write(place, table, batch_rows)
+        schema = self._spark.read.parquet(str(place)).schema
+        return self._spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(place))
+
+
+def _session() -> SparkSession:
+    found = SparkSession.getActiveSession()
+    if found is None:
+        raise QueryError(
+            'compare: runner="spark": expected a session of Spark, got none; start one first, for example with '
+            'SparkSession.builder.master("local[2]").getOrCreate()'
+        )
+    return found
+
+
+def _write(place: Path, table: pa.Table, batch_rows: int) -> None:
+    """A stream's micro-batches, a file each, oldest first."""
+    place.mkdir(parents=True)
+    for number, start in enumerate(range(0, max(table.num_rows, 1), batch_rows)):
+        file = place / f"{number:06}.parquet"
+        pq.write_table(table.slice(start, batch_rows), file)
+        os.utime(file, (OLDEST + number, OLDEST + number))

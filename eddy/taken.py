@@ -1,0 +1,33 @@
+"""Which routes a stream's classes took last, as it is kept with the state.
+
+Reports say it while a query runs; a checkpoint says it when nobody is running it. It is for people, and nothing goes on
+from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from eddy.observe import Counters
+
+MOST = 32
+"""Classes and their routes that are kept of each stream, the largest: a page, and few bytes beside the rows."""
+
+
+def taken(before: Mapping[str, Any], last: Counters) -> dict[str, Any]:
+    """For each stream the routes of the last micro-batch in which it had rows, as plain values.
+
+    `routes` are rows of a class, a route and how many tuples took it; `tree` are the lines by which a policy tells the
+    classes apart.
+    """
+    found: dict[str, list[list[Any]]] = {}
+    for (stream, key, route), tuples in sorted(last.routes.items(), key=lambda item: -item[1]):
+        rows = found.setdefault(stream, [])
+        if len(rows) < MOST:
+            rows.append([last.classes.get((stream, key), key), list(route), tuples])
+    new = {
+        stream: {"batch": last.batch, "routes": rows, "tree": list(last.trees.get(stream, ()))}
+        for stream, rows in found.items()
+    }
+    return {**before, **new}

@@ -1,0 +1,23 @@
+"""eddy compare: policies side by side, as an experiment says."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from jobs.commands.command import Command
+
+
+def arguments(parser: ArgumentParser) -> None:
+    """All are those of the comparison itself."""
+
+
+def run(chosen: Namespace) -> int:
+    """Hand everything on."""
+    from jobs import compare_policies  # noqa: PLC0415  other commands do without it
+
+    return compare_policies.main(chosen.rest)
+
+
+COMMAND = Command(
+    text="compare policies: eddy compare conf/experiments/quick.toml", arguments=arguments, run=run, forwards=True
+)

@@ -1,0 +1,101 @@
+"""Plots: all are drawn, name their axes and units, and are told apart without colour."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+import eddy
+from eddy.comparison.comparison import Comparison
+from eddy.comparison.plots.registry import PLOTS
+from tests.eddy.comparison.worlds import POLICIES, comparison, data, query
+from tests.house import ROOT
+
+
+@pytest.fixture(scope="module")
+def sized() -> Comparison:
+    policies = [*POLICIES, {"name": "source", "label": "$\\frac{$ a"}, {"name": "fixed", "order": ["op3"]}]
+    return comparison(batch_rows=[100, 200], windows=[100, 1_000], policies=policies, repeats=1)
+
+
+def axes_of(figure: Figure) -> list[Axes]:
+    return [axes for axes in figure.axes if axes.get_visible()]
+
+
+def test_everything_that_was_measured_has_its_plot(sized: Comparison) -> None:
+    assert sized.plots == list(PLOTS)
+    plain = eddy.compare(query(), data(), ["fixed", "random"], repeats=1, quiet=True)
+    assert plain.plots == ["time", "calls", "cost_over_time", "routes_over_time", "selectivity_over_time"]
+
+
+@pytest.mark.parametrize("name", list(PLOTS))
+def test_a_plot_is_drawn_and_says_what_it_shows(sized: Comparison, name: str) -> None:
+    figure = sized.plot(name)
+    figure.savefig(io.BytesIO(), format="svg")
+    figures = axes_of(figure)
+    assert figures
+    bottom = [axes for axes in figures if axes.get_xlabel()]
+    assert bottom
+    assert any(axes.get_ylabel() for axes in figures) or all(
+        tick.get_text() for axes in figures[:1] for tick in axes.get_yticklabels()
+    )
+
+
+@pytest.mark.parametrize("name", ["cost_over_time", "selectivity_over_time", "gain_ratio_over_time", "batch_size"])
+def test_lines_differ_by_more_than_colour(sized: Comparison, name: str) -> None:
+    for axes in axes_of(sized.plot(name)):
+        lines = [line for line in axes.get_lines() if line.get_marker() not in ("None", "", "_", "|")]
+        assert len({line.get_marker() for line in lines}) == len(lines) > 0
+
+
+@pytest.mark.parametrize("name", ["time", "calls"])
+def test_bars_differ_by_more_than_colour(sized: Comparison, name: str) -> None:
+    for axes in axes_of(sized.plot(name)):
+        hatches = [str(patch.get_hatch()) for patch in axes.patches]
+        assert len(set(hatches)) == len(hatches) == 5
+
+
+@pytest.mark.parametrize("name", ["cost_over_time", "routes_over_time", "selectivity_over_time"])
+def test_drift_is_marked(sized: Comparison, name: str) -> None:
+    for axes in axes_of(sized.plot(name)):
+        marked = [line.get_xdata() for line in axes.get_lines() if line.get_label() == "the data changes here"]
+        assert [np.asarray(x).tolist() for x in marked] == [[1_000, 1_000]]
+
+
+def test_the_cost_over_time_adds_up_to_the_calls(sized: Comparison) -> None:
+    traced = sized.traced[0]
+    rows = [row for row in sized.runs if (row["workload"], row["policy"]) == (traced.workload, traced.policy)]
+    assert sum(traced.trace.batches["routing_calls"]) == rows[0]["routing_calls"]
+    assert sum(traced.trace.operators["rows_in"]) == rows[0]["routing_calls"]
+    assert traced.trace.batches["tuples"][-1] == rows[0]["tuples"]
+    assert sum(traced.trace.routes["tuples"]) == rows[0]["tuples"]
+
+
+WITHOUT = """
+import sys
+sys.modules["matplotlib"] = None
+import eddy
+from tests.house import ROOT
+from tests.eddy.comparison.worlds import data, query
+found = eddy.compare(query(), data(), ["fixed"], repeats=1, quiet=True)
+print(found.verdict)
+try:
+    found.plot("time")
+except eddy.QueryError as error:
+    print(error)
+"""
+"""A program for a process in which matplotlib cannot be imported."""
+
+
+def test_without_matplotlib_the_error_says_what_to_install() -> None:
+    done = subprocess.run([sys.executable, "-c", WITHOUT], cwd=ROOT, capture_output=True, text=True, check=True)
+    verdict, error = done.stdout.splitlines()
+    assert verdict == "There is nothing to compare with."
+    assert error.startswith("plots: they need matplotlib, which cannot be imported")
+    assert error.endswith('pip install "eddy-spark[plots]"')

@@ -1,0 +1,37 @@
+"""A comparison on Spark: the same rows, and the same answer as here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import eddy
+from eddy.comparison.answer import digest
+from eddy.spark.trial import PARTITIONS, Trial
+from tests.eddy.comparison.worlds import data, query
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def test_policies_are_compared_on_spark(spark: SparkSession) -> None:
+    before, tables = spark.conf.get(PARTITIONS), {table.name for table in spark.catalog.listTables()}
+    found = eddy.compare(
+        query(), data(), ["fixed", "content"], repeats=1, runner="spark", cells=2, batch_rows=100, quiet=True
+    )
+    rows = found.rows.to_pylist()
+    local = eddy.run_local(query(), data(), batch_rows=100)
+    assert len(rows) == 3
+    assert {(row["runner"], row["tuples"], row["results"]) for row in rows} == {("spark", 200, local.results.num_rows)}
+    assert all(row["routing_calls"] > 0 for row in rows)
+    assert all(sum(one.trace.batches["rows"]) == 200 for one in found.traced)
+    assert all(len(one.trace.batches["rows"]) == 2 for one in found.traced)
+    assert spark.conf.get(PARTITIONS) == before
+    assert {table.name for table in spark.catalog.listTables()} == tables
+
+
+def test_spark_gives_the_answer_that_is_given_here(spark: SparkSession) -> None:
+    with Trial(query(), data(), cells=2) as trial:
+        results, report, seconds = trial.run("fixed", batch_rows=100, seed=0)
+    assert digest(results) == digest(eddy.run_local(query(), data(), batch_rows=100).results)
+    assert report.batches()["rows"].tolist() == [100, 100]
+    assert seconds > 0

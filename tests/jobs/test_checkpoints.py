@@ -1,0 +1,123 @@
+"""What `eddy inspect` and `eddy explain --checkpoint` say of a checkpoint with several streams in it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from eddy.arrow import one_batch
+from eddy.config import load
+from eddy.snapshot import unpack
+from eddy.wiring import engine
+from jobs import cli, running
+from jobs.checkpoints import Cell
+from jobs.learned import learned
+from jobs.sinks import written
+from jobs.web import QUERY, requests
+from tests.house import ROOT
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+PLACES = ('"checkpoints/orders_of_clicks"', '"build/orders_of_clicks"')
+
+
+@pytest.fixture(scope="module")
+def job(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example with two streams, after a run."""
+    place = tmp_path_factory.mktemp("job")
+    text = (ROOT / "conf" / "two_streams.toml").read_text("utf-8")
+    for old, new in zip(PLACES, (f'"{place}/checkpoint"', f'"{place}/out"'), strict=True):
+        assert old in text
+        text = text.replace(old, new)
+    text = text.replace("per_trigger = 1_000", "per_trigger = 3_000").replace(
+        "per_trigger = 400", "per_trigger = 1_200"
+    )
+    text = text.replace('name = "source"', 'name = "content"\nattributes = ["clicks.page"]')
+    (place / "job.toml").write_text(text, "utf-8")
+    asked = load(place / "job.toml")
+    written(running.answer(asked, spark), asked).start().awaitTermination()
+    return place
+
+
+def test_inspect_shows_cells_stems_statistics_and_policy(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["inspect", str(job / "checkpoint")]) == 0
+    told = capsys.readouterr().out
+    for part in (
+        'join "clicks.id = orders.click": a join',
+        "cells: 4, of which 4 have had rows",
+        "policy of cells 0, 1, 2, 3: ",
+        "operator      searched by",
+    ):
+        assert part in told
+    for stream, other in (("clicks", "orders"), ("orders", "clicks")):
+        assert re.search(rf'routes of "{stream}", as taken last\n  class .*\n  .* probe_{other} ', told)
+    assert len([line for line in told.splitlines() if line.count(" rows, ") == 2]) == 4
+
+
+@pytest.mark.parametrize(
+    ("policy", "expected"),
+    [
+        ("content", ["agent=curl/8.5 (script)", "agent=Mozilla/5.0 (person)"]),
+        ("query_mesh", ['who takes which way of "web", cell 3', "  -> "]),
+    ],
+)
+def test_classes_and_trees_are_shown_by_name(policy: str, expected: list[str]) -> None:
+    data = {"web": requests(12_000)}
+    found = engine(
+        QUERY,
+        {"web": data["web"].schema},
+        {"name": policy, "costs": "unit", "attributes": ["web.agent"]},
+        tables={},
+        clock=float,
+        seed=0,
+    )
+    for start in range(0, 12_000, 1_000):
+        for _ in found.run({"web": one_batch("web", data["web"].slice(start, 1_000))}):
+            pass
+    cell = Cell(number=3, meta=unpack(found.snapshot())[0], stems={}, nbytes=0)
+    told = "\n".join(learned([cell]))
+    assert [part for part in expected if part not in told] == []
+    assert "policy of cell 3: " in told
+
+
+def test_inspect_shows_one_cell_alone(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["inspect", str(job / "checkpoint"), "--cell", "2"]) == 0
+    assert "policy of cell 2: " in capsys.readouterr().out
+    assert cli.main(["inspect", str(job / "checkpoint"), "--cell", "9"]) == cli.FAILED
+    assert "--cell: expected one of 0, 1, 2, 3, got 9" in capsys.readouterr().err
+
+
+def test_explain_shows_what_has_been_learned(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["explain", str(job / "job.toml")]) == 0
+    assert f"eddy explain {job}/job.toml --checkpoint" in capsys.readouterr().out
+    assert cli.main(["explain", str(job / "job.toml"), "--checkpoint"]) == 0
+    told = capsys.readouterr().out
+    assert f'learned in "{job}/checkpoint"' in told
+    assert 'routes of "clicks", as taken last' in told
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("streams.clicks.window=1 minute", "the checkpoint has \"Range('2 minutes')\""),
+        ("engine.cells=3", "cells: the checkpoint has 4, this start has 3"),
+        ("engine.pushdown=false", 'filter "bought": the checkpoint has "on clicks, evaluated by Spark'),
+    ],
+)
+def test_explain_refuses_the_checkpoint_of_another_job(
+    override: str, message: str, job: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["explain", str(job / "job.toml"), "--checkpoint", "--set", override]) == cli.FAILED
+    assert message in capsys.readouterr().err
+
+
+def test_a_folder_that_is_no_checkpoint_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["inspect", str(tmp_path)]) == cli.FAILED
+    assert "expected a folder with the state of a query in it" in capsys.readouterr().err
+    example = str(ROOT / "conf" / "quickstart.toml")
+    assert cli.main(["explain", example, "--checkpoint"]) == cli.FAILED
+    assert "the job names no checkpoint.location" in capsys.readouterr().err

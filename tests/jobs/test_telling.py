@@ -1,0 +1,66 @@
+"""Progress: one line that is replaced on a terminal, lines of fields in a log, nothing when asked to be quiet."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+
+from jobs.telling import Teller
+
+
+def progress(batch: int, watermark: str = "2026-01-01T08:00:00.000Z") -> dict[str, Any]:
+    return {
+        "batchId": batch,
+        "numInputRows": 20,
+        "processedRowsPerSecond": 12.6,
+        "durationMs": {"triggerExecution": 1_590},
+        "eventTime": {"watermark": watermark},
+    }
+
+
+def told(teller: Teller) -> None:
+    teller.under_way(0)
+    for batch in (0, 0, 1):
+        teller.tell(progress(batch))
+        teller.under_way(batch + 1)
+    teller.say("stopped")
+
+
+LINE = "batch={} rows=20 total={} rows_per_second=13 seconds=1.59 watermark=2026-01-01T08:00:00.000Z"
+
+
+def test_a_log_has_a_line_of_fields_for_each_micro_batch() -> None:
+    out = io.StringIO()
+    told(Teller(quiet=False, live=False, out=out))
+    assert out.getvalue().splitlines() == [LINE.format(0, 20), LINE.format(1, 40), "stopped"]
+
+
+def test_a_terminal_has_one_line_with_the_micro_batch_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    out = io.StringIO()
+    told(Teller(quiet=False, live=True, out=out))
+    first, *_, last = out.getvalue().split("\r")[1:]
+    assert first == "now=0"
+    assert last.split("\n") == [f"{LINE.format(1, 40)} now=2", "stopped", ""]
+
+
+def test_a_line_is_no_wider_than_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    out = io.StringIO()
+    told(Teller(quiet=False, live=True, out=out))
+    assert max(map(len, out.getvalue().replace("\n", "\r").split("\r"))) == 39
+
+
+def test_quiet_is_quiet() -> None:
+    for live in (True, False):
+        out = io.StringIO()
+        told(Teller(quiet=True, live=live, out=out))
+        assert out.getvalue() == ""
+
+
+def test_there_is_no_watermark_before_every_stream_has_shown_a_row() -> None:
+    out = io.StringIO()
+    Teller(quiet=False, live=False, out=out).tell(progress(0, "1970-01-01T00:00:00.000Z"))
+    assert out.getvalue().rstrip().endswith("watermark=none")

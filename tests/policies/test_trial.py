@@ -1,0 +1,118 @@
+"""A new classifier stays only if it pays, whether operators may be taken in any order or not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import eddy
+from eddy import wiring
+from eddy.contracts import Leg, Policy, Setting
+from eddy.lineage import Hop
+from policies.trial import ENOUGH, TURNS, Trial
+
+HOP = Hop("f")
+ROWS = 4 * ENOUGH
+
+
+def split(trial: Trial, old_price: float, new_price: float) -> None:
+    """A micro-batch of which some rows go each way."""
+    parts = trial.split(np.arange(ROWS), np.random.default_rng(0))
+    legs = [Leg(route=(HOP,), rows=part) for part in parts]
+    for leg, new, price in zip(legs, (False, True), (old_price, new_price), strict=True):
+        trial.follow([leg], new=new)
+        trial.pay([leg], [len(leg.rows) if leg.rows is not None else 0], price)
+    trial.rest()
+
+
+def turns(trial: Trial, old_price: float, new_price: float) -> int:
+    """Whole micro-batches, until it is over; says how many they were."""
+    chance, count = np.random.default_rng(0), 0
+    while not trial.is_over:
+        is_new = trial.turn(ROWS, chance)
+        assert trial.turn(0, chance) == is_new
+        trial.pay([Leg(route=(HOP,))], [ROWS], new_price if is_new else old_price)
+        trial.rest()
+        count += 1
+    return count
+
+
+def test_rows_of_one_micro_batch_decide() -> None:
+    for new_price, is_lost in ((1.0, False), (1.1, False), (1.5, True)):
+        trial = Trial("s", HOP)
+        assert not trial.is_over
+        split(trial, 1.0, new_price)
+        assert trial.is_over
+        assert trial.is_lost == is_lost
+
+
+def test_whole_micro_batches_take_turns() -> None:
+    for new_price, is_lost in ((1.0, False), (0.5, False), (1.5, True)):
+        trial = Trial("s", HOP)
+        assert turns(trial, 1.0, new_price) >= 2 * TURNS
+        assert trial.is_lost == is_lost
+
+
+def test_legs_that_are_not_on_trial_cost_nothing() -> None:
+    trial = Trial("s", HOP)
+    split(trial, 1.0, 1.0)
+    before = trial.snapshot()
+    trial.pay([Leg(route=(HOP,))], [ROWS], 5.0)
+    assert trial.snapshot() == before
+
+
+def test_a_trial_goes_on_after_a_restart() -> None:
+    trial = Trial("s", HOP)
+    trial.turn(ROWS, np.random.default_rng(0))
+    trial.pay([], [ROWS], 2.0)
+    trial.rest()
+    assert Trial.restored(trial.snapshot()).snapshot() == trial.snapshot()
+
+
+def drifting(rows: int) -> dict[str, pa.Table]:
+    """A stream whose filters hang on its class in the second half only, and two tables, the second behind the first."""
+    rng = np.random.default_rng(3)
+    kind, late = rng.integers(0, 3, rows), np.arange(rows) >= rows // 2
+    columns: dict[str, Any] = {"ts": np.arange(rows), "kind": kind, "one": np.ones(rows, np.int64)}
+    for i in range(3):
+        columns[f"p{i}"] = rng.random(rows) < np.where(late, np.where(kind == i, 0.05, 0.9), 0.5)
+    return {"s": pa.table(columns), "near": pa.table({"one": [1], "two": [2]}), "far": pa.table({"two": [2]})}
+
+
+def question(*, dependent: bool) -> eddy.Query:
+    filters = [eddy.Filter(f"f{i}", on="s", where=f"p{i}") for i in range(3)]
+    tables = [eddy.Table("near"), eddy.Table("far")] if dependent else []
+    joins = ["s.one = near.one", "near.two = far.two"] if dependent else []
+    return eddy.Query(
+        streams=[eddy.Stream("s", time="ts")], tables=tables, joins=joins, filters=filters, select=["s.ts"]
+    )
+
+
+@pytest.mark.parametrize("dependent", [False, True])
+def test_what_is_found_later_is_tried_and_kept_if_it_pays(dependent: bool) -> None:
+    held: list[Policy] = []
+
+    def build(setting: Setting) -> Policy:
+        choice = {"name": "content", "attributes": ["s.kind"], "costs": "unit"}
+        held.append(wiring.make_policy(choice, setting))
+        return held[-1]
+
+    data = drifting(60_000)
+    tables = {table: data[table].to_batches()[0] for table in ("near", "far") if dependent}
+    asked = question(dependent=dependent)
+    engine = wiring.engine(asked, {"s": data["s"].schema}, build, tables=tables, clock=float, seed=0)
+    trials, calls = [], []
+    for part in data["s"].to_batches(max_chunksize=1_000):
+        list(engine.run({"s": part}))
+        calls.append(sum(s.rows_in for hop, s in engine.counted().operators.items() if hop.operator[0] == "f"))
+        trials.append(held[0].snapshot()["trial"])
+    assert not any(trials[:30])
+    tried = [trial for trial in trials if trial is not None]
+    assert {trial[1] for trial in tried} <= {"f0", "f1", "f2"}
+    assert tried
+    assert any(min(trial[-1]) > 0 for trial in tried) == dependent
+    assert trials[-1] is None
+    assert sum(calls[-5:]) < 0.9 * sum(calls[25:30])
