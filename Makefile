@@ -16,12 +16,12 @@ export PYSPARK_PYTHON := $(CURDIR)/$(PY)
 export PYSPARK_DRIVER_PYTHON := $(CURDIR)/$(PY)
 
 .DEFAULT_GOAL := help
-.PHONY: help test demo dist bench peers soak lint format cover venv java clean
+.PHONY: help test demo dist bench notebooks peers soak lint format cover venv java clean
 # A target whose recipe failed half-way must be made again.
 .DELETE_ON_ERROR:
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 test: java lint ## Check style and types, then run every test and every example in the docs
 	@echo "running the tests"
@@ -51,6 +51,10 @@ $(VENV)/peers/%/.done: | $(VENV)/.made
 	@PIP_DISABLE_PIP_VERSION_CHECK=1 $(@D)/bin/python -m pip install '$(WHAT)' >$(@D)/install.log 2>&1 </dev/null || { \
 	    tail -n 40 $(@D)/install.log >&2; echo 'installing failed; the end of $(@D)/install.log is above' >&2; exit 1; }
 	@touch $@
+
+notebooks: java $(VENV)/.dev ## Execute the notebooks; build/notebooks has them as pages to read
+	@$(PY) -m nbconvert --execute --to html --output-dir build/notebooks --log-level WARN notebooks/*.ipynb
+	@echo "build/notebooks has them as pages"
 
 soak: java $(VENV)/.dev ## Run what takes long: killed drivers, a cluster, 500 micro-batches through Spark
 	@$(PYTEST) --timeout=1200 -m long $(ARGS)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from eddy.errors import unknown
+from jobs.flights.workload import flights
 from jobs.lab import lab
 from jobs.parameters import call
 from jobs.shop import shop
@@ -13,13 +14,14 @@ from jobs.stream_star import stream_star
 from jobs.web import web
 from jobs.workload import Workload
 
-__all__ = ["WORKLOADS", "Workload", "build", "lab", "shop", "stream_star", "web"]
+__all__ = ["WORKLOADS", "Workload", "build", "flights", "lab", "shop", "stream_star", "web"]
 
 WORKLOADS: dict[str, Callable[..., Workload]] = {
     "stream_star": stream_star,
     "lab": lab,
     "web": web,
     "shop": shop,
+    "flights": flights,
 }
 """Every workload there is; a new one is its file and one line here."""
 

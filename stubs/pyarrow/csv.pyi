@@ -1,4 +1,5 @@
 from pathlib import Path
+from typing import IO
 
 from pyarrow import Schema, Table
 
@@ -11,7 +12,7 @@ class ConvertOptions:
     ) -> None: ...
 
 def read_csv(
-    input_file: str | Path,
+    input_file: str | Path | IO[bytes],
     read_options: ReadOptions | None = None,
     *,
     convert_options: ConvertOptions | None = None,
