@@ -18,8 +18,11 @@ import pyarrow as pa
 
 from eddy.errors import CheckpointError
 
-FORMAT = 1
+FORMAT = 2
 """The version of what follows; a change that an older reader would misread needs a new one."""
+
+READ = (1, FORMAT)
+"""What this version can read: in format 1 no verdict was a fault, and nothing else was different."""
 
 
 @dataclass(frozen=True)
@@ -51,9 +54,9 @@ def pack(meta: Mapping[str, Any], tables: Mapping[str, pa.RecordBatch]) -> Snaps
 
 def unpack(snapshot: Snapshot) -> tuple[dict[str, Any], dict[str, pa.RecordBatch]]:
     """Read what `pack` wrote."""
-    if snapshot.format != FORMAT:
+    if snapshot.format not in READ:
         raise CheckpointError(
-            f"checkpoint: expected state of format {FORMAT}, got format {snapshot.format!r}; "
+            f"checkpoint: expected state of format {' or '.join(map(str, READ))}, got format {snapshot.format!r}; "
             "restart with the version of the project that wrote it, or begin a new checkpoint"
         )
     try:

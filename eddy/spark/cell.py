@@ -14,7 +14,7 @@ Facts about Spark 4.3 that shape it:
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -28,7 +28,7 @@ from eddy.errors import EddyError, QueryError
 from eddy.snapshot import Snapshot
 from eddy.spark import engines, guard
 from eddy.spark.labels import cell_of
-from eddy.spark.parcels import payloads, read, report_text
+from eddy.spark.parcels import ahead_rows, payloads, read, report_text
 from eddy.spark.shipped import Shipped
 
 STATE = "format int, meta string, blob binary"
@@ -66,11 +66,12 @@ class _Call:
 
     def run(self, frames: Iterable[pd.DataFrame]) -> Iterator[pd.DataFrame]:
         """Go on from the state, answer, and leave the state behind."""
-        batch = read([_in_order(frames)], self._shipped.schemas)
+        parcels = _in_order(frames)
+        batch = read([parcels], self._shipped.schemas)
         started = time.perf_counter()
         engine = engines.resume(self._shipped, self._cell, self._saved())
         restoring = time.perf_counter() - started
-        working = yield from self._emit(payloads(engine.run(batch, self._mark())))
+        working = yield from self._emit(payloads(engine.run(batch, self._mark(ahead_rows(parcels)))))
         started = time.perf_counter()
         state = self._save(engine)
         counters = replace(
@@ -86,10 +87,10 @@ class _Call:
     def _saved(self) -> Snapshot | None:
         return Snapshot(*self._state.get) if self._state.exists else None
 
-    def _mark(self) -> Mark:
+    def _mark(self, ahead: Mapping[str, int]) -> Mark:
         """The watermark of all cells, counted as the engine counts time."""
         known = self._state.getCurrentWatermarkMs() if self._shipped.ticks_per_ms else 0
-        return Mark(known * self._shipped.ticks_per_ms if known else None)
+        return Mark(known * self._shipped.ticks_per_ms if known else None, ahead)
 
     def _emit(self, results: Iterator[bytes]) -> Generator[pd.DataFrame, None, float]:
         """Send results; says how long it took to make them, without the time in which others had their turn."""

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -23,8 +24,31 @@ def rows_of(results: pa.Table) -> Counter[tuple[Any, ...]]:
     return Counter(tuple(map(reference.plain, row.values())) for row in results.to_pylist())
 
 
-def _asked(condition: Condition) -> reference.Condition:
-    return lambda found: condition.truth(found["a"])
+def _asked(condition: Condition, without: frozenset[int]) -> reference.Condition:
+    def ask(found: reference.Combination) -> bool | None:
+        if found["a"]["i"] in without:
+            raise reference.NoAnswer
+        return condition.truth(found["a"])
+
+    return ask
+
+
+def _fallible(condition: Condition, without: frozenset[int]) -> dict[str, Any]:
+    """The same as a function, which raises for some values of a column."""
+    names = ["i", "f", "s", "d", "t", "b"]
+
+    def ask(*values: pa.Array) -> list[bool | None]:
+        if without & set(values[0].to_pylist()):
+            raise ValueError("no answer")
+        columns = [column.to_pylist() for column in values]
+        return [condition.truth(dict(zip(names, row, strict=True))) for row in zip(*columns, strict=True)]
+
+    ask.__annotations__ = {"values": pa.Array}
+    return {"function": ask, "columns": names} if without else condition.engine
+
+
+WITHOUT = st.just(frozenset[int]()) | st.sampled_from([frozenset({1}), frozenset({0, 2**53}), frozenset({-1, 2})])
+"""Values of a column for which a filter has no answer."""
 
 
 def choices(operators: int) -> st.SearchStrategy[PolicyChoice]:
@@ -38,9 +62,14 @@ def _in_order(order: list[str]) -> PolicyChoice:
     return {"name": "fixed", "order": order}
 
 
+Asked = tuple[Condition, frozenset[int], str]
+"""A condition, the values for which it has no answer, and what is done then."""
+
+
 @st.composite
-def questions(draw: st.DrawFn) -> tuple[list[Condition], PolicyChoice]:
-    conditions = draw(st.lists(CONDITIONS, max_size=4))
+def questions(draw: st.DrawFn) -> tuple[list[Asked], PolicyChoice]:
+    treated = st.sampled_from(["fail", "fail", "drop", "keep"])
+    conditions = draw(st.lists(st.tuples(CONDITIONS, WITHOUT, treated), max_size=4))
     return conditions, draw(choices(len(conditions)))
 
 
@@ -56,7 +85,7 @@ def questions(draw: st.DrawFn) -> tuple[list[Condition], PolicyChoice]:
 def test_any_routing_gives_the_naive_answer(
     clock: str,
     data: st.DataObject,
-    question: tuple[list[Condition], PolicyChoice],
+    question: tuple[list[Asked], PolicyChoice],
     delay: int | None,
     batch_rows: int,
     seed: int,
@@ -67,16 +96,25 @@ def test_any_routing_gives_the_naive_answer(
     stream = eddy.Stream("a", time="ts", delay=strategies.CLOCKS[clock].delay(delay))
     query = eddy.Query(
         streams=[stream],
-        filters=[eddy.Filter(f"f{n}", on="a", **condition.engine) for n, condition in enumerate(conditions)],
+        filters=[
+            eddy.Filter(f"f{n}", on="a", on_error=on_error, **_fallible(condition, without))
+            for n, (condition, without, on_error) in enumerate(conditions)
+        ],
     )
     names = ["ts", *strategies.KINDS]
     asked = reference.Question(
         streams={"a": reference.Source(time="ts", delay=strategies.CLOCKS[clock].ticks(delay))},
-        conditions=[_asked(condition) for condition in conditions],
+        conditions=[_asked(condition, without) for condition, without, _ in conditions],
+        on_error={n: on_error for n, (_, _, on_error) in enumerate(conditions)},
         select=[("a", name) for name in names],
     )
     table = strategies.table(records, clock)
+    expected = reference.answer(asked, batches)
+    if expected == reference.FAILS:
+        with pytest.raises(eddy.QueryError, match="raised ValueError: no answer"):
+            eddy.run_local(query, {"a": table}, policy=policy, batch_rows=batch_rows, seed=seed)
+        return
     run = eddy.run_local(query, {"a": table}, policy=policy, batch_rows=batch_rows, seed=seed)
-    assert rows_of(run.results) == reference.answer(asked, batches)
+    assert rows_of(run.results) == expected
     assert run.report.batches()["late"].sum() == reference.late_rows(asked, batches)
     assert run.results.schema.names == [f"a_{name}" for name in names]
