@@ -15,7 +15,8 @@ import pyarrow.compute as pc
 MINUTE = 60_000_000
 """Microseconds."""
 
-DAY = 24 * 60 * MINUTE
+HOUR, DAY = 60, 24 * 60
+"""Minutes."""
 
 ELSEWHERE = "America/Puerto_Rico"
 """The zone of BQN, PSE, SJU and STT, the four destinations that the file of airports lacks."""
@@ -53,17 +54,29 @@ def _zones(flights: pa.Table, airports: pa.Table) -> pd.Series[str]:
 
 
 def _next(moments: pa.Array, clock: pa.Array, zone: str) -> pa.Array:
-    """The first moment after each at which a clock in the zone reads such a time: 830 is half past eight.
-
-    In the night in which clocks are put back an hour comes twice, and a flight arrives in the first of the two.
-    """
+    """The first moment after each at which a clock in the zone reads such a time: 830 is half past eight."""
     local = pc.local_timestamp(moments.cast(pa.timestamp("us", zone)))
     hours = pc.divide(clock, 100)
     minutes = pc.add(pc.subtract(clock, pc.multiply(hours, 100)), pc.multiply(hours, 60))
     that_day = _later(pc.floor_temporal(local, unit="day"), minutes)
-    next_day = _later(that_day, pc.if_else(pc.less(that_day, local), DAY // MINUTE, 0))
-    there = pc.assume_timezone(next_day, zone, ambiguous="earliest", nonexistent="latest")
-    return there.cast(pa.timestamp("us", "UTC"))
+    return _moments(_later(that_day, pc.if_else(pc.less(that_day, local), DAY, 0)), zone)
+
+
+def _moments(clock: pa.Array, zone: str) -> pa.Array:
+    """When a clock in the zone reads such dates and times.
+
+    In the night in which clocks are put back an hour comes twice, and the first of the two is meant. In the night in
+    which they are put forward an hour is skipped; who writes 2:03 all the same has not put his clock forward yet.
+    """
+    there = _assumed(clock, zone)
+    an_hour_before = pa.array([-HOUR] * len(clock))
+    not_yet = _later(_assumed(_later(clock, an_hour_before), zone), pc.negate(an_hour_before))
+    skipped = pc.not_equal(pc.local_timestamp(there), clock)
+    return pc.if_else(skipped, not_yet, there).cast(pa.timestamp("us", "UTC"))
+
+
+def _assumed(clock: pa.Array, zone: str) -> pa.Array:
+    return pc.assume_timezone(clock, zone, ambiguous="earliest", nonexistent="latest")
 
 
 def _later(moments: pa.Array, minutes: pa.Array) -> pa.Array:
