@@ -21,7 +21,7 @@ from eddy.outlet import Outlet
 from eddy.router import Clock, Router
 from eddy.routing import Routes
 from eddy.setups import prepare
-from eddy.snapshot import Snapshot, from_table, pack, to_table, unpack
+from eddy.snapshot import Snapshot, from_table, learned, pack, restoring, to_table, unpack
 from eddy.taken import taken
 from eddy.times import Ticks
 from eddy.trees import Trees
@@ -226,6 +226,7 @@ class Engine:
         }
         return pack(meta, tables)
 
+    @restoring
     def restore(self, snapshot: Snapshot) -> None:
         """Go on from a snapshot of the same query; another policy keeps the rows and starts learning anew."""
         meta, tables = unpack(snapshot)
@@ -239,7 +240,7 @@ class Engine:
         if meta["policy"] == self._policy_name:
             self._classifier.restore(meta["classifier"])
             arrays = {name: from_table(tables[f"policy {name}"], shape) for name, shape in meta["shapes"].items()}
-            self._policy.restore({**meta["state"], **arrays})
+            learned(self._policy, self._policy_name, {**meta["state"], **arrays})
             self._taken = meta.get("taken", {})
 
     def _chance(self) -> Callable[[], np.random.Generator]:

@@ -58,6 +58,9 @@ SECOND = 1_000_000
 COMBINATIONS = 20_000
 """How many combinations the naive answer may have to look at in one case."""
 
+CROWD = 5_000
+"""The same for a crowded case, where it comes near to that every time."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Filter:
@@ -174,12 +177,12 @@ def _filter(number: int, asked: Filter) -> eddy.Filter:
 
 
 @st.composite
-def graphs(draw: st.DrawFn, names: Sequence[str], *, faults: bool) -> list[Condition]:
+def graphs(draw: st.DrawFn, names: Sequence[str], *, faults: bool, more: int) -> list[Condition]:
     """Conditions that connect the inputs: a tree, more edges, and now and then a condition over three."""
     found = []
     for n, name in enumerate(names[1:], 1):
         found.append(draw(edges(draw(st.sampled_from(names[:n])), name, faults=faults)))
-    for _ in range(draw(st.integers(0, len(names)))):
+    for _ in range(draw(st.integers(0, more))):
         a, b = draw(st.permutations(names))[:2]
         found.append(draw(edges(a, b, faults=faults)))
     if len(names) > 2 and draw(st.booleans()):
@@ -220,19 +223,29 @@ def _divides(k: int | None, value: int) -> bool | None:
 
 @st.composite
 def cases(
-    draw: st.DrawFn, *, late: bool = True, by_rows: bool = True, clocks: bool = True, faults: bool = False
+    draw: st.DrawFn,
+    *,
+    late: bool = True,
+    by_rows: bool = True,
+    clocks: bool = True,
+    faults: bool = False,
+    crowded: bool = False,
 ) -> Case:
-    """A query of two to six inputs; now and then two streams of one source, or predicates without an answer."""
+    """A query of two to six inputs; now and then two streams of one source, or predicates without an answer.
+
+    Where it is crowded there are many rows, and few conditions beside those that connect the inputs: then most of the
+    answers have rows.
+    """
     faults = faults and draw(st.booleans())
     names = list("abcdef"[: draw(st.sampled_from([2, 2, 3, 3, 4, 5, 6]))])
     streams = names[: draw(st.integers(1, len(names)))]
     kind = draw(st.sampled_from(CLOCKS)) if clocks else (INTEGER,)
     times = {name: draw(st.sampled_from(kind)) for name in streams}
     least = 4 if len(names) < 4 else 2
-    most = int(COMBINATIONS ** (1 / len(names)))
+    most = int((CROWD if crowded else COMBINATIONS) ** (1 / len(names)))
     rows = {}
     for name in names:
-        size = st.sampled_from([0, least])
+        size = st.just(most * 2 // 3) if crowded else st.sampled_from([0, least])
         rows[name] = draw(st.lists(records(times.get(name, INTEGER)), min_size=draw(size), max_size=most))
     if len(streams) > 1 and draw(st.integers(0, 4)) == 0:
         one, other = streams[:2]
@@ -243,8 +256,8 @@ def cases(
         clocks=times,
         tables=names[len(streams) :],
         rows=rows,
-        joins=draw(graphs(names, faults=faults)),
-        filters=draw(st.lists(filters(names, faults=faults), max_size=3)),
+        joins=draw(graphs(names, faults=faults, more=0 if crowded else len(names))),
+        filters=draw(st.lists(filters(names, faults=faults), max_size=2 if crowded else 3)),
         batch_rows=draw(st.sampled_from([1, 2, 3, 7, 1000])),
     )
 

@@ -24,7 +24,7 @@ from pyspark.sql.streaming.state import GroupState
 from eddy import counted
 from eddy.admission import Mark
 from eddy.engine import Engine
-from eddy.errors import EddyError, QueryError
+from eddy.errors import CheckpointError, EddyError, QueryError
 from eddy.snapshot import Snapshot
 from eddy.spark import engines, guard
 from eddy.spark.labels import cell_of
@@ -69,7 +69,7 @@ class _Call:
         parcels = _in_order(frames)
         batch = read([parcels], self._shipped.schemas)
         started = time.perf_counter()
-        engine = engines.resume(self._shipped, self._cell, self._saved())
+        engine = self._resume()
         restoring = time.perf_counter() - started
         working = yield from self._emit(payloads(engine.run(batch, self._mark(ahead_rows(parcels)))))
         started = time.perf_counter()
@@ -84,8 +84,15 @@ class _Call:
         report = report_text({"cell": self._cell, **counted.plain(counters)})
         yield pd.DataFrame({"payload": [None], "report": [report]})
 
-    def _saved(self) -> Snapshot | None:
-        return Snapshot(*self._state.get) if self._state.exists else None
+    def _resume(self) -> Engine:
+        """The engine as the state says; where the state says nothing that can be understood, whose it is."""
+        saved = Snapshot(*self._state.get) if self._state.exists else None
+        try:
+            if saved is not None and _size(saved) > LARGEST:
+                raise CheckpointError(f"checkpoint: {self._too_large('is', saved)}")
+            return engines.resume(self._shipped, self._cell, saved)
+        except CheckpointError as error:
+            raise CheckpointError(f"cell {self._cell}: {error}") from error
 
     def _mark(self, ahead: Mapping[str, int]) -> Mark:
         """The watermark of all cells, counted as the engine counts time."""
@@ -109,15 +116,22 @@ class _Call:
     def _save(self, engine: Engine) -> int:
         """Write the state; says how many bytes it has."""
         snapshot = engine.snapshot()
-        if len(snapshot.blob) > LARGEST:
-            raise QueryError(
-                f"cell {self._cell}: its state has grown to {len(snapshot.blob) >> 20} MB, more than "
-                f"{LARGEST >> 20} MB, which is about what one row of Spark's state store can hold; begin a new "
-                "checkpoint with more cells, or with shorter windows"
-            )
+        if _size(snapshot) > LARGEST:
+            raise QueryError(f"cell {self._cell}: {self._too_large('has grown to', snapshot)}")
         self._state.update((snapshot.format, snapshot.meta, snapshot.blob))
         engines.keep(self._shipped, self._cell, engine, snapshot)
-        return len(snapshot.meta) + len(snapshot.blob)
+        return _size(snapshot)
+
+    def _too_large(self, verb: str, snapshot: Snapshot) -> str:
+        return (
+            f"its state {verb} {_size(snapshot) >> 20} MB, more than {LARGEST >> 20} MB, which is about what one row "
+            "of Spark's state store can hold; begin a new checkpoint with more cells, or with shorter windows"
+        )
+
+
+def _size(snapshot: Snapshot) -> int:
+    """Characters and bytes; what is neither text nor bytes is refused when it is read."""
+    return sum(len(part) for part in (snapshot.meta, snapshot.blob) if part)
 
 
 def _in_order(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:

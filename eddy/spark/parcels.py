@@ -26,7 +26,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from eddy import times
+from eddy import ipc, times
 from eddy.arrow import no_rows, one_batch
 from eddy.errors import EngineError, QueryError
 from eddy.query import Stream
@@ -146,8 +146,7 @@ def write(rows: pa.RecordBatch) -> bytes:
     Spark compresses what it shuffles in any case.
     """
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, rows.schema) as writer:
-        writer.write_batch(rows)
+    ipc.write(rows, sink)
     body = sink.getvalue()
     return b"".join((MARK, _checksum(body), body))
 
@@ -160,8 +159,10 @@ def rows_of(payload: bytes) -> pa.RecordBatch:
         raise EngineError(_damaged(payload, f"it begins with {payload[: len(MARK)]!r} instead of {MARK!r}"))
     if payload[len(MARK) : begin] != _checksum(body):
         raise EngineError(_damaged(payload, "the checksum does not match"))
-    with pa.ipc.open_stream(body) as reader:
-        return reader.read_next_batch()
+    try:
+        return ipc.read(body)
+    except Exception as error:  # the bytes may be anybody's, so anything may be wrong with them
+        raise EngineError(_damaged(payload, f"{type(error).__name__}: {error}")) from error
 
 
 def report_text(report: Mapping[str, Any]) -> str:

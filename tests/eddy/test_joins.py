@@ -53,7 +53,7 @@ def choice(policy: str, case: Case) -> PolicyChoice:
 
 
 @pytest.mark.parametrize("policy", NAMES)
-@given(case=joins.cases(faults=True), seed=st.integers(0, 2**32))
+@given(case=joins.cases(faults=True) | joins.cases(crowded=True), seed=st.integers(0, 2**32))
 def test_any_routing_gives_the_naive_answer(policy: str, case: Case, seed: int) -> None:
     run = eddy.iter_local(case.query(), case.data(), policy=choice(policy, case), batch_rows=case.batch_rows, seed=seed)
     found = answered(run, run.schema)
@@ -82,9 +82,9 @@ def test_a_run_that_is_stopped_anywhere_goes_on_as_it_was(case: Case, stops: lis
     assert found == reference.answer(case.question(), case.batches())
 
 
-def restarted(case: Case, restarts: Mapping[int, str]) -> Iterator[pa.RecordBatch]:
+def restarted(case: Case, restarts: Mapping[int, str], policy: str = "fixed") -> Iterator[pa.RecordBatch]:
     """A run that is stopped before some micro-batches, and goes on with other policies."""
-    running = engine(case, "fixed")
+    running = engine(case, policy)
     for number, batch in enumerate(batches(case)):
         if number in restarts:
             snapshot = running.snapshot()
