@@ -215,7 +215,6 @@ class Engine:
             "query": dict(self._parts),
             "batch": self._batch,
             "gate": self._gate.snapshot(),
-            "faults": self._faults.snapshot(),
             "numbers": numbers,
             "statistics": self._router.statistics.snapshot(),
             "policy": self._policy_name,
@@ -233,7 +232,6 @@ class Engine:
         fingerprint.check(meta["query"], self._parts)
         self._batch = meta["batch"]
         self._gate.restore(meta["gate"])
-        self._faults.restore(meta.get("faults", []))
         for name, store in self._streams.items():
             store.restore(meta["numbers"][name], tables[f"stream {name}"])
         self._router.statistics.restore(meta["statistics"])

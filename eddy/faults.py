@@ -4,6 +4,8 @@ A predicate that has no answer for a row has a fault there. With `on_error = "dr
 it does, and either way it is counted. With "fail" the fault is kept with the row, as a number, and is an error once
 the row is part of a combination that passes everything else: in whichever order predicates are asked, and however many
 micro-batches later. Until then another predicate may drop the row, or it leaves its window, and nobody minds.
+
+State does not hold faults: after a restart the predicate is asked again, since it may have been mended.
 """
 
 from __future__ import annotations
@@ -71,14 +73,6 @@ class Faults:
     def counted(self) -> Sequence[FaultCount]:
         """What was met in this micro-batch."""
         return tuple(self._counted.values())
-
-    def snapshot(self) -> list[list[str]]:
-        """The kinds by their numbers: stored rows have these as verdicts."""
-        return [list(known) for known in self._known]
-
-    def restore(self, known: Sequence[Sequence[str]]) -> None:
-        """Go on from a snapshot."""
-        self._known = [(predicate, kind, text) for predicate, kind, text in known]
 
     def _number(self, predicate: str, error: RowError) -> int:
         for place, (other, kind, _) in enumerate(self._known):

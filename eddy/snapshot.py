@@ -20,11 +20,8 @@ import pyarrow as pa
 from eddy import ipc
 from eddy.errors import CheckpointError, EddyError
 
-FORMAT = 2
+FORMAT = 1
 """The version of what follows; a change that an older reader would misread needs a new one."""
-
-READ = (1, FORMAT)
-"""What this version can read: in format 1 no verdict was a fault, and nothing else was different."""
 
 Reader = TypeVar("Reader")
 
@@ -64,7 +61,7 @@ def pack(meta: Mapping[str, Any], tables: Mapping[str, pa.RecordBatch]) -> Snaps
 
 def unpack(snapshot: Snapshot) -> tuple[dict[str, Any], dict[str, pa.RecordBatch]]:
     """Read what `pack` wrote."""
-    if snapshot.format not in READ:
+    if snapshot.format != FORMAT:
         raise CheckpointError(_of_another_format(snapshot.format))
     try:
         checksum, _, written = snapshot.meta.partition(" ")
@@ -133,9 +130,9 @@ def _read(name: str, whole: pa.Buffer, start: int, size: int) -> pa.RecordBatch:
 
 
 def _of_another_format(found: Any) -> str:
-    older = isinstance(found, int) and found < READ[0]
+    older = isinstance(found, int) and found < FORMAT
     return (
-        f"checkpoint: expected state of format {' or '.join(map(str, READ))}, got format {found!r}, which "
+        f"checkpoint: expected state of format {FORMAT}, got format {found!r}, which "
         + ("an older version of the project wrote" if older else "no version of the project up to this one has written")
         + "; restart with the version that wrote it, or begin a new checkpoint"
     )

@@ -173,4 +173,4 @@ def _filter(
     judge = Judge(asked.name, asked.bind(binding.types), faults, on_error=asked.on_error)
     times = {stream.name: stream.time for stream in binding.query.streams if stream.name in asked.on}
     reading = Reading(asked.on, asked.predicate.columns, takes, times)
-    return OPERATORS["filter"](asked.name, judge, reading, memory, on_error=asked.on_error)
+    return OPERATORS["filter"](asked.name, judge, reading, memory)

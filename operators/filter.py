@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from eddy.contracts import Outcome
-from eddy.faults import DROP, FAIL, FAILS, PASS, PENDING
+from eddy.faults import FAIL, PENDING
 from eddy.function import TooSlow
 from eddy.judge import Judge, Judged
 from eddy.lineage import Lineage, Rule
@@ -56,9 +56,7 @@ class Filter:
     row itself when it arrives, or a later tuple that joined with it.
     """
 
-    def __init__(
-        self, name: str, judge: Judge, reading: Reading, memory: Memory | None = None, *, on_error: str = FAILS
-    ) -> None:
+    def __init__(self, name: str, judge: Judge, reading: Reading, memory: Memory | None = None) -> None:
         self.name = name
         self.rule = Rule(needs=frozenset(reading.on))
         self._on = reading.on[0]
@@ -66,7 +64,6 @@ class Filter:
         self._reads = tuple((c, str(c.stream), reading.take[str(c.stream)]) for c in reading.columns)
         self._times = [(name, column, reading.take[name]) for name, column in reading.times.items()]
         self._memory = memory
-        self._on_error = on_error
 
     def pattern(self, lineage: Lineage) -> str:
         """Whether it meets rows as they arrive, or rows that have been stored and may have been judged before."""
@@ -97,17 +94,9 @@ class Filter:
         if len(new):
             memory.judge(self.name, new, self._ask({self._on: new}, len(new)))
         verdicts = memory.verdicts(self.name, ids)
-        judged = Judged(memory.passed(self.name, ids), None) if verdicts is None else self._recalled(verdicts)
-        return judged, len(new)
-
-    def _recalled(self, verdicts: Codes) -> Judged:
-        """What verdicts with faults mean now: a restart may treat faults in another way than the start did."""
-        if self._on_error == DROP:
-            return Judged(verdicts == PASS, None)
-        passed = verdicts != FAIL
-        if self._on_error != FAILS:
-            return Judged(passed, None)
-        return Judged(passed, np.where(verdicts < PENDING, np.uint8(0), verdicts))
+        if verdicts is None:
+            return Judged(memory.passed(self.name, ids), None), len(new)
+        return Judged(verdicts != FAIL, np.where(verdicts < PENDING, np.uint8(0), verdicts)), len(new)
 
     def _told(self, ids: Mapping[str, RowIds]) -> str:
         """Which rows they were, as a person can find them."""

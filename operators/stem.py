@@ -195,10 +195,10 @@ class Stem:
         return max(len(self) * SPARE + values + values // 2 - sum(part.nbytes for part in self._parts()), 0)
 
     def snapshot(self) -> tuple[dict[str, int], pa.RecordBatch]:
-        """The rows that are alive, with their verdicts."""
+        """The rows that are alive, with their verdicts; a filter without an answer is asked again."""
         ids = np.flatnonzero(self.alive)
         parts = {f"column {name}": stored.take(ids) for name, stored in self._columns.items()}
-        parts |= {f"verdict {name}": pa.array(held.values.take(ids)) for name, held in self._verdicts.items()}
+        parts |= {f"verdict {name}": pa.array(_known(held.values.take(ids))) for name, held in self._verdicts.items()}
         if isinstance(self.window, Rows):
             parts["rank"] = pa.array(self.ranks.take(ids))
         return {"arrived": self.arrived}, pa.RecordBatch.from_arrays(list(parts.values()), names=list(parts))
@@ -214,8 +214,6 @@ class Stem:
         self.append(stored, ticks, np.arange(rows.num_rows))
         for name, held in self._verdicts.items():
             held.put(np.arange(len(self)), rows.column(f"verdict {name}").to_numpy())
-            if len(self) and held.values.max() >= PENDING:
-                self._faulty.add(name)
         if isinstance(self.window, Rows):
             self._ranks.put(np.arange(len(self)), rows.column("rank").to_numpy())
         self.arrived = numbers["arrived"]
@@ -253,3 +251,7 @@ class Stem:
             if isinstance(stored, Fixed) and times.are_ticks(data_type) and times.dtype(data_type) is self._tick_type:
                 return stored
         return Growing(self._tick_type)
+
+
+def _known(verdicts: Codes) -> Codes:
+    return np.where(verdicts < PENDING, verdicts, np.uint8(UNKNOWN))

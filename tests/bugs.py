@@ -73,8 +73,8 @@ BUGS = (
     Bug(
         name="a verdict is lost",
         file="operators/stem.py",
-        old="self._verdicts[filter].put(ids, np.where(passed, np.uint8(PASS), np.uint8(FAIL)))",
-        new="self._verdicts[filter].put(ids, np.where(passed, np.uint8(PASS), np.uint8(UNKNOWN)))",
+        old="verdicts = np.where(judged.passed, np.uint8(PASS), np.uint8(FAIL))",
+        new="verdicts = np.where(judged.passed, np.uint8(PASS), np.uint8(UNKNOWN))",
         tests=("tests/operators", ENGINE, SNAPSHOT),
     ),
     Bug(
@@ -87,8 +87,8 @@ BUGS = (
     Bug(
         name="a filter lets pass whatever it has judged before",
         file="operators/filter.py",
-        old="return memory.passed(self.name, ids), len(new)",
-        new="return memory.passed(self.name, ids) | ~unknown, len(new)",
+        old="return Judged(memory.passed(self.name, ids), None), len(new)",
+        new="return Judged(memory.passed(self.name, ids) | ~unknown, None), len(new)",
         tests=(JOINS, "-k", "wild"),
     ),
     Bug(
@@ -101,8 +101,8 @@ BUGS = (
     Bug(
         name="a row at the watermark is late",
         file="eddy/admission.py",
-        old="late = present & (ticks < watermark)",
-        new="late = present & (ticks <= watermark)",
+        old="late = present & (ticks < mark.watermark)",
+        new="late = present & (ticks <= mark.watermark)",
         tests=(ENGINE,),
     ),
     Bug(
@@ -179,8 +179,8 @@ BUGS = (
     Bug(
         name="a leg that runs everything keeps what one filter drops",
         file="eddy/router.py",
-        old="passed &= count.astype(np.bool_)",
-        new="passed |= count.astype(np.bool_)",
+        old="passed &= counted.counts.astype(np.bool_)",
+        new="passed |= counted.counts.astype(np.bool_)",
         tests=(FILTERS, "tests/eddy/test_router.py"),
     ),
     Bug(

@@ -75,6 +75,7 @@ def test_a_row_at_the_watermark_is_on_time() -> None:
     running = engine(query())
     pairs(running, a=[(10, 1)], b=[(10, 1)])
     assert pairs(running, a=[(10, 1)], b=[]) == [(10, 10)]
+    assert pairs(running, a=[(9, 1), (10, 1)], b=[]) == [(10, 10)]
 
 
 def test_there_is_no_watermark_before_every_stream_has_come() -> None:

@@ -6,7 +6,6 @@ import signal
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,6 @@ import eddy
 from eddy.bisect import ALONE, bisected
 from eddy.errors import RowError
 from eddy.faults import LARGEST, PENDING, Faults
-from eddy.snapshot import Snapshot, pack, unpack
 from tests.eddy.test_engine import engine, pairs, query
 
 BAD = {3, 7}
@@ -176,17 +174,21 @@ def test_a_restart_may_treat_errors_in_another_way(on_error: str, found: list[tu
         pairs(same, a=[], b=[(3, 0)])
 
 
-def test_state_of_the_format_before_errors_is_read() -> None:
-    running = engine(divided())
-    pairs(running, a=[(1, 2)], b=[])
-    meta, tables = unpack(running.snapshot())
-    older = {name: value for name, value in meta.items() if name not in ("faults", "sections")}
-    made = pack(older, tables)
-    again = engine(divided())
-    again.restore(Snapshot(1, made.meta, made.blob))
-    assert pairs(again, a=[], b=[(2, 2)]) == [(1, 2)]
-    with pytest.raises(eddy.CheckpointError, match="expected state of format 1 or 2, got format 3"):
-        again.restore(replace(made, format=3))
+def test_after_a_restart_a_function_that_had_no_answer_is_asked_again() -> None:
+    working = False
+
+    def mended(k: int) -> bool:
+        if not working:
+            raise ValueError("not yet")
+        return k > 0
+
+    asked = query(streams=SLOW, filters=[eddy.Filter("f", on="a", function=mended, rowwise=True)])
+    first = engine(asked)
+    pairs(first, a=[(1, 0), (1, 2)], b=[])
+    again = engine(asked)
+    again.restore(first.snapshot())
+    working = True
+    assert pairs(again, a=[], b=[(3, 0), (3, 2)]) == [(1, 3)]
 
 
 def test_more_kinds_of_errors_than_there_are_numbers_share_the_last() -> None:

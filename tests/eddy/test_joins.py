@@ -93,15 +93,17 @@ def restarted(case: Case, restarts: Mapping[int, str], policy: str = "fixed") ->
         yield from running.run(batch)
 
 
-@given(case=joins.cases(), policy=st.sampled_from(NAMES))
+@given(case=joins.cases(faults=True), policy=st.sampled_from(NAMES))
 def test_a_run_that_is_stopped_everywhere_goes_on_as_it_was(case: Case, policy: str) -> None:
     steady, stopped = engine(case, policy), engine(case, policy)
     for batch in batches(case):
         snapshot = stopped.snapshot()
         stopped = engine(case, policy)
         stopped.restore(snapshot)
-        found, expected = (found_in(pa.Table.from_batches(e.run(batch), schema=e.schema)) for e in (stopped, steady))
+        found, expected = (answered(e.run(batch), e.schema) for e in (stopped, steady))
         assert found == expected
+        if found == reference.FAILS:
+            break
         assert _what_happened(stopped) == _what_happened(steady)
 
 
