@@ -1,12 +1,16 @@
-"""What is in a message, by Spark alone: every way in which a value can be wrong, and keys that are no text."""
+"""Kafka without a broker: every way in which a value can be wrong, keys that are no text, and no connector."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from jobs import complaints, running
+from jobs.sinks import written
 from jobs.sources.kafka import Kafka
+from tests.jobs.test_sources import job
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -96,3 +100,17 @@ def test_the_columns_are_the_same_when_nobody_asks_what_is_wrong(kind: str, spar
 
 def test_a_key_that_is_no_text_is_no_reason_to_fail(spark: SparkSession) -> None:
     assert read(spark, "json", [b"{}"], "key") == [(None, None, None, "\ufffd0")]
+
+
+@pytest.mark.parametrize("place", ["source", "sink"])
+def test_without_the_connector_one_sentence_says_what_to_do(place: str, spark: SparkSession, tmp_path: Path) -> None:
+    kafka = 'format = "kafka"\nservers = "localhost:1"\ntopic = "t"'
+    source = f'{kafka}\nschema = {{ at = "timestamp" }}' if place == "source" else 'format = "rate"'
+    time = "at" if place == "source" else "timestamp"
+    asked = job(tmp_path, source, f'[sink]\n{kafka}\n[checkpoint]\nlocation = "{tmp_path}/c"', time=time)
+    with pytest.raises(complaints.EXPECTED) as caught:
+        written(running.answer(asked, spark), asked).start()
+    told = complaints.told(caught.value)
+    assert told.startswith("error: the job reads or writes Kafka, and Spark comes without its connector; add")
+    assert f'"eddy run JOB -- --packages org.apache.spark:spark-sql-kafka-0-10_2.13:{spark.version}"' in told
+    assert len(told.splitlines()) == 1
