@@ -16,7 +16,7 @@ export PYSPARK_PYTHON := $(CURDIR)/$(PY)
 export PYSPARK_DRIVER_PYTHON := $(CURDIR)/$(PY)
 
 .DEFAULT_GOAL := help
-.PHONY: help test demo dist bench notebooks peers soak lint format cover venv java clean
+.PHONY: help test demo dist kafka bench notebooks peers soak lint format cover venv java clean
 # A target whose recipe failed half-way must be made again.
 .DELETE_ON_ERROR:
 
@@ -32,6 +32,9 @@ demo: java $(VENV)/.run ## Watch policies follow a stream that changes: a minute
 
 dist: $(VENV)/.run ## Make dist/eddy.zip, for spark-submit --py-files
 	@$(PY) -m jobs.dist
+
+kafka: $(VENV)/.dev ## Fetch a broker of Kafka and Spark's connector into build/kafka, as the tests do
+	@$(PY) -m tests.jobs.kafka.jars
 
 bench: java $(VENV)/.dev ## Compare with what else there is, in one run: ratios, figures, build/bench.json
 	@mkdir -p build

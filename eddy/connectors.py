@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from eddy.settings import ANYTHING, COUNT, FLAG, INDEX, SCALAR, TEXTS, Key, Section
+from eddy.settings import ANYTHING, COUNT, FLAG, INDEX, ONE_OR_MORE, SCALAR, TEXTS, Key, Section
 
 OPTIONS = Section(
     text="Further options, handed to Spark as they are. They win over what the keys above would say.",
@@ -58,7 +58,8 @@ STREAM_SOURCES: dict[str, Section] = {
     },
     "kafka": Section(
         text="Topics of Kafka, through Spark's own connector: `spark-submit --packages "
-        "org.apache.spark:spark-sql-kafka-0-10_2.13:VERSION`.",
+        "org.apache.spark:spark-sql-kafka-0-10_2.13:VERSION`. What cannot be read of a value is null. "
+        "[kafka.md](kafka.md) has more.",
         keys={
             "servers": SERVERS,
             "topic": Key(text="the topic, or several with commas between them", required=True),
@@ -71,7 +72,7 @@ STREAM_SOURCES: dict[str, Section] = {
             "value": VALUE,
             "add": Key(
                 text="columns of the message itself to add as `kafka_key`, ...: `key`, `topic`, `partition`, `offset`, "
-                "`timestamp`",
+                "`timestamp`, `malformed`; the last is the text of a value that does not fit the schema, and else null",
                 kind=TEXTS,
                 default=[],
             ),
@@ -117,12 +118,16 @@ SINKS: dict[str, Section] = {
         parts={"options": OPTIONS},
     ),
     "kafka": Section(
-        text="A topic of Kafka. Needs a checkpoint. After a failure a micro-batch may be written twice, so let a key "
-        "tell rows apart.",
+        text="A topic of Kafka. Needs a checkpoint. Nothing is lost; after a failure some results of a micro-batch "
+        "come again, alike in key and value, so let the key tell results apart: [kafka.md](kafka.md).",
         keys={
             "servers": SERVERS,
             "topic": Key(text="the topic", required=True),
-            "key": Key(text="the column of the answer that is the message's key"),
+            "key": Key(
+                text="the column of the answer that is the message's key, as a text; or a list of columns, which "
+                "become a JSON object",
+                kind=ONE_OR_MORE,
+            ),
             "value": VALUE,
         },
         parts={"options": OPTIONS},

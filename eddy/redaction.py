@@ -17,7 +17,9 @@ _WORDS = (
 _SECRET = re.compile(_WORDS, re.IGNORECASE)
 _IN_URL = re.compile(r"(?<=://)[^/@\s:]*:[^/@\s]+(?=@)")
 _IN_TEXT = re.compile(
-    rf"((?:{_WORDS}|\bsig)\w{{0,30}}\s{{0,9}}=\s{{0,9}})(?P<value>\\?\"[^\"]*\"|'[^']*'|[^\s&;,\"'\\]+)", re.IGNORECASE
+    rf"((?:{_WORDS}|\bsig)\w{{0,30}}\s{{0,9}}=\s{{0,9}})"
+    r"""(?P<value>"(?:[^"\\]|\\.)*"|\\"[^"]*"|'(?:[^'\\]|\\.)*'|[^\s&;,"'\\]+)""",
+    re.IGNORECASE,
 )
 """Repeats are bounded, so that no text takes long."""
 

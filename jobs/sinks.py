@@ -8,12 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 from eddy.config import Job, text_of
 from eddy.errors import unknown
+from jobs.sources.files import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
     Write = Callable[["DataFrame", Mapping[str, Any]], "DataStreamWriter"]
+
+
+WHOLE = """map('timestampFormat', "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
+    'timestampNTZFormat', "yyyy-MM-dd'T'HH:mm:ss.SSSSSS")"""
+"""Times down to the microsecond; left to itself, Spark writes milliseconds, and rows that differ would have one key."""
 
 
 def written(frame: DataFrame, job: Job) -> DataStreamWriter:
@@ -42,9 +48,11 @@ def _parquet(frame: DataFrame, sink: Mapping[str, Any]) -> DataStreamWriter:
 
 
 def _kafka(frame: DataFrame, sink: Mapping[str, Any]) -> DataStreamWriter:
-    columns = [f"to_{sink['value']}(struct(*)) as value"]
-    if sink["key"]:
-        columns.append(f"cast({_quoted(sink['key'])} as string) as key")
+    columns = [f"to_{sink['value']}(struct(*), {WHOLE}) as value"]
+    if isinstance(sink["key"], list):
+        columns.append(f"to_json(struct({', '.join(map(quoted, sink['key']))}), {WHOLE}) as key")
+    elif sink["key"]:
+        columns.append(f"cast({quoted(sink['key'])} as string) as key")
     options = {"kafka.bootstrap.servers": sink["servers"], "topic": sink["topic"], **_options(sink)}
     return frame.selectExpr(*columns).writeStream.format("kafka").options(**options)
 
@@ -63,12 +71,6 @@ SINKS: dict[str, Write] = {
     "foreach_batch": _foreach_batch,
 }
 """Every kind of sink; a new one is its function, its section in `eddy.connectors`, and one line here."""
-
-
-def _quoted(column: str) -> str:
-    """A column's name as Spark's SQL takes any name."""
-    doubled = column.replace("`", "``")
-    return f"`{doubled}`"
 
 
 def _options(sink: Mapping[str, Any]) -> dict[str, str]:

@@ -107,7 +107,12 @@ def ddl(columns: Values) -> str:
     >>> ddl({"at": "timestamp", "odd name": "array<int>"})
     '`at` timestamp, `odd name` array<int>'
     """
-    return ", ".join(f"`{name.replace('`', '``')}` {type}" for name, type in columns.items())
+    return ", ".join(f"{quoted(name)} {type}" for name, type in columns.items())
+
+
+def quoted(name: str) -> str:
+    """The name of a column as SQL spells it."""
+    return f"`{name.replace('`', '``')}`"
 
 
 def _opened(file: str) -> pq.ParquetFile:

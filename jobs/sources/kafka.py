@@ -10,20 +10,31 @@ from eddy.config import text_of
 from eddy.errors import QueryError, unknown
 from eddy.sql import types
 from eddy.typetexts import schema as schema_of
-from jobs.sources.files import ddl
+from jobs.sources.files import ddl, quoted
 from jobs.sources.source import Values
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+TEXT = "make_valid_utf8(cast(value as string))"
+"""Bytes that are no text become signs that say so: what is no UTF-8 would fail the job where Python takes it."""
+
 ADDED: dict[str, tuple[str, pa.DataType]] = {
-    "key": ("cast(key as string)", types.STRING),
+    "key": ("make_valid_utf8(cast(key as string))", types.STRING),
     "topic": ("topic", types.STRING),
     "partition": ("partition", types.INT),
     "offset": ("offset", types.BIGINT),
     "timestamp": ("timestamp", types.TIMESTAMP),
+    "malformed": (
+        f"if(parsed is null or length(value) = 0, coalesce({TEXT}, ''), parsed.kafka_malformed)",
+        types.STRING,
+    ),
 }
-"""The columns of a message that may be added, as SQL, and their types."""
+"""The columns of a message that may be added, as SQL, and their types.
+
+`malformed` is the text of a value that does not fit the schema, in whole or in part. It is empty where there is no
+value at all, and null where all is well.
+"""
 
 
 class Kafka:
@@ -59,11 +70,20 @@ class Kafka:
 
     def stream(self, spark: SparkSession) -> DataFrame:
         """The messages as columns."""
-        messages = spark.readStream.format("kafka").options(**self.options()).load()
-        schema = ddl(self._values["schema"]).replace("'", "\\'")
-        parsed = f"from_{self._values['value']}(cast(value as string), '{schema}') as parsed"
+        return self.columns(spark.readStream.format("kafka").options(**self.options()).load())
+
+    def columns(self, messages: DataFrame) -> DataFrame:
+        """What is in messages, as the connector gives them."""
+        columns = [f"parsed.{quoted(name)}" for name in self._values["schema"]]
         added = [f"{ADDED[name][0]} as kafka_{name}" for name in self._values["add"]]
-        return messages.selectExpr(parsed, *added).selectExpr("parsed.*", *[f"kafka_{n}" for n in self._values["add"]])
+        return messages.selectExpr("*", self._parsed()).selectExpr(*columns, *added)
+
+    def _parsed(self) -> str:
+        """The value as columns; what does not fit is kept only where it is asked for, since that costs a copy."""
+        kept = {"kafka_malformed": "string"} if "malformed" in self._values["add"] else {}
+        schema = ddl({**self._values["schema"], **kept}).replace("\\", r"\\").replace("'", r"\'")
+        options = ", map('columnNameOfCorruptRecord', 'kafka_malformed')" if kept else ""
+        return f"from_{self._values['value']}({TEXT}, '{schema}'{options}) as parsed"
 
     def table(self, spark: SparkSession) -> Any:
         """A topic never ends, so it is no table."""

@@ -1,0 +1,1 @@
+"""Jobs against a broker of Kafka that is one."""
