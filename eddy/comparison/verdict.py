@@ -17,6 +17,10 @@ LEAST_CALLS = 1.0
 """Per cent of the calls that are worth a word: a policy that samples differs by as much from one seed to the next."""
 
 
+NOISY = 10.0
+"""Per cent of noise from which on it is said what helps: what policies save is often less."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
     """A choice, why, and what is to be known besides.
@@ -66,8 +70,9 @@ def by_workload(rows: Sequence[Mapping[str, Any]]) -> dict[str, Verdict]:
 def judge(rows: Sequence[Mapping[str, Any]], where: str) -> Verdict:
     """The verdict on a summary.
 
-    Chosen is who saves most time, if that is more than noise: its interval must be above what the baseline seems to
-    save of its own time. Else the baseline stays. What was told the truth, the bound, is no choice.
+    Chosen is who saves most time, if that is more than noise: its interval must leave out nothing saved, and the saving
+    must be more than the interval of the baseline against itself reaches. Else the baseline stays. What was told the
+    truth, the bound, is no choice.
     """
     baseline = next((row for row in rows if row["role"] == BASELINE), None)
     others = [row for row in rows if row["role"] not in (BOUND, CONTROL) and row is not baseline]
@@ -76,7 +81,7 @@ def judge(rows: Sequence[Mapping[str, Any]], where: str) -> Verdict:
     noise = baseline["noise_percent"]
     if noise is None:
         return _unsure(baseline, others)
-    better = [row for row in others if (row["time_saved_percent_low"] or 0.0) > noise]
+    better = [row for row in others if saves(row, noise)]
     if not better:
         return _stay(baseline, others, noise, where)
     best = max(better, key=lambda row: float(row["time_saved_percent"]))
@@ -93,6 +98,18 @@ def judge(rows: Sequence[Mapping[str, Any]], where: str) -> Verdict:
     )
 
 
+def saves(row: Mapping[str, Any], noise: float) -> bool:
+    """Does a policy save time beyond doubt."""
+    low, saved = row["time_saved_percent_low"], row["time_saved_percent"]
+    return low is not None and low > 0 and saved > noise
+
+
+def loses(row: Mapping[str, Any], noise: float) -> bool:
+    """Does it take longer beyond doubt."""
+    high, saved = row["time_saved_percent_high"], row["time_saved_percent"]
+    return high is not None and high < 0 and -saved > noise
+
+
 def _stay(baseline: Mapping[str, Any], others: Sequence[Mapping[str, Any]], noise: float, where: str) -> Verdict:
     """Nobody is quicker beyond doubt."""
     best = max(others, key=lambda row: float(row["time_saved_percent"] or 0.0))
@@ -100,11 +117,11 @@ def _stay(baseline: Mapping[str, Any], others: Sequence[Mapping[str, Any]], nois
     fewest = min(others, key=lambda row: float(row["calls_per_tuple"]))
     reasons = tuple(filter(None, [_calls(fewest, baseline), _pays(fewest, baseline), _noise(noise)]))
     stays, saved = baseline["policy"], best["time_saved_percent"] or 0.0
-    if high < -noise:
+    if all(loses(row, noise) for row in others):
         more = f'"{best["policy"]}" the least, {_percent(-saved)} more'
         headline = f'Choose "{stays}": {where} every other policy takes longer, {more}.'
         return Verdict(choice=stays, measured=True, headline=headline, reasons=reasons)
-    headline = f'Stay with "{stays}": {where} no other policy saves time that is more than noise.'
+    headline = f'Stay with "{stays}": {where} what others save of its time is within noise.'
     nearest = (
         f'The quickest other, "{best["policy"]}", takes {_percent(abs(saved))} {"less" if saved > 0 else "more"} time; '
         f"from {_percent(abs(low))} {'less' if low > 0 else 'more'} to {_percent(abs(high))} "
@@ -149,9 +166,8 @@ def _pays(row: Mapping[str, Any], baseline: Mapping[str, Any]) -> str:
 
 
 def _noise(noise: float) -> str:
-    return (
-        f"The same policy, run twice, seems to differ from itself by up to {_percent(noise)}: less than that is noise."
-    )
+    told = f"The baseline, run twice, differs from itself by up to {_percent(noise)}: less than that is noise."
+    return told if noise < NOISY else f"{told} That is much: end other programs, or ask for more repeats."
 
 
 def _interval(row: Mapping[str, Any], what: str) -> str:

@@ -42,7 +42,7 @@ def choices(runs: Sequence[Row], *, sorts: bool = True) -> str:
         row = next((row for row in summary(part) if row["policy"] == verdict.choice), None)
         cells = [Cell(text=workload), Cell(text=verdict.choice or "not known")]
         if row is None or row["role"] == BASELINE:
-            says = "nobody is quicker" if row is not None else "too few runs"
+            says = "no other is surely quicker" if row is not None else "too few runs"
             cells += [Cell(text="baseline", value="", small=says), Cell(text="", value="")]
         else:
             cells += [_saved(row, "time"), _saved(row, "calls")]
@@ -92,5 +92,6 @@ def _saved(row: Row, what: str) -> Cell:
     if low is None or high is None:
         return Cell(text=f"{value:.1f}", value=value)
     noise = row["noise_percent"] if what == "time" and row["noise_percent"] is not None else 0.0
-    look = "" if row["role"] == CONTROL else "good" if low > noise else "bad" if high < -noise else ""
+    sure = "good" if low > 0 and value > noise else "bad" if high < 0 and -value > noise else ""
+    look = "" if row["role"] == CONTROL else sure
     return Cell(text=f"{value:.1f}", value=value, small=f"{low:.1f} to {high:.1f}", look=look)
