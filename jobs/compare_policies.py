@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -17,6 +16,9 @@ from eddy.comparison.runner import RUNNERS, OnSpark, chosen
 from eddy.errors import EddyError
 from jobs.experiment import load
 from jobs.improvement import improvement
+
+CORES = 2
+"""Of a session that is started for a comparison: policies take turns, so more would measure nothing better."""
 
 STOPPED = 130
 """The exit code of what Ctrl-C has ended."""
@@ -70,14 +72,10 @@ def _spark(needed: bool) -> Iterator[None]:
     if not needed:
         yield
         return
-    from jobs.commands.demo import session  # noqa: PLC0415  other runs start no Spark
+    from jobs.quiet import session  # noqa: PLC0415  other runs start no Spark
 
-    with tempfile.TemporaryDirectory(prefix="eddy-compare-") as place:
-        spark = session(place)
-        try:
-            yield
-        finally:
-            spark.stop()
+    with session(CORES):
+        yield
 
 
 def _command(asked: argparse.Namespace) -> str:
