@@ -56,9 +56,10 @@ notebooks: java $(VENV)/.dev ## Execute the notebooks; build/notebooks has them 
 	@$(PY) -m nbconvert --execute --to html --output-dir build/notebooks --log-level WARN notebooks/*.ipynb
 	@echo "build/notebooks has them as pages"
 
-soak: java $(VENV)/.dev ## Run what takes long: killed drivers, a cluster, 500 micro-batches through Spark
+soak: java $(VENV)/.dev ## Run what takes long: random queries, bad inputs, bugs put in, killed tasks and drivers, 500 micro-batches
 	@$(PYTEST) --timeout=1200 -m long $(ARGS)
 	@$(PY) -m tests.eddy.spark.soak
+	@$(PY) -m tests.soak
 
 lint: $(VENV)/.dev ## Check style (ruff) and types (mypy --strict)
 	@echo "checking style (ruff) and types (mypy --strict)"

@@ -18,7 +18,7 @@ import pyarrow as pa
 import eddy
 from benchmarks.measure import Goal, Line, ratios, seconds_of, setting
 from eddy import wiring
-from eddy.function import Mask
+from eddy.masks import Mask
 
 ROWS = 1_000_000
 BATCH = 10_000

@@ -34,7 +34,7 @@ ENGINES = {FLINK: "flink", PATHWAY: "pathway"}
 
 PROGRAMS = Path(__file__).resolve().parent / "engines"
 WINDOW, STREAMS = 10_000, "abc"
-SIZES = (10_000, 40_000)
+SIZES = (10_000, 100_000)
 REPEATS = 3
 
 PATIENCE = 300

@@ -41,7 +41,7 @@ CHEAP_ROWS, CHEAP_SIZES = 10_000, (1_000, 10_000, 100_000)
 OPERATORS, OPERATOR_SIZES = 6, (2, 4, 8, 12)
 
 SHARE, COST_US = 0.05, 10
-COSTLY_ROWS, COSTLY_SIZES = 2_000, (500, 1_000, 2_000, 4_000)
+COSTLY_ROWS, COSTLY_SIZES = 1_000, (500, 1_000, 2_000, 4_000)
 LEARNING = 20
 """Micro-batches that do not count: the policy has its samples by then, and the tools have loaded their code."""
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator
 
 COLOURS = ("#0072b2", "#56b4e9", "#000000", "#d55e00", "#009e73", "#cc79a7", "#e69f00")
 """Of contenders: the palette of Okabe and Ito, which the colour-blind can tell apart."""
@@ -55,6 +56,9 @@ def contenders(
         axes.fill_between(sizes, low, high, color=colour, alpha=0.2, linewidth=0)
     axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
     axes.minorticks_off()
+    # Curves may lie within one power of ten.
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter("{x:g}")
     axes.set(xlabel=grows, ylabel="milliseconds a micro-batch")
     axes.legend(fontsize="small")
     _save(figure, place)

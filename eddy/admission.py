@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -18,11 +18,16 @@ import pyarrow as pa
 
 from eddy import times
 from eddy.binding import Binding
-from eddy.errors import QueryError
+from eddy.errors import QueryError, quoted
+from eddy.inputs import FAILING
+from eddy.masks import Mask
 from eddy.query import Stream
 from eddy.times import Ticks
+from eddy.window import Rows
 
 Tick = int | float
+
+CLEAN = {"untimed": 0, "late": 0, "ahead": 0, "keyless": 0, "malformed": 0}
 
 PATIENCE = 3
 """Micro-batches with nothing but rows ahead, after which a stream is believed to have moved on."""
@@ -38,14 +43,19 @@ class Admitted:
     rows: pa.RecordBatch
     ticks: Ticks
     arrivals: np.ndarray[Any, np.dtype[np.int64]]
+    came: int
     dropped: Mapping[str, int]
 
 
 @dataclass(frozen=True)
 class Mark:
-    """How far time has come: the watermark, or None while there is none."""
+    """How far time has come: the watermark, or None while there is none.
+
+    `ahead` are rows of each stream that were set aside before they came here, because they were too far ahead.
+    """
 
     watermark: Tick | None
+    ahead: Mapping[str, int] = field(default_factory=dict)
 
 
 class Gate:
@@ -76,12 +86,29 @@ class Gate:
             if stream.name not in batch:
                 raise QueryError(f'data: micro-batch {number} has no rows of "{stream.name}"; give it an empty batch')
             self._check(stream.name, batch[stream.name], number)
-        passed = {s.name: self._pass(s, batch[s.name], mark.watermark) for s in streams}
+        passed = {s.name: self._pass(s, batch[s.name], mark) for s in streams}
+        for stream in streams:
+            if stream.bad_rows == FAILING:
+                self._refuse(stream, number, passed[stream.name][2])
         arrivals = _number([ticks for _, ticks, _ in passed.values()])
         return {
-            name: Admitted(rows=rows, ticks=ticks, arrivals=order, dropped=dropped)
+            name: Admitted(
+                rows=rows,
+                ticks=ticks,
+                arrivals=order,
+                came=batch[name].num_rows + mark.ahead.get(name, 0),
+                dropped=dropped,
+            )
             for (name, (rows, ticks, dropped)), order in zip(passed.items(), arrivals, strict=True)
         }
+
+    def stand(self) -> str:
+        """For people: how far each stream has come; the slowest holds back what the others may forget."""
+        streams = self._binding.query.streams
+        parts = [f'"{s.name}" {self._newest.get(s.name, "has shown no row yet")}' for s in streams]
+        without = [s.name for s in streams if s.delay is None]
+        hint = f"; nothing is forgotten, since {quoted(without)} has no delay" if without else ""
+        return f"event times have come to, in ticks: {', '.join(parts)}{hint}"
 
     def snapshot(self) -> dict[str, dict[str, Tick]]:
         """How far each stream has come, and for how long it has been ahead."""
@@ -91,28 +118,59 @@ class Gate:
         """Go on from a snapshot."""
         self._newest, self._astray = dict(state["newest"]), dict(state["astray"])
 
-    def _pass(
-        self, stream: Stream, rows: pa.RecordBatch, watermark: Tick | None
-    ) -> tuple[pa.RecordBatch, Ticks, dict[str, int]]:
+    def _pass(self, stream: Stream, rows: pa.RecordBatch, mark: Mark) -> tuple[pa.RecordBatch, Ticks, dict[str, int]]:
+        ticks, timed = self._ticks(stream, rows)
+        unread = None if stream.malformed is None else _present(rows.column(stream.malformed))
+        keyed = _valid(rows, self._binding.keys[stream.name])
+        sorted_out = unread is None and keyed is None and timed is None and stream.ahead_ticks is None
+        if sorted_out and self._is_plain(ticks, mark.watermark):
+            self._come(stream, ticks)
+            return rows, ticks, {**CLEAN, "ahead": mark.ahead.get(stream.name, 0)}
+        everywhere = np.ones(len(ticks), np.bool_)
+        read = everywhere if unread is None else ~unread
+        known = read if timed is None else read & timed
+        ahead = known & self._ahead(stream, ticks, known)
+        present = known & ~ahead
+        self._come(stream, ticks[present])
+        late = present & (ticks < mark.watermark) if mark.watermark is not None else ~everywhere
+        kept = present & ~late
+        keyless = kept & ~(everywhere if keyed is None else keyed)
+        dropped = {
+            "untimed": int((read & ~known).sum()),
+            "late": int(late.sum()),
+            "ahead": int(ahead.sum()) + mark.ahead.get(stream.name, 0),
+            "keyless": int(keyless.sum()),
+            "malformed": int((~read).sum()),
+        }
+        # A window of rows counts every row of the stream, also one that joins nothing.
+        chosen = np.flatnonzero(kept if isinstance(stream.window, Rows) else kept & ~keyless)
+        chosen = chosen[np.argsort(ticks[chosen], kind="stable")]
+        return rows.take(pa.array(chosen)), ticks[chosen], dropped
+
+    def _ticks(self, stream: Stream, rows: pa.RecordBatch) -> tuple[Ticks, Any]:
         try:
-            ticks, timed = times.ticks(rows.column(stream.time), self._binding.tick_type)
+            return times.ticks(rows.column(stream.time), self._binding.tick_type)
         except pa.ArrowInvalid as error:
             raise QueryError(
                 f'stream "{stream.name}": time "{stream.time}": expected times that fit into 64 bits of microseconds '
                 f"or units, got {error}"
             ) from error
-        if timed is None and stream.ahead_ticks is None and self._is_plain(ticks, watermark):
-            self._come(stream, ticks)
-            return rows, ticks, {"untimed": 0, "late": 0, "ahead": 0}
-        keep = np.ones(len(ticks), np.bool_) if timed is None else timed
-        ahead = keep & self._ahead(stream, ticks, keep)
-        present = keep & ~ahead
-        self._come(stream, ticks[present])
-        late = present & (ticks < watermark) if watermark is not None else np.zeros_like(present)
-        kept = np.flatnonzero(present & ~late)
-        kept = kept[np.argsort(ticks[kept], kind="stable")]
-        dropped = {"untimed": len(ticks) - int(keep.sum()), "late": int(late.sum()), "ahead": int(ahead.sum())}
-        return rows.take(pa.array(kept)), ticks[kept], dropped
+
+    def _refuse(self, stream: Stream, number: int, dropped: Mapping[str, int]) -> None:
+        """Bad rows fail the query, if it says so."""
+        keys = quoted(self._binding.keys[stream.name])
+        why = {
+            "malformed": f'that "{stream.malformed}" says could not be read',
+            "untimed": f'without a time in "{stream.time}"',
+            "ahead": f"further ahead than max_ahead, {stream.max_ahead}",
+            "keyless": f"without a value in {keys}, which joins compare",
+        }
+        bad = [f"{dropped[kind]:,} {text}" for kind, text in why.items() if dropped[kind]]
+        if bad:
+            raise QueryError(
+                f'stream "{stream.name}": micro-batch {number} has bad rows: {", ".join(bad)}; mend them at their '
+                'source, or let bad_rows = "drop" count them and go on'
+            )
 
     def _come(self, stream: Stream, ticks: Ticks) -> None:
         """Note how far a stream has come."""
@@ -149,6 +207,20 @@ class Gate:
             return
         if rows.schema.names != expected.names or rows.schema.types != expected.types:
             raise QueryError(_difference(name, number, expected, rows.schema))
+
+
+def _valid(rows: pa.RecordBatch, columns: Sequence[str]) -> Mask | None:
+    """Which rows have a value in all of some columns; None for all of them."""
+    found = [rows.column(name) for name in columns]
+    masks = [column.is_valid().to_numpy(zero_copy_only=False) for column in found if column.null_count]
+    return np.logical_and.reduce(masks) if masks else None
+
+
+def _present(column: pa.Array) -> Mask | None:
+    """Where a column has a value; None for nowhere."""
+    if column.null_count == len(column):
+        return None
+    return np.asarray(column.is_valid().to_numpy(zero_copy_only=False))
 
 
 def _number(ticks: Sequence[Ticks]) -> list[np.ndarray[Any, np.dtype[np.int64]]]:

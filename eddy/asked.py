@@ -79,9 +79,15 @@ def _stream(name: str, values: Mapping[str, Any], mistakes: Mistakes) -> Stream 
         if values.get("delay") is not None:
             ticks(values["delay"], "delay")
         delay = values.get("delay")
+    ahead = None
+    with _noted((*path, "max_ahead"), mistakes):
+        if values.get("max_ahead") is not None:
+            ticks(values["max_ahead"], "max_ahead")
+        ahead = values.get("max_ahead")
     with _noted(path, mistakes):
         # A time that is missing has been noted: the joins need a stream all the same.
-        return Stream(name, time=values.get("time") or "time", window=window, delay=delay)
+        rest: dict[str, Any] = {key: values[key] for key in ("malformed", "bad_rows") if values.get(key) is not None}
+        return Stream(name, time=values.get("time") or "time", window=window, delay=delay, max_ahead=ahead, **rest)
     return None
 
 
@@ -110,7 +116,8 @@ def _filter(name: str, values: Mapping[str, Any], mistakes: Mistakes) -> Filter 
     before = values.get("setup")
     setup = imported(before, (*path, "setup"), mistakes) if before else None
     if function is not None or not named:
-        rest: dict[str, Any] = {key: values.get(key) for key in ("on", "where", "columns")}
+        rest: dict[str, Any] = {key: values.get(key) for key in ("on", "where", "columns", "time_limit")}
+        rest["on_error"] = values.get("on_error") or "fail"
         key = "where" if values.get("where") else "function"
         with _noted((*path, key) if values.get(key) else path, mistakes):
             return Filter(name, function=function, rowwise=bool(values.get("rowwise")), setup=setup, **rest)

@@ -40,6 +40,19 @@ class Binding:
         return pa.schema([field for field in self.schemas[name] if Column(name, field.name) in read])
 
     @cached_property
+    def keys(self) -> Mapping[str, Sequence[str]]:
+        """The columns of each input that some equality compares as they are: a row with a null there joins nothing."""
+        found: dict[str, list[str]] = {name: [] for name in self.query.inputs}
+        for predicate in self.query.predicates:
+            compared = predicate.comparison()
+            if compared is None or compared.op != "=" or compared.left.inputs == compared.right.inputs:
+                continue
+            for side in (compared.left.as_column(), compared.right.as_column()):
+                if side is not None and side.name not in found[str(side.stream)]:
+                    found[str(side.stream)].append(side.name)
+        return found
+
+    @cached_property
     def schema(self) -> pa.Schema:
         """The schema of the answer."""
         return pa.schema([pa.field(name, self.types[column]) for column, name in self.outputs])
@@ -97,6 +110,8 @@ def _check_times(query: Query, schemas: Mapping[str, pa.Schema]) -> None:
 
 
 def _check_time(stream: Stream, schema: pa.Schema) -> str:
+    if stream.malformed is not None and stream.malformed not in schema.names:
+        raise unknown("column", stream.malformed, schema.names, where=f'stream "{stream.name}": malformed')
     where = f'stream "{stream.name}": time "{stream.time}"'
     if stream.time not in schema.names:
         raise unknown("column", stream.time, schema.names, where=where)
@@ -114,7 +129,9 @@ def _check_time(stream: Stream, schema: pa.Schema) -> str:
 
 def _every(query: Query, schemas: Mapping[str, pa.Schema]) -> list[tuple[Column, str]]:
     """Every column, as `stream_column`."""
-    outputs = [(Column(name, f.name), f"{name}_{f.name}") for name in query.inputs for f in schemas[name]]
+    unread = {Column(stream.name, str(stream.malformed)) for stream in query.streams}
+    every = [(Column(name, f.name), f"{name}_{f.name}") for name in query.inputs for f in schemas[name]]
+    outputs = [(column, name) for column, name in every if column not in unread]
     seen: dict[str, Column] = {}
     for column, name in outputs:
         if name in seen:

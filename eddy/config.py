@@ -86,8 +86,10 @@ def _values(file: str) -> tuple[dict[str, Any], Mistakes]:
         raise QueryError(
             f'config "{file}": not a text in UTF-8: {error.reason} at byte {error.start}; save it as UTF-8'
         ) from None
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:
         raise QueryError(f'config "{file}": not TOML: {error}; texts need quotes, and a key stands only once') from None
+    except RecursionError:
+        raise QueryError(f'config "{file}": not TOML that can be read: too many brackets within brackets') from None
 
 
 def _overridden(values: dict[str, Any], overrides: Iterable[Override], mistakes: Mistakes) -> dict[Path, str]:
@@ -122,6 +124,10 @@ def _check_whole(read: Mapping[str, Any], mistakes: Mistakes) -> None:
             f'expected a folder, since the sink "{sink["format"]}" lasts and a restart must know what it has; add it',
         )
     _check_trigger(trigger, mistakes)
+    name = sink.get("name")
+    if name and not name.isidentifier():
+        # Spark makes a folder of it, below the setting spark.sql.streaming.checkpointLocation.
+        mistakes.add(("sink", "name"), f"expected a name of letters, digits and underscores, got {shown((), name)}")
     if sink.get("format") == "foreach_batch" and sink.get("function"):
         imported(sink["function"], ("sink", "function"), mistakes)
     for kind in ("sizes", "heavy"):

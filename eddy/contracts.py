@@ -29,7 +29,7 @@ class Outcome(NamedTuple):
 
     `counts` says for each tuple that was acted on how many came out: a filter's is its mask. `evaluated` says how
     much was looked at: for a filter the rows that it had not judged before, for a probe the candidates that its index
-    gave.
+    gave. Tuples that come out carry the faults that they had, and those of what had no answer for them.
     """
 
     tuples: Tuples
@@ -55,9 +55,9 @@ class Operator(Protocol):
         """Act on the first tuples: on all of them, unless too many would come out at once.
 
         All were set off by rows of one stream and span the same inputs; what else they have done may differ.
-        It is called again with the rest. Must act on one tuple at least, where there is one; must not change the
-        tuples it was given, must keep the order of the survivors, and must give each tuple the same fate whatever
-        other tuples are beside it.
+        It is called again with the rest. Must act on one tuple at least, where there is one, and a filter on all of
+        them; must not change the tuples it was given, must keep the order of the survivors, and must give each tuple
+        the same fate whatever other tuples are beside it.
         """
 
 

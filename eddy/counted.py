@@ -7,9 +7,9 @@ from dataclasses import asdict, fields
 from typing import Any
 
 from eddy.lineage import Hop
-from eddy.observe import Counters, Decision, Insight, Statistic, StreamCount, Use, Way
+from eddy.observe import Counters, Decision, FaultCount, Insight, Statistic, StreamCount, Use, Way
 
-NESTED = frozenset({"streams", "operators", "routes", "classes", "insight", "trees"})
+NESTED = frozenset({"streams", "operators", "routes", "classes", "insight", "trees", "faults"})
 """The parts of counters that are no plain values themselves."""
 
 
@@ -24,6 +24,7 @@ def plain(counters: Counters) -> dict[str, Any]:
         "insight": [list(asdict(use).values()) for use in counters.insight.uses],
         "decided": [_decision(decision) for decision in counters.insight.decisions],
         "trees": {stream: list(lines) for stream, lines in counters.trees.items()},
+        "faults": [asdict(fault) for fault in counters.faults],
     }
 
 
@@ -41,6 +42,7 @@ def restored(values: Mapping[str, Any]) -> Counters:
             decisions=[_decided(row) for row in values.get("decided", ())],
         ),
         trees={stream: tuple(lines) for stream, lines in values.get("trees", {}).items()},
+        faults=[FaultCount(**row) for row in values.get("faults", ())],
     )
 
 

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
 
-from eddy import fingerprint
+from eddy import fingerprint, room
 from eddy.admission import Admitted, Gate, Mark
 from eddy.binding import Binding
 from eddy.contracts import Operator, Policy
 from eddy.errors import EngineError
+from eddy.faults import Faults
 from eddy.features import Classifier, Look
-from eddy.lots import lots
 from eddy.observe import Counters, StreamCount
+from eddy.outlet import Outlet
 from eddy.router import Clock, Router
 from eddy.routing import Routes
 from eddy.setups import prepare
-from eddy.snapshot import Snapshot, from_table, pack, to_table, unpack
+from eddy.snapshot import Snapshot, from_table, learned, pack, restoring, to_table, unpack
 from eddy.taken import taken
 from eddy.times import Ticks
 from eddy.trees import Trees
@@ -53,6 +54,14 @@ class Store(Protocol):
         """Go on from a snapshot; called on a store that is empty."""
 
 
+class Machinery(NamedTuple):
+    """What an engine is made of besides its policy: operators, the rows they are about, and the faults they meet."""
+
+    operators: Sequence[Operator]
+    stores: Mapping[str, Store]
+    faults: Faults
+
+
 class Engine:
     """Answers a query, one micro-batch after the other.
 
@@ -63,8 +72,7 @@ class Engine:
     def __init__(
         self,
         binding: Binding,
-        operators: Sequence[Operator],
-        stores: Mapping[str, Store],
+        machinery: Machinery,
         policy: Policy,
         *,
         policy_name: str,
@@ -74,11 +82,13 @@ class Engine:
     ) -> None:
         self._binding = binding
         self._parts = fingerprint.of(binding) if parts is None else parts
-        self._stores = stores
-        self._streams = {s.name: stores[s.name] for s in binding.query.streams}
+        self._stores = machinery.stores
+        self._streams = {s.name: machinery.stores[s.name] for s in binding.query.streams}
+        self._faults = machinery.faults
+        self._outlet = Outlet(binding, self._stores, self._faults)
         self._gate = Gate(binding)
         self._classifier = Classifier(policy.features, {s.name: binding.schemas[s.name] for s in binding.query.streams})
-        self._router = Router(operators, policy, policy_name, self._classify, clock)
+        self._router = Router(machinery.operators, policy, policy_name, self._classify, clock)
         self._policy = policy
         self._policy_name = policy_name
         self._clock = clock
@@ -98,7 +108,8 @@ class Engine:
         """The columns of a stream that anything reads: to answer the query, or to tell its rows apart."""
         classifiers = {attribute.column.name for attribute in self._policy.features.of(stream)}
         stored = set(self._binding.stored(stream).names)
-        return [name for name in self._binding.schemas[stream].names if name in stored | classifiers]
+        malformed = {s.malformed for s in self._binding.query.streams if s.name == stream}
+        return [name for name in self._binding.schemas[stream].names if name in stored | classifiers | malformed]
 
     def run(self, batch: Mapping[str, pa.RecordBatch], mark: Mark | None = None) -> Iterator[pa.RecordBatch]:
         """Process one micro-batch; it is over when the iterator is.
@@ -114,26 +125,31 @@ class Engine:
         paused, started = 0.0, self._clock()
         admitted = self._gate.admit(batch, self._batch, mark or self._gate.mark())
         arrived = [self._build(name, rows) for name, rows in admitted.items()]
-        results = 0
-        for done in lots(self._router.route(arrived, self._chance())):
-            results += len(done)
-            emitted = self._emit(done)
+        self._check_room()
+        for emitted in self._outlet.batches(self._router.route(arrived, self._chance())):
             left = self._clock()
             yield emitted
             paused += self._clock() - left
         known = mark or self._gate.mark()
         for store in self._stores.values():
             store.settle(known.watermark)
+        self._check_room()
         routes = self._routes()
-        self._counters = self._count(admitted, results, routes, self._clock() - started - paused)
+        self._counters = self._count(admitted, routes, self._clock() - started - paused)
         self._taken = taken(self._taken, self._counters)
         self._batch += 1
         self._under_way = False
+
+    def _check_room(self) -> None:
+        """Stop before the machine does."""
+        if self._binding.query.max_state is not None:
+            room.check(self._streams, self._binding.query.max_state, self._gate.stand())
 
     def _begin(self) -> None:
         self._between("run")
         self._counters = None
         self._under_way = True
+        self._faults.begin()
 
     def _between(self, what: str) -> None:
         """Some things can be done between micro-batches only."""
@@ -150,7 +166,7 @@ class Engine:
         except EngineError as error:
             raise EngineError(f'policy "{self._policy_name}": {error}') from None
 
-    def _count(self, admitted: Mapping[str, Admitted], results: int, routes: Routes, seconds: float) -> Counters:
+    def _count(self, admitted: Mapping[str, Admitted], routes: Routes, seconds: float) -> Counters:
         routing = self._router.routing
         started = self._clock()
         insight = self._policy.insight
@@ -160,14 +176,14 @@ class Engine:
             batch=self._batch,
             streams={
                 name: StreamCount(
-                    rows=a.rows.num_rows + sum(a.dropped.values()),
+                    rows=a.came,
                     **a.dropped,
                     stored=stores[name][0],
                     nbytes=stores[name][1],
                 )
                 for name, a in admitted.items()
             },
-            results=results,
+            results=self._outlet.results,
             decisions=routing.decisions,
             seconds=seconds + learning,
             planning=routing.planning,
@@ -177,6 +193,7 @@ class Engine:
             classes=routes.names,
             insight=insight,
             trees=self._trees.lines(insight.decisions),
+            faults=self._faults.counted(),
         )
 
     def counted(self) -> Counters:
@@ -198,6 +215,7 @@ class Engine:
             "query": dict(self._parts),
             "batch": self._batch,
             "gate": self._gate.snapshot(),
+            "faults": self._faults.snapshot(),
             "numbers": numbers,
             "statistics": self._router.statistics.snapshot(),
             "policy": self._policy_name,
@@ -208,19 +226,21 @@ class Engine:
         }
         return pack(meta, tables)
 
+    @restoring
     def restore(self, snapshot: Snapshot) -> None:
         """Go on from a snapshot of the same query; another policy keeps the rows and starts learning anew."""
         meta, tables = unpack(snapshot)
         fingerprint.check(meta["query"], self._parts)
         self._batch = meta["batch"]
         self._gate.restore(meta["gate"])
+        self._faults.restore(meta.get("faults", []))
         for name, store in self._streams.items():
             store.restore(meta["numbers"][name], tables[f"stream {name}"])
         self._router.statistics.restore(meta["statistics"])
         if meta["policy"] == self._policy_name:
             self._classifier.restore(meta["classifier"])
             arrays = {name: from_table(tables[f"policy {name}"], shape) for name, shape in meta["shapes"].items()}
-            self._policy.restore({**meta["state"], **arrays})
+            learned(self._policy, self._policy_name, {**meta["state"], **arrays})
             self._taken = meta.get("taken", {})
 
     def _chance(self) -> Callable[[], np.random.Generator]:
@@ -238,11 +258,3 @@ class Engine:
         """The classifier buckets of the rows that set tuples off."""
         origin = tuples.lineage.origin
         return self._classifier.buckets(origin, tuples.ids[origin])
-
-    def _emit(self, done: Tuples) -> pa.RecordBatch:
-        """Only now are the selected columns gathered."""
-        columns = [
-            self._stores[str(column.stream)].take(column.name, done.ids[str(column.stream)])
-            for column, _ in self._binding.outputs
-        ]
-        return pa.RecordBatch.from_arrays(columns, schema=self._binding.schema)

@@ -20,6 +20,19 @@ class QueryError(EddyError):
     """The query, its data or its functions are wrong."""
 
 
+class RowError(QueryError):
+    """A predicate has no answer for some row.
+
+    It is an error of the query only if everything else lets the row pass. `kind` is a text without values of rows,
+    for reports; `final` says that no `on_error` may pass over it, since it is not the row that is wrong.
+    """
+
+    def __init__(self, text: str, *, kind: str, final: bool = False) -> None:
+        super().__init__(text)
+        self.kind = kind
+        self.final = final
+
+
 class EngineError(EddyError):
     """The engine or a plug-in broke a rule of the engine."""
 

@@ -68,6 +68,15 @@ def split(dotted: str) -> Path:
     return tuple(_unquoted(part) for part in re.findall(_PART, dotted))
 
 
+def is_key(text: str) -> bool:
+    """Is a text a dotted key and nothing else.
+
+    >>> is_key("policy.name"), is_key("policy name"), is_key("policy.")
+    (True, False, False)
+    """
+    return re.fullmatch(_DOTTED, text) is not None
+
+
 def joined(path: Path) -> str:
     """A dotted key as TOML spells it.
 

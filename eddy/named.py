@@ -6,6 +6,7 @@ import difflib
 import glob
 import importlib
 from collections.abc import Callable, Mapping
+from types import ModuleType
 from typing import Any
 
 from eddy.errors import QueryError
@@ -29,25 +30,31 @@ def imported(text: str, path: Path, mistakes: Mistakes) -> Callable[..., Any] | 
         mistakes.add(path, f'expected an import path such as "package.module:name", got "{text}"')
         return None
     try:
-        found: Callable[..., Any] | None = getattr(importlib.import_module(module), name)
+        holder = importlib.import_module(module)
+        found = getattr(holder, name, None)
     except ModuleNotFoundError as error:
         mistakes.add(
             path,
             f'no module "{error.name}" for "{text}"; install it, put it into the folder in which the job is started, '
             "or hand it over with --py-files",
         )
-    except AttributeError:
-        names = [one for one in vars(importlib.import_module(module)) if not one.startswith("_")]
-        close = difflib.get_close_matches(name, names, n=1)
-        hint = f'; did you mean "{close[0]}"?' if close else ""
-        mistakes.add(path, f'module "{module}" has no "{name}"{hint}')
+        return None
     except (Exception, SystemExit) as error:  # the module is the user's: whatever it raises when it is imported is told
         mistakes.add(path, f'module "{module}" cannot be imported: {type(error).__name__}: {error}')
-    else:
-        if callable(found):
-            return found
-        mistakes.add(path, f'expected "{text}" to be a function, got {type(found).__name__}')
+        return None
+    if callable(found):
+        made: Callable[..., Any] = found
+        return made
+    mistakes.add(path, _no_function(text, holder, found))
     return None
+
+
+def _no_function(text: str, holder: ModuleType, found: object) -> str:
+    module, _, name = text.partition(":")
+    if found is not None:
+        return f'expected "{text}" to be a function, got {type(found).__name__}'
+    close = difflib.get_close_matches(name, [one for one in vars(holder) if not one.startswith("_")], n=1)
+    return f'module "{module}" has no "{name}"' + (f'; did you mean "{close[0]}"?' if close else "")
 
 
 def check_files(read: Mapping[str, Any], mistakes: Mistakes) -> None:

@@ -155,14 +155,34 @@ def total(parts: Mapping[Any, Statistic]) -> Statistic:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StreamCount:
-    """What became of a stream's rows on their way in, and what is stored when the micro-batch is over."""
+    """What became of a stream's rows on their way in, and what is stored when the micro-batch is over.
+
+    Besides those that are late there are bad ones: without a time, too far ahead, without a value for an equality, and
+    malformed in their source. In a window of rows those without a value count, so they are stored all the same.
+    """
 
     rows: int
     untimed: int
     late: int
     ahead: int
+    keyless: int = 0
+    malformed: int = 0
     stored: int
     nbytes: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FaultCount:
+    """Rows, or combinations of rows, for which a predicate had no answer: why, and what was done.
+
+    `kind` has no values of rows in it; `sample`, what the first of them was, is empty unless values may be shown.
+    """
+
+    predicate: str
+    kind: str
+    on_error: str
+    rows: int
+    sample: str
 
 
 Route = tuple[str, str, tuple[str, ...]]
@@ -196,6 +216,7 @@ class Counters:
     classes: Mapping[tuple[str, str], str]
     insight: Insight
     trees: Mapping[str, Sequence[str]]
+    faults: Sequence[FaultCount] = ()
     restoring: float = 0.0
     packing: float = 0.0
     saving: float = 0.0

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from eddy.errors import QueryError
-from eddy.lines import joined, split
+from eddy.lines import is_key, joined, split
+from eddy.redaction import shown
 from eddy.sections import JOB
 from eddy.settings import Key, Part, Path, Section
 
@@ -32,9 +33,9 @@ def from_command(text: str) -> Override:
     ('policy', 'name')
     """
     name, equals, value = text.partition("=")
-    if not equals or not split(name):
-        raise QueryError(f'--set "{text}": expected section.key=value, for example policy.name=content')
-    return Override(split(name.strip()), value.strip(), "--set")
+    if not equals or not name.strip():
+        raise QueryError(f'--set "{name}": expected section.key=value, for example policy.name=content')
+    return Override(_path(name.strip(), "--set"), value.strip(), "--set")
 
 
 def from_spark(settings: Mapping[str, str]) -> list[Override]:
@@ -44,10 +45,19 @@ def from_spark(settings: Mapping[str, str]) -> list[Override]:
     [Override(path=('engine', 'seed'), text='3', origin='--conf')]
     """
     return [
-        Override(split(name.removeprefix(PREFIX)), value, "--conf")
+        Override(_path(name.removeprefix(PREFIX), "--conf"), value, "--conf")
         for name, value in sorted(settings.items())
         if name.startswith(PREFIX)
     ]
+
+
+def _path(name: str, origin: str) -> Path:
+    try:
+        if is_key(name):
+            return split(name)
+    except ValueError:
+        pass  # an escape in a quoted part that TOML does not have
+    raise QueryError(f"{origin} {name}: expected a dotted key as TOML spells it, for example policy.name")
 
 
 def put(values: dict[str, Any], override: Override) -> Path:
@@ -61,7 +71,8 @@ def put(values: dict[str, Any], override: Override) -> Path:
         part = part.section(name, table) if part is not None else None
         inner = table.setdefault(name, {})
         if not isinstance(inner, dict):
-            raise QueryError(f"{override.origin} {joined(override.path)}: {name} is no table, got {inner!r}")
+            got = shown(override.path[: depth + 1], inner)
+            raise QueryError(f"{override.origin} {joined(override.path)}: {name} is no table, got {got}")
         table = inner
     key = _key(part, table, path[-1])
     if key is not None and not key.kind.single:
@@ -88,5 +99,5 @@ def _read(text: str) -> Any:
     """A value as TOML would read it; what it cannot read is a text."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):
         return text

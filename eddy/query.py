@@ -6,143 +6,18 @@ A `Query` is a value. It knows no data yet, so what depends on types is checked 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any
-
-import pyarrow as pa
 
 from eddy import sql
-from eddy.checks import distinct, fill, members, named, texts, ticks
+from eddy.checks import distinct, fill, members, named, texts
 from eddy.errors import QueryError, quoted, unknown
-from eddy.function import Function, Mask
+from eddy.inputs import Stream, Table
 from eddy.lineage import probe_name, reachable
-from eddy.setups import Setup, check_setup
-from eddy.window import Range, Rows, Unbounded, Window
+from eddy.predicate import Filter, Predicate
+from eddy.window import Rows
 
-Predicate = Callable[[Mapping[sql.Column, pa.Array], int], Mask]
-"""Columns and a number of rows to a mask: true where a row passes."""
-
-
-@dataclass(frozen=True)
-class Stream:
-    """An unbounded input with an event time and a window.
-
-    `delay` says how far out of order its rows may come, as Spark's `withWatermark` does. Without one the query
-    has no watermark: then no row is ever late, and no row ever leaves the state. A row whose time is more than
-    `max_ahead` ahead of where the stream stands comes from a clock that is wrong: it is set aside and counted, and
-    does not make the rows of other clocks late.
-    """
-
-    name: str
-    time: str = field(kw_only=True)
-    window: Window = field(default_factory=Unbounded, kw_only=True)
-    delay: str | int | float | None = field(default=None, kw_only=True)
-    max_ahead: str | int | float | None = field(default=None, kw_only=True)
-
-    def __post_init__(self) -> None:
-        where = named("stream", self.name)
-        if not isinstance(self.time, str) or not self.time:
-            raise QueryError(f"{where}: expected the name of its event-time column as time, got {self.time!r}")
-        if not isinstance(self.window, Range | Rows | Unbounded):
-            raise QueryError(f"{where}: expected a window Range(...), Rows(...) or Unbounded(), got {self.window!r}")
-        for name, length in (("delay", self.delay), ("max_ahead", self.max_ahead)):
-            if length is not None:
-                ticks(length, f"{where}: {name}")
-
-    @cached_property
-    def delay_ticks(self) -> int | float | None:
-        """The delay in microseconds, or in the units of a numeric time column."""
-        return None if self.delay is None else ticks(self.delay, f'stream "{self.name}": delay')
-
-    @cached_property
-    def ahead_ticks(self) -> int | float | None:
-        """How far a row's time may be ahead of the others', in the same units."""
-        return None if self.max_ahead is None else ticks(self.max_ahead, f'stream "{self.name}": max_ahead')
-
-
-@dataclass(frozen=True)
-class Table:
-    """A static input that streams look rows up in."""
-
-    name: str
-
-    def __post_init__(self) -> None:
-        named("table", self.name)
-
-
-@dataclass(frozen=True)
-class Filter:
-    """A predicate: SQL text as `where`, or a Python function.
-
-    `where` is SQL as Spark reads it. A function reads the `columns` that are named, or those that its parameters are
-    called; what it is handed follows from its annotations, or is plain values with `rowwise`: see `eddy.function`.
-    `setup` is called once in every worker, before the function sees rows there: see `eddy.setups`.
-
-    Filters run in any order, so a filter must be able to answer every row of its input. One that guards another, as
-    `x <> 0` guards `y / x > 1`, belongs into the same text: `x <> 0 and y / x > 1`.
-
-    >>> Filter("big", on="a", where="v > 10").on
-    ('a',)
-    """
-
-    name: str
-    on: str | Sequence[str] = field(kw_only=True)
-    where: str | None = field(default=None, kw_only=True)
-    function: Callable[..., Any] | None = field(default=None, kw_only=True)
-    columns: Sequence[str] | None = field(default=None, kw_only=True)
-    rowwise: bool = field(default=False, kw_only=True)
-    setup: Setup | None = field(default=None, kw_only=True)
-    predicate: sql.Expression | Function = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        where = named("filter", self.name)
-        fill(self, "on", texts(self.on, f"{where}: on"))
-        if (self.where is None) == (self.function is None):
-            got = "neither" if self.where is None else "both"
-            raise QueryError(f"{where}: expected either where or function, got {got}")
-        fill(self, "predicate", self._text(where) if self.function is None else self._function(where))
-        for column in self.predicate.columns:
-            if column.stream not in self.on:
-                error = unknown("stream", str(column.stream), self.on, where=f'{where}: column "{column}"')
-                raise QueryError(f"{error}; fields of a struct cannot be read")
-
-    def bind(self, types: Mapping[sql.Column, pa.DataType]) -> Predicate:
-        """The filter over columns of these types, as a function to a mask."""
-        if isinstance(self.predicate, Function):
-            for column in self.predicate.columns:
-                if column not in types:
-                    known = [c.name for c in types if c.stream == column.stream]
-                    raise unknown("column", column.name, known, where=f'filter "{self.name}"')
-            return self.predicate.mask
-        bound = self.predicate.condition({column: t for column, t in types.items() if column.stream in self.on})
-        return lambda columns, rows: sql.truth(bound.evaluate(columns, rows))
-
-    def _text(self, where: str) -> sql.Expression:
-        if self.columns is not None or self.rowwise or self.setup is not None:
-            raise QueryError(f"{where}: columns, rowwise and setup go with function; where names its columns itself")
-        if not isinstance(self.where, str):
-            raise QueryError(f"{where}: expected SQL text as where, got {self.where!r}")
-        return sql.parse(self.where, where=where).qualified(self._resolve)
-
-    def _function(self, where: str) -> Function:
-        assert self.function is not None
-        columns = None if self.columns is None else texts(self.columns, f"{where}: columns")
-        fill(self, "columns", columns)
-        if self.setup is not None:
-            check_setup(self.setup, where)
-        return Function.of(self.function, columns, rowwise=self.rowwise, where=where).qualified(self._resolve)
-
-    def _resolve(self, column: sql.Column) -> sql.Column:
-        if column.stream is not None:
-            return column
-        if len(self.on) > 1:
-            raise QueryError(
-                f'filter "{self.name}": column "{column.name}" names no stream; the filter is on {quoted(self.on)}, '
-                f'so write "{self.on[0]}.{column.name}" or the like'
-            )
-        return sql.Column(self.on[0], column.name)
+__all__ = ["Filter", "Predicate", "Query", "Stream", "Table"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,9 +25,12 @@ class Query:
     """Streams, tables, joins, filters and selected columns.
 
     A join is a condition between two or more inputs: an equality, a comparison, or any other SQL. `cross` allows
-    inputs that no join connects, and then every combination of them is formed. `max_fanout` is a limit to the rows of
-    one input that one tuple may join on its way; more of them are an error and not a full memory. Which tuples are
-    formed on the way depends on the routing, so the limit is for what no route should meet.
+    inputs that no join connects, and then every combination of them is formed.
+
+    Three limits make an error of what would else fill a memory. `max_fanout` is the most results that one row may set
+    off: those in which it arrives last, whatever the routing. `max_results` is the most results of one micro-batch,
+    and `max_state` the most bytes that stored rows may occupy; where the work is divided among cells, both are for
+    each cell. Reports of errors show values of rows only with `show_values`.
 
     >>> query = Query(
     ...     streams=[Stream("a", time="ts")], filters=[Filter("big", on="a", where="v > 10")], select=["a.v"]
@@ -169,6 +47,9 @@ class Query:
     select: Sequence[str] | None = None
     cross: bool = False
     max_fanout: int | None = None
+    max_results: int | None = None
+    max_state: int | None = None
+    show_values: bool = False
     predicates: tuple[sql.Expression, ...] = field(init=False, repr=False, compare=False)
     outputs: tuple[tuple[sql.Column, str], ...] | None = field(init=False, repr=False, compare=False)
 
@@ -194,8 +75,10 @@ class Query:
 
     def _check_shape(self) -> None:
         """Can every tuple reach every input, and do the windows mean something."""
-        if self.max_fanout is not None and (not _is_count(self.max_fanout)):
-            raise QueryError(f"query: max_fanout: expected a whole number of 1 or more, got {self.max_fanout!r}")
+        for limit in ("max_fanout", "max_results", "max_state"):
+            most = getattr(self, limit)
+            if most is not None and not _is_count(most):
+                raise QueryError(f"query: {limit}: expected a whole number of 1 or more, got {most!r}")
         sets = [predicate.inputs for predicate in self.predicates]
         for stream in self.streams:
             apart = [name for name in self.inputs if name not in reachable(stream.name, sets)]

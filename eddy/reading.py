@@ -8,7 +8,7 @@ from typing import Any
 from eddy.errors import unknown
 from eddy.lines import joined
 from eddy.mistakes import Mistakes
-from eddy.redaction import is_secret
+from eddy.redaction import shown
 from eddy.settings import Key, Named, Part, Path, Section, Variants
 
 
@@ -22,7 +22,7 @@ class Reading:
     def part(self, part: Part, value: Any, path: Path) -> dict[str, Any]:
         """A table of the file."""
         if not isinstance(value, dict):
-            self._mistakes.add(path, f"expected a table [{joined(path)}], got {value!r}")
+            self._mistakes.add(path, f"expected a table [{joined(path)}], got {shown(path, value)}")
             return {}
         if isinstance(part, Named):
             return self._named(part, value, path)
@@ -71,8 +71,7 @@ class Reading:
             return key.default
         self.given.add(path)
         if not key.kind.fits(value):
-            got = "something else" if is_secret(path) else repr(value)
-            self._mistakes.add(path, f"expected {key.kind.expected}, got {got}")
+            self._mistakes.add(path, f"expected {key.kind.expected}, got {shown(path, value)}")
             return key.default
         if key.choices and value not in key.choices:
             error = unknown(path[-1], str(value), key.choices, where="")

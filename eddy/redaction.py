@@ -3,23 +3,37 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from eddy.settings import Path
 
 HIDDEN = "(hidden)"
 
-_SECRET = re.compile(r"passw|secret|token|credential|jaas|(api|access|private|account)[._-]?key", re.IGNORECASE)
-_IN_URL = re.compile(r"(?<=://)[^/@\s:]+:[^/@\s]+(?=@)")
+_WORDS = (
+    r"passw|passphrase|pwd|secret|token|credential|jaas|signature|connection[._-]?string|user[._-]?info"
+    r"|(?:api|access|private|account|keystore|encryption|shared|storage|sas)[._-]?key|[._-]sas[._-]"
+)
+_SECRET = re.compile(_WORDS, re.IGNORECASE)
+_IN_URL = re.compile(r"(?<=://)[^/@\s:]*:[^/@\s]+(?=@)")
+_IN_TEXT = re.compile(
+    rf"((?:{_WORDS}|\bsig)\w{{0,30}}\s{{0,9}}=\s{{0,9}})(?P<value>\\?\"[^\"]*\"|'[^']*'|[^\s&;,\"'\\]+)", re.IGNORECASE
+)
+"""Repeats are bounded, so that no text takes long."""
+
+SHORTEST = 4
+"""Letters of a secret: what is shorter is found in any text, and is none."""
 
 
 def is_secret(path: Path) -> bool:
-    """Does the name of a key say that its value is a secret.
+    """Does the name of a key say that its value is a secret; the type of a column never is.
 
     >>> is_secret(("sink", "options", "kafka.sasl.jaas.config")), is_secret(("sink", "key"))
     (True, False)
+    >>> is_secret(("streams", "logins", "source", "schema", "token"))
+    False
     """
-    return bool(path) and _SECRET.search(path[-1]) is not None
+    return bool(path) and path[-2:-1] != ("schema",) and _SECRET.search(path[-1]) is not None
 
 
 def shown(path: Path, value: Any) -> str:
@@ -28,7 +42,41 @@ def shown(path: Path, value: Any) -> str:
     >>> shown(("source", "path"), "s3://me:hush@host/a"), shown(("password",), "hush"), shown(("cross",), True)
     ('"s3://(hidden)@host/a"', '(hidden)', 'true')
     """
-    return HIDDEN if is_secret(path) else _IN_URL.sub(HIDDEN, _spelled(value, path))
+    return HIDDEN if is_secret(path) else cleaned(_spelled(value, path))
+
+
+def cleaned(text: str) -> str:
+    """A text without the secrets that can be told by what stands before them.
+
+    >>> cleaned("jdbc:x://h/d?user=me&password=hush"), cleaned("LoginModule required password='hush';")
+    ('jdbc:x://h/d?user=me&password=(hidden)', 'LoginModule required password=(hidden);')
+    """
+    return _IN_TEXT.sub(rf"\1{HIDDEN}", _IN_URL.sub(HIDDEN, text))
+
+
+def blotted(text: str, values: Mapping[str, Any]) -> str:
+    """A text of somebody else's, such as an error of Spark's, without the secrets of a file.
+
+    >>> blotted("cannot log in with hush!", {"sink": {"password": "hush!"}})
+    'cannot log in with (hidden)'
+    """
+    for secret in sorted(_secrets(values, ()), key=len, reverse=True):
+        text = text.replace(secret, HIDDEN)
+    return cleaned(text)
+
+
+def _secrets(value: Any, path: Path) -> Iterator[str]:
+    """The texts within a value that are secrets: by their key, or by what stands before them."""
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from _secrets(inner, path if is_secret(path) else (*path, name))
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _secrets(inner, path)
+    elif isinstance(value, str):
+        found = [value] if is_secret(path) else _IN_URL.findall(value)
+        found += [one["value"].strip("\"'\\") for one in _IN_TEXT.finditer(value)]
+        yield from (one for one in found if len(one) >= SHORTEST)
 
 
 def _spelled(value: Any, path: Path) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import pandas as pd
 
 from eddy.naming import OTHERS
-from eddy.observe import VARIOUS, Counters, Route, Way, total
+from eddy.observe import VARIOUS, Counters, Route, StreamCount, Way, total
 
 MOST_ROUTES = 1_000
 """Rows of a stream in `Report.routes`, besides one for the rest: forty classes, and twenty-five routes of each."""
@@ -32,6 +32,9 @@ BATCH: Mapping[str, Callable[[Counters], Any]] = {
     "restore_seconds": lambda c: c.restoring,
     "packing_seconds": lambda c: c.packing,
     "saving_seconds": lambda c: c.saving,
+    "errors": lambda c: sum(fault.rows for fault in c.faults),
+    "keyless": lambda c: sum(s.keyless for s in c.streams.values()),
+    "malformed": lambda c: sum(s.malformed for s in c.streams.values()),
     "state_bytes": lambda c: c.state,
 }
 """The columns of `Report.batches`."""
@@ -51,16 +54,17 @@ class Report:
         """One row for each micro-batch.
 
         `routing_calls` are tuples handed to operators, `decisions` are questions to the policy; the seconds are
-        those of the whole micro-batch, of the operators, of the policy's planning and of its learning. Three columns
-        count rows that took no part: without an event time, late, and of a clock that runs ahead. The last four are
-        what Spark's state costs: seconds to restore it, to send the results, and to save it, and its bytes.
+        those of the whole micro-batch, of the operators, of the policy's planning and of its learning. Five columns
+        count rows that took no part: without an event time, late, of a clock that runs ahead, without a value for an
+        equality, and malformed in their source; `errors` are those of predicates. `restore_seconds` to `state_bytes`
+        are what Spark's state costs: seconds to restore it, to send the results, and to save it, and its bytes.
         """
         return pd.DataFrame({name: [value(c) for c in self.counters] for name, value in BATCH.items()})
 
     def streams(self) -> pd.DataFrame:
         """One row for each stream in each micro-batch: rows that came, were dropped, and are stored at its end."""
         rows = [{"batch": c.batch, "stream": name, **asdict(s)} for c in self.counters for name, s in c.streams.items()]
-        return pd.DataFrame(rows, columns=["batch", "stream", "rows", "untimed", "late", "ahead", "stored", "nbytes"])
+        return pd.DataFrame(rows, columns=["batch", "stream", *(f.name for f in fields(StreamCount))])
 
     def operators(self, *, by_batch: bool = False) -> pd.DataFrame:
         """One row for each operator and access pattern, or for each of them in each micro-batch.
@@ -115,6 +119,16 @@ class Report:
             for (stream, key, route), count in c.routes.items()
         ]
         return pd.DataFrame(rows, columns=["batch", "stream", "class", "route", "tuples"])
+
+    def errors(self) -> pd.DataFrame:
+        """One row for each micro-batch, predicate and kind of error that its function or its SQL has met.
+
+        `on_error` says what was done: rows are dropped, or kept, or "fail" where they are part of the answer. How many
+        rows were met depends on the routing, since another predicate may have dropped them before; the answer does
+        not. `sample` is empty unless the query says `show_values`.
+        """
+        rows = [{"batch": c.batch, **asdict(fault)} for c in self.counters for fault in c.faults]
+        return pd.DataFrame(rows, columns=["batch", "predicate", "kind", "on_error", "rows", "sample"])
 
     def learning(self) -> pd.DataFrame:
         """One row for each operator, micro-batch and way in which the policy used it.

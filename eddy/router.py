@@ -7,6 +7,7 @@ advanced lineage is taken first: when its turn comes, nothing that is still unde
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from eddy.legs import partition
 from eddy.lineage import Hop, Lineage, Machine
 from eddy.observe import Statistic, Statistics
 from eddy.routing import Routing
-from eddy.tuples import Tuples, merge
+from eddy.tuples import Codes, Tuples, merge
 from eddy.walks import Step, Walks
 
 Clock = Callable[[], float]
@@ -29,6 +30,14 @@ NO_HOPS: tuple[Hop, ...] = ()
 
 CROWD = 1 << 20
 """Tuples that may wait before those nearest to their end go first: some tens of megabytes of row ids."""
+
+
+class Counted(NamedTuple):
+    """What a hop did to every tuple; `faults` are those of the tuples that passed it, if it is a filter."""
+
+    counts: Counts
+    statistic: Statistic
+    faults: Codes | None
 
 
 class Router:
@@ -92,9 +101,9 @@ class Router:
                     yield from self._follow(*walk)
                 continue
             step = walks.step(hop)
-            counts, made = self._count(hop, step.tuples)
-            self._learn(step, (hop,), (counts,), (made,))
-            yield from (walk.tuples for walk in walks.go_on(counts))
+            counted = self._count(hop, step.tuples)
+            self._learn(step, (hop,), (counted.counts,), (counted.statistic,))
+            yield from (walk.tuples for walk in walks.go_on(counted.counts, counted.faults))
         for walk in walks.leave():
             yield from self._follow(*walk)
 
@@ -162,30 +171,31 @@ class Router:
         """
         passed = np.ones(len(tuples), np.bool_)
         onward, last = tuples.lineage, NO_HOPS
-        counts, statistics = [], []
+        taken = []
         for hop in leg.route:
-            count, statistic = self._count(hop, tuples)
-            counts.append(count)
-            statistics.append(statistic)
+            counted = self._count(hop, tuples)
+            taken.append(counted)
             if self.machine.adds(hop.operator):
                 last = (hop,)
             else:
-                passed &= count.astype(np.bool_)
+                passed &= counted.counts.astype(np.bool_)
+                tuples = tuples.faulty(counted.faults, counted.counts.nonzero()[0])
                 onward = self.machine.after(onward, hop.operator)
-        self._learn(_alone(tuples, leg, len(tuples)), leg.route, counts, statistics)
+        step = _alone(tuples, leg, len(tuples))
+        self._learn(step, leg.route, [c.counts for c in taken], [c.statistic for c in taken])
         yield from self._follow(tuples.take(np.flatnonzero(passed)).at(onward), Leg(route=last), last)
 
-    def _count(self, hop: Hop, tuples: Tuples) -> tuple[Counts, Statistic]:
-        """Run a hop on every tuple, for the counts alone."""
+    def _count(self, hop: Hop, tuples: Tuples) -> Counted:
+        """Run a hop on every tuple, for the counts alone, and the faults that a filter finds."""
         outcome, statistic = self._step(hop, tuples)
         if len(outcome.counts) == len(tuples):
-            return outcome.counts, statistic
+            return Counted(outcome.counts, statistic, outcome.tuples.faults)
         parts = [outcome.counts.astype(np.int64)]
         while len(tuples := tuples.rest(len(parts[-1]))):
             outcome, step = self._step(hop, tuples)
             parts.append(outcome.counts.astype(np.int64))
             statistic += step
-        return np.concatenate(parts), statistic
+        return Counted(np.concatenate(parts), statistic, None)
 
     def _step(self, hop: Hop, tuples: Tuples) -> tuple[Outcome, Statistic]:
         started = self._clock()

@@ -49,7 +49,20 @@ QUERY = Section(
         "cross": Key(
             text="allow inputs that no join connects, and form every combination of them", kind=FLAG, default=False
         ),
-        "max_fanout": Key(text="the most rows of one input that one tuple may join; more are an error", kind=COUNT),
+        "max_fanout": Key(
+            text="the most results that one row may set off, those in which it arrives last; more are an error",
+            kind=COUNT,
+        ),
+        "max_results": Key(text="the most results of a cell in one micro-batch; more are an error", kind=COUNT),
+        "max_state": Key(
+            text="the most bytes that the stored rows of a cell may occupy, indexes included; more are an error",
+            kind=COUNT,
+        ),
+        "show_values": Key(
+            text="show values of rows in reports of errors, and what exceptions say, where values may be as well",
+            kind=FLAG,
+            default=False,
+        ),
     },
 )
 
@@ -68,6 +81,21 @@ STREAM = Section(
             "counted; when a stream has none, no row of any stream is late, and none is ever forgotten",
             kind=LENGTH,
         ),
+        "max_ahead": Key(
+            text="how far ahead of the time at which its micro-batch began a row's timestamp may be; one further ahead "
+            "is a bad row, and does not make the rows of others late",
+            kind=LENGTH,
+        ),
+        "malformed": Key(
+            text="a column of the source that is not null where a row could not be read, as Spark's "
+            "`columnNameOfCorruptRecord` makes it; such a row is a bad row"
+        ),
+        "bad_rows": Key(
+            text="what becomes of rows that can be in no answer: without a time, too far ahead, without a value for an "
+            "equality, malformed; `drop` counts them, `fail` fails the query",
+            default="drop",
+            choices=("drop", "fail"),
+        ),
     },
     parts={"source": Variants(text="Where the rows come from.", formats=STREAM_SOURCES, required=True)},
 )
@@ -78,7 +106,7 @@ TABLE = Section(
 )
 
 FILTER = Section(
-    text="A predicate. Filters run in any order, so none of them may guard another.",
+    text="A predicate. Filters run in any order, and are asked about rows that others drop.",
     keys={
         "on": Key(text="the stream or table that it is about, or a list of them", kind=ONE_OR_MORE, required=True),
         "where": Key(text="SQL as Spark reads it"),
@@ -94,6 +122,15 @@ FILTER = Section(
         "setup": Key(
             text="a function without parameters, by its import path: called once in every worker, before `function` "
             "sees rows there, to load what it needs into a global of its module"
+        ),
+        "on_error": Key(
+            text="what becomes of a row for which the function raises, or the SQL cannot be computed: `fail` fails the "
+            "query if everything else lets the row pass; `drop` and `keep` count it, and go on without it or with it",
+            default="fail",
+            choices=("fail", "drop", "keep"),
+        ),
+        "time_limit": Key(
+            text='how long one call of the function may take, `"5 seconds"`; a longer one is ended, and fails the job',
         ),
     },
 )

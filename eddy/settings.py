@@ -6,13 +6,16 @@ in it is told from, what an override is converted by, and what `docs/configurati
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 Path = tuple[str, ...]
 """Where something stands in the file: ("streams", "orders", "delay")."""
+
+LARGEST = sys.float_info.max
+"""A whole number of TOML may have thousands of digits: what no float can be is none of ours, nor is inf or NaN."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +33,7 @@ class Kind:
 
 
 def _number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, int | float) and not isinstance(value, bool) and -LARGEST <= value <= LARGEST
 
 
 def _whole(value: Any, least: int) -> bool:

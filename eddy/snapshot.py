@@ -9,17 +9,31 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import wraps
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
-from eddy.errors import CheckpointError
+from eddy import ipc
+from eddy.errors import CheckpointError, EddyError
 
-FORMAT = 1
+FORMAT = 2
 """The version of what follows; a change that an older reader would misread needs a new one."""
+
+READ = (1, FORMAT)
+"""What this version can read: in format 1 no verdict was a fault, and nothing else was different."""
+
+Reader = TypeVar("Reader")
+
+
+class Learner(Protocol):
+    """What goes on from plain values and arrays: a policy."""
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from them."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +55,7 @@ def pack(meta: Mapping[str, Any], tables: Mapping[str, pa.RecordBatch]) -> Snaps
     sink = pa.BufferOutputStream()
     for name, table in tables.items():
         start = sink.tell()
-        with pa.ipc.new_stream(sink, table.schema) as writer:
-            writer.write_batch(table)
+        ipc.write(table, sink)
         sections[name] = [start, sink.tell() - start]
     blob = sink.getvalue().to_pybytes()
     written = json.dumps({**meta, "sections": sections})
@@ -51,21 +64,48 @@ def pack(meta: Mapping[str, Any], tables: Mapping[str, pa.RecordBatch]) -> Snaps
 
 def unpack(snapshot: Snapshot) -> tuple[dict[str, Any], dict[str, pa.RecordBatch]]:
     """Read what `pack` wrote."""
-    if snapshot.format != FORMAT:
-        raise CheckpointError(
-            f"checkpoint: expected state of format {FORMAT}, got format {snapshot.format!r}; "
-            "restart with the version of the project that wrote it, or begin a new checkpoint"
-        )
+    if snapshot.format not in READ:
+        raise CheckpointError(_of_another_format(snapshot.format))
     try:
         checksum, _, written = snapshot.meta.partition(" ")
-        if checksum != _checksum(written, snapshot.blob):
-            raise CheckpointError(_damaged(snapshot, "the checksum does not match"))
+        intact = checksum == _checksum(written, snapshot.blob)
+    except Exception as error:  # what a store gives back in place of texts and bytes may be anything
+        raise CheckpointError(_damaged(snapshot, f"{type(error).__name__}: {error}")) from error
+    if not intact:
+        raise CheckpointError(_damaged(snapshot, "the checksum does not match"))
+    try:
         meta = json.loads(written)
         whole = pa.py_buffer(snapshot.blob)
-        tables = {name: _read(whole.slice(start, size)) for name, (start, size) in meta["sections"].items()}
-    except (ValueError, KeyError, TypeError, AttributeError, pa.ArrowException) as error:
+        return meta, {name: _read(name, whole, *place) for name, place in meta["sections"].items()}
+    except Exception as error:  # the bytes may be anybody's, so anything may be wrong with them
         raise CheckpointError(_damaged(snapshot, f"{type(error).__name__}: {error}")) from error
-    return meta, tables
+
+
+def restoring(restore: Callable[[Reader, Snapshot], None]) -> Callable[[Reader, Snapshot], None]:
+    """Make a function that goes on from a snapshot tell of anything in it that does not fit."""
+
+    @wraps(restore)
+    def checked(self: Reader, snapshot: Snapshot) -> None:
+        try:
+            restore(self, snapshot)
+        except EddyError:
+            raise
+        except Exception as error:  # it can be read, and was written by something else: anything may be missing
+            raise CheckpointError(_damaged(snapshot, f"{type(error).__name__}: {error}")) from error
+
+    return checked
+
+
+def learned(policy: Learner, name: str, state: Mapping[str, Any]) -> None:
+    """Let a policy go on from what it had learned."""
+    try:
+        policy.restore(state)
+    except Exception as error:  # a policy is a plug-in, and may have been another one when it wrote this
+        raise CheckpointError(
+            f"checkpoint: policy {name}: it cannot go on from what it had learned, {type(error).__name__}: {error}; "
+            "restart with the version of it that wrote the checkpoint, or with another policy, or with other "
+            "parameters: then it keeps the rows, and learns anew"
+        ) from error
 
 
 def to_table(values: np.ndarray[Any, Any]) -> pa.RecordBatch:
@@ -83,13 +123,27 @@ def _checksum(written: str, blob: bytes) -> str:
     return f"{zlib.crc32(blob, zlib.crc32(written.encode())):08x}"
 
 
-def _read(section: pa.Buffer) -> pa.RecordBatch:
-    with pa.ipc.open_stream(section) as reader:
-        return reader.read_next_batch()
+def _read(name: str, whole: pa.Buffer, start: int, size: int) -> pa.RecordBatch:
+    if not 0 <= start <= start + size <= whole.size:
+        raise ValueError(f'"{name}": expected a place within {whole.size} bytes, got {size} bytes from {start}')
+    rows = ipc.read(whole.slice(start, size))
+    if rows.num_rows > size * 8:
+        raise ValueError(f'"{name}": expected rows of a bit or more, got {rows.num_rows} in {size} bytes')
+    return rows
+
+
+def _of_another_format(found: Any) -> str:
+    older = isinstance(found, int) and found < READ[0]
+    return (
+        f"checkpoint: expected state of format {' or '.join(map(str, READ))}, got format {found!r}, which "
+        + ("an older version of the project wrote" if older else "no version of the project up to this one has written")
+        + "; restart with the version that wrote it, or begin a new checkpoint"
+    )
 
 
 def _damaged(snapshot: Snapshot, detail: str) -> str:
+    sizes = [len(part) if isinstance(part, str | bytes) else 0 for part in (snapshot.meta, snapshot.blob)]
     return (
-        f"checkpoint: the state cannot be read, {detail} ({len(snapshot.meta)} characters of JSON, "
-        f"{len(snapshot.blob)} bytes of rows); restore the checkpoint from a copy, or begin a new one"
+        f"checkpoint: the state cannot be read, {detail} ({sizes[0]} characters of JSON, {sizes[1]} bytes of rows); "
+        "restore the checkpoint from a copy, or begin a new one"
     )

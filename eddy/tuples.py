@@ -1,7 +1,8 @@
 """Many partial results of one lineage, as row ids per input.
 
 No values are copied while tuples are routed: a tuple is one row id for each input that it spans, and the selected
-columns are gathered only when it is complete.
+columns are gathered only when it is complete. Beside its rows it may carry the number of a fault (`eddy.faults`): some
+predicate has no answer for it, and that is an error if it comes to its end.
 """
 
 from __future__ import annotations
@@ -15,14 +16,16 @@ import numpy as np
 from eddy.lineage import Lineage
 
 RowIds = np.ndarray[Any, np.dtype[np.int64]]
+Codes = np.ndarray[Any, np.dtype[np.uint8]]
 
 
 @dataclass(frozen=True, slots=True)
 class Tuples:
-    """Row ids, one array for each input that is spanned, all of one length."""
+    """Row ids, one array for each input that is spanned, all of one length; and the fault of each, 0 for none."""
 
     lineage: Lineage
     ids: Mapping[str, RowIds]
+    faults: Codes | None = None
 
     def __len__(self) -> int:
         for ids in self.ids.values():
@@ -31,19 +34,33 @@ class Tuples:
 
     def take(self, rows: RowIds) -> Tuples:
         """The tuples at some positions."""
-        return Tuples(self.lineage, {name: ids.take(rows) for name, ids in self.ids.items()})
+        faults = None if self.faults is None else self.faults.take(rows)
+        return Tuples(self.lineage, {name: ids.take(rows) for name, ids in self.ids.items()}, faults)
 
     def first(self, count: int) -> Tuples:
         """The first tuples."""
-        return self if len(self) <= count else Tuples(self.lineage, {n: ids[:count] for n, ids in self.ids.items()})
+        return self if len(self) <= count else self._part(slice(count))
 
     def rest(self, count: int) -> Tuples:
         """All but the first tuples."""
-        return Tuples(self.lineage, {name: ids[count:] for name, ids in self.ids.items()})
+        return self._part(slice(count, None))
 
     def at(self, lineage: Lineage) -> Tuples:
         """The same tuples, further on."""
-        return Tuples(lineage, self.ids)
+        return Tuples(lineage, self.ids, self.faults)
+
+    def faulty(self, faults: Codes | None, rows: RowIds | None = None) -> Tuples:
+        """The same tuples, with the faults of all of them, or of those at some positions, noted too."""
+        if faults is None:
+            return self
+        noted = np.zeros(len(self), np.uint8) if self.faults is None else self.faults.copy()
+        at: Any = slice(None) if rows is None else rows
+        noted[at] = np.maximum(noted[at], faults)
+        return Tuples(self.lineage, self.ids, noted)
+
+    def _part(self, part: slice) -> Tuples:
+        faults = None if self.faults is None else self.faults[part]
+        return Tuples(self.lineage, {name: ids[part] for name, ids in self.ids.items()}, faults)
 
 
 def merge(parts: Sequence[Tuples]) -> Tuples:
@@ -51,4 +68,7 @@ def merge(parts: Sequence[Tuples]) -> Tuples:
     if len(parts) == 1:
         return parts[0]
     ids = {name: np.concatenate([part.ids[name] for part in parts]) for name in parts[0].ids}
-    return Tuples(parts[0].lineage, ids)
+    if all(part.faults is None for part in parts):
+        return Tuples(parts[0].lineage, ids)
+    faults = [np.zeros(len(part), np.uint8) if part.faults is None else part.faults for part in parts]
+    return Tuples(parts[0].lineage, ids, np.concatenate(faults))

@@ -11,6 +11,9 @@ from eddy.errors import QueryError
 
 _CLOSING = {"<": ">", "(": ")"}
 
+DEEPEST = 50
+"""Types within types: more is a slip or an attack, and Arrow and Spark follow them by recursion."""
+
 
 def schema(columns: Mapping[str, str], *, where: str) -> pa.Schema:
     """The columns of a source.
@@ -23,6 +26,8 @@ def schema(columns: Mapping[str, str], *, where: str) -> pa.Schema:
 
 def type_of(text: str, *, where: str) -> pa.DataType:
     """A type by its name: one of SQL, or an array, a map or a struct of such."""
+    if text.count("<") > DEEPEST:
+        raise QueryError(f"{where}: expected at most {DEEPEST} types within types, got {text.count('<')}")
     head, opened, rest = text.strip().partition("<")
     if not opened:
         return sql.parse_type(text, where=where)

@@ -10,7 +10,7 @@ import numpy as np
 from eddy.contracts import Counts, Leg
 from eddy.lineage import Hop, Lineage
 from eddy.ranges import Integers
-from eddy.tuples import Tuples, merge
+from eddy.tuples import Codes, Tuples, merge
 
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
@@ -71,11 +71,16 @@ class Walks:
         legs, rows = tuple(self._legs[n] for n in numbers), tuple(self._waiting[n] for n in numbers)
         return Step(self._tuples.take(places), legs, rows)
 
-    def go_on(self, counts: Counts) -> list[Walk]:
-        """Drop the tuples of the step that did not pass; says which walks are at their end."""
+    def go_on(self, counts: Counts, faults: Codes | None) -> list[Walk]:
+        """Drop the tuples of the step that did not pass; says which walks are at their end.
+
+        `faults` are those of the tuples that did.
+        """
         numbers, places = self._stepping
         stay = np.ones(len(self._which), np.bool_)
         stay[places] = counts
+        if faults is not None:
+            self._tuples = self._tuples.faulty(faults, places[stay[places]])
         self._keep(stay)
         for n in numbers:
             self._lineages[n] = self._onward(self._lineages[n], self._left[n][0].operator)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from importlib.metadata import entry_points
 from typing import Any
 
@@ -16,15 +16,17 @@ import pyarrow as pa
 
 from eddy.binding import Binding, bind
 from eddy.contracts import Operator, Policy, Setting
-from eddy.engine import Engine, Store
+from eddy.engine import Engine, Machinery
 from eddy.errors import QueryError, quoted, unknown
+from eddy.faults import Faults
 from eddy.features import can_classify
+from eddy.judge import Judge
 from eddy.lineage import Rule, near
 from eddy.query import Filter, Query
 from eddy.router import Clock
 from eddy.sql import Column
 from operators.conditions import conditions
-from operators.filter import Memory, Take
+from operators.filter import Memory, Reading, Take
 from operators.passing import Passing
 from operators.registry import OPERATORS
 from operators.stem import Stem
@@ -53,13 +55,14 @@ def engine(
     `parts` are what its state depends on, by names for people, where that is more than the query says.
     """
     binding = bind(query, {**schemas, **{name: table.schema for name, table in tables.items()}})
-    stores, operators = _joining(binding, tables) if len(query.inputs) > 1 else _passing(binding)
+    faults = Faults(values=query.show_values)
+    made = _joining(binding, tables, faults) if len(query.inputs) > 1 else _passing(binding, faults)
     columns = [Column(s.name, f.name) for s in query.streams for f in schemas[s.name] if can_classify(f.type)]
-    setting = Setting(operators=tuple(operator.name for operator in operators), columns=tuple(columns), clock=clock)
+    names = tuple(operator.name for operator in made.operators)
+    setting = Setting(operators=names, columns=tuple(columns), clock=clock)
     return Engine(
         binding,
-        operators,
-        stores,
+        made,
         make_policy(policy, setting),
         policy_name=policy_name(policy),
         clock=clock,
@@ -68,14 +71,15 @@ def engine(
     )
 
 
-def _passing(binding: Binding) -> tuple[Mapping[str, Store], Sequence[Operator]]:
+def _passing(binding: Binding, faults: Faults) -> Machinery:
     """Filters alone: no row is kept."""
     (name,) = binding.query.inputs
     store = Passing(binding.stored(name))
-    return {name: store}, [_filter(f, binding, {name: store.take}, None) for f in binding.query.filters]
+    filters = [_filter(f, binding, {name: store.take}, faults) for f in binding.query.filters]
+    return Machinery(filters, {name: store}, faults)
 
 
-def _joining(binding: Binding, tables: Mapping[str, pa.RecordBatch]) -> tuple[Mapping[str, Store], Sequence[Operator]]:
+def _joining(binding: Binding, tables: Mapping[str, pa.RecordBatch], faults: Faults) -> Machinery:
     """A STeM for every input, filters that remember, and a probe into every STeM."""
     query = binding.query
     own = {name: [f.name for f in query.filters if f.on == (name,)] for name in query.inputs}
@@ -91,16 +95,17 @@ def _joining(binding: Binding, tables: Mapping[str, pa.RecordBatch]) -> tuple[Ma
         for s in query.streams
     }
     stems |= {table.name: Stem(binding.stored(table.name), filters=own[table.name]) for table in query.tables}
-    joins = conditions(query.predicates, binding.types, stems)
+    joins = conditions(query.predicates, binding.types, stems, faults)
     for name, table in tables.items():
         stems[name].append(table, np.zeros(table.num_rows, np.int64), np.arange(table.num_rows))
         stems[name].settle(None)
     takes = {name: stem.take for name, stem in stems.items()}
-    filters = [_filter(f, binding, takes, stems[f.on[0]] if len(f.on) == 1 else None) for f in query.filters]
+    memories = [stems[f.on[0]] if len(f.on) == 1 else None for f in query.filters]
+    filters = [_filter(f, binding, takes, faults, m) for f, m in zip(query.filters, memories, strict=True)]
     sets = [predicate.inputs for predicate in query.predicates]
     rules = {name: Rule(near=near(name, query.inputs, sets), gives=name) for name in query.inputs}
-    probes = [OPERATORS["probe"](name, stems, joins, rules[name], max_fanout=query.max_fanout) for name in query.inputs]
-    return stems, [*filters, *probes]
+    probes = [OPERATORS["probe"](name, stems, joins, rules[name]) for name in query.inputs]
+    return Machinery([*filters, *probes], stems, faults)
 
 
 def make_policy(choice: PolicyChoice, setting: Setting) -> Policy:
@@ -162,5 +167,10 @@ def _policy(name: str) -> Callable[..., Policy]:
     return build
 
 
-def _filter(asked: Filter, binding: Binding, takes: Mapping[str, Take], memory: Memory | None) -> Operator:
-    return OPERATORS["filter"](asked.name, asked.on, asked.bind(binding.types), asked.predicate.columns, takes, memory)
+def _filter(
+    asked: Filter, binding: Binding, takes: Mapping[str, Take], faults: Faults, memory: Memory | None = None
+) -> Operator:
+    judge = Judge(asked.name, asked.bind(binding.types), faults, on_error=asked.on_error)
+    times = {stream.name: stream.time for stream in binding.query.streams if stream.name in asked.on}
+    reading = Reading(asked.on, asked.predicate.columns, takes, times)
+    return OPERATORS["filter"](asked.name, judge, reading, memory, on_error=asked.on_error)

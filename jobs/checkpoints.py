@@ -74,6 +74,9 @@ def _checkpoint(place: str, found: dict[int, Snapshot]) -> Checkpoint:
 
 
 def _cell(number: int, snapshot: Snapshot) -> Cell:
-    meta, tables = unpack(snapshot)
+    try:
+        meta, tables = unpack(snapshot)
+    except CheckpointError as error:
+        raise CheckpointError(f"cell {number}: {error}") from None
     stems = {name.removeprefix(STORE): table for name, table in tables.items() if name.startswith(STORE)}
     return Cell(number=number, meta=meta, stems=stems, nbytes=len(snapshot.meta) + len(snapshot.blob))

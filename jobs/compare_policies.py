@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 from eddy.comparison import saving
 from eddy.comparison.compared import compared
@@ -18,7 +18,7 @@ from jobs.experiment import load
 from jobs.improvement import improvement
 
 CORES = 2
-"""Of a session that is started for a comparison: policies take turns, so more would measure nothing better."""
+"""Of the session that runs them on Spark."""
 
 STOPPED = 130
 """The exit code of what Ctrl-C has ended."""
@@ -66,16 +66,13 @@ def _compared(experiment: Experiment, asked: argparse.Namespace) -> Comparison:
         return compared(experiment, place, command=_command(asked), resume=asked.resume, quiet=asked.quiet)
 
 
-@contextmanager
-def _spark(needed: bool) -> Iterator[None]:
-    """A small session that leaves nothing behind, if one is needed."""
+def _spark(needed: bool) -> AbstractContextManager[object]:
+    """A session that leaves nothing behind, if one is needed."""
     if not needed:
-        yield
-        return
+        return nullcontext()
     from jobs.quiet import session  # noqa: PLC0415  other runs start no Spark
 
-    with session(CORES):
-        yield
+    return session(CORES)
 
 
 def _command(asked: argparse.Namespace) -> str:

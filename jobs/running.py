@@ -17,7 +17,9 @@ import eddy
 from eddy.config import Job, load, stated
 from eddy.errors import QueryError
 from eddy.overrides import from_command, from_spark
+from eddy.redaction import blotted
 from eddy.spark.planning import CELLS
+from jobs.complaints import EXPECTED, told
 from jobs.sinks import written
 from jobs.sources.registry import SOURCES
 from jobs.stopping import Stop, last_batch
@@ -43,6 +45,9 @@ def run(file: str, *, sets: Sequence[str] = (), quiet: bool = False, live: bool 
         query = writer.start()
         follow(query, stop, teller)
         teller.say(farewell(job, query, stopped=stop.asked))
+    except EXPECTED as error:
+        # Spark and its connectors may say what they were given.
+        raise QueryError(blotted(told(error).removeprefix("error: "), job.values)) from error
     finally:
         spark.stop()
     return 0

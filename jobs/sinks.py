@@ -44,7 +44,7 @@ def _parquet(frame: DataFrame, sink: Mapping[str, Any]) -> DataStreamWriter:
 def _kafka(frame: DataFrame, sink: Mapping[str, Any]) -> DataStreamWriter:
     columns = [f"to_{sink['value']}(struct(*)) as value"]
     if sink["key"]:
-        columns.append(f"cast(`{sink['key']}` as string) as key")
+        columns.append(f"cast({_quoted(sink['key'])} as string) as key")
     options = {"kafka.bootstrap.servers": sink["servers"], "topic": sink["topic"], **_options(sink)}
     return frame.selectExpr(*columns).writeStream.format("kafka").options(**options)
 
@@ -63,6 +63,12 @@ SINKS: dict[str, Write] = {
     "foreach_batch": _foreach_batch,
 }
 """Every kind of sink; a new one is its function, its section in `eddy.connectors`, and one line here."""
+
+
+def _quoted(column: str) -> str:
+    """A column's name as Spark's SQL takes any name."""
+    doubled = column.replace("`", "``")
+    return f"`{doubled}`"
 
 
 def _options(sink: Mapping[str, Any]) -> dict[str, str]:

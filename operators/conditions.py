@@ -9,10 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 
+from eddy.bisect import bisected
 from eddy.codes import is_exact
-from eddy.function import Mask
+from eddy.faults import FAILS, Faults
+from eddy.judge import Judge, Judged
+from eddy.masks import Mask
 from eddy.sql import Bound, Column, Comparison, Expression, bind_pair, truth
 from eddy.tuples import RowIds
 from operators.keys import Key
@@ -49,12 +53,26 @@ class Residual:
     """A condition over any number of inputs."""
 
     inputs: frozenset[str]
-    bound: Bound
+    columns: Sequence[Column]
     text: str
+    judge: Judge
+    sides: Sequence[Bound]
 
-    def holds(self, stems: Mapping[str, Stem], ids: Mapping[str, RowIds], rows: int) -> Mask:
-        """Where it is true."""
-        return truth(evaluate(self.bound, stems, ids, rows))
+    def holds(self, stems: Mapping[str, Stem], ids: Mapping[str, RowIds], rows: int) -> Judged:
+        """Where it is true, or has no answer.
+
+        Null compares with nothing, also with what cannot be computed: an index that is searched for a null finds
+        nothing, whichever side it is on.
+        """
+        judged = self.judge.ask(columns_of(self.columns, stems, ids), rows)
+        if judged.faults is None:
+            return judged
+        faulty = judged.faults.nonzero()[0]
+        met = {name: held.take(faulty) for name, held in ids.items()}
+        for side in self.sides:
+            null = faulty[_is_null(side, columns_of(side.columns, stems, met), len(faulty))]
+            judged.passed[null] = False
+        return judged
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +85,10 @@ class Conditions:
 
 
 def conditions(
-    predicates: Sequence[Expression], types: Mapping[Column, pa.DataType], stems: Mapping[str, Stem]
+    predicates: Sequence[Expression],
+    types: Mapping[Column, pa.DataType],
+    stems: Mapping[str, Stem],
+    faults: Faults,
 ) -> Conditions:
     """Sort the conditions of a query by what can be done with them."""
     equalities: list[Pair] = []
@@ -76,11 +97,12 @@ def conditions(
     for predicate in predicates:
         bound = predicate.condition(types)
         compared = _between_two(predicate.comparison())
-        pair = _pair(compared, types, stems) if compared is not None else None
+        pair = _pair(compared, types, stems, faults) if compared is not None else None
         if pair is not None and "=" in pair.ops.values():
             equalities.append(pair)
             continue
-        residuals.append(Residual(inputs=predicate.inputs, bound=bound, text=predicate.text))
+        sides = () if compared is None else bind_pair(compared.left, compared.right, types)
+        residuals.append(_residual(predicate, bound, sides, faults))
         if pair is not None:
             orders.append(pair)
     return Conditions(equalities=equalities, orders=orders, residuals=residuals)
@@ -88,20 +110,51 @@ def conditions(
 
 def evaluate(bound: Bound, stems: Mapping[str, Stem], ids: Mapping[str, RowIds], rows: int) -> pa.Array:
     """The value of an expression for each tuple."""
-    columns = {c: stems[str(c.stream)].take(c.name, ids[str(c.stream)]) for c in bound.columns}
-    return bound.evaluate(columns, rows)
+    return bound.evaluate(columns_of(bound.columns, stems, ids), rows)
+
+
+def columns_of(
+    columns: Sequence[Column], stems: Mapping[str, Stem], ids: Mapping[str, RowIds]
+) -> dict[Column, pa.Array]:
+    """The values of columns for each tuple."""
+    return {c: stems[str(c.stream)].take(c.name, ids[str(c.stream)]) for c in columns}
+
+
+def _is_null(side: Bound, columns: Mapping[Column, pa.Array], rows: int) -> Mask:
+    """Where one side of a comparison is null, and not what cannot be computed."""
+    null = np.zeros(rows, np.bool_)
+    for part, known in bisected(lambda part: _nulls(side, columns, part), rows).parts:
+        null[part] = known
+    return null
+
+
+def _nulls(side: Bound, columns: Mapping[Column, pa.Array], part: RowIds) -> Mask:
+    places = pa.array(part)
+    values = side.evaluate({column: array.take(places) for column, array in columns.items()}, len(part))
+    return np.array(values.is_null().to_numpy(zero_copy_only=False), np.bool_)
 
 
 def _between_two(comparison: Comparison | None) -> Comparison | None:
-    """The comparison, if rows can be found by it: each side is about one input, and they are two."""
-    if comparison is None or comparison.op not in MIRRORED:
+    """The comparison, if each side is about one input, and they are two."""
+    if comparison is None:
         return None
     left, right = comparison.left.inputs, comparison.right.inputs
     return comparison if len(left) == len(right) == 1 and left != right else None
 
 
-def _pair(comparison: Comparison, types: Mapping[Column, pa.DataType], stems: Mapping[str, Stem]) -> Pair | None:
-    """The comparison with its keys; None for an order of values whose codes do not sort as they do."""
+def _residual(predicate: Expression, bound: Bound, sides: Sequence[Bound], faults: Faults) -> Residual:
+    judge = Judge(
+        f"join {predicate.text}", lambda columns, rows: truth(bound.evaluate(columns, rows)), faults, on_error=FAILS
+    )
+    return Residual(inputs=predicate.inputs, columns=bound.columns, text=predicate.text, judge=judge, sides=sides)
+
+
+def _pair(
+    comparison: Comparison, types: Mapping[Column, pa.DataType], stems: Mapping[str, Stem], faults: Faults
+) -> Pair | None:
+    """The comparison with its keys; None for one of values whose codes do not sort as they do, and for `!=`."""
+    if comparison.op not in MIRRORED:
+        return None
     expressions = (comparison.left, comparison.right)
     bounds = bind_pair(*expressions, types)
     if comparison.op != "=" and not all(is_exact(bound.type) for bound in bounds):
@@ -109,7 +162,7 @@ def _pair(comparison: Comparison, types: Mapping[Column, pa.DataType], stems: Ma
     sides = {}
     for expression, bound in zip(expressions, bounds, strict=True):
         (name,) = expression.inputs
-        key = stems[name].key(expression, bound)
+        key = stems[name].key(expression, bound, faults)
         sides[name] = Side(input=name, key=key, bound=bound, text=expression.text)
     left, right = sides
     return Pair(sides=sides, ops={left: comparison.op, right: MIRRORED[comparison.op]})

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from eddy.contracts import Outcome
-from eddy.function import Mask
+from eddy.faults import DROP, FAIL, FAILS, PASS, PENDING
+from eddy.function import TooSlow
+from eddy.judge import Judge, Judged
 from eddy.lineage import Lineage, Rule
-from eddy.query import Predicate
+from eddy.masks import Mask
 from eddy.sql import Column
-from eddy.tuples import RowIds, Tuples
+from eddy.tuples import Codes, RowIds, Tuples
 
 Take = Callable[[str, RowIds], pa.Array]
 
@@ -27,8 +30,23 @@ class Memory(Protocol):
     def passed(self, filter: str, ids: RowIds) -> Mask:
         """Which rows have passed it."""
 
-    def judge(self, filter: str, ids: RowIds, passed: Mask) -> None:
+    def verdicts(self, filter: str, ids: RowIds) -> Codes | None:
+        """What it has said of rows, if any of all rows has a fault."""
+
+    def judge(self, filter: str, ids: RowIds, judged: Judged) -> None:
         """Remember what it says of some rows, each of them once."""
+
+
+class Reading(NamedTuple):
+    """The inputs that a filter is about, the columns that it reads, and where they are.
+
+    `times` are the columns with the event times of those inputs that have any.
+    """
+
+    on: Sequence[str]
+    columns: Sequence[Column]
+    take: Mapping[str, Take]
+    times: Mapping[str, str]
 
 
 class Filter:
@@ -39,20 +57,16 @@ class Filter:
     """
 
     def __init__(
-        self,
-        name: str,
-        on: Sequence[str],
-        predicate: Predicate,
-        columns: Sequence[Column],
-        take: Mapping[str, Take],
-        memory: Memory | None = None,
+        self, name: str, judge: Judge, reading: Reading, memory: Memory | None = None, *, on_error: str = FAILS
     ) -> None:
         self.name = name
-        self.rule = Rule(needs=frozenset(on))
-        self._on = on[0]
-        self._predicate = predicate
-        self._reads = tuple((column, str(column.stream), take[str(column.stream)]) for column in columns)
+        self.rule = Rule(needs=frozenset(reading.on))
+        self._on = reading.on[0]
+        self._judge = judge
+        self._reads = tuple((c, str(c.stream), reading.take[str(c.stream)]) for c in reading.columns)
+        self._times = [(name, column, reading.take[name]) for name, column in reading.times.items()]
         self._memory = memory
+        self._on_error = on_error
 
     def pattern(self, lineage: Lineage) -> str:
         """Whether it meets rows as they arrive, or rows that have been stored and may have been judged before."""
@@ -61,15 +75,20 @@ class Filter:
     def run(self, tuples: Tuples) -> Outcome:
         """Keep the tuples that pass; null is not true."""
         if self._memory is None:
-            mask, evaluated = self._ask(tuples.ids, len(tuples)), len(tuples)
+            judged, evaluated = self._ask(tuples.ids, len(tuples)), len(tuples)
         else:
-            mask, evaluated = self._remember(self._memory, tuples)
-        return Outcome(tuples=tuples.take(mask.nonzero()[0]), counts=mask, evaluated=evaluated)
+            judged, evaluated = self._remember(self._memory, tuples)
+        kept = judged.passed.nonzero()[0]
+        faults = None if judged.faults is None else judged.faults.take(kept)
+        return Outcome(tuples=tuples.take(kept).faulty(faults), counts=judged.passed, evaluated=evaluated)
 
-    def _ask(self, ids: Mapping[str, RowIds], rows: int) -> Mask:
-        return self._predicate({column: take(column.name, ids[name]) for column, name, take in self._reads}, rows)
+    def _ask(self, ids: Mapping[str, RowIds], rows: int) -> Judged:
+        try:
+            return self._judge.ask({column: take(column.name, ids[name]) for column, name, take in self._reads}, rows)
+        except TooSlow as error:
+            raise TooSlow(f"{error}; {self._told(ids)}") from None
 
-    def _remember(self, memory: Memory, tuples: Tuples) -> tuple[Mask, int]:
+    def _remember(self, memory: Memory, tuples: Tuples) -> tuple[Judged, int]:
         ids = tuples.ids[self._on]
         unknown = memory.unknown(self.name, ids)
         new = ids if unknown.all() else ids[unknown]
@@ -77,4 +96,24 @@ class Filter:
             new = np.unique(new)
         if len(new):
             memory.judge(self.name, new, self._ask({self._on: new}, len(new)))
-        return memory.passed(self.name, ids), len(new)
+        verdicts = memory.verdicts(self.name, ids)
+        judged = Judged(memory.passed(self.name, ids), None) if verdicts is None else self._recalled(verdicts)
+        return judged, len(new)
+
+    def _recalled(self, verdicts: Codes) -> Judged:
+        """What verdicts with faults mean now: a restart may treat faults in another way than the start did."""
+        if self._on_error == DROP:
+            return Judged(verdicts == PASS, None)
+        passed = verdicts != FAIL
+        if self._on_error != FAILS:
+            return Judged(passed, None)
+        return Judged(passed, np.where(verdicts < PENDING, np.uint8(0), verdicts))
+
+    def _told(self, ids: Mapping[str, RowIds]) -> str:
+        """Which rows they were, as a person can find them."""
+        parts = []
+        for name, column, take in self._times:
+            known = take(column, ids[name]).drop_null()
+            if len(known):
+                parts.append(f'rows of "{name}" with {column} from {pc.min(known)} to {pc.max(known)}')
+        return "; ".join(parts) or "rows of a table"

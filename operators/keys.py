@@ -8,16 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from eddy.bisect import bisected
 from eddy.codes import Valid, encode, is_exact
+from eddy.errors import RowError
+from eddy.faults import FAILS, Faults
 from eddy.ranges import Integers
 from eddy.sql import Bound, Column
-from eddy.tuples import RowIds
+from eddy.tuples import Codes, RowIds
 from operators.columns import Fixed, Growing
 
 
@@ -31,8 +34,23 @@ class Key(Protocol):
     def codes(self, ids: RowIds) -> Integers:
         """The codes at some positions."""
 
+    @property
+    def faulty(self) -> bool:
+        """Is there a row whose key cannot be computed."""
+
     def valid(self, ids: RowIds) -> Valid:
         """Which of them have a key; None for all."""
+
+    def faults(self, ids: RowIds) -> Codes:
+        """The fault of each, 0 for none; asked for where there are faulty rows."""
+
+
+class Coded(NamedTuple):
+    """The codes of new rows, which of them have a key, and the faults; None for all, and for none."""
+
+    codes: Integers
+    valid: Valid
+    faults: Codes | None
 
 
 @dataclass(frozen=True)
@@ -41,6 +59,7 @@ class ColumnKey:
 
     column: Fixed
     exact: bool = True
+    faulty: bool = False
 
     def codes(self, ids: RowIds) -> Integers:
         """The codes at some positions."""
@@ -50,13 +69,23 @@ class ColumnKey:
         """Which of them have a key; None for all."""
         return None if self.column.valid is None else self.column.valid.take(ids)
 
+    def faults(self, ids: RowIds) -> Codes:
+        """None has any."""
+        return np.zeros(len(ids), np.uint8)
+
 
 class ComputedKey:
-    """Codes of any expression over one input, worked out when a row is stored."""
+    """Codes of any expression over one input, worked out when a row is stored.
 
-    def __init__(self, bound: Bound) -> None:
+    Where that is not possible the row has no key, but a fault.
+    """
+
+    def __init__(self, bound: Bound, text: str, faults: Faults) -> None:
         self.exact = is_exact(bound.type)
         self._bound = bound
+        self._text = text
+        self._noted = faults
+        self._faults: Growing | None = None
         self._codes = Growing(np.int64)
         self._valid = Growing(np.bool_)
 
@@ -68,16 +97,31 @@ class ComputedKey:
     @property
     def nbytes(self) -> int:
         """What it occupies."""
-        return self._codes.nbytes + self._valid.nbytes
+        faults = 0 if self._faults is None else self._faults.nbytes
+        return self._codes.nbytes + self._valid.nbytes + faults
 
-    def encode(self, columns: Mapping[Column, pa.Array], rows: int) -> tuple[Integers, Valid]:
-        """Work out the codes of new rows; this can fail, and then nothing has been stored."""
-        return encode(self._bound.evaluate(columns, rows))
+    @property
+    def faulty(self) -> bool:
+        """Is there a row whose key cannot be computed."""
+        return self._faults is not None
 
-    def append(self, codes: Integers, valid: Valid) -> None:
+    def encode(self, columns: Mapping[Column, pa.Array], rows: int) -> Coded:
+        """Work out the codes of new rows."""
+        try:
+            return Coded(*encode(self._bound.evaluate(columns, rows)), None)
+        except RowError:
+            return self._apart(columns, rows)
+
+    def append(self, coded: Coded) -> None:
         """Store the codes of new rows."""
-        self._codes.append(codes)
-        self._valid.append(np.ones(len(codes), np.bool_) if valid is None else valid)
+        count = len(coded.codes)
+        if coded.faults is not None and self._faults is None:
+            self._faults = Growing(np.uint8)
+            self._faults.append(np.zeros(len(self._codes), np.uint8))
+        if self._faults is not None:
+            self._faults.append(np.zeros(count, np.uint8) if coded.faults is None else coded.faults)
+        self._codes.append(coded.codes)
+        self._valid.append(np.ones(count, np.bool_) if coded.valid is None else coded.valid)
 
     def codes(self, ids: RowIds) -> Integers:
         """The codes at some positions."""
@@ -87,15 +131,46 @@ class ComputedKey:
         """Which of them have a key."""
         return self._valid.values.take(ids)
 
+    def faults(self, ids: RowIds) -> Codes:
+        """The fault of each, 0 for none."""
+        return np.zeros(len(ids), np.uint8) if self._faults is None else self._faults.values.take(ids)
+
     def drop(self, count: int) -> None:
         """Let go of the oldest."""
         self._codes.drop(count)
         self._valid.drop(count)
+        if self._faults is not None:
+            self._faults.drop(count)
+            self._forget()
 
     def keep(self, ids: RowIds) -> None:
         """Let go of all but some."""
         self._codes.keep(ids)
         self._valid.keep(ids)
+        if self._faults is not None:
+            self._faults.keep(ids)
+            self._forget()
+
+    def _forget(self) -> None:
+        """Nothing is faulty any more, once the rows are gone that were."""
+        if self._faults is not None and not self._faults.values.any():
+            self._faults = None
+
+    def _apart(self, columns: Mapping[Column, pa.Array], rows: int) -> Coded:
+        """The codes of the rows that have one, one part of them after the other."""
+
+        def ask(part: RowIds) -> tuple[Integers, Valid]:
+            places = pa.array(part)
+            taken = {column: array.take(places) for column, array in columns.items()}
+            return encode(self._bound.evaluate(taken, len(part)))
+
+        found = bisected(ask, rows)
+        codes, valid, faults = np.zeros(rows, np.int64), np.zeros(rows, np.bool_), np.zeros(rows, np.uint8)
+        for part, (coded, known) in found.parts:
+            codes[part] = coded
+            valid[part] = True if known is None else known
+        faults[found.faulty] = self._noted.note(f"join key {self._text}", found.errors, FAILS)
+        return Coded(codes, valid, faults)
 
 
 def is_plain(stored: pa.DataType, compared: pa.DataType) -> bool:

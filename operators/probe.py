@@ -13,13 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from eddy.contracts import Outcome
-from eddy.errors import QueryError, quoted
-from eddy.function import Mask
 from eddy.lineage import Lineage, Rule, probe_name
+from eddy.masks import Mask
 from eddy.ranges import Ranges, everything
 from eddy.tuples import RowIds, Tuples
 from eddy.window import Range
-from operators.conditions import Conditions, Pair, Residual, evaluate
+from operators.conditions import Conditions, Pair, Residual, Side, evaluate
+from operators.faulty import Pairs, alike, widened
 from operators.keys import Key, equal
 from operators.stem import Stem
 from operators.window import inside
@@ -43,6 +43,11 @@ class _Pattern:
     pattern: str
 
     @property
+    def faulty(self) -> bool:
+        """Is there a row whose key cannot be computed: no index finds what it joins."""
+        return any(side.key.faulty for one in self.searched for side in one.sides.values())
+
+    @property
     def searched(self) -> Sequence[Pair]:
         """What rows are found by; nothing for a scan."""
         return self.equalities or self.orders
@@ -51,16 +56,13 @@ class _Pattern:
 class Probe:
     """Looks up the rows of one input that join."""
 
-    def __init__(
-        self, target: str, stems: Mapping[str, Stem], conditions: Conditions, rule: Rule, *, max_fanout: int | None
-    ) -> None:
+    def __init__(self, target: str, stems: Mapping[str, Stem], conditions: Conditions, rule: Rule) -> None:
         self.name = probe_name(target)
         self.rule = rule
         self._target = target
         self._stems = stems
         self._stem = stems[target]
         self._conditions = conditions
-        self._max_fanout = max_fanout
         self._ways: dict[frozenset[str], _Pattern] = {}
 
     def pattern(self, lineage: Lineage) -> str:
@@ -75,14 +77,10 @@ class Probe:
         total = np.cumsum(ranges.per_probe())
         taken = max(int(np.searchsorted(total, CANDIDATES, side="right")), 1) if len(tuples) else 0
         candidates = ranges.expand(taken)
-        at, rows = self._verified(way, tuples, *candidates)
-        counts = np.bincount(at, minlength=taken)
-        if self._max_fanout is not None and len(at) and counts.max() > self._max_fanout:
-            raise self._too_many(way, tuples, int(counts.argmax()), int(counts.max()))
-        ids = {name: held.take(at) for name, held in tuples.ids.items()}
-        return Outcome(
-            tuples=Tuples(tuples.lineage, {**ids, self._target: rows}), counts=counts, evaluated=len(candidates[0])
-        )
+        at, rows, faults = self._verified(way, tuples, *candidates)
+        joined = tuples.take(at)
+        joined = Tuples(joined.lineage, {**joined.ids, self._target: rows}, joined.faults).faulty(faults)
+        return Outcome(tuples=joined, counts=np.bincount(at, minlength=taken), evaluated=len(candidates[0]))
 
     def _way(self, spans: frozenset[str]) -> _Pattern:
         found = self._ways.get(spans)
@@ -121,26 +119,31 @@ class Probe:
         ranges = index.search(list(zip(ops, codes, strict=True)))
         if valid:
             ranges.counts[~np.logical_and.reduce(valid)] = 0
-        return ranges
+        return widened(ranges, way.searched, self._target, tuples, self._stem.alive) if way.faulty else ranges
 
-    def _verified(self, way: _Pattern, tuples: Tuples, at: RowIds, rows: RowIds) -> tuple[RowIds, RowIds]:
-        """The candidates that really join."""
+    def _verified(self, way: _Pattern, tuples: Tuples, at: RowIds, rows: RowIds) -> Pairs:
+        """The candidates that really join, or about which some condition has no answer."""
+        pairs = Pairs(at, rows, None)
         for e in way.equalities:
             own, other = e.sides[self._target], e.other(self._target)
-            same = own.key.codes(rows) == other.key.codes(tuples.ids[other.input]).take(at)
-            at, rows = _keep(same, at, rows)
+            if way.faulty:
+                judged = alike(own.key, pairs.rows, other.key, tuples.ids[other.input].take(pairs.at))
+                pairs = pairs.keep(judged.passed).faulty(judged)
+                continue
+            same = own.key.codes(pairs.rows) == other.key.codes(tuples.ids[other.input]).take(pairs.at)
+            pairs = pairs.keep(same)
         for check in (self._arrived, self._timely, self._living):
-            mask = check(tuples, at, rows)
+            mask = check(tuples, pairs.at, pairs.rows)
             if mask is not None:
-                at, rows = _keep(mask, at, rows)
+                pairs = pairs.keep(mask)
         for e in way.equalities:
             if not e.sides[self._target].key.exact:
-                at, rows = _keep(self._equal(e, tuples, at, rows), at, rows)
+                pairs = pairs.keep(self._equal(e, tuples, pairs))
         for residual in way.residuals:
-            held = {name: ids.take(at) for name, ids in tuples.ids.items() if name in residual.inputs}
-            mask = residual.holds(self._stems, {**held, self._target: rows}, len(at))
-            at, rows = _keep(mask, at, rows)
-        return at, rows
+            held = {name: ids.take(pairs.at) for name, ids in tuples.ids.items() if name in residual.inputs}
+            judged = residual.holds(self._stems, {**held, self._target: pairs.rows}, len(pairs.at))
+            pairs = pairs.keep(judged.passed).faulty(judged)
+        return pairs
 
     def _arrived(self, tuples: Tuples, at: RowIds, rows: RowIds) -> Mask | None:
         """Only rows that came before the tuple did: each combination is found once, by its last row."""
@@ -162,29 +165,20 @@ class Probe:
         """Only rows that no filter has failed."""
         return self._stem.alive.take(rows) if self._stem.dead else None
 
-    def _equal(self, equality: Pair, tuples: Tuples, at: RowIds, rows: RowIds) -> Mask:
-        """Compare the values whose codes are alike."""
+    def _equal(self, equality: Pair, tuples: Tuples, pairs: Pairs) -> Mask:
+        """Compare the values whose codes are alike; where a value is missing that was no answer, there is none yet."""
         own, other = equality.sides[self._target], equality.other(self._target)
+        ids = tuples.ids[other.input].take(pairs.at)
+        if not (own.key.faulty or other.key.faulty):
+            return self._same(own, pairs.rows, other, ids)
+        mask = (own.key.faults(pairs.rows) | other.key.faults(ids)).astype(np.bool_)
+        known = np.flatnonzero(~mask)
+        mask[known] = self._same(own, pairs.rows.take(known), other, ids.take(known))
+        return mask
+
+    def _same(self, own: Side, rows: RowIds, other: Side, ids: RowIds) -> Mask:
         left = evaluate(own.bound, self._stems, {self._target: rows}, len(rows))
-        ids = {other.input: tuples.ids[other.input].take(at)}
-        return equal(left, evaluate(other.bound, self._stems, ids, len(rows)))
-
-    def _too_many(self, way: _Pattern, tuples: Tuples, tuple_: int, count: int) -> QueryError:
-        one = {name: ids[tuple_ : tuple_ + 1] for name, ids in tuples.ids.items()}
-        sides = [one.other(self._target) for one in way.searched]
-        keys = [f"{side.text} = {evaluate(side.bound, self._stems, one, 1)[0].as_py()!r}" for side in sides]
-        return QueryError(
-            f'query: one tuple of {quoted(tuples.ids)} joins {count:,} rows of "{self._target}", '
-            f"and max_fanout allows {self._max_fanout:,}; the key: {', '.join(keys) or 'none, it is a scan'}; "
-            "narrow the window, add a condition, or raise max_fanout"
-        )
-
-
-def _keep(mask: Mask, at: RowIds, rows: RowIds) -> tuple[RowIds, RowIds]:
-    if mask.all():
-        return at, rows
-    kept = np.flatnonzero(mask)
-    return at.take(kept), rows.take(kept)
+        return equal(left, evaluate(other.bound, self._stems, {other.input: ids}, len(ids)))
 
 
 def _span(stem: Stem) -> int | float | None:

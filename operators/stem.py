@@ -14,19 +14,18 @@ import numpy as np
 import pyarrow as pa
 
 from eddy import times
-from eddy.function import Mask
+from eddy.faults import FAIL, PASS, PENDING, UNKNOWN, Faults
+from eddy.judge import Judged
+from eddy.masks import Mask
 from eddy.ranges import Integers, Segment
 from eddy.sql import Bound, Expression
 from eddy.times import Ticks
-from eddy.tuples import RowIds
+from eddy.tuples import Codes, RowIds
 from eddy.window import Range, Rows, Unbounded, Window
 from operators.columns import Fixed, Growing, Rowwise, Stored, column
 from operators.index.catalog import Catalog
 from operators.index.segments import Segments
 from operators.keys import ColumnKey, ComputedKey, Key, is_plain
-
-UNKNOWN, PASS, FAIL = 0, 1, 2
-"""What a filter has said of a row."""
 
 SPARE = 16
 """Bytes that a row may occupy beside one and a half times its values."""
@@ -62,6 +61,7 @@ class Stem:
         self._alive = Growing(np.bool_)
         self._ranks = Growing(np.int64)
         self._verdicts = {name: Growing(np.uint8) for name in filters}
+        self._faulty: set[str] = set()
         self._keys: dict[tuple[str, str], ComputedKey] = {}
         self._arrivals: Integers = np.empty(0, np.int64)
 
@@ -97,13 +97,14 @@ class Stem:
         """The values of a column at some ids."""
         return self._columns[column].take(ids)
 
-    def key(self, expression: Expression, bound: Bound) -> Key:
+    def key(self, expression: Expression, bound: Bound, faults: Faults) -> Key:
         """The codes of an expression over this input; asked for before the first row is stored."""
         column = expression.as_column()
         stored = self._columns[column.name] if column else None
         if isinstance(stored, Fixed) and is_plain(stored.type, bound.type):
             return ColumnKey(stored)
-        return self._keys.setdefault((expression.text, str(bound.type)), ComputedKey(bound))
+        made = ComputedKey(bound, expression.text, faults)
+        return self._keys.setdefault((expression.text, str(bound.type)), made)
 
     def append(self, rows: pa.RecordBatch, ticks: Ticks, arrivals: Integers) -> RowIds:
         """Store rows, in the order of their arrival; says under which ids.
@@ -123,7 +124,7 @@ class Stem:
         if isinstance(self.window, Rows):
             self._ranks.append(np.arange(self.arrived, self.arrived + count))
         for key, coded in zip(self._keys.values(), codes, strict=True):
-            key.append(*coded)
+            key.append(coded)
         self.segments.extend(ticks)
         self.arrived += count
         self.catalog.changed()
@@ -158,10 +159,18 @@ class Stem:
         passed: Mask = self._verdicts[filter].values.take(ids) == PASS
         return passed
 
-    def judge(self, filter: str, ids: RowIds, passed: Mask) -> None:
+    def verdicts(self, filter: str, ids: RowIds) -> Codes | None:
+        """What a filter has said of rows, if there may be a row for which it had no answer."""
+        return self._verdicts[filter].values.take(ids) if filter in self._faulty else None
+
+    def judge(self, filter: str, ids: RowIds, judged: Judged) -> None:
         """Remember what a filter says of some rows, each of them once; those that fail are dead."""
-        self._verdicts[filter].put(ids, np.where(passed, np.uint8(PASS), np.uint8(FAIL)))
-        failed = ids[~passed]
+        verdicts = np.where(judged.passed, np.uint8(PASS), np.uint8(FAIL))
+        if judged.faults is not None:
+            verdicts = np.maximum(verdicts, judged.faults)
+            self._faulty.add(filter)
+        self._verdicts[filter].put(ids, verdicts)
+        failed = ids[~judged.passed]
         self.dead += int(np.count_nonzero(self.alive.take(failed)))
         self._alive.put(failed, np.zeros(len(failed), np.bool_))
 
@@ -205,6 +214,8 @@ class Stem:
         self.append(stored, ticks, np.arange(rows.num_rows))
         for name, held in self._verdicts.items():
             held.put(np.arange(len(self)), rows.column(f"verdict {name}").to_numpy())
+            if len(self) and held.values.max() >= PENDING:
+                self._faulty.add(name)
         if isinstance(self.window, Rows):
             self._ranks.put(np.arange(len(self)), rows.column("rank").to_numpy())
         self.arrived = numbers["arrived"]

@@ -7,7 +7,7 @@ from functools import reduce
 
 import numpy as np
 
-from eddy.function import Mask
+from eddy.masks import Mask
 from eddy.times import Ticks, age
 from eddy.tuples import RowIds
 

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from eddy.contracts import Leg, Observation, Setting, State, Task
+from eddy.divider import Buckets
 from eddy.errors import QueryError
 from eddy.features import choose
 from eddy.lineage import Hop
@@ -26,7 +27,7 @@ from eddy.observe import Insight
 from policies.checks import check_costs, check_count, check_share
 from policies.knowledge import Knowledge, Learning
 from policies.merit import Costs, cost
-from policies.orders import STEP, Integers, best_orders, classes, legs
+from policies.orders import MANY, STEP, Integers, best_orders, classes, legs
 from policies.profile import NO_ATTRIBUTE
 from policies.pruning import settled
 from policies.running import Floats
@@ -171,13 +172,12 @@ class Content:
             return []
         known = self._knowledge(task.lineage.origin)
         asked = [NO_ATTRIBUTE if i == without else known.profile(hop).attribute for i, hop in enumerate(ready)]
-        used = sorted(set(asked) - {NO_ATTRIBUTE})
-        examples, which = classes(task.buckets(used, rows))
+        used, examples, which = _classes(task, rows, asked, [known.profile(hop).gain for hop in ready])
         standing = known.standing if without is None and not task.lineage.done else Standing()
         standing = standing if standing.fits(ready, used) else Standing(hops=ready, used=tuple(used))
         fresh = standing.unknown(examples)
         if len(fresh):
-            columns = [None if a == NO_ATTRIBUTE else examples[fresh, used.index(a)] for a in asked]
+            columns = [None if a not in used else examples[fresh, used.index(a)] for a in asked]
             rates, whole = known.rates(ready, columns, len(fresh)), known.whole(ready)
             costs = self._prices(task, ready)
             common = np.argsort((whole - 1) / costs, kind="stable")
@@ -236,3 +236,19 @@ class Content:
             self._knowledge(origin).restore(plain, arrays)
         if state["trial"] is not None:
             self._trial = Trial.restored(state["trial"])
+
+
+def _classes(
+    task: Task, rows: Integers, asked: Sequence[int], gains: Sequence[float]
+) -> tuple[list[int], Buckets, Integers]:
+    """The attributes that tell rows apart, and their classes; those that tell most, if all would make too many."""
+    used = sorted(set(asked) - {NO_ATTRIBUTE})
+    examples, which = classes(task.buckets(used, rows), MANY)
+    if examples.shape[1] < len(used):
+        telling = dict.fromkeys(used, 0.0)
+        for attribute, gain in zip(asked, gains, strict=True):
+            if attribute != NO_ATTRIBUTE:
+                telling[attribute] += gain
+        used.sort(key=lambda attribute: -telling[attribute])
+        examples, which = classes(task.buckets(used, rows), MANY)
+    return used[: examples.shape[1]], examples, which

@@ -28,6 +28,10 @@ WORTH = 0.01
 ORDERS = 16
 """Orders at a time, besides the common one: each is a leg, and what the next one saves is less and less."""
 
+MANY = 512
+"""Classes that are told apart at most: each costs some ten microseconds, and where every operator goes by an attribute
+of its own, soon every row would be a class."""
+
 FEW = 64
 """Classes up to which counting their codes is quicker than sorting the rows."""
 
@@ -80,8 +84,10 @@ def _fewer(own: Integers, saved: Floats, rates: Floats, costs: Floats, common: I
     return own
 
 
-def classes(buckets: Buckets) -> tuple[Buckets, Integers]:
+def classes(buckets: Buckets, most: int | None = None) -> tuple[Buckets, Integers]:
     """The buckets of each class, the same for all its rows, and the class of every row.
+
+    Where that would be more than `most` classes, it goes by as many of the first attributes as make no more.
 
     >>> classes(np.array([[3, 0], [1, 0], [3, 0]], np.uint8))[0].tolist()
     [[1, 0], [3, 0]]
@@ -91,6 +97,8 @@ def classes(buckets: Buckets) -> tuple[Buckets, Integers]:
     for column in buckets.T:
         codes = which * 256 + column
         present = np.flatnonzero(np.bincount(codes)) if len(examples) < FEW else np.unique(codes)
+        if most is not None and len(present) > most:
+            break
         which = np.searchsorted(present, codes)
         examples = np.column_stack((examples[present >> 8], present.astype(np.uint8)))
     return examples, which

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from hypothesis import strategies as st
 
@@ -47,6 +48,44 @@ def _band(a: str, b: str) -> Condition:
     return Condition(f"abs({a}.k - {b}.k) <= 1", lambda c: _near(c, a, b))
 
 
+def _quotient(a: str, b: str) -> Condition:
+    """A key that cannot be computed for some rows."""
+    return Condition(f"6 div {a}.k = {b}.k", lambda c: _same_quotient(c[a]["k"], c[b]["k"]))
+
+
+def _same_quotient(divisor: int | None, other: int | None) -> bool | None:
+    """Null joins nothing, whatever cannot be computed beside it."""
+    return None if divisor is None or other is None else same(_divided(6, divisor), other)
+
+
+def ratio(a: str, b: str) -> Condition:
+    """A comparison that cannot be computed for some pairs."""
+    return Condition(f"{a}.x / ({b}.k - 1) > 0.5", lambda c: _above(c[a]["x"], c[b]["k"]))
+
+
+def _above(x: int | None, k: int | None) -> bool | None:
+    if k is None or x is None:
+        return None
+    return x / (k - 1) > 0.5 if k != 1 else _fails()
+
+
+def _order(a: str, b: str) -> Condition:
+    """An order by a key that cannot be computed for some rows."""
+    return Condition(f"6 div {a}.k <= {b}.k", lambda c: _at_most(c[a]["k"], c[b]["k"]))
+
+
+def _at_most(divisor: int | None, other: int | None) -> bool | None:
+    return None if divisor is None or other is None else _divided(6, divisor) <= other
+
+
+def _divided(number: int, divisor: int) -> int:
+    return number // divisor if divisor else _fails()
+
+
+def _fails() -> Any:
+    raise reference.NoAnswer
+
+
 def sums(a: str, b: str, d: str) -> Condition:
     return Condition(f"{a}.k + {b}.k = {d}.k", lambda c: same(_plus(c[a]["k"], c[b]["k"]), c[d]["k"]))
 
@@ -61,8 +100,10 @@ def _near(c: Combination, a: str, b: str) -> bool | None:
 
 
 @st.composite
-def edges(draw: st.DrawFn, a: str, b: str) -> Condition:
-    """A condition between two inputs."""
+def edges(draw: st.DrawFn, a: str, b: str, *, faults: bool = False) -> Condition:
+    """A condition between two inputs; now and then one that has no answer for some rows, if there may be any."""
+    if faults and draw(st.integers(0, 3)) == 0:
+        return draw(st.sampled_from([_quotient, ratio, _order]))(a, b)
     kinds: list[Callable[[], Condition]] = [
         lambda: _equal(a, "k", b, "k"),
         lambda: _equal(a, "s", b, "s"),

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -25,6 +25,10 @@ settings.register_profile(
     max_examples=5_000,
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow],
+)
+# For bugs that are put in on purpose: that one is found is enough, the smallest example of it is not needed.
+settings.register_profile(
+    "bugs", derandomize=True, deadline=None, max_examples=100, phases=[Phase.explicit, Phase.generate]
 )
 settings.load_profile(os.environ.get(PROFILE, "default"))
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import eddy
 from tests import reference
-from tests.conditions import Condition, edges, negation, sums
+from tests.conditions import Condition, edges, negation, ratio, sums
 from tests.reference import before, same
 from tests.strategies import EPOCH, Clock
 
@@ -58,6 +58,9 @@ SECOND = 1_000_000
 COMBINATIONS = 20_000
 """How many combinations the naive answer may have to look at in one case."""
 
+CROWD = 5_000
+"""The same for a crowded case, where it comes near to that every time."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Filter:
@@ -66,6 +69,8 @@ class Filter:
     on: tuple[str, ...]
     condition: Condition
     python: bool
+    rowwise: bool = True
+    on_error: str = "fail"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,6 +119,7 @@ class Case:
             streams=self.streams,
             tables={name: self.rows[name] for name in self.tables},
             conditions=[c.holds for c in (*self.joins, *(f.condition for f in self.filters))],
+            on_error={len(self.joins) + n: f.on_error for n, f in enumerate(self.filters)},
             select=[(name, column) for name in self.inputs for column in NAMES],
         )
 
@@ -151,62 +157,95 @@ def _window(source: reference.Source, clock: Clock) -> eddy.Range | eddy.Rows | 
 
 def _filter(number: int, asked: Filter) -> eddy.Filter:
     if not asked.python:
-        return eddy.Filter(f"f{number}", on=asked.on, where=asked.condition.sql)
+        return eddy.Filter(f"f{number}", on=asked.on, where=asked.condition.sql, on_error=asked.on_error)
     (name,) = asked.on
     columns = [f"{name}.{column}" for column in NAMES]
 
     def ask(*values: Any) -> bool | None:
         return asked.condition.holds({name: dict(zip(NAMES, values, strict=True))})
 
-    return eddy.Filter(f"f{number}", on=asked.on, function=ask, columns=columns, rowwise=True)
+    if asked.rowwise:
+        return eddy.Filter(
+            f"f{number}", on=asked.on, function=ask, columns=columns, rowwise=True, on_error=asked.on_error
+        )
+
+    def ask_all(*values: pa.Array) -> list[bool | None]:
+        return [ask(*row) for row in zip(*(column.to_pylist() for column in values), strict=True)]
+
+    ask_all.__annotations__ = {"values": pa.Array}
+    return eddy.Filter(f"f{number}", on=asked.on, function=ask_all, columns=columns, on_error=asked.on_error)
 
 
 @st.composite
-def graphs(draw: st.DrawFn, names: Sequence[str]) -> list[Condition]:
+def graphs(draw: st.DrawFn, names: Sequence[str], *, faults: bool, more: int) -> list[Condition]:
     """Conditions that connect the inputs: a tree, more edges, and now and then a condition over three."""
     found = []
     for n, name in enumerate(names[1:], 1):
-        found.append(draw(edges(draw(st.sampled_from(names[:n])), name)))
-    for _ in range(draw(st.integers(0, len(names)))):
+        found.append(draw(edges(draw(st.sampled_from(names[:n])), name, faults=faults)))
+    for _ in range(draw(st.integers(0, more))):
         a, b = draw(st.permutations(names))[:2]
-        found.append(draw(edges(a, b)))
+        found.append(draw(edges(a, b, faults=faults)))
     if len(names) > 2 and draw(st.booleans()):
         found.append(sums(*draw(st.permutations(names))[:3]))
     return found if draw(st.integers(0, 9)) else found[1:]
 
 
 @st.composite
-def filters(draw: st.DrawFn, names: Sequence[str]) -> Filter:
+def filters(draw: st.DrawFn, names: Sequence[str], *, faults: bool) -> Filter:
     """A filter over one input, in SQL or in Python, or over two."""
     name = draw(st.sampled_from(names))
+    on_error = draw(st.sampled_from(["fail", "fail", "drop", "keep"]))
     value = draw(st.integers(0, 3))
     if draw(st.integers(0, 3)) == 0 and len(names) > 1:
         a, b = draw(st.permutations(names))[:2]
-        return Filter(on=(a, b), condition=draw(edges(a, b)), python=False)
+        condition = ratio(a, b) if faults and draw(st.booleans()) else draw(edges(a, b))
+        return Filter(on=(a, b), condition=condition, python=False, on_error=on_error)
     condition = draw(
         st.sampled_from(
             [
                 Condition(f"{name}.k <= {value}", lambda c: negation(before(value, c[name]["k"]))),
                 Condition(f"{name}.k <> {value}", lambda c: negation(same(c[name]["k"], value))),
                 Condition(f"{name}.s is not null", lambda c: c[name]["s"] is not None),
+                *([Condition(f"6 div ({name}.k - {value}) > 1", lambda c: _divides(c[name]["k"], value))] * 2 * faults),
             ]
         )
     )
-    return Filter(on=(name,), condition=condition, python=draw(st.booleans()))
+    return Filter(
+        on=(name,), condition=condition, python=draw(st.booleans()), rowwise=draw(st.booleans()), on_error=on_error
+    )
+
+
+def _divides(k: int | None, value: int) -> bool | None:
+    if k == value:
+        raise reference.NoAnswer
+    return None if k is None else int(6 / (k - value)) > 1
 
 
 @st.composite
-def cases(draw: st.DrawFn, *, late: bool = True, by_rows: bool = True, clocks: bool = True) -> Case:
-    """A query of two to six inputs; now and then two streams of one source."""
+def cases(
+    draw: st.DrawFn,
+    *,
+    late: bool = True,
+    by_rows: bool = True,
+    clocks: bool = True,
+    faults: bool = False,
+    crowded: bool = False,
+) -> Case:
+    """A query of two to six inputs; now and then two streams of one source, or predicates without an answer.
+
+    Where it is crowded there are many rows, and few conditions beside those that connect the inputs: then most of the
+    answers have rows.
+    """
+    faults = faults and draw(st.booleans())
     names = list("abcdef"[: draw(st.sampled_from([2, 2, 3, 3, 4, 5, 6]))])
     streams = names[: draw(st.integers(1, len(names)))]
     kind = draw(st.sampled_from(CLOCKS)) if clocks else (INTEGER,)
     times = {name: draw(st.sampled_from(kind)) for name in streams}
     least = 4 if len(names) < 4 else 2
-    most = int(COMBINATIONS ** (1 / len(names)))
+    most = int((CROWD if crowded else COMBINATIONS) ** (1 / len(names)))
     rows = {}
     for name in names:
-        size = st.sampled_from([0, least])
+        size = st.just(most * 2 // 3) if crowded else st.sampled_from([0, least])
         rows[name] = draw(st.lists(records(times.get(name, INTEGER)), min_size=draw(size), max_size=most))
     if len(streams) > 1 and draw(st.integers(0, 4)) == 0:
         one, other = streams[:2]
@@ -217,8 +256,8 @@ def cases(draw: st.DrawFn, *, late: bool = True, by_rows: bool = True, clocks: b
         clocks=times,
         tables=names[len(streams) :],
         rows=rows,
-        joins=draw(graphs(names)),
-        filters=draw(st.lists(filters(names), max_size=3)),
+        joins=draw(graphs(names, faults=faults, more=0 if crowded else len(names))),
+        filters=draw(st.lists(filters(names, faults=faults), max_size=2 if crowded else 3)),
         batch_rows=draw(st.sampled_from([1, 2, 3, 7, 1000])),
     )
 

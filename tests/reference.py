@@ -39,6 +39,8 @@ class Question:
     conditions: Sequence[Condition]
     select: Sequence[tuple[str, str]]
     tables: Mapping[str, Sequence[Row]] = field(default_factory=dict)
+    on_error: Mapping[int, str] = field(default_factory=dict)
+    """What becomes of a combination for which the n-th condition has no answer: "fail" where nothing is said."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +50,16 @@ class _Arrival:
     row: Row
 
 
+class NoAnswer(Exception):
+    """A condition has no answer for a combination."""
+
+
+FAILS = Counter({("fails",): 1})
+"""In the place of an answer: a combination lacks an answer of some condition, and passes everything else."""
+
+
 def answer(question: Question, batches: Sequence[Mapping[str, Sequence[Row]]]) -> Counter[tuple[Any, ...]]:
-    """Every combination that is an answer, as a multiset of the selected values."""
+    """Every combination that is an answer, as a multiset of the selected values; or `FAILS`."""
     arrived = _arrivals(question, batches)
     names = [*question.streams, *question.tables]
     rows: list[Sequence[Any]] = [arrived[name] for name in question.streams]
@@ -60,9 +70,23 @@ def answer(question: Question, batches: Sequence[Mapping[str, Sequence[Row]]]) -
             name: part.row if name in question.streams else part for name, part in zip(names, parts, strict=True)
         }
         streams = {name: part for name, part in zip(names, parts, strict=True) if name in question.streams}
-        if _inside(question, streams, arrived) and all(condition(combination) for condition in question.conditions):
+        said = _said(question, combination) if _inside(question, streams, arrived) else "drop"
+        if said == "fail":
+            return FAILS
+        if said == "keep":
             found[tuple(plain(combination[name][column]) for name, column in question.select)] += 1
     return found
+
+
+def _said(question: Question, combination: Combination) -> str:
+    """Whether a combination is kept, dropped, or fails the query: by all conditions, and in no order of them."""
+    said = set()
+    for number, condition in enumerate(question.conditions):
+        try:
+            said.add("keep" if condition(combination) else "drop")
+        except NoAnswer:
+            said.add(question.on_error.get(number, "fail"))
+    return "drop" if "drop" in said else "fail" if "fail" in said else "keep"
 
 
 def late_rows(question: Question, batches: Sequence[Mapping[str, Sequence[Row]]]) -> int:

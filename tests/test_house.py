@@ -122,7 +122,7 @@ def test_an_import_that_points_the_right_way_is_allowed(name: str, line: str) ->
 
 ALONE = """
 import importlib, json, os, sys, traceback
-import pandas, pyarrow  # once for all, since they are what takes time
+import pandas, pyarrow.compute, pyspark.sql.datasource, pyspark.sql.functions  # once, since they are what takes time
 
 for name in sys.argv[1:]:
     child = os.fork()

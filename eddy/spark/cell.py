@@ -14,7 +14,7 @@ Facts about Spark 4.3 that shape it:
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -24,11 +24,11 @@ from pyspark.sql.streaming.state import GroupState
 from eddy import counted
 from eddy.admission import Mark
 from eddy.engine import Engine
-from eddy.errors import EddyError, QueryError
+from eddy.errors import CheckpointError, EddyError, QueryError
 from eddy.snapshot import Snapshot
 from eddy.spark import engines, guard
 from eddy.spark.labels import cell_of
-from eddy.spark.parcels import payloads, read, report_text
+from eddy.spark.parcels import ahead_rows, payloads, read, report_text
 from eddy.spark.shipped import Shipped
 
 STATE = "format int, meta string, blob binary"
@@ -66,11 +66,12 @@ class _Call:
 
     def run(self, frames: Iterable[pd.DataFrame]) -> Iterator[pd.DataFrame]:
         """Go on from the state, answer, and leave the state behind."""
-        batch = read([_in_order(frames)], self._shipped.schemas)
+        parcels = _in_order(frames)
+        batch = read([parcels], self._shipped.schemas)
         started = time.perf_counter()
-        engine = engines.resume(self._shipped, self._cell, self._saved())
+        engine = self._resume()
         restoring = time.perf_counter() - started
-        working = yield from self._emit(payloads(engine.run(batch, self._mark())))
+        working = yield from self._emit(payloads(engine.run(batch, self._mark(ahead_rows(parcels)))))
         started = time.perf_counter()
         state = self._save(engine)
         counters = replace(
@@ -83,13 +84,20 @@ class _Call:
         report = report_text({"cell": self._cell, **counted.plain(counters)})
         yield pd.DataFrame({"payload": [None], "report": [report]})
 
-    def _saved(self) -> Snapshot | None:
-        return Snapshot(*self._state.get) if self._state.exists else None
+    def _resume(self) -> Engine:
+        """The engine as the state says; where the state says nothing that can be understood, whose it is."""
+        saved = Snapshot(*self._state.get) if self._state.exists else None
+        try:
+            if saved is not None and _size(saved) > LARGEST:
+                raise CheckpointError(f"checkpoint: {self._too_large('is', saved)}")
+            return engines.resume(self._shipped, self._cell, saved)
+        except CheckpointError as error:
+            raise CheckpointError(f"cell {self._cell}: {error}") from error
 
-    def _mark(self) -> Mark:
+    def _mark(self, ahead: Mapping[str, int]) -> Mark:
         """The watermark of all cells, counted as the engine counts time."""
         known = self._state.getCurrentWatermarkMs() if self._shipped.ticks_per_ms else 0
-        return Mark(known * self._shipped.ticks_per_ms if known else None)
+        return Mark(known * self._shipped.ticks_per_ms if known else None, ahead)
 
     def _emit(self, results: Iterator[bytes]) -> Generator[pd.DataFrame, None, float]:
         """Send results; says how long it took to make them, without the time in which others had their turn."""
@@ -108,15 +116,22 @@ class _Call:
     def _save(self, engine: Engine) -> int:
         """Write the state; says how many bytes it has."""
         snapshot = engine.snapshot()
-        if len(snapshot.blob) > LARGEST:
-            raise QueryError(
-                f"cell {self._cell}: its state has grown to {len(snapshot.blob) >> 20} MB, more than "
-                f"{LARGEST >> 20} MB, which is about what one row of Spark's state store can hold; begin a new "
-                "checkpoint with more cells, or with shorter windows"
-            )
+        if _size(snapshot) > LARGEST:
+            raise QueryError(f"cell {self._cell}: {self._too_large('has grown to', snapshot)}")
         self._state.update((snapshot.format, snapshot.meta, snapshot.blob))
         engines.keep(self._shipped, self._cell, engine, snapshot)
-        return len(snapshot.meta) + len(snapshot.blob)
+        return _size(snapshot)
+
+    def _too_large(self, verb: str, snapshot: Snapshot) -> str:
+        return (
+            f"its state {verb} {_size(snapshot) >> 20} MB, more than {LARGEST >> 20} MB, which is about what one row "
+            "of Spark's state store can hold; begin a new checkpoint with more cells, or with shorter windows"
+        )
+
+
+def _size(snapshot: Snapshot) -> int:
+    """Characters and bytes; what is neither text nor bytes is refused when it is read."""
+    return sum(len(part) for part in (snapshot.meta, snapshot.blob) if part)
 
 
 def _in_order(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:

@@ -41,5 +41,5 @@ def keep(shipped: Shipped, cell: int, engine: Engine, saved: Snapshot) -> None:
 
 
 def _identity(saved: Snapshot) -> Identity:
-    """What tells states apart: the JSON begins with a checksum of everything."""
-    return saved.format, saved.meta, len(saved.blob)
+    """What tells states apart: the JSON begins with a checksum of everything. A store may have lost the rest."""
+    return saved.format, saved.meta, len(saved.blob or b"")

@@ -14,7 +14,8 @@ import pyarrow as pa
 from pyspark.sql.streaming.state import GroupState
 
 from eddy import fingerprint
-from eddy.snapshot import Snapshot, pack, unpack
+from eddy.errors import CheckpointError
+from eddy.snapshot import Snapshot, pack, restoring, unpack
 from eddy.spark.layout import check_layout
 from eddy.spark.parcels import PARCEL_SCHEMA
 from eddy.spark.shipped import Shipped
@@ -36,8 +37,16 @@ def guarded(parcels: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 def check(shipped: Shipped, state: GroupState) -> None:
     """Note what the checkpoint is for, or refuse to go on with it."""
     if state.exists:
-        saved, _ = unpack(Snapshot(*state.get))
-        fingerprint.check(saved["query"], shipped.parts)
-        check_layout(saved["layout"], shipped.layout)
+        try:
+            _hold_against(shipped, Snapshot(*state.get))
+        except CheckpointError as error:
+            raise CheckpointError(f"what the checkpoint was begun with: {error}") from error
     noted = pack({"query": dict(shipped.parts), "layout": dict(shipped.layout)}, {})
     state.update((noted.format, noted.meta, noted.blob))
+
+
+@restoring
+def _hold_against(shipped: Shipped, snapshot: Snapshot) -> None:
+    saved, _ = unpack(snapshot)
+    fingerprint.check(saved["query"], shipped.parts)
+    check_layout(saved["layout"], shipped.layout)

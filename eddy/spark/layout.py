@@ -29,11 +29,12 @@ import numpy as np
 import pyarrow as pa
 
 from eddy import sql
+from eddy.bisect import bisected
 from eddy.codes import Valid, encode
-from eddy.errors import CheckpointError, EngineError
+from eddy.errors import CheckpointError, EngineError, RowError
 from eddy.ranges import Integers
 from eddy.spark.dimension import Dimension
-from eddy.spark.way import Way
+from eddy.spark.way import Coded, Way
 from eddy.sql import Bound, Column
 
 VERSION = 1
@@ -132,7 +133,21 @@ class Layout:
             stride *= dimension.share
         return way.end(self.cells)
 
-    def _encode(self, batch: pa.RecordBatch, text: str) -> tuple[Integers, Valid]:
+    def _encode(self, batch: pa.RecordBatch, text: str) -> Coded:
+        try:
+            return (*self._codes(batch, text), None)
+        except RowError:
+            return self._encode_apart(batch, text)
+
+    def _encode_apart(self, batch: pa.RecordBatch, text: str) -> Coded:
+        found = bisected(lambda part: self._codes(batch.take(pa.array(part)), text), batch.num_rows)
+        codes, valid = np.zeros(batch.num_rows, np.int64), np.ones(batch.num_rows, np.bool_)
+        for part, (coded, known) in found.parts:
+            codes[part] = coded
+            valid[part] = True if known is None else known
+        return codes, valid, np.isin(np.arange(batch.num_rows), found.faulty)
+
+    def _codes(self, batch: pa.RecordBatch, text: str) -> tuple[Integers, Valid]:
         bound = self._bounds[text]
         return encode(bound.evaluate({column: batch.column(column.name) for column in bound.columns}, batch.num_rows))
 

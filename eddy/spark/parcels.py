@@ -24,8 +24,9 @@ from typing import Any
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from eddy import times
+from eddy import ipc, times
 from eddy.arrow import no_rows, one_batch
 from eddy.errors import EngineError, QueryError
 from eddy.query import Stream
@@ -59,6 +60,29 @@ MICROS_PER_UNIT = 1_000
 """Spark's watermark counts milliseconds, so one unit of a numeric time column is one: then nothing is rounded."""
 
 
+AHEAD = ">ahead"
+"""After the name of a stream: rows that were too far ahead. Names of streams have no such character."""
+
+
+def set_aside(batches: Iterable[pa.RecordBatch], stream: Stream, layout: Layout) -> Iterator[pa.RecordBatch]:
+    """Turn the rows of a stream into parcels; those that their last column says are too far ahead, are only counted.
+
+    They go to one cell, and their parcels have the time of rows without any, so that no other row is late for them.
+    """
+    aside: list[pa.RecordBatch] = []
+
+    def kept() -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            rows, ahead = batch.select(batch.schema.names[:-1]), batch.column(batch.num_columns - 1).fill_null(False)
+            aside.append(rows.filter(ahead).select([stream.time]))
+            yield rows.filter(pc.invert(ahead))
+
+    yield from pack(kept(), stream, layout)
+    for rows in aside:
+        if rows.num_rows:
+            yield _parcels([(label(0), f"{stream.name}{AHEAD}", 0, write(rows))])
+
+
 def pack(batches: Iterable[pa.RecordBatch], stream: Stream, layout: Layout) -> Iterator[pa.RecordBatch]:
     """Turn the rows of a stream into parcels for their cells.
 
@@ -85,8 +109,19 @@ def read(frames: Iterable[pd.DataFrame], schemas: Mapping[str, pa.Schema]) -> di
     held: dict[str, list[pa.RecordBatch]] = {name: [] for name in schemas}
     for frame in frames:
         for name, payload in zip(frame["stream"], frame["payload"], strict=True):
-            held[name].append(rows_of(payload))
+            if not name.endswith(AHEAD):
+                held[name].append(rows_of(payload))
     return {name: _one(parts, name) if parts else no_rows(schemas[name]) for name, parts in held.items()}
+
+
+def ahead_rows(frame: pd.DataFrame) -> dict[str, int]:
+    """How many rows of each stream were too far ahead."""
+    found: dict[str, int] = {}
+    for name, payload in zip(frame["stream"], frame["payload"], strict=True):
+        if name.endswith(AHEAD):
+            stream = name.removesuffix(AHEAD)
+            found[stream] = found.get(stream, 0) + rows_of(payload).num_rows
+    return found
 
 
 def payloads(batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
@@ -111,8 +146,7 @@ def write(rows: pa.RecordBatch) -> bytes:
     Spark compresses what it shuffles in any case.
     """
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, rows.schema) as writer:
-        writer.write_batch(rows)
+    ipc.write(rows, sink)
     body = sink.getvalue()
     return b"".join((MARK, _checksum(body), body))
 
@@ -125,8 +159,10 @@ def rows_of(payload: bytes) -> pa.RecordBatch:
         raise EngineError(_damaged(payload, f"it begins with {payload[: len(MARK)]!r} instead of {MARK!r}"))
     if payload[len(MARK) : begin] != _checksum(body):
         raise EngineError(_damaged(payload, "the checksum does not match"))
-    with pa.ipc.open_stream(body) as reader:
-        return reader.read_next_batch()
+    try:
+        return ipc.read(body)
+    except Exception as error:  # the bytes may be anybody's, so anything may be wrong with them
+        raise EngineError(_damaged(payload, f"{type(error).__name__}: {error}")) from error
 
 
 def report_text(report: Mapping[str, Any]) -> str:
@@ -143,6 +179,8 @@ def report_text(report: Mapping[str, Any]) -> str:
 
 def latest(rows: pa.RecordBatch, stream: Stream) -> int:
     """The largest event time, in microseconds from 1970 as Spark's watermark is to have it."""
+    if stream.malformed is not None:
+        rows = rows.filter(rows.column(stream.malformed).is_null())
     column = rows.column(stream.time)
     try:
         ticks, timed = times.ticks(column, times.dtype(column.type))

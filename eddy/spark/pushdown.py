@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from eddy.query import Filter, Query
+from eddy.sql import Column, Expression
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -37,6 +38,7 @@ def alike(query: Query, schemas: Mapping[str, pa.Schema], *, ansi: bool, zone: s
         if f.where is not None
         and len(f.on) == 1
         and f.on[0] in streams
+        and not _fails(f, schemas[f.on[0]])
         and _same_zone(schemas[f.on[0]], zone)
         and _distinct(schemas[f.on[0]].names)
     ]
@@ -53,6 +55,12 @@ def push(frame: DataFrame, name: str, filters: Sequence[Filter]) -> DataFrame:
 def described(filters: Sequence[Filter]) -> dict[str, str]:
     """The filters that Spark evaluates, as the part of a query that its saved state depends on."""
     return {f'filter "{f.name}"': f"on {f.on[0]}, evaluated by Spark: {f.where}" for f in filters}
+
+
+def _fails(asked: Filter, schema: pa.Schema) -> bool:
+    """Are there rows for which it has no answer: Spark would fail, though another predicate drops them."""
+    types = {Column(asked.on[0], field.name): field.type for field in schema}
+    return isinstance(asked.predicate, Expression) and asked.predicate.bind(types).fails
 
 
 def _same_zone(schema: pa.Schema, zone: str) -> bool:

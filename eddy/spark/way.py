@@ -13,10 +13,13 @@ import numpy as np
 import pyarrow as pa
 
 from eddy.codes import Valid
-from eddy.function import Mask
+from eddy.masks import Mask
 from eddy.ranges import Integers
 from eddy.spark.dimension import Dimension
 from eddy.spark.hashing import Hashes, mixed, spread, whole_rows
+
+Coded = tuple[Integers, Valid, Mask | None]
+"""The codes of rows, which of them have any, and which cannot be computed; None for all, and for none."""
 
 
 class Way:
@@ -38,14 +41,20 @@ class Way:
         """Send each row to the place of its hash."""
         self._base += self._scattered(share, salt) * stride
 
-    def divide(self, dimension: Dimension, coded: Sequence[tuple[Integers, Valid]], stride: int, salt: int) -> None:
-        """Send each row to the place of its values, but heavy ones as their dimension says."""
+    def divide(self, dimension: Dimension, coded: Sequence[Coded], stride: int, salt: int) -> None:
+        """Send each row to the place of its values, but heavy ones as their dimension says.
+
+        One whose value cannot be computed goes to all places: whatever it meets there, it has no answer for.
+        """
         hashes: Hashes | int = salt
-        for codes, valid in coded:
+        free = np.ones(len(self._joins), np.bool_)
+        for codes, valid, faulty in coded:
             hashes = mixed(codes, hashes)
             self._joins &= True if valid is None else valid
-        places = spread(np.asarray(hashes), dimension.share)
-        free = np.ones(len(places), np.bool_)
+            free &= True if faulty is None else ~faulty
+        places = np.where(free, spread(np.asarray(hashes), dimension.share), 0)
+        if not free.all():
+            self._copied.append((~free, np.arange(dimension.share) * stride))
         for heavy in dimension.heavy:
             found = free & np.isin(coded[heavy.position][0], np.array(heavy.codes, np.int64))
             free &= ~found

@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from eddy.lineage import Hop
-from eddy.observe import NOTHING, Counters, Decision, Insight, Route, Statistic, StreamCount, Use
+from eddy.observe import NOTHING, Counters, Decision, FaultCount, Insight, Route, Statistic, StreamCount, Use
 
 SUMMED = ("results", "decisions", "seconds", "planning", "learning", "restoring", "packing", "saving")
 """What a micro-batch took is what its cells took together: on several cores that is more than the time that passed."""
@@ -37,6 +37,7 @@ class Whole:
             routes=routes,
             classes={(stream, name): name for stream, name, _ in routes},
             insight=Insight(uses=_uses(known), decisions=[d for _, d in decisions]),
+            faults=_faults(came),
             trees={d.stream: self._latest[cell].trees.get(stream, ()) for (cell, stream), d in decisions},
         )
 
@@ -50,6 +51,15 @@ def _stream(name: str, came: Iterable[Counters], known: Iterable[Counters]) -> S
 def _operators(came: Collection[Counters]) -> dict[Hop, Statistic]:
     hops = dict.fromkeys(hop for part in came for hop in part.operators)
     return {hop: sum((part.operators.get(hop, NOTHING) for part in came), NOTHING) for hop in hops}
+
+
+def _faults(came: Collection[Counters]) -> list[FaultCount]:
+    """By what they are; the sample is the first cell's."""
+    faults: dict[tuple[str, str, str], FaultCount] = {}
+    for fault in (fault for part in came for fault in part.faults):
+        key = (fault.predicate, fault.kind, fault.on_error)
+        faults[key] = replace(fault, rows=fault.rows + faults[key].rows) if key in faults else fault
+    return list(faults.values())
 
 
 def _routes(came: Collection[Counters]) -> dict[Route, int]:

@@ -104,7 +104,7 @@ def guarded(run: Callable[[Frame], Value], node: Node, place: Place) -> Callable
         try:
             return run(frame)
         except FAULTS as fault:
-            raise place.error(faults.reason(fault), node.span.start, node.span.end) from None
+            raise place.fault(faults.reason(fault), node.span.start, node.span.end) from None
 
     return guard
 

@@ -32,8 +32,13 @@ class Bound:
     _step: Step = field(repr=False)
     _spelled: tuple[Spelling, ...] = field(repr=False)
 
+    @property
+    def fails(self) -> bool:
+        """Are there values for which it has no answer, besides those of types that must be spelled anew."""
+        return self._step.fails
+
     def evaluate(self, columns: Mapping[Column, pa.Array], rows: int) -> pa.Array:
-        """Give the value in each of so many rows."""
+        """Give the value in each of so many rows; a `RowError` if one of them has none."""
         if self._spelled:
             plain = {found.column: found.convert(columns[found.column]) for found in self._spelled}
             columns = {**{column: columns[column] for column in self.columns}, **plain}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from eddy.errors import QueryError, unknown
+from eddy.errors import QueryError, RowError, unknown
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,11 @@ class Place:
               ^
         """
         return QueryError(f"{self.where}: {message}\n{self.marked(start, end)}")
+
+    def fault(self, message: str, start: int, end: int) -> RowError:
+        """Build the error of values in some row that `text[start:end]` has no answer for."""
+        kind = f"cannot be computed: {self.text[start:end]}"
+        return RowError(f"{self.where}: {message}\n{self.marked(start, end)}", kind=kind)
 
     def unknown(self, kind: str, name: str, known: Iterable[str], start: int, end: int) -> QueryError:
         """Build the error for a name in `text[start:end]` that nothing has."""

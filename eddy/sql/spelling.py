@@ -34,7 +34,7 @@ class Spelling:
             message = (
                 f"{held}, the type that expressions know; cast the column, or leave out such rows, before the query"
             )
-            raise self.place.error(message, self.span.start, self.span.end) from None
+            raise self.place.fault(message, self.span.start, self.span.end) from None
 
 
 def _converted(array: pa.Array, type: pa.DataType) -> pa.Array:

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
+CORRUPT = "_corrupt_record"
+"""The column in which Spark tells what it could not read, unless an option says another; no file has it."""
+
+
 class Files:
     """Files of one format, in a folder that may grow."""
 
@@ -85,8 +89,15 @@ class Files:
         if self._values["format"] == "json":
             options = json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
             return json.read_json(file, parse_options=options).slice(0, rows)
-        read = csv.ReadOptions(column_names=None if self._options["header"] == "true" else schema.names)
-        convert = csv.ConvertOptions(column_types=schema, include_columns=schema.names, strings_can_be_null=True)
+        told = self._options.get("columnNameOfCorruptRecord", CORRUPT)
+        names = [name for name in schema.names if name != told]
+        read = csv.ReadOptions(column_names=None if self._options["header"] == "true" else names)
+        convert = csv.ConvertOptions(
+            column_types=schema,
+            include_columns=schema.names,
+            include_missing_columns=told in schema.names,
+            strings_can_be_null=True,
+        )
         return csv.read_csv(file, read_options=read, convert_options=convert).slice(0, rows)
 
 

@@ -8,7 +8,12 @@ class ReadOptions:
 
 class ConvertOptions:
     def __init__(
-        self, *, column_types: Schema, include_columns: list[str], strings_can_be_null: bool = False
+        self,
+        *,
+        column_types: Schema,
+        include_columns: list[str],
+        include_missing_columns: bool = False,
+        strings_can_be_null: bool = False,
     ) -> None: ...
 
 def read_csv(

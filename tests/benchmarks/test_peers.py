@@ -108,8 +108,8 @@ def test_every_growth_has_a_figure_of_its_own(benchmark: Any, tmp_path: Path, mo
     for module, name in ((peer_filters, "CHEAP_ROWS"), (peer_joins, "ROWS"), (peer_joins, "WINDOW")):
         monkeypatch.setattr(module, name, 40)
     rows = {"rows": 40} if benchmark is peer_filters.costly_operators else {}
-    *_, found = benchmark(sizes=(2, 3), folder=tmp_path, **rows)
-    assert [*found.points] == [2, 3]
+    *_, found = benchmark(sizes=(2,), folder=tmp_path, **rows)
+    assert [*found.points] == [2]
     assert len(list(tmp_path.iterdir())) == 1
 
 
@@ -142,8 +142,8 @@ def test_a_tool_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch, tmp_
 
 
 def test_ours_answers_the_task_of_the_engines(tmp_path: Path) -> None:
-    lines = list(peer_engines.join((400, 600), repeats=2, window=50, only=(peer_engines.OURS, peer_engines.CONTROL)))
-    assert [line.name for line in lines if isinstance(line, Ratio)] == 3 * [peer_engines.OURS, peer_engines.CONTROL]
+    lines = list(peer_engines.join((400, 600), repeats=1, window=50, only=(peer_engines.OURS,)))
+    assert [line.name for line in lines if isinstance(line, Ratio)] == 3 * [peer_engines.OURS]
     seconds, rows = peer_engines.Task(tmp_path / "task", 400, 50).run(peer_engines.OURS, 0)
     assert seconds > 0
     assert rows.shape[1] == len(peer_engines.STREAMS)

@@ -219,7 +219,7 @@ path = "out"
     [
         ("policy.nam=x", 'unknown parameter "nam"'),
         ("query.nam=x", '--set, query.nam: unknown key "nam"; did you mean "name"?'),
-        ("engine.cells=many", "--set, engine.cells: expected a whole number of 1 or more, got 'many'"),
+        ("engine.cells=many", '--set, engine.cells: expected a whole number of 1 or more, got "many"'),
         ("query.joins=a.k = b.k", "expected a key of a single value"),
         ("query.name.first=x", "name is no table"),
     ],

@@ -85,10 +85,10 @@ def test_too_many_matches_are_an_error_that_names_the_key(joins: list[str]) -> N
     running = engine(query(joins=joins, max_fanout=3))
     pairs(running, a=[(1, 7)] * 3, b=[(1, 7)])
     with pytest.raises(
-        eddy.QueryError, match='one tuple of "b" joins 4 rows of "a", and max_fanout allows 3; the key: '
-    ) as e:
+        eddy.QueryError,
+        match=r'one row of "b", with b.ts = 2, has more results than the 3 that max_fanout allows; .* b.k = 7',
+    ):
         pairs(running, a=[(2, 7)], b=[(2, 7)])
-    assert "= 7" in str(e.value) or "scan" in str(e.value)
 
 
 def test_an_exhaustive_leg_asks_everybody_about_every_tuple() -> None:

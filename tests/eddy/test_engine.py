@@ -173,19 +173,20 @@ def test_an_engine_that_was_stopped_in_the_middle_is_not_used_again() -> None:
 
     running = engine(query(filters=[eddy.Filter("fails", on="a", function=fails, rowwise=True)]))
     with pytest.raises(eddy.QueryError, match="raised ValueError"):
-        pairs(running, a=[(1, 1)], b=[])
+        pairs(running, a=[(1, 1)], b=[(1, 1)])
     for again in (lambda: pairs(running, a=[], b=[]), running.snapshot):
         with pytest.raises(eddy.EngineError, match="micro-batch 0 was begun and not run to its end"):
             again()
 
 
-def test_a_key_that_cannot_be_computed_leaves_the_rows_as_they_were() -> None:
+def test_a_key_that_cannot_be_computed_is_an_error_once_there_is_a_row_to_compare_it_with() -> None:
     texts = pa.schema([("ts", pa.int64()), ("k", pa.string())])
     asked = query(joins=["cast(a.k as bigint) = b.k"])
     running = wiring.engine(asked, {"a": texts, "b": SCHEMA}, "fixed", tables={}, clock=lambda: 0.0, seed=0)
     bad = pa.RecordBatch.from_pylist([{"ts": 1, "k": "x"}], schema=texts)
-    with pytest.raises(eddy.QueryError, match="cast"):
-        list(running.run({"a": bad, "b": batch(b=[])["b"]}))
+    assert list(running.run({"a": bad, "b": batch(b=[])["b"]})) == []
+    with pytest.raises(eddy.QueryError, match=r"cast(.|\n)*the first of 1 such .* has a.ts = 1, b.ts = 2"):
+        list(running.run({"a": bad.slice(1), "b": batch(b=[(2, 1)])["b"]}))
 
 
 def test_dictionaries_do_not_grow_with_the_age_of_the_query() -> None:

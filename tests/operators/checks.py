@@ -10,12 +10,14 @@ import pyarrow as pa
 
 from eddy import sql
 from eddy.contracts import Operator
+from eddy.faults import Faults
+from eddy.judge import Judge
 from eddy.lineage import Lineage, Rule
 from eddy.sql import Column
 from eddy.tuples import Tuples
 from eddy.window import Range
 from operators.conditions import conditions
-from operators.filter import Filter
+from operators.filter import Filter, Reading
 from operators.passing import Passing
 from operators.probe import CANDIDATES, Probe
 from operators.stem import Stem
@@ -29,13 +31,17 @@ class Sample:
     tuples: Tuples
 
 
+def _judge(column: Column) -> Judge:
+    return Judge("thirds", lambda found, _: found[column].to_numpy() % 3 == 0, Faults(), on_error="fail")
+
+
 def a_filter() -> Sample:
     """Passes every third row."""
     rows = pa.record_batch({"v": pa.array(range(100))})
     stem = Passing(rows.schema)
     ids = stem.append(rows, np.arange(100), np.arange(100))
     column = Column("a", "v")
-    operator = Filter("thirds", ["a"], lambda found, _: found[column].to_numpy() % 3 == 0, [column], {"a": stem.take})
+    operator = Filter("thirds", _judge(column), Reading("a", [column], {"a": stem.take}, {}))
     return Sample(operator, Tuples(Lineage("a", frozenset("a"), frozenset()), {"a": ids}))
 
 
@@ -45,9 +51,7 @@ def a_filter_with_a_memory() -> Sample:
     stem = Stem(rows.schema, filters=["thirds"])
     ids = stem.append(rows, np.zeros(30, np.int64), np.arange(30))
     column = Column("a", "v")
-    operator = Filter(
-        "thirds", ["a"], lambda found, _: found[column].to_numpy() % 3 == 0, [column], {"a": stem.take}, memory=stem
-    )
+    operator = Filter("thirds", _judge(column), Reading("a", [column], {"a": stem.take}, {}), memory=stem)
     operator.run(Tuples(Lineage("a", frozenset("a"), frozenset()), {"a": ids[:10]}))
     met = np.random.default_rng(0).integers(0, 30, 100)
     return Sample(operator, Tuples(Lineage("b", frozenset("ab"), frozenset()), {"a": met, "b": np.arange(100)}))
@@ -62,8 +66,8 @@ def a_probe() -> Sample:
         stems[name] = Stem(table.schema, time="ts", window=Range(50))
         stems[name].append(table, np.arange(rows), np.arange(rows) * 2 + (name == "b"))
     types = {Column(name, column): pa.int64() for name in stems for column in ("ts", "k")}
-    joins = conditions([sql.parse("a.k = b.k", where="here")], types, stems)
-    probe = Probe("b", stems, joins, Rule(near=frozenset([frozenset("a")]), gives="b"), max_fanout=None)
+    joins = conditions([sql.parse("a.k = b.k", where="here")], types, stems, Faults())
+    probe = Probe("b", stems, joins, Rule(near=frozenset([frozenset("a")]), gives="b"))
     return Sample(probe, Tuples(Lineage("a", frozenset("a"), frozenset()), {"a": np.arange(rows)}))
 
 
@@ -74,8 +78,9 @@ def a_probe_of_a_crowd() -> Sample:
     stems["a"].append(pa.record_batch({"k": np.arange(few)}), np.zeros(few, np.int64), np.arange(few))
     stems["b"].append(pa.record_batch({"k": np.arange(rows) % 3}), np.zeros(rows, np.int64), np.arange(rows))
     stems["b"].settle(None)
-    joins = conditions([sql.parse("a.k >= b.k", where="here")], {Column(s, "k"): pa.int64() for s in "ab"}, stems)
-    probe = Probe("b", stems, joins, Rule(near=frozenset([frozenset("a")]), gives="b"), max_fanout=None)
+    types = {Column(s, "k"): pa.int64() for s in "ab"}
+    joins = conditions([sql.parse("a.k >= b.k", where="here")], types, stems, Faults())
+    probe = Probe("b", stems, joins, Rule(near=frozenset([frozenset("a")]), gives="b"))
     return Sample(probe, Tuples(Lineage("a", frozenset("a"), frozenset()), {"a": np.arange(few)}))
 
 

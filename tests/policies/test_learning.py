@@ -10,7 +10,7 @@ import pytest
 
 import eddy
 from policies.gain import gain_ratios, skews
-from policies.orders import ORDERS, best_orders
+from policies.orders import MANY, ORDERS, best_orders, classes
 from policies.pruning import settled
 from policies.running import Running
 
@@ -270,3 +270,27 @@ def _spent(rates: np.ndarray[Any, Any], orders: np.ndarray[Any, Any]) -> float:
             total += reach
             reach *= one[operator]
     return total
+
+
+def test_no_more_classes_than_pay_are_told_apart() -> None:
+    buckets = np.random.default_rng(0).integers(0, 24, (10_000, 4), dtype=np.uint8)
+    examples, which = classes(buckets, MANY)
+    assert examples.shape[1] == 1
+    assert (examples[which] == buckets[:, :1]).all()
+    assert classes(buckets[:, :2] // 4, MANY)[0].shape == (36, 2)
+
+
+def test_where_every_operator_goes_by_an_attribute_of_its_own_the_best_ones_are_told_apart() -> None:
+    """Three attributes of 24 values would make a class of nearly every row."""
+    rng = np.random.default_rng(0)
+    rows, shares = 40_000, (0.95, 0.6, 0.55)
+    columns: dict[str, Any] = {"ts": np.arange(rows)}
+    for i, share in enumerate(shares):
+        columns[f"k{i}"] = rng.integers(0, 24, rows)
+        columns[f"p{i}"] = rng.random(rows) < np.where(columns[f"k{i}"] % 2, share, 1 - share)
+    data = {"s": pa.table(columns)}
+    policy = {**UNIT, "name": "content", "attributes": [f"s.k{i}" for i in range(3)]}
+    run = eddy.run_local(query(3), data, policy=policy, batch_rows=4_000)
+    seen = run.report.routes()["class"]
+    assert any("k0=" in name for name in seen)
+    assert run.report.routes(by_batch=True).groupby("batch").size().max() <= MANY + 3 * len(shares)

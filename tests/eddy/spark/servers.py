@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pyspark
@@ -66,7 +66,33 @@ def _said(process: subprocess.Popen[bytes], log: Path, says: str) -> str:
     raise TimeoutError(log.read_text("utf-8"))
 
 
-def job(log: Path, module: str, *arguments: str) -> int:
+@contextmanager
+def cluster(place: Path) -> Iterator[str]:
+    """Two workers of one core each; to Spark they are two machines, so a task can be copied to the other one."""
+    prefix = "org.apache.spark.deploy"
+    listens = ("--port", "0", "--webui-port", "0")
+    with ExitStack() as up:
+        master = server(
+            place / "master.log",
+            r"Starting Spark master at (spark://\S+)",
+            "spark-class",
+            f"{prefix}.master.Master",
+            *("--host", "127.0.0.1", *listens),
+        )
+        url = up.enter_context(master)
+        for host in ("127.0.0.1", "localhost"):
+            worker = server(
+                place / f"{host}.log",
+                r"Successfully registered with master (\S+)",
+                "spark-class",
+                f"{prefix}.worker.Worker",
+                *("--host", host, *listens, "--cores", "1", "--memory", "1g", "--work-dir", str(place), url),
+            )
+            up.enter_context(worker)
+        yield url
+
+
+def job(log: Path, module: str, *arguments: str, seconds: float = JOB) -> int:
     """Run a module of ours as a driver, to its end."""
     with log.open("w") as file:
         return subprocess.run(
@@ -75,6 +101,6 @@ def job(log: Path, module: str, *arguments: str) -> int:
             env=environment(),
             stdout=file,
             stderr=file,
-            timeout=JOB,
+            timeout=seconds,
             check=False,
         ).returncode

@@ -67,8 +67,12 @@ CASES: list[tuple[Change, str]] = [
     (lambda s, f: (query(), f, {"cells": 0}), "cells: expected a whole number from 1 to"),
     (lambda s, f: (query(), f, {"seed": -1}), "expected seed to be a whole number of 0 or more, got -1"),
     (
-        lambda s, f: (query(streams=[eddy.Stream(n, time="ts", max_ahead="1 hour") for n in "ab"]), f, {}),
-        r'stream "a": max_ahead: .*frame.where\("ts < current_timestamp',
+        lambda s, f: (
+            query(streams=[eddy.Stream(n, time="ts", max_ahead=3) for n in "ab"]),
+            {name: frame.withColumn("ts", frame.ts.cast("long")) for name, frame in f.items()},
+            {},
+        ),
+        r'stream "a": max_ahead: time "ts" is a number',
     ),
     (
         lambda s, f: (query(filters=[eddy.Filter("locked", on="a", function=holds_a_lock())]), f, {}),
@@ -119,6 +123,17 @@ def test_a_function_that_fails_is_named_with_its_own_line(spark: SparkSession, t
     )
     with pytest.raises(StreamingQueryException, match=message):
         feeds.answer(frame, tmp_path / "checkpoint")
+
+
+def test_what_a_source_could_not_read_is_counted(spark: SparkSession, tmp_path: Path) -> None:
+    lines = ['{"ts": "2024-01-01T00:00:01Z", "v": 1}', '{"ts": "2024-01-01T00:00:02Z", "v": "x"}', "{", '{"v": 3}']
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "rows.json").write_text("\n".join(lines))
+    frame = spark.readStream.schema("ts timestamp, v int, _corrupt_record string").json(str(tmp_path / "in"))
+    asked = eddy.Query(streams=[eddy.Stream("a", time="ts", malformed="_corrupt_record")], select=["a.v"])
+    found = feeds.answer(eddy.attach(asked, {"a": frame}, cells=1), tmp_path / "checkpoint")
+    assert sorted(found.rows) == [(1,)]
+    assert found.report.streams()[["rows", "malformed", "untimed"]].sum().tolist() == [4, 2, 1]
 
 
 def test_a_module_that_a_worker_does_not_have_is_named(spark: SparkSession, tmp_path: Path, monkeypatch: Any) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,8 @@ from pyspark.sql.types import StructType
 import eddy
 from eddy import fingerprint
 from eddy.binding import bind
-from eddy.spark import cell, engines, parcels
+from eddy.snapshot import pack
+from eddy.spark import cell, engines, guard, parcels
 from eddy.spark.labels import label
 from eddy.spark.parcels import rows_of, write
 from eddy.spark.shipped import Shipped, pack_code
@@ -131,7 +133,7 @@ def test_a_state_that_is_too_large_is_refused_and_not_kept(monkeypatch: pytest.M
     given = shipped(query())
     first, second, _ = batches()
     _, saved = call(given, first)
-    monkeypatch.setattr(cell, "LARGEST", len(saved[2]))
+    monkeypatch.setattr(cell, "LARGEST", len(saved[1]) + len(saved[2]))
     held = state(saved)
     message = r"cell 0: its state has grown to 0 MB, more than .* begin a new checkpoint with more cells, or with short"
     with pytest.raises(eddy.QueryError, match=message):
@@ -198,3 +200,38 @@ def test_few_engines_are_kept() -> None:
     for one in given:
         call(one, first)
     assert list(engines.ENGINES) == [(one.token, 0) for one in given[2:]]
+
+
+# --- state that cannot be gone on from
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda s: (s[0], s[1], s[2][:-1]), "the state cannot be read, the checksum does not match"),
+        (lambda s: (s[0] + 1, s[1], s[2]), "expected state of format 1, got format 2"),
+        (lambda s: (s[0], None, None), "the state cannot be read, AttributeError"),
+        (lambda s: astuple(pack({"other": 1}, {})), "the state cannot be read, KeyError: 'query'"),
+    ],
+)
+def test_damaged_state_is_refused_with_the_cell_it_is_of(damage: Callable[[Saved], Saved], message: str) -> None:
+    given = shipped(query())
+    _, saved = call(given, next(batches()))
+    with pytest.raises(eddy.CheckpointError, match=f"^cell 0: checkpoint: {message}.* begin a new"):
+        call(given, next(batches()), damage(saved))
+
+
+def test_a_state_that_is_larger_than_any_we_write_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = shipped(query())
+    _, saved = call(given, next(batches()))
+    monkeypatch.setattr(cell, "LARGEST", len(saved[2]))
+    with pytest.raises(eddy.CheckpointError, match=r"^cell 0: checkpoint: its state is 0 MB, more than 0 MB"):
+        call(given, next(batches()), saved)
+
+
+def test_what_a_checkpoint_was_begun_with_is_refused_when_it_is_damaged() -> None:
+    given, held = shipped(query()), state()
+    guard.check(given, held)
+    damaged = state((held.get[0], held.get[1], b"x"))
+    with pytest.raises(eddy.CheckpointError, match=r"^what the checkpoint was begun with: checkpoint: the state"):
+        guard.check(given, damaged)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -29,28 +28,7 @@ HAPPENED = {
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Two workers of one core each; to Spark they are two machines, so a task can be copied to the other one."""
-    place = tmp_path_factory.mktemp("cluster")
-    prefix = "org.apache.spark.deploy"
-    listens = ("--port", "0", "--webui-port", "0")
-    with ExitStack() as up:
-        master = servers.server(
-            place / "master.log",
-            r"Starting Spark master at (spark://\S+)",
-            "spark-class",
-            f"{prefix}.master.Master",
-            *("--host", "127.0.0.1", *listens),
-        )
-        url = up.enter_context(master)
-        for host in ("127.0.0.1", "localhost"):
-            worker = servers.server(
-                place / f"{host}.log",
-                r"Successfully registered with master (\S+)",
-                "spark-class",
-                f"{prefix}.worker.Worker",
-                *("--host", host, *listens, "--cores", "1", "--memory", "1g", "--work-dir", str(place), url),
-            )
-            up.enter_context(worker)
+    with servers.cluster(tmp_path_factory.mktemp("cluster")) as url:
         yield url
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
+from pyspark.errors import StreamingQueryException
 
 import eddy
 from policies.registry import POLICIES
@@ -123,3 +125,31 @@ def test_rows_of_a_clock_that_runs_ahead(spark: SparkSession, tmp_path: Path) ->
     kept = {name: frame.where("ts < current_timestamp() + interval 1 hour") for name, frame in frames.items()}
     found = feeds.answer(eddy.attach(asked, kept, cells=1), tmp_path / "without")
     assert sorted(found.rows) == [(1, 1), (1, 3), (3, 1), (3, 3)]
+    limited = query(
+        streams=[replace(stream, max_ahead="1 hour") for stream in streams], filters=[], select=["a.v AS a", "b.v AS b"]
+    )
+    found = feeds.answer(eddy.attach(limited, frames, cells=2), tmp_path / "limited")
+    assert sorted(found.rows) == [(1, 1), (1, 3), (3, 1), (3, 3)]
+    assert found.report.batches()[["ahead", "late"]].sum().tolist() == [2, 0]
+
+
+def test_a_row_without_an_answer_fails_only_if_everything_else_lets_it_pass(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Its key cannot be computed, nor a filter, so it goes to all cells; there another filter drops it, or none."""
+    data = {
+        "a": [table([100, 101], [0, 1], [1, 2]), table([102], [2], [3])],
+        "b": [table([100, 101], [6, 3], [1, 2]), table([102], [5], [3])],
+    }
+    ratio = eddy.Filter("ratio", on="a", where="a.v / a.k > 0")
+    frames = feeds.streams(spark, tmp_path / "in", data)
+    guarded = query(
+        joins=["6 div a.k = b.k"],
+        filters=[ratio, eddy.Filter("some", on="a", where="a.k <> 0")],
+        select=["a.v", "b.v AS w"],
+    )
+    found = feeds.answer(eddy.attach(guarded, frames, cells=3, pushdown=False), tmp_path / "guarded")
+    assert sorted(found.rows) == [(2, 1), (3, 2)]
+    open_ = query(joins=["6 div a.k = b.k"], filters=[ratio], select=["a.v", "b.v AS w"])
+    with pytest.raises(StreamingQueryException, match="Everything else lets it pass"):
+        feeds.answer(eddy.attach(open_, frames, cells=3), tmp_path / "open")

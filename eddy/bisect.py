@@ -1,0 +1,68 @@
+"""Finds the rows for which something raises."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Generic, NamedTuple, TypeVar
+
+import numpy as np
+
+from eddy.errors import RowError
+from eddy.masks import Mask
+from eddy.tuples import RowIds
+
+T = TypeVar("T")
+
+
+class RowErrors(RowError):
+    """Some rows have no answer; the others have theirs already."""
+
+    def __init__(self, passed: Mask, faulty: RowIds, errors: Sequence[RowError]) -> None:
+        super().__init__(str(errors[0]), kind=errors[0].kind, final=errors[0].final)
+        self.passed = passed
+        self.faulty = faulty
+        self.errors = errors
+
+
+ALONE = 8
+"""Rows that are asked one by one: if all rows raise, there are a quarter more calls than rows, and not twice as many,
+as there would be if every part were halved to its end."""
+
+
+class Bisected(NamedTuple, Generic[T]):
+    """Parts of the rows with the answer for each, and the rows that have none, each with its error."""
+
+    parts: Sequence[tuple[RowIds, T]]
+    faulty: RowIds
+    errors: Sequence[RowError]
+
+
+def bisected(ask: Callable[[RowIds], T], rows: int) -> Bisected[T]:
+    """Ask about ever fewer rows, until all that raise are alone.
+
+    >>> found = bisected(lambda rows: [10 // row for row in rows.tolist()], 0)
+    >>> found.parts, len(found.faulty)
+    ([], 0)
+    """
+    waiting = _divided(np.arange(rows))
+    parts: list[tuple[RowIds, T]] = []
+    faulty: list[int] = []
+    errors: list[RowError] = []
+    while waiting:
+        part = waiting.pop()
+        try:
+            parts.append((part, ask(part)))
+        except RowError as error:
+            if len(part) > 1:
+                waiting += _divided(part)
+                continue
+            faulty.append(int(part[0]))
+            # Its frames hold the rows that it was raised for.
+            errors.append(error.with_traceback(None))
+    return Bisected(parts, np.array(faulty, np.int64), errors)
+
+
+def _divided(part: RowIds) -> list[RowIds]:
+    """Two halves, or single rows; the first one last, since it is taken from there."""
+    pieces = len(part) if len(part) <= ALONE else 2
+    return [piece for piece in reversed(np.array_split(part, max(pieces, 1))) if len(piece)]

@@ -1,0 +1,115 @@
+"""A filter: a predicate over one input or more, and what is done where it has no answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from eddy import sql
+from eddy.checks import fill, named, texts
+from eddy.duration import duration
+from eddy.errors import QueryError, quoted, unknown
+from eddy.faults import FAILS, ON_ERROR
+from eddy.function import Function
+from eddy.masks import Mask
+from eddy.setups import Setup, check_setup
+
+MICROS = 1_000_000
+"""In a second."""
+
+Predicate = Callable[[Mapping[sql.Column, pa.Array], int], Mask]
+"""Columns and a number of rows to a mask: true where a row passes; a `RowError` where there is no answer for some."""
+
+
+@dataclass(frozen=True)
+class Filter:
+    """A predicate: SQL text as `where`, or a Python function.
+
+    `where` is SQL as Spark reads it. A function reads the `columns` that are named, or those that its parameters are
+    called; what it is handed follows from its annotations, or is plain values with `rowwise`: see `eddy.function`.
+    `setup` is called once in every worker, before the function sees rows there: see `eddy.setups`.
+
+    A row for which it raises is an error of the query only if everything else lets the row pass. `on_error` says what
+    else may become of such rows: "drop" them, or "keep" them as if they had passed. A call of a function that takes
+    longer than `time_limit` is ended, and then the query fails.
+
+    Filters run in any order, and are asked about rows that others drop. One that guards another, as `x <> 0`
+    guards `y / x > 1`, may stand by itself; in one text, `x <> 0 and y / x > 1`, it saves the work of finding the rows.
+
+    >>> Filter("big", on="a", where="v > 10").on
+    ('a',)
+    """
+
+    name: str
+    on: str | Sequence[str] = field(kw_only=True)
+    where: str | None = field(default=None, kw_only=True)
+    function: Callable[..., Any] | None = field(default=None, kw_only=True)
+    columns: Sequence[str] | None = field(default=None, kw_only=True)
+    rowwise: bool = field(default=False, kw_only=True)
+    setup: Setup | None = field(default=None, kw_only=True)
+    on_error: str = field(default=FAILS, kw_only=True)
+    time_limit: str | None = field(default=None, kw_only=True)
+    predicate: sql.Expression | Function = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        where = named("filter", self.name)
+        fill(self, "on", texts(self.on, f"{where}: on"))
+        if self.on_error not in ON_ERROR:
+            raise QueryError(f"{where}: on_error: expected {quoted(ON_ERROR)}, got {self.on_error!r}")
+        if (self.where is None) == (self.function is None):
+            got = "neither" if self.where is None else "both"
+            raise QueryError(f"{where}: expected either where or function, got {got}")
+        fill(self, "predicate", self._text(where) if self.function is None else self._function(where))
+        for column in self.predicate.columns:
+            if column.stream not in self.on:
+                error = unknown("stream", str(column.stream), self.on, where=f'{where}: column "{column}"')
+                raise QueryError(f"{error}; fields of a struct cannot be read")
+
+    def bind(self, types: Mapping[sql.Column, pa.DataType]) -> Predicate:
+        """The filter over columns of these types, as a function to a mask."""
+        if isinstance(self.predicate, Function):
+            for column in self.predicate.columns:
+                if column not in types:
+                    known = [c.name for c in types if c.stream == column.stream]
+                    raise unknown("column", column.name, known, where=f'filter "{self.name}"')
+            return self.predicate.mask
+        bound = self.predicate.condition({column: t for column, t in types.items() if column.stream in self.on})
+        return lambda columns, rows: sql.truth(bound.evaluate(columns, rows))
+
+    def _text(self, where: str) -> sql.Expression:
+        if self.columns is not None or self.rowwise or self.setup is not None:
+            raise QueryError(f"{where}: columns, rowwise and setup go with function; where names its columns itself")
+        if self.time_limit is not None:
+            raise QueryError(f"{where}: time_limit goes with function; SQL is not interrupted")
+        if not isinstance(self.where, str):
+            raise QueryError(f"{where}: expected SQL text as where, got {self.where!r}")
+        return sql.parse(self.where, where=where).qualified(self._resolve)
+
+    def _function(self, where: str) -> Function:
+        assert self.function is not None
+        columns = None if self.columns is None else texts(self.columns, f"{where}: columns")
+        fill(self, "columns", columns)
+        if self.setup is not None:
+            check_setup(self.setup, where)
+        seconds = None if self.time_limit is None else _seconds(self.time_limit, f"{where}: time_limit")
+        made = Function.of(self.function, columns, rowwise=self.rowwise, where=where, seconds=seconds)
+        return made.qualified(self._resolve)
+
+    def _resolve(self, column: sql.Column) -> sql.Column:
+        if column.stream is not None:
+            return column
+        if len(self.on) > 1:
+            raise QueryError(
+                f'filter "{self.name}": column "{column.name}" names no stream; the filter is on {quoted(self.on)}, '
+                f'so write "{self.on[0]}.{column.name}" or the like'
+            )
+        return sql.Column(self.on[0], column.name)
+
+
+def _seconds(limit: object, where: str) -> float:
+    if not isinstance(limit, str) or (micros := duration(limit, where=where)) <= 0:
+        raise QueryError(f'{where}: expected a duration such as "5 seconds", got {limit!r}')
+    return micros / MICROS

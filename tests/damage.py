@@ -1,0 +1,247 @@
+"""State and parcels as they should not be: cut off, with wrong bytes, of something else, or forged.
+
+Damage is found by a checksum. What is forged has a right one, so everything behind it is put to the test as well.
+"""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import strategies as st
+
+import eddy
+from eddy import wiring
+from eddy.engine import Engine
+from eddy.snapshot import FORMAT, Snapshot
+from eddy.spark.parcels import CHECKSUM_BYTES, MARK, rows_of, write
+from policies.registry import POLICIES
+from tests.policies.checks import steady_clock
+from tests.policies.choices import chosen
+
+ROWS = 60
+
+MEMORY = 32 << 20
+"""Bytes that reading may take: the states here have less than a hundred thousand."""
+
+SCHEMA = pa.schema([("ts", pa.int64()), ("k", pa.int32()), ("s", pa.string()), ("f", pa.float64())])
+
+
+def batch(seed: int) -> pa.RecordBatch:
+    chance = np.random.default_rng(seed)
+    times = np.sort(chance.integers(seed * 10, seed * 10 + 10, ROWS))
+    keys = pa.array(chance.integers(0, 8, ROWS), pa.int32())
+    texts = [None if k == 0 else "é" * int(k) for k in chance.integers(0, 5, ROWS)]
+    columns = [pa.array(times), keys, pa.array(texts, pa.string()), pa.array(chance.random(ROWS))]
+    return pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
+
+
+def engine(policy: str) -> Engine:
+    """An engine whose state has everything: rows, verdicts, ranks, and what a policy has learned."""
+    filters = [
+        eddy.Filter("small", on="a", where="f < 0.5e0"),
+        eddy.Filter("long", on="b", where="length(s) > 1"),
+        eddy.Filter("few", on="b", where="k <> 3"),
+    ]
+    asked = eddy.Query(
+        streams=[
+            eddy.Stream("a", time="ts", window=eddy.Range(20), delay=5),
+            eddy.Stream("b", time="ts", window=eddy.Rows(40), delay=5),
+        ],
+        joins=["a.k = b.k"],
+        filters=filters,
+    )
+    names = [*(f.name for f in filters), "probe_a", "probe_b"]
+    schemas = {"a": SCHEMA, "b": SCHEMA}
+    return wiring.engine(asked, schemas, chosen(policy, names, "a.k"), tables={}, clock=steady_clock(), seed=0)
+
+
+@cache
+def saved(policy: str) -> Snapshot:
+    """The state after some micro-batches."""
+    running = engine(policy)
+    for number in range(4):
+        for _ in running.run({"a": batch(number), "b": batch(100 + number).set_column(0, "ts", batch(number)["ts"])}):
+            pass
+    return running.snapshot()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Damaged:
+    """A state, whose it was, and whether its checksum is that of what it has."""
+
+    policy: str
+    snapshot: Snapshot
+    sealed: bool
+
+
+def sealed(written: str, blob: bytes) -> Snapshot:
+    """With the checksum that belongs to it."""
+    return Snapshot(FORMAT, f"{zlib.crc32(blob, zlib.crc32(written.encode('utf-8', 'replace'))):08x} {written}", blob)
+
+
+def written_in(snapshot: Snapshot) -> str:
+    """The JSON of a state, without its checksum."""
+    return snapshot.meta.partition(" ")[2]
+
+
+def _cut(whole: bytes, place: int, new: bytes) -> bytes:
+    return whole[:place]
+
+
+def _flip(whole: bytes, place: int, new: bytes) -> bytes:
+    return whole[:place] + bytes([whole[place] ^ (1 << (len(new) % 8))]) + whole[place + 1 :]
+
+
+def _over(whole: bytes, place: int, new: bytes) -> bytes:
+    return whole[:place] + new + whole[place + len(new) :]
+
+
+def _insert(whole: bytes, place: int, new: bytes) -> bytes:
+    return whole[:place] + new + whole[place:]
+
+
+def _twice(whole: bytes, place: int, new: bytes) -> bytes:
+    return whole[:place] + whole
+
+
+EDITS: tuple[Callable[[bytes, int, bytes], bytes], ...] = (_cut, _flip, _flip, _over, _insert, _twice)
+
+NEW = st.binary(max_size=16) | st.sampled_from([b"\x00" * 8, b"\xff" * 8, b"\x7f\xff\xff\xff", b"\xff\xff\xff\x7f"])
+
+
+@st.composite
+def edited(draw: st.DrawFn, whole: bytes) -> bytes:
+    """Bytes, with a few edits."""
+    for _ in range(draw(st.integers(1, 4))):
+        edit, place = draw(st.sampled_from(EDITS)), draw(st.integers(0, max(len(whole) - 1, 0)))
+        whole = edit(whole, place, draw(NEW)) if whole else draw(NEW)
+    return whole
+
+
+LEAVES = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**70), 2**70)
+    | st.floats()
+    | st.text(max_size=8)
+    | st.sampled_from([2**31, 2**40, 2**62, -1, "stream a", "__class__", [2**40], {}])
+)
+TREES = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner))
+
+
+@st.composite
+def replaced(draw: st.DrawFn, tree: Any, depth: int = 0) -> Any:
+    """A tree of JSON in which one part is another one, or is gone."""
+    inner = list(tree) if isinstance(tree, dict) else list(range(len(tree))) if isinstance(tree, list) else []
+    if not inner or (depth and draw(st.integers(0, 3)) == 0):
+        return draw(TREES)
+    key = draw(st.sampled_from(inner))
+    gone = draw(st.integers(0, 5)) == 0
+    if isinstance(tree, dict):
+        kept = {name: value for name, value in tree.items() if name != key}
+        return kept if gone else {**kept, key: draw(replaced(tree[key], depth + 1))}
+    return tree[:key] + ([] if gone else [draw(replaced(tree[key], depth + 1))]) + tree[key + 1 :]
+
+
+@st.composite
+def states(draw: st.DrawFn) -> Damaged:
+    """States with damage of any kind."""
+    policy = draw(st.sampled_from(sorted(POLICIES)))
+    whole = saved(policy)
+    kind = draw(st.sampled_from(["blob", "meta", "forged blob", "forged meta", "forged tree", "foreign", "format"]))
+    if kind == "foreign":
+        parts: Any = (FORMAT, draw(st.none() | st.text()), draw(st.none() | st.binary()))
+        found = Snapshot(*parts)
+        return Damaged(policy=policy, snapshot=found, sealed=False)
+    if kind == "format":
+        number: Any = draw((st.none() | st.integers(-(2**31), 2**31)).filter(lambda n: n != FORMAT))
+        return Damaged(policy=policy, snapshot=replace(whole, format=number), sealed=False)
+    if kind.endswith("blob"):
+        blob = draw(edited(whole.blob))
+        forged = sealed(written_in(whole), blob)
+        return Damaged(
+            policy=policy, snapshot=forged if kind[0] == "f" else replace(whole, blob=blob), sealed=kind[0] == "f"
+        )
+    if kind == "meta":
+        meta = draw(edited(whole.meta.encode())).decode("utf-8", "replace")
+        return Damaged(policy=policy, snapshot=replace(whole, meta=meta), sealed=False)
+    if kind == "forged tree":
+        tree = json.dumps(draw(replaced(json.loads(written_in(whole)))))
+        return Damaged(policy=policy, snapshot=sealed(tree, whole.blob), sealed=True)
+    text = draw(edited(written_in(whole).encode())).decode("utf-8", "replace")
+    return Damaged(policy=policy, snapshot=sealed(text, whole.blob), sealed=True)
+
+
+@contextmanager
+def little_memory() -> Iterator[None]:
+    """What happens in here must not take much memory, of Python's, of numpy's or of Arrow's."""
+    before = pa.default_memory_pool()
+    pool = pa.proxy_memory_pool(before)
+    pa.set_memory_pool(pool)
+    tracemalloc.start()
+    try:
+        yield
+        taken = tracemalloc.get_traced_memory()[1] + (pool.max_memory() or 0)
+    finally:
+        tracemalloc.stop()
+        pa.set_memory_pool(before)
+    assert taken < MEMORY, f"{taken:,} bytes"
+
+
+@contextmanager
+def refusal(kind: type[eddy.EddyError], begins: str, advice: tuple[str, ...]) -> Iterator[list[str]]:
+    """What happens in here may be refused; gives the texts in which it was, and they must say what to do."""
+    told: list[str] = []
+    try:
+        yield told
+    except kind as error:
+        told.append(str(error))
+    assert all(text.startswith(begins) and any(part in text for part in advice) for text in told), told
+
+
+ADVICE = ("begin a new", "learns anew", "go back to")
+
+
+def read_state(damaged: Damaged, number: int = 0) -> str:
+    """Go on from it, or refuse it as it should be refused."""
+    with little_memory(), refusal(eddy.CheckpointError, "checkpoint: ", ADVICE) as refused:
+        engine(damaged.policy).restore(damaged.snapshot)
+    if refused:
+        return "refused"
+    if damaged.sealed:
+        return "forged well enough to be read"
+    assert damaged.snapshot == saved(damaged.policy), "damage that nobody noticed"
+    return "unharmed"
+
+
+@cache
+def payload() -> bytes:
+    return write(batch(0))
+
+
+@st.composite
+def payloads(draw: st.DrawFn) -> bytes:
+    """Payloads with damage of any kind, half of them with the checksum that belongs to them."""
+    begin = len(MARK) + CHECKSUM_BYTES
+    if draw(st.booleans()):
+        return draw(st.binary() | edited(payload()))
+    body = draw(edited(payload()[begin:]))
+    return MARK + zlib.crc32(body).to_bytes(CHECKSUM_BYTES, "big") + body
+
+
+def read_payload(found: bytes, number: int = 0) -> str:
+    """Read it, or refuse it as it should be refused."""
+    with little_memory(), refusal(eddy.EngineError, "parcel: ", ("run the same version",)) as refused:
+        rows_of(found).to_pylist()
+    if refused:
+        return "refused"
+    return "unharmed" if found == payload() else "forged well enough to be read"

@@ -1,0 +1,271 @@
+"""Predicates without an answer: whose error it is, what becomes of it, and what is told of it."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import eddy
+from eddy.bisect import ALONE, bisected
+from eddy.errors import RowError
+from eddy.faults import LARGEST, PENDING, Faults
+from eddy.snapshot import Snapshot, pack, unpack
+from tests.eddy.test_engine import engine, pairs, query
+
+BAD = {3, 7}
+
+
+def by_series(v: pd.Series) -> pd.Series:
+    if v.isin(BAD).any():
+        raise ValueError("a bad one")
+    return v % 2 == 1
+
+
+def by_numpy(v: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    return by_series(pd.Series(v)).to_numpy()
+
+
+def by_row(v: int) -> bool:
+    if v in BAD:
+        raise ValueError("a bad one")
+    return v % 2 == 1
+
+
+FORMS: list[dict[str, Any]] = [
+    {"function": by_series},
+    {"function": by_numpy},
+    {"function": by_row, "rowwise": True},
+    {"where": "v % 2 = 1 and 1 / ((v - 3) * (v - 7)) < 2"},
+]
+
+
+def run(filters: list[eddy.Filter], rows: int = 100, **more: Any) -> eddy.local.Run:
+    asked = eddy.Query(streams=[eddy.Stream("a", time="v")], filters=filters, **more)
+    return eddy.run_local(asked, {"a": pa.table({"v": range(rows)})}, policy="random", batch_rows=30)
+
+
+def values(found: eddy.local.Run) -> list[int]:
+    return sorted(found.results["a_v"].to_pylist())
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_each_row_answers_for_itself(form: dict[str, Any]) -> None:
+    odd = [v for v in range(100) if v % 2]
+    assert values(run([eddy.Filter("f", on="a", on_error="drop", **form)])) == [v for v in odd if v not in BAD]
+    assert values(run([eddy.Filter("f", on="a", on_error="keep", **form)])) == odd
+    with pytest.raises(eddy.QueryError, match=r'filter "f"(.|\n)*first of 2 such rows or combinations has a.v = 3;'):
+        run([eddy.Filter("f", on="a", **form)])
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_what_another_predicate_drops_is_no_error(form: dict[str, Any]) -> None:
+    guard = eddy.Filter("guard", on="a", where="v not in (3, 7)")
+    for filters in ([guard, eddy.Filter("f", on="a", **form)], [eddy.Filter("f", on="a", **form), guard]):
+        assert values(run(filters)) == [v for v in range(100) if v % 2 and v not in BAD]
+
+
+def test_errors_are_counted_and_values_shown_only_if_asked_for() -> None:
+    filters = [eddy.Filter("f", on="a", function=by_series, on_error="drop")]
+    (row,) = run(filters).report.errors().to_dict("records")
+    kind = row.pop("kind")
+    assert row == {"batch": 0, "predicate": "f", "on_error": "drop", "rows": 2, "sample": ""}
+    assert kind.startswith("ValueError at line ")
+    assert kind.endswith(" of test_faults.py")
+    assert run(filters).report.batches()["errors"].tolist() == [2, 0, 0, 0]
+    (shown,) = run(filters, show_values=True).report.errors()["sample"]
+    assert "raised ValueError: a bad one" in shown
+    assert shown.endswith("; the row: a.v = 3")
+
+
+def test_a_function_of_single_rows_is_asked_once_about_each() -> None:
+    asked: list[int] = []
+
+    def count(v: int) -> bool:
+        asked.append(v)
+        return by_row(v)
+
+    run([eddy.Filter("f", on="a", function=count, rowwise=True, on_error="drop")])
+    assert asked == list(range(100))
+
+
+def test_a_row_function_may_raise_what_ends_a_loop() -> None:
+    def stops(v: int) -> bool:
+        if v in BAD:
+            raise StopIteration
+        return True
+
+    found = run([eddy.Filter("f", on="a", function=stops, rowwise=True, on_error="drop")], rows=10)
+    assert values(found) == [0, 1, 2, 4, 5, 6, 8, 9]
+
+
+def test_a_row_function_whose_result_is_no_boolean_is_wrong_for_that_row() -> None:
+    def odd(v: int) -> Any:
+        return "yes" if v in BAD else True
+
+    guard = eddy.Filter("guard", on="a", where="v not in (3, 7)")
+    asked = eddy.Filter("f", on="a", function=odd, rowwise=True, on_error="drop")
+    assert len(values(run([asked, guard], rows=10))) == 8
+    with pytest.raises(eddy.QueryError, match=r"expected one boolean for each of 1 rows, got .*string"):
+        run([asked], rows=10)
+
+
+@given(rows=st.integers(0, 200), bad=st.sets(st.integers(0, 199)))
+def test_the_rows_that_raise_are_found_with_a_bounded_number_of_calls(rows: int, bad: set[int]) -> None:
+    calls = 0
+
+    def ask(part: npt.NDArray[np.int64]) -> list[int]:
+        nonlocal calls
+        calls += 1
+        if bad & set(part.tolist()):
+            raise RowError("bad", kind="bad")
+        return [int(row) for row in part]
+
+    found = bisected(ask, rows)
+    good = [row for part, _ in found.parts for row in part.tolist()]
+    assert sorted(good) == [row for row in range(rows) if row not in bad]
+    assert sorted(found.faulty.tolist()) == [row for row in range(rows) if row in bad]
+    assert all(part.tolist() == answer for part, answer in found.parts)
+    assert calls <= rows + rows // (ALONE // 2) + 2
+
+
+SLOW = [eddy.Stream(s, time="ts", window=eddy.Range(5), delay=0) for s in "ab"]
+
+
+def divided(**more: Any) -> eddy.Query:
+    return query(streams=SLOW, filters=[eddy.Filter("f", on="a", where="6 / k > 1", **more)])
+
+
+def test_an_error_waits_for_the_row_that_makes_a_result_of_it() -> None:
+    running = engine(divided())
+    assert pairs(running, a=[(1, 0), (1, 2)], b=[]) == []
+    assert pairs(running, a=[], b=[(2, 2)]) == [(1, 2)]
+    with pytest.raises(eddy.QueryError, match=r"division by zero(.|\n)*has a.ts = 1, b.ts = 3"):
+        pairs(running, a=[], b=[(3, 0)])
+
+
+def test_an_error_is_forgotten_with_its_row() -> None:
+    running = engine(divided())
+    pairs(running, a=[(1, 0)], b=[(1, 7)])
+    pairs(running, a=[(20, 7)], b=[(20, 7)])
+    assert pairs(running, a=[], b=[(21, 0)]) == []
+
+
+@pytest.mark.parametrize(("on_error", "found"), [("drop", []), ("keep", [(1, 3)])])
+def test_a_restart_may_treat_errors_in_another_way(on_error: str, found: list[tuple[int, int]]) -> None:
+    first = engine(divided())
+    pairs(first, a=[(1, 0)], b=[])
+    saved = first.snapshot()
+    again = engine(divided(on_error=on_error))
+    again.restore(saved)
+    assert pairs(again, a=[], b=[(3, 0)]) == found
+    same = engine(divided())
+    same.restore(saved)
+    with pytest.raises(eddy.QueryError, match="division by zero"):
+        pairs(same, a=[], b=[(3, 0)])
+
+
+def test_state_of_the_format_before_errors_is_read() -> None:
+    running = engine(divided())
+    pairs(running, a=[(1, 2)], b=[])
+    meta, tables = unpack(running.snapshot())
+    older = {name: value for name, value in meta.items() if name not in ("faults", "sections")}
+    made = pack(older, tables)
+    again = engine(divided())
+    again.restore(Snapshot(1, made.meta, made.blob))
+    assert pairs(again, a=[], b=[(2, 2)]) == [(1, 2)]
+    with pytest.raises(eddy.CheckpointError, match="expected state of format 1 or 2, got format 3"):
+        again.restore(replace(made, format=3))
+
+
+def test_more_kinds_of_errors_than_there_are_numbers_share_the_last() -> None:
+    faults = Faults()
+    errors = [RowError(f"text {n}", kind=f"kind {n}") for n in range(400)]
+    numbers = faults.note("f", errors, "fail")
+    assert numbers.tolist() == [min(PENDING + n, LARGEST) for n in range(400)]
+    assert faults.text(PENDING) == "text 0"
+    assert len(faults.counted()) == 400
+
+
+def hangs(v: int) -> bool:
+    while v == 3:
+        time.sleep(0.001)
+    return True
+
+
+def hangs_at_once(v: pd.Series) -> pd.Series:
+    time.sleep(60)
+    return v > 0
+
+
+def computes(v: pd.Series) -> pd.Series:
+    while True:
+        v = v + 1
+
+
+@pytest.mark.parametrize(
+    ("function", "rowwise", "rows"),
+    [(hangs, True, "row 4 of 10"), (hangs_at_once, False, "10 rows"), (computes, False, "10 rows")],
+)
+def test_a_call_that_takes_too_long_is_ended(function: Callable[..., Any], rowwise: bool, rows: int) -> None:
+    asked = eddy.Filter(
+        "slow", on="a", function=function, rowwise=rowwise, columns=["v"], time_limit="50 milliseconds", on_error="drop"
+    )
+    message = rf'filter "slow": .* called with {rows}, .*time_limit of 0.05 seconds; .*; rows of "a" with v from 0 to 9'
+    with pytest.raises(eddy.QueryError, match=message):
+        run([asked], rows=10)
+
+
+def test_a_call_that_takes_too_long_is_ended_outside_of_the_main_thread() -> None:
+    found: list[Exception] = []
+
+    def ask() -> None:
+        try:
+            run([eddy.Filter("slow", on="a", function=computes, time_limit="50 milliseconds")], rows=10)
+        except eddy.QueryError as error:
+            found.append(error)
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    thread.join()
+    assert "took longer than its time_limit" in str(found[0])
+
+
+def test_a_timer_of_somebody_else_goes_on() -> None:
+    before = signal.setitimer(signal.ITIMER_REAL, 1_000)
+    try:
+        run([eddy.Filter("f", on="a", function=by_row, rowwise=True, time_limit="1 hour", on_error="drop")])
+        left, _ = signal.getitimer(signal.ITIMER_REAL)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, *before)
+    assert 900 < left <= 1_000
+
+
+def test_what_is_fast_enough_is_let_alone() -> None:
+    asked = [eddy.Filter("f", on="a", function=by_row, rowwise=True, time_limit="1 hour", on_error="drop")]
+    assert len(values(run(asked))) == 48
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"function": by_row, "on_error": "ignore"}, 'on_error: expected "fail", "drop", "keep", got \'ignore\''),
+        ({"function": by_row, "time_limit": 5}, 'time_limit: expected a duration such as "5 seconds", got 5'),
+        ({"function": by_row, "time_limit": "0 seconds"}, "time_limit: expected a duration"),
+        ({"where": "v > 1", "time_limit": "5 seconds"}, "time_limit goes with function"),
+    ],
+)
+def test_what_may_be_said_of_errors_is_checked(more: dict[str, Any], message: str) -> None:
+    with pytest.raises(eddy.QueryError, match=f'filter "f": {message}'):
+        eddy.Filter("f", on="a", **more)

@@ -1,0 +1,127 @@
+"""Secrets of a file are in nothing that is printed: canaries are put everywhere, and looked for in every text."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from eddy.config import load, resolved
+from eddy.errors import QueryError
+from eddy.overrides import from_command
+from eddy.redaction import HIDDEN, blotted
+from jobs import cli
+from tests.house import ROOT
+
+CANARY = "c4n4ry"
+
+JAAS = f"org.apache.kafka.PlainLoginModule required username='me' password='{CANARY}1';"
+
+JOB = f"""
+[streams.a]
+time = "ts"
+[streams.a.source]
+format = "kafka"
+servers = "nowhere:{CANARY}2@127.0.0.1:1"
+topic = "a"
+schema = {{ ts = "timestamp", k = "bigint" }}
+[streams.a.source.options]
+kafka.sasl.jaas.config = "{JAAS}"
+kafka.ssl.keystore.key = "{CANARY}3"
+kafka.ssl.key.password = "{CANARY}4"
+kafka.basic.auth.user.info = "me:{CANARY}5"
+client = "token={CANARY}6 other=1"
+[filters.f]
+on = "a"
+where = "k > 1"
+[sink]
+format = "kafka"
+servers = "127.0.0.1:1"
+topic = "b"
+[sink.options]
+kafka.sasl.jaas.config = "{JAAS}"
+[checkpoint]
+location = "PLACE/checkpoint"
+[spark]
+hadoop.fs.s3a.secret.key = "{CANARY}7"
+hadoop.fs.azure.account.key.me = "{CANARY}8"
+"spark.hadoop.fs.azure.sas.box.me" = "{CANARY}9"
+""".replace(f"nowhere:{CANARY}2@", f"kafka://nowhere:{CANARY}2@")
+
+WRONG = (
+    "streams.a.source.options.kafka.ssl.key.password=[1",
+    "sink.options.kafka.sasl.jaas.config=",
+    "sink.options={ password = 1 }",
+    "spark.hadoop.fs.s3a.secret.key.more=1",
+    "streams.a.source.servers.more=1",
+    "streams.a.source.per_trigger=many",
+    "policy.token.more=1",
+    f"={CANARY}",
+    "streams.a.source.format=kafk",
+    "sink.format=kafk",
+    "sink=3",
+)
+
+
+def written(place: Path, text: str = JOB) -> Path:
+    file = place / "job.toml"
+    file.write_text(text.replace("PLACE", str(place)), "utf-8")
+    return file
+
+
+def test_every_value_is_shown_and_no_secret(tmp_path: Path) -> None:
+    told = resolved(load(written(tmp_path)))
+    assert told.count(HIDDEN) >= 9
+    assert CANARY not in told
+
+
+@pytest.mark.parametrize("command", ["validate", "validate --resolved", "explain"])
+def test_no_command_tells_a_secret(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name, *more = command.split()
+    assert cli.main([name, str(written(tmp_path)), *more]) == 0
+    told = capsys.readouterr()
+    assert told.out
+    assert CANARY not in told.out + told.err
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_no_mistake_tells_a_secret(wrong: str, tmp_path: Path) -> None:
+    file = written(tmp_path, JOB.replace("[sink]", f'[policy]\nname = "fixed"\ntoken = "{CANARY}"\n[sink]'))
+    with pytest.raises(QueryError) as caught:
+        load(file, [from_command(wrong)])
+    assert CANARY not in str(caught.value)
+
+
+@pytest.mark.parametrize("wrong", ["[1, 2]", "{ b = 1 }", "2024-01-01"])
+def test_a_secret_of_a_wrong_type_is_not_told(wrong: str, tmp_path: Path) -> None:
+    for key in ("password", "kafka.ssl.keystore.key"):
+        bad = f'"{key}" = ["{CANARY}", {wrong}]\nkafka.ssl.key.password'
+        with pytest.raises(QueryError) as caught:
+            load(written(tmp_path, JOB.replace("kafka.ssl.key.password", bad, 1)))
+        assert CANARY not in str(caught.value)
+
+
+def test_what_spark_says_is_told_without_the_secrets_of_the_file(tmp_path: Path) -> None:
+    values = load(written(tmp_path)).values
+    said = (
+        f"cannot log in at kafka://nowhere:{CANARY}2@host with {JAAS} or {CANARY}3, {CANARY}4, me:{CANARY}5, {CANARY}7"
+    )
+    told = blotted(said, values)
+    assert blotted("expected bigint", {"schema": {"token": "bigint"}}) == "expected bigint"
+    assert CANARY not in told
+    assert told.startswith("cannot log in at kafka://(hidden)@host with ")
+
+
+@pytest.mark.long
+def test_a_job_that_fails_tells_no_secret(tmp_path: Path) -> None:
+    """Spark comes without the connector, so this ends when the source is made: with all options given."""
+    file = written(tmp_path)
+    command = [sys.executable, "-m", "jobs.cli", "run", str(file), "--", "--conf", "spark.ui.enabled=false"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "SPARK_LOCAL_IP": "127.0.0.1"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "error: " in done.stderr
+    assert CANARY not in done.stdout + done.stderr

@@ -1,0 +1,120 @@
+"""Everything that goes looking, and its summary.
+
+    python -m tests.soak                              all of it: hours on a small machine
+    python -m tests.soak --seed 7                     other cases
+    python -m tests.soak joins --cases 500            of one kind, as many
+    python -m tests.soak joins --seed 7 --from 412 --cases 1   one case again, with the whole error if it fails
+
+The kinds: joins, filters (queries in process), spark (queries through Spark), states, parcels, files, settings (bad
+inputs), faults (tasks that are killed, slow or raise, for 200 micro-batches), atheris (bytes that are bred to reach
+new lines of the reader of states, if it is installed).
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from tests.eddy.spark.killed import session
+from tests.eddy.spark.test_retried import survived
+from tests.soak import bred
+from tests.soak.hunt import Caught, Hunt
+from tests.soak.inputs import INPUTS
+from tests.soak.queries import FILTERS, JOINS, through
+
+ALONE: tuple[Hunt[Any], ...] = (JOINS, FILTERS, *INPUTS)
+
+HUNTS = {hunt.name: hunt for hunt in ALONE}
+"""The kinds that need no Spark."""
+
+CASES = {
+    "joins": 8_000,
+    "filters": 2_000,
+    "spark": 200,
+    "states": 10_000,
+    "parcels": 10_000,
+    "files": 5_000,
+    "settings": 2_000,
+    "faults": 1,
+    "atheris": 200_000,
+}
+"""How many of each kind."""
+
+SHOWN = 3
+"""Failures of a kind that are printed whole; of the others the numbers."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run some kinds, or all; 1 if anything has failed."""
+    parser = argparse.ArgumentParser(prog="python -m tests.soak")
+    parser.add_argument("kinds", nargs="*", metavar="KIND", help=f"of {', '.join(CASES)}; all when left out")
+    parser.add_argument("--seed", type=int, default=0, help="what the cases are drawn from")
+    parser.add_argument("--from", type=int, default=0, dest="start", help="the number of the first case")
+    parser.add_argument("--cases", type=int, help="how many of each kind")
+    chosen = parser.parse_args(arguments)
+    if unknown := [kind for kind in chosen.kinds if kind not in CASES]:
+        parser.error(f"unknown kind {', '.join(unknown)}; known: {', '.join(CASES)}")
+    found = []
+    for kind in chosen.kinds or CASES:
+        caught = _run(kind, chosen.seed, chosen.start, chosen.start + (chosen.cases or CASES[kind]))
+        _tell(caught, chosen.seed)
+        found.append(caught)
+    print(summary(found))
+    return int(any(caught.failures for caught in found))
+
+
+def summary(found: Sequence[Caught]) -> str:
+    """The three figures, and how many cases failed."""
+    kinds: dict[str, Callable[[Caught], bool]] = {
+        "queries compared": lambda caught: caught.name in ("joins", "filters", "spark"),
+        "faults survived": lambda caught: caught.name == "faults",
+        "bad inputs tried": lambda caught: caught.name not in ("joins", "filters", "spark", "faults"),
+    }
+    figures = [f"{sum(c.cases for c in found if mine(c)):,} {what}" for what, mine in kinds.items()]
+    failed = sum(len(caught.failures) for caught in found)
+    return f"{', '.join(figures)}; {failed} failed"
+
+
+def _run(kind: str, seed: int, start: int, stop: int) -> Caught:
+    if kind == "faults":
+        return _faults()
+    if kind == "atheris":
+        return bred.run(seed, stop - start)
+    with tempfile.TemporaryDirectory() as folder:
+        if kind != "spark":
+            return HUNTS[kind].run(seed, start, stop)
+        spark = session(Path(folder))
+        spark.sparkContext.setLogLevel("ERROR")
+        try:
+            return through(spark).run(seed, start, stop)
+        finally:
+            spark.stop()
+
+
+def _faults() -> Caught:
+    began = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            happened = survived(Path(folder))
+        except AssertionError as error:
+            return Caught(name="faults", words=Counter(), failures={0: str(error)})
+    words = Counter({f"{kind} at {point}": times for (kind, point), times in happened.items()})
+    return Caught(name="faults", words=words, seconds=time.perf_counter() - began)
+
+
+def _tell(caught: Caught, seed: int) -> None:
+    print(caught, flush=True)
+    for number, error in list(caught.failures.items())[:SHOWN]:
+        print(f"--- {caught.name} {number}\n{error}")
+    for number in caught.failures:
+        print(f"again: python -m tests.soak {caught.name} --seed {seed} --from {number} --cases 1")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

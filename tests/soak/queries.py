@@ -1,0 +1,83 @@
+"""Random queries, in process and through Spark: the naive answer, whatever the policy, and wherever it is stopped."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hypothesis import strategies as st
+
+import eddy
+from policies.registry import POLICIES
+from tests import joins, reference
+from tests.eddy.spark import feeds
+from tests.eddy.spark.test_attach import cut, frames_of
+from tests.eddy.test_joins import NAMES, Found, answered, choice, engine, restarted
+from tests.eddy.test_same_answer import Asked, asked
+from tests.joins import Case
+from tests.policies.choices import chosen
+from tests.soak.hunt import Hunt
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+CELLS = (1, 2, 5)
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """A query of joins, and the micro-batches before which it is stopped, each with the policy that goes on."""
+
+    case: Case
+    stops: Mapping[int, str]
+
+
+STOPS = st.dictionaries(st.integers(0, 20), st.sampled_from(NAMES), max_size=3)
+JOINED = st.builds(Stopped, joins.cases(faults=True) | joins.cases(crowded=True) | joins.cases(crowded=True), STOPS)
+BY_TIME = (joins.cases(by_rows=False, clocks=False) | joins.cases(by_rows=False, clocks=False, crowded=True)).map(cut)
+BY_ROWS = joins.cases(clocks=False).filter(lambda case: any(s.rows for s in case.streams.values())).map(cut)
+
+
+def _word(expected: Found) -> str:
+    if expected == reference.FAILS:
+        return "failing as they should"
+    return "with results" if expected else "empty"
+
+
+def _joined(drawn: Stopped, number: int) -> str:
+    """Stop it, go on with another policy, and count what comes out of all of its lives."""
+    policy = NAMES[number % len(NAMES)]
+    found = answered(restarted(drawn.case, drawn.stops, policy), engine(drawn.case, policy).schema)
+    expected = reference.answer(drawn.case.question(), drawn.case.batches())
+    assert found == expected, f"policy {policy}: {found - expected} too many, {expected - found} too few"
+    return _word(expected)
+
+
+def _filtered(drawn: Asked, number: int) -> str:
+    policy = chosen(sorted(POLICIES)[number % len(POLICIES)], [f"f{n}" for n in range(len(drawn.conditions))], "a.i")
+    return _word(drawn.check(policy))
+
+
+JOINS = Hunt(name="joins", cases=JOINED, check=_joined)
+FILTERS = Hunt(name="filters", cases=asked(), check=_filtered)
+
+
+def through(spark: SparkSession) -> Hunt[Case]:
+    """The same through Spark."""
+
+    def check(case: Case, number: int) -> str:
+        cells = None if any(s.rows for s in case.streams.values()) else CELLS[number % len(CELLS)]
+        policy = NAMES[number % len(NAMES)]
+        with tempfile.TemporaryDirectory() as folder:
+            place = Path(folder)
+            frames = frames_of(spark, case, place / "in")
+            frame = eddy.attach(case.query(), frames, policy=choice(policy, case), cells=cells, pushdown=False)
+            found = feeds.answer(frame, place / "checkpoint").rows
+        expected = reference.answer(case.question(), case.batches())
+        assert found == expected, f"policy {policy}: {found - expected} too many, {expected - found} too few"
+        return _word(expected)
+
+    return Hunt(name="spark", cases=BY_TIME | BY_TIME | BY_ROWS, check=check)
