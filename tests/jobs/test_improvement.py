@@ -93,7 +93,7 @@ def test_the_page_from_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 
 def test_the_published_page_has_a_place_for_every_experiment_with_a_figure() -> None:
-    page = (ROOT / "docs" / "experiments.md").read_text("utf-8")
+    page = "".join(page.read_text("utf-8") for page in sorted((ROOT / "docs").glob("*.md")))
     for path in (ROOT / "conf" / "experiments").glob("*.toml"):
         assert f"conf/experiments/{path.name}" in page
         assert path.stem == "quick" or f"<!-- begin {path.stem} by " in page
