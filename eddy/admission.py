@@ -37,13 +37,15 @@ PATIENCE = 3
 class Admitted:
     """The rows of one stream that take part, in the order of their arrival, and how many do not.
 
-    `arrivals` number the rows among all rows of the micro-batch.
+    `arrivals` number the rows among all rows of the micro-batch. `copies` are rows that another cell counts; they are
+    neither in `came` nor in `dropped`.
     """
 
     rows: pa.RecordBatch
     ticks: Ticks
     arrivals: np.ndarray[Any, np.dtype[np.int64]]
     came: int
+    copies: int
     dropped: Mapping[str, int]
 
 
@@ -52,10 +54,12 @@ class Mark:
     """How far time has come: the watermark, or None while there is none.
 
     `ahead` are rows of each stream that were set aside before they came here, because they were too far ahead.
+    `copies` says of the rows of some streams which are copies, that another cell counts.
     """
 
     watermark: Tick | None
     ahead: Mapping[str, int] = field(default_factory=dict)
+    copies: Mapping[str, Mask] = field(default_factory=dict)
 
 
 class Gate:
@@ -90,13 +94,15 @@ class Gate:
         for stream in streams:
             if stream.bad_rows == FAILING:
                 self._refuse(stream, number, passed[stream.name][2])
+        copied = {name: int(mark.copies[name].sum()) if name in mark.copies else 0 for name in passed}
         arrivals = _number([ticks for _, ticks, _ in passed.values()])
         return {
             name: Admitted(
                 rows=rows,
                 ticks=ticks,
                 arrivals=order,
-                came=batch[name].num_rows + mark.ahead.get(name, 0),
+                came=batch[name].num_rows - copied[name] + mark.ahead.get(name, 0),
+                copies=copied[name],
                 dropped=dropped,
             )
             for (name, (rows, ticks, dropped)), order in zip(passed.items(), arrivals, strict=True)
@@ -135,12 +141,13 @@ class Gate:
         late = present & (ticks < mark.watermark) if mark.watermark is not None else ~everywhere
         kept = present & ~late
         keyless = kept & ~(everywhere if keyed is None else keyed)
+        counted = ~mark.copies[stream.name] if stream.name in mark.copies else everywhere
         dropped = {
-            "untimed": int((read & ~known).sum()),
-            "late": int(late.sum()),
-            "ahead": int(ahead.sum()) + mark.ahead.get(stream.name, 0),
-            "keyless": int(keyless.sum()),
-            "malformed": int((~read).sum()),
+            "untimed": int((read & ~known & counted).sum()),
+            "late": int((late & counted).sum()),
+            "ahead": int((ahead & counted).sum()) + mark.ahead.get(stream.name, 0),
+            "keyless": int((keyless & counted).sum()),
+            "malformed": int((~read & counted).sum()),
         }
         # A window of rows counts every row of the stream, also one that joins nothing.
         chosen = np.flatnonzero(kept if isinstance(stream.window, Rows) else kept & ~keyless)

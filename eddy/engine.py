@@ -178,6 +178,7 @@ class Engine:
                 name: StreamCount(
                     rows=a.came,
                     **a.dropped,
+                    copies=a.copies,
                     stored=stores[name][0],
                     nbytes=stores[name][1],
                 )

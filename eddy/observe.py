@@ -158,7 +158,8 @@ class StreamCount:
     """What became of a stream's rows on their way in, and what is stored when the micro-batch is over.
 
     Besides those that are late there are bad ones: without a time, too far ahead, without a value for an equality, and
-    malformed in their source. In a window of rows those without a value count, so they are stored all the same.
+    malformed in their source. In a window of rows those without a value count, so they are stored all the same. A row
+    that is sent to several cells is counted in one of them; the others count it among their `copies`, and store it.
     """
 
     rows: int
@@ -167,6 +168,7 @@ class StreamCount:
     ahead: int
     keyless: int = 0
     malformed: int = 0
+    copies: int = 0
     stored: int
     nbytes: int
 

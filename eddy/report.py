@@ -62,7 +62,10 @@ class Report:
         return pd.DataFrame({name: [value(c) for c in self.counters] for name, value in BATCH.items()})
 
     def streams(self) -> pd.DataFrame:
-        """One row for each stream in each micro-batch: rows that came, were dropped, and are stored at its end."""
+        """One row for each stream in each micro-batch: rows that came, were dropped, and are stored at its end.
+
+        In Spark a row may be in several cells: it is counted in one, and the others are its `copies`.
+        """
         rows = [{"batch": c.batch, "stream": name, **asdict(s)} for c in self.counters for name, s in c.streams.items()]
         return pd.DataFrame(rows, columns=["batch", "stream", *(f.name for f in fields(StreamCount))])
 

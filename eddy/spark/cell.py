@@ -14,7 +14,7 @@ Facts about Spark 4.3 that shape it:
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -27,8 +27,9 @@ from eddy.engine import Engine
 from eddy.errors import CheckpointError, EddyError, QueryError
 from eddy.snapshot import Snapshot
 from eddy.spark import engines, guard
+from eddy.spark.arrivals import Arrivals, arrived
 from eddy.spark.labels import cell_of
-from eddy.spark.parcels import ahead_rows, payloads, read, report_text
+from eddy.spark.parcels import payloads, report_text
 from eddy.spark.shipped import Shipped
 
 STATE = "format int, meta string, blob binary"
@@ -66,12 +67,11 @@ class _Call:
 
     def run(self, frames: Iterable[pd.DataFrame]) -> Iterator[pd.DataFrame]:
         """Go on from the state, answer, and leave the state behind."""
-        parcels = _in_order(frames)
-        batch = read([parcels], self._shipped.schemas)
+        came = arrived(frames, self._shipped.schemas)
         started = time.perf_counter()
         engine = self._resume()
         restoring = time.perf_counter() - started
-        working = yield from self._emit(payloads(engine.run(batch, self._mark(ahead_rows(parcels)))))
+        working = yield from self._emit(payloads(engine.run(came.rows, self._mark(came))))
         started = time.perf_counter()
         state = self._save(engine)
         counters = replace(
@@ -94,10 +94,10 @@ class _Call:
         except CheckpointError as error:
             raise CheckpointError(f"cell {self._cell}: {error}") from error
 
-    def _mark(self, ahead: Mapping[str, int]) -> Mark:
+    def _mark(self, came: Arrivals) -> Mark:
         """The watermark of all cells, counted as the engine counts time."""
         known = self._state.getCurrentWatermarkMs() if self._shipped.ticks_per_ms else 0
-        return Mark(known * self._shipped.ticks_per_ms if known else None, ahead)
+        return Mark(known * self._shipped.ticks_per_ms if known else None, came.ahead, came.copies)
 
     def _emit(self, results: Iterator[bytes]) -> Generator[pd.DataFrame, None, float]:
         """Send results; says how long it took to make them, without the time in which others had their turn."""
@@ -132,11 +132,6 @@ class _Call:
 def _size(snapshot: Snapshot) -> int:
     """Characters and bytes; what is neither text nor bytes is refused when it is read."""
     return sum(len(part) for part in (snapshot.meta, snapshot.blob) if part)
-
-
-def _in_order(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
-    """The parcels in an order that a retried task finds again: the shuffle brings them in any."""
-    return pd.concat(list(frames)).sort_values(["stream", "time", "payload"])
 
 
 def _rows(payloads: list[bytes] | list[None]) -> pd.DataFrame:

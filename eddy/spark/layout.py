@@ -10,7 +10,7 @@ A row with no value for a comparison joins nothing. It still goes to one cell, c
 stream has come, and how many rows were late or had no time, is counted there.
 
     layout = plan_layout(binding, cells)          eddy.spark.planning; cells may be None
-    layout.place("a", batch) -> [(cell, rows)]    cells in rising order, rows in the order of their source
+    layout.place("a", batch) -> [Placed]          cells in rising order, rows in the order of their source
     layout.describe() -> plain values             for the state; check_layout(saved, layout.describe()) compares
     layout.replication() -> {"a": 1, "b": 4}      copies of a row
     layout.text() -> str                          for people
@@ -23,7 +23,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -39,6 +39,14 @@ from eddy.sql import Bound, Column
 
 VERSION = 1
 """Of the way from a row to its cell; a change of it needs a new one, since stored rows do not move."""
+
+
+class Placed(NamedTuple):
+    """Rows of one cell: those that only it has or that it is the first to have, or copies of others."""
+
+    cell: int
+    copied: bool
+    rows: pa.RecordBatch
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,22 +65,22 @@ class Layout:
         """How many there are."""
         return math.prod(dimension.share for dimension in self.dimensions)
 
-    def place(self, stream: str, batch: pa.RecordBatch) -> list[tuple[int, pa.RecordBatch]]:
-        """The rows of each cell; cells without any are left out."""
+    def place(self, stream: str, batch: pa.RecordBatch) -> list[Placed]:
+        """The rows of each cell; cells without any are left out. Of all copies of a row one is no copy."""
         if batch.schema.types != self.schemas[stream].types or batch.schema.names != self.schemas[stream].names:
             raise EngineError(
                 f'layout: rows of "{stream}": expected the columns {self.schemas[stream].to_string()}, '
                 f"got {batch.schema.to_string()}; hand over the batches that the layout was planned for"
             )
         if self.cells == 1 or not batch.num_rows:
-            return [(0, batch)] if batch.num_rows else []
-        rows, cells = self._targets(stream, batch)
+            return [Placed(0, False, batch)] if batch.num_rows else []
+        rows, places = self._targets(stream, batch)
         moved = batch.take(pa.array(rows))
-        starts = np.flatnonzero(np.diff(cells, prepend=-1))
+        starts = np.flatnonzero(np.diff(places, prepend=-1))
         ends = np.append(starts[1:], len(rows))
         return [
-            (cell, moved.slice(start, end - start))
-            for cell, start, end in zip(cells[starts].tolist(), starts.tolist(), ends.tolist(), strict=True)
+            Placed(place // 2, bool(place % 2), moved.slice(start, end - start))
+            for place, start, end in zip(places[starts].tolist(), starts.tolist(), ends.tolist(), strict=True)
         ]
 
     def replication(self) -> dict[str, int]:
@@ -119,7 +127,7 @@ class Layout:
         return {text: sql.parse(text, where=f'key "{text}"').bind(types) for text in texts}
 
     def _targets(self, stream: str, batch: pa.RecordBatch) -> tuple[Integers, Integers]:
-        """The rows, each as often as it is copied, and the cell of each copy."""
+        """The rows, each as often as it is copied, and where each copy goes, as `Way.end` counts."""
         way = Way(stream, batch)
         stride = 1
         for salt, dimension in enumerate(self.dimensions):

@@ -4,7 +4,6 @@ Only `payload` holds rows, as one Arrow stream with a checksum in front, so ever
 of it passes through pandas or Spark's own columns, and nothing is unpickled.
 
     pack(batches, stream, layout)  -> batches of PARCELS rows, for mapInArrow; `stream` is the query's Stream
-    read(frames, schemas)          -> {stream: its rows in one batch}, from the pandas frames that a cell is handed
     payloads(batches)              -> results as payloads of bounded size
     report_text(report)            -> JSON of bounded size
     unpack(batches)                -> batches of results out of RESULTS rows, for mapInArrow; reports are left out
@@ -19,15 +18,14 @@ from __future__ import annotations
 import json
 import math
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from eddy import ipc, times
-from eddy.arrow import no_rows, one_batch
+from eddy.arrow import one_batch
 from eddy.errors import EngineError, QueryError
 from eddy.query import Stream
 from eddy.spark.labels import label
@@ -60,8 +58,10 @@ MICROS_PER_UNIT = 1_000
 """Spark's watermark counts milliseconds, so one unit of a numeric time column is one: then nothing is rounded."""
 
 
-AHEAD = ">ahead"
-"""After the name of a stream: rows that were too far ahead. Names of streams have no such character."""
+AHEAD, COPIES = ">ahead", ">copies"
+"""After the name of a stream: rows that were too far ahead, and rows that are counted in another cell.
+
+Names of streams have no such character."""
 
 
 def set_aside(batches: Iterable[pa.RecordBatch], stream: Stream, layout: Layout) -> Iterator[pa.RecordBatch]:
@@ -92,9 +92,10 @@ def pack(batches: Iterable[pa.RecordBatch], stream: Stream, layout: Layout) -> I
     for batch in _gathered(batches, stream.name):
         held: list[tuple[int, str, int, bytes]] = []
         size = 0
-        for cell, rows in layout.place(stream.name, batch):
+        for cell, copied, rows in layout.place(stream.name, batch):
+            name = f"{stream.name}{COPIES}" if copied else stream.name
             for part in _divided(rows):
-                parcel = (label(cell), stream.name, latest(part, stream), write(part))
+                parcel = (label(cell), name, latest(part, stream), write(part))
                 if held and size + len(parcel[-1]) > PAYLOAD_BYTES:
                     yield _parcels(held)
                     held, size = [], 0
@@ -102,26 +103,6 @@ def pack(batches: Iterable[pa.RecordBatch], stream: Stream, layout: Layout) -> I
                 size += len(parcel[-1])
         if held:
             yield _parcels(held)
-
-
-def read(frames: Iterable[pd.DataFrame], schemas: Mapping[str, pa.Schema]) -> dict[str, pa.RecordBatch]:
-    """Give all rows that have come for a cell: for every stream one batch, without rows if none came."""
-    held: dict[str, list[pa.RecordBatch]] = {name: [] for name in schemas}
-    for frame in frames:
-        for name, payload in zip(frame["stream"], frame["payload"], strict=True):
-            if not name.endswith(AHEAD):
-                held[name].append(rows_of(payload))
-    return {name: _one(parts, name) if parts else no_rows(schemas[name]) for name, parts in held.items()}
-
-
-def ahead_rows(frame: pd.DataFrame) -> dict[str, int]:
-    """How many rows of each stream were too far ahead."""
-    found: dict[str, int] = {}
-    for name, payload in zip(frame["stream"], frame["payload"], strict=True):
-        if name.endswith(AHEAD):
-            stream = name.removesuffix(AHEAD)
-            found[stream] = found.get(stream, 0) + rows_of(payload).num_rows
-    return found
 
 
 def payloads(batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
@@ -201,16 +182,17 @@ def _gathered(batches: Iterable[pa.RecordBatch], name: str) -> Iterator[pa.Recor
     """Small batches made into larger ones."""
     held: list[pa.RecordBatch] = []
     for batch in batches:
-        if held and sum(one.nbytes for one in held) + batch.nbytes > GATHERED_BYTES:
-            yield _one(held, name)
+        if held and sum(part.nbytes for part in held) + batch.nbytes > GATHERED_BYTES:
+            yield one(held, name)
             held = []
         if batch.num_rows:
             held.append(batch)
     if held:
-        yield _one(held, name)
+        yield one(held, name)
 
 
-def _one(batches: list[pa.RecordBatch], name: str) -> pa.RecordBatch:
+def one(batches: Sequence[pa.RecordBatch], name: str) -> pa.RecordBatch:
+    """Batches as one, of which there is at least one."""
     return batches[0] if len(batches) == 1 else one_batch(name, pa.Table.from_batches(batches))
 
 

@@ -94,8 +94,9 @@ def run(run_id: str) -> Progress:
 def report_of(query: StreamingQuery) -> Report:
     """What a streaming query did that writes the frame of `attach`, micro-batch by micro-batch, since it started.
 
-    Micro-batches are numbered as Spark does. Those without rows are not among them. Rows count once for each cell they
-    were sent to. Seconds are those of all cells together.
+    Micro-batches are numbered as Spark does. Those without rows are not among them. A row that was sent to several
+    cells counts once, in `streams()` the others are its copies; what operators did is counted in every cell. Seconds
+    are those of all cells together.
     """
     recent = query.recentProgress
     ours = [collect(progress) for progress in recent]

@@ -31,6 +31,7 @@ from eddy.spark import cell, guard
 from eddy.spark.frames import Frames, read
 from eddy.spark.layout import Layout
 from eddy.spark.listener import listen
+from eddy.spark.loaded import settled
 from eddy.spark.parcels import AHEAD, PARCELS, RESULTS, pack, set_aside, unpack, write
 from eddy.spark.planning import CELLS, plan_layout
 from eddy.spark.progress import OBSERVED
@@ -89,7 +90,7 @@ def attach(query: Query, given: Mapping[str, Any], options: Options) -> DataFram
     shipped = _shipped(plan, options)
 
     def step(key: tuple[Any, ...], parcels: Iterable[pd.DataFrame], state: GroupState) -> Iterator[pd.DataFrame]:
-        yield from cell.run(shipped, key, parcels, state)
+        yield from settled(cell.run(shipped, key, parcels, state))
 
     packed = reduce(DataFrame.unionAll, [_packed(plan, stream) for stream in plan.query.streams])
     answers = packed.groupBy("cell").applyInPandasWithState(
@@ -97,7 +98,7 @@ def attach(query: Query, given: Mapping[str, Any], options: Options) -> DataFram
     )
     listen(frames.spark)
     observed = answers.observe(OBSERVED, F.collect_list("report").alias("reports"))
-    return observed.mapInArrow(unpack, _answer(plan))
+    return observed.mapInArrow(lambda results: settled(unpack(results)), _answer(plan))
 
 
 def _check_arguments(query: object, given: object, options: Options) -> None:
@@ -196,7 +197,7 @@ def _packed(plan: Plan, stream: Stream) -> DataFrame:
     shown = names if limit is None else [*names, AHEAD]
 
     def packer(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return guard.guarded(make((batch.rename_columns(shown) for batch in batches), stream, layout))
+        return settled(guard.guarded(make((batch.rename_columns(shown) for batch in batches), stream, layout)))
 
     frame = push(plan.frames.streams[stream.name], stream.name, plan.pushed)
     columns = [_column(name).alias(f"c{place}") for place, name in enumerate(names)]

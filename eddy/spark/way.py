@@ -66,14 +66,17 @@ class Way:
         self._base += places * stride
 
     def end(self, cells: int) -> tuple[Integers, Integers]:
-        """Give the rows, each as often as it is copied, and the cell of each copy; by cell, then by row."""
-        parts = [(rows.repeat(len(offsets)), _sums(self._base[rows], offsets)) for rows, offsets in self._kinds()]
+        """Give the rows, each as often as it is copied, and the place of each copy; by place, then by row.
+
+        A place is twice the cell, and one more for all copies of a row besides its first.
+        """
+        parts = [(rows.repeat(len(offsets)), _places(self._base[rows], offsets)) for rows, offsets in self._kinds()]
         if not self._joins.all():
             lost = np.flatnonzero(~self._joins)
-            parts.append((lost, spread(self._whole[lost], cells)))
-        rows, targets = (np.concatenate(part) for part in zip(*parts, strict=True))
-        order = np.lexsort((rows, targets)) if len(parts) > 1 else np.argsort(_short(targets), kind="stable")
-        return rows[order], targets[order]
+            parts.append((lost, spread(self._whole[lost], cells) * 2))
+        rows, places = (np.concatenate(part) for part in zip(*parts, strict=True))
+        order = np.lexsort((rows, places)) if len(parts) > 1 else np.argsort(_short(places), kind="stable")
+        return rows[order], places[order]
 
     def _kinds(self) -> list[tuple[Integers, Integers]]:
         """The rows that are copied alike, and the distances of their copies."""
@@ -96,11 +99,17 @@ class Way:
         return whole_rows(self._batch)
 
 
+def _places(base: Integers, offsets: Integers) -> Integers:
+    """Of rows that are copied to the same distances; the first copy is the row itself."""
+    copied = np.tile(np.arange(len(offsets)) > 0, len(base))
+    return _sums(base, offsets) * 2 + copied
+
+
 def _sums(left: Integers, right: Integers) -> Integers:
     """Each of one with each of the other."""
     return np.add.outer(left, right).ravel()
 
 
-def _short(cells: Integers) -> np.ndarray[Any, Any]:
+def _short(places: Integers) -> np.ndarray[Any, Any]:
     """The same numbers in as few bytes as will do: numbers of 16 bits are sorted in one pass."""
-    return cells.astype(np.uint16) if cells.max(initial=0) < 2**16 else cells
+    return places.astype(np.uint16) if places.max(initial=0) < 2**16 else places

@@ -35,7 +35,7 @@ STREAMS = {"a": rows(1), "b": rows(2)}
 
 
 def shipped(asked: eddy.Query, **changes: Any) -> Shipped:
-    schemas = {stream.name: STREAMS["a"][0].schema for stream in asked.streams}
+    schemas = changes.get("schemas", {stream.name: STREAMS["a"][0].schema for stream in asked.streams})
     code, functions = pack_code(asked, "content")
     return Shipped(
         **{
@@ -54,12 +54,12 @@ def shipped(asked: eddy.Query, **changes: Any) -> Shipped:
     )
 
 
-def state(saved: Saved | None = None) -> GroupState:
+def state(saved: Saved | None = None, *, watermark: int = 0) -> GroupState:
     """The state of a group as Spark hands it to a worker."""
     return GroupState(
         optionalValue=Row(*saved or ()),
         batchProcessingTimeMs=0,
-        eventTimeWatermarkMs=0,
+        eventTimeWatermarkMs=watermark,
         timeoutConf=GroupStateTimeout.NoTimeout,
         hasTimedOut=False,
         watermarkPresent=True,

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -65,17 +66,20 @@ def bound(joins: Sequence[str], schemas: Mapping[str, pa.Schema], **more: Any) -
 
 
 def places(layout: Layout, rows: Mapping[str, pa.RecordBatch]) -> dict[str, dict[int, list[int]]]:
-    """To which cells each row goes, by its id."""
+    """To which cells each row goes, by its id; one of them has the row, and the others have copies."""
     found: dict[str, dict[int, list[int]]] = {}
     for name in layout.streams:
         held = found[name] = {number: [] for number in rows[name].column("id").to_pylist()}
-        for cell, part in layout.place(name, rows[name]):
+        counted: Counter[int] = Counter()
+        for cell, copied, part in layout.place(name, rows[name]):
             assert part.num_rows
             assert part.schema == rows[name].schema
             numbers = part.column("id").to_pylist()
             assert numbers == sorted(numbers), "rows must keep the order of their source"
             for number in numbers:
                 held[number].append(cell)
+                counted[number] += not copied
+        assert all(counted[number] == 1 for number in held)
     return found
 
 
@@ -205,10 +209,11 @@ def test_a_heavy_value_is_spread_over_all_cells() -> None:
     binding = bound(["a.i = b.i"], {"a": SCHEMA, "b": SCHEMA})
     rows = {"a": one_key(4_000, 7), "b": one_key(3, 7)}
     light = plan_layout(binding, 4)
-    assert [part.num_rows for _, part in light.place("a", rows["a"])] == [4_000]
+    assert [part.num_rows for _, _, part in light.place("a", rows["a"])] == [4_000]
     layout = plan_layout(binding, 4, heavy={"a.i": [7]})
-    assert all(900 < part.num_rows < 1_100 for _, part in layout.place("a", rows["a"]))
-    assert [(cell, part.num_rows) for cell, part in layout.place("b", rows["b"])] == [(cell, 3) for cell in range(4)]
+    assert all(900 < part.num_rows < 1_100 for _, _, part in layout.place("a", rows["a"]))
+    copied = [(cell, part.num_rows) for cell, _, part in layout.place("b", rows["b"])]
+    assert copied == [(cell, 3) for cell in range(4)]
     check(layout, rows, [(a, b) for a in range(4_000) for b in range(3)])
 
 
@@ -401,7 +406,7 @@ import json
 from tests.eddy.spark.test_layout import one_key, plan
 layout = plan(["a.s = b.s", "b.s = c.s", "a.l = c.l", "a.d = b.i", "b.i = c.d", "c.d = a.i"])
 rows = one_key(40, 3)
-placed = {name: [(cell, part.column("id").to_pylist()) for cell, part in layout.place(name, rows)] for name in "abc"}
+placed = {name: [(cell, part.column("id").to_pylist()) for cell, _, part in layout.place(name, rows)] for name in "abc"}
 print(json.dumps([layout.describe(), placed]))
 """
 

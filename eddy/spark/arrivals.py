@@ -1,0 +1,63 @@
+"""What has come for a cell in a micro-batch, out of its parcels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from eddy.arrow import no_rows
+from eddy.masks import Mask
+from eddy.spark.parcels import AHEAD, COPIES, one, rows_of
+
+Parts = list[tuple[pa.RecordBatch, bool]]
+"""Rows, and whether they are copies."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arrivals:
+    """The rows of each stream in one batch, and what is to be known of them.
+
+    `copies` says which are copies of rows that are counted in another cell; streams without any are not in it.
+    `ahead` are rows that were set aside, because they were too far ahead.
+    """
+
+    rows: Mapping[str, pa.RecordBatch]
+    copies: Mapping[str, Mask]
+    ahead: Mapping[str, int]
+
+
+def arrived(frames: Iterable[pd.DataFrame], schemas: Mapping[str, pa.Schema]) -> Arrivals:
+    """Read the frames that Spark hands over, which bring parcels in any order."""
+    held: dict[str, Parts] = {name: [] for name in schemas}
+    ahead: dict[str, int] = {}
+    for name, payload in _in_order(frames):
+        stream, kind = _told_apart(name)
+        rows = rows_of(payload)
+        if kind == AHEAD:
+            ahead[stream] = ahead.get(stream, 0) + rows.num_rows
+        else:
+            held[stream].append((rows, kind == COPIES))
+    return Arrivals(
+        rows={n: one([rows for rows, _ in parts], n) if parts else no_rows(schemas[n]) for n, parts in held.items()},
+        copies={n: _copies(parts) for n, parts in held.items() if any(copied for _, copied in parts)},
+        ahead=ahead,
+    )
+
+
+def _in_order(frames: Iterable[pd.DataFrame]) -> list[tuple[str, bytes]]:
+    """The parcels in an order that a retried task finds again."""
+    found = [row for f in frames for row in zip(f["stream"], f["time"], f["payload"], strict=True)]
+    return [(name, payload) for name, _, payload in sorted(found)]
+
+
+def _told_apart(name: str) -> tuple[str, str]:
+    stream, mark, kind = name.partition(">")
+    return stream, mark + kind
+
+
+def _copies(parts: Parts) -> Mask:
+    return np.concatenate([np.full(rows.num_rows, copied) for rows, copied in parts])

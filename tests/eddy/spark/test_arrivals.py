@@ -1,0 +1,83 @@
+"""What comes for a cell: rows that several cells have are counted in one of them."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import asdict
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+
+import eddy
+from eddy.binding import bind
+from eddy.counted import restored
+from eddy.spark import cell
+from eddy.spark.arrivals import arrived
+from eddy.spark.layout import Layout
+from eddy.spark.parcels import pack
+from eddy.spark.planning import plan_layout
+from tests.eddy.spark.test_cell import shipped, state
+
+SCHEMA = pa.schema({"id": pa.int64(), "ts": pa.timestamp("us", "UTC"), "k": pa.int64(), "m": pa.int64()})
+
+SECOND = 1_000_000
+
+
+def rows(count: int) -> pa.RecordBatch:
+    """Of every five rows one is late, one has no time, and one has no key."""
+    numbers = range(count)
+    columns = {
+        "id": numbers,
+        "ts": [None if n % 5 == 1 else (10 if n % 5 == 2 else 100) * SECOND for n in numbers],
+        "k": [None if n % 5 == 3 else n % 7 for n in numbers],
+        "m": [n % 3 for n in numbers],
+    }
+    return pa.RecordBatch.from_arrays([pa.array(columns[f.name], f.type) for f in SCHEMA], schema=SCHEMA)
+
+
+def chain(**more: Any) -> tuple[eddy.Query, Layout]:
+    """Three streams that share no key, so that two of them are copied."""
+    streams = [eddy.Stream(name, time="ts", window=eddy.Range("1 hour"), delay="0 seconds") for name in "abc"]
+    asked = eddy.Query(streams=streams, joins=["a.k = b.k", "b.m = c.m"], select=["a.id"])
+    return asked, plan_layout(bind(asked, dict.fromkeys("abc", SCHEMA)), 4, **more)
+
+
+def parcels(asked: eddy.Query, layout: Layout, count: int) -> list[pd.DataFrame]:
+    """What Spark hands to each cell."""
+    packed = [batch for stream in asked.streams for batch in pack([rows(count)], stream, layout)]
+    frame = pa.Table.from_batches(packed).to_pandas()
+    return [group for _, group in frame.groupby("cell")]
+
+
+def test_a_row_is_counted_once_however_many_cells_have_it() -> None:
+    asked, layout = chain(sizes={"a": 100, "b": 100, "c": 100})
+    given = shipped(asked, schemas=dict.fromkeys("abc", SCHEMA))
+    found: dict[str, Counter[str]] = {name: Counter() for name in "abc"}
+    for group in parcels(asked, layout, 100):
+        sent = list(cell.run(given, (group["cell"].iloc[0],), [group], state(watermark=50_000)))
+        told = restored(json.loads(sent[-1]["report"][0]))
+        for name, count in told.streams.items():
+            found[name].update(asdict(count))
+    copies = layout.replication()
+    assert sorted(copies.values()) == [1, 2, 2]
+    for name, counts in found.items():
+        assert (counts["rows"], counts["untimed"], counts["late"]) == (100, 20, 20)
+        assert counts["keyless"] == (0 if name == "c" else 20)
+        # A row without a key is in one cell.
+        keyed = 100 if name == "c" else 80
+        assert counts["copies"] == keyed * (copies[name] - 1)
+
+
+def test_a_heavy_value_is_copied_and_counted_once() -> None:
+    asked, layout = chain(heavy={"a.k": [0]})
+    held: Counter[str] = Counter()
+    counted: Counter[str] = Counter()
+    for group in parcels(asked, layout, 70):
+        came = arrived([group], dict.fromkeys("abc", SCHEMA))
+        for name, batch in came.rows.items():
+            held[name] += batch.num_rows
+            counted[name] += batch.num_rows - (int(came.copies[name].sum()) if name in came.copies else 0)
+    assert counted == dict.fromkeys("abc", 70)
+    assert held["b"] > layout.replication()["b"] * 70 * 4 / 5
