@@ -21,8 +21,7 @@ from pyspark import TaskContext
 from pyspark.sql import SparkSession
 
 import eddy
-from tests.eddy.spark import feeds
-from tests.eddy.spark.servers import QUICK
+from tests.eddy.spark import feeds, servers
 from tests.eddy.spark.test_attach import BIG, query
 
 PATIENCE = 60.0
@@ -98,28 +97,7 @@ def run(spark: SparkSession, place: Path, fault: str) -> None:
 
 
 def main(place: Path, url: str) -> None:
-    options = {
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.memory": "512m",
-        "spark.driver.extraJavaOptions": QUICK,
-        "spark.executor.memory": "512m",
-        "spark.executor.extraJavaOptions": QUICK,
-        "spark.executorEnv.PYTHONPATH": os.environ["PYTHONPATH"],
-        "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.shuffle.partitions": "4",
-        "spark.sql.warehouse.dir": str(place / "warehouse"),
-        "spark.ui.enabled": "false",
-        # A copy of a task that takes long, as soon as one of the others has ended.
-        "spark.speculation": "true",
-        "spark.speculation.quantile": "0.25",
-        "spark.speculation.minTaskRuntime": "3s",
-    }
-    builder = SparkSession.builder.master(url)
-    for key, value in options.items():
-        builder = builder.config(key, value)
-    spark = builder.getOrCreate()
+    spark = servers.joined(place, url, {"spark.speculation.minTaskRuntime": "3s"})
     for fault in FAULTS:
         run(spark, place, fault)
     spark.stop()

@@ -27,8 +27,7 @@ from pyspark.sql import SparkSession
 import eddy
 from eddy.contracts import Leg, Observation, Setting, State, Task
 from eddy.lineage import Hop
-from tests.eddy.spark import feeds
-from tests.eddy.spark.servers import QUICK
+from tests.eddy.spark import feeds, servers
 from tests.eddy.spark.test_attach import BIG, query
 from tests.policies.wild import Wild
 
@@ -127,28 +126,7 @@ def run(spark: SparkSession, place: Path) -> None:
 
 def main(place: Path, url: str) -> None:
     (place / "faults").mkdir()
-    options = {
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.memory": "512m",
-        "spark.driver.extraJavaOptions": QUICK,
-        "spark.executor.memory": "512m",
-        "spark.executor.extraJavaOptions": QUICK,
-        "spark.executorEnv.PYTHONPATH": os.environ["PYTHONPATH"],
-        "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.shuffle.partitions": "4",
-        "spark.sql.warehouse.dir": str(place / "warehouse"),
-        "spark.ui.enabled": "false",
-        "spark.task.maxFailures": "8",
-        "spark.speculation": "true",
-        "spark.speculation.quantile": "0.25",
-        "spark.speculation.minTaskRuntime": "2s",
-    }
-    builder = SparkSession.builder.master(url)
-    for key, value in options.items():
-        builder = builder.config(key, value)
-    spark = builder.getOrCreate()
+    spark = servers.joined(place, url, {"spark.task.maxFailures": "8", "spark.speculation.minTaskRuntime": "2s"})
     run(spark, place)
     spark.stop()
 

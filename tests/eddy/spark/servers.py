@@ -7,11 +7,12 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pyspark
+from pyspark.sql import SparkSession
 
 from tests.house import ROOT
 
@@ -90,6 +91,32 @@ def cluster(place: Path) -> Iterator[str]:
             )
             up.enter_context(worker)
         yield url
+
+
+def joined(place: Path, url: str, more: Mapping[str, str]) -> SparkSession:
+    """A session on a cluster that speculates: a task that takes long is begun a second time beside itself."""
+    options = {
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.memory": "512m",
+        "spark.driver.extraJavaOptions": QUICK,
+        "spark.executor.memory": "512m",
+        "spark.executor.extraJavaOptions": QUICK,
+        "spark.executorEnv.PYTHONPATH": os.environ["PYTHONPATH"],
+        "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": "4",
+        "spark.sql.warehouse.dir": str(place / "warehouse"),
+        "spark.ui.enabled": "false",
+        # A copy of a task that takes long, as soon as one of the others has ended.
+        "spark.speculation": "true",
+        "spark.speculation.quantile": "0.25",
+        **more,
+    }
+    builder = SparkSession.builder.master(url)
+    for key, value in options.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
 
 
 def job(log: Path, module: str, *arguments: str, seconds: float = JOB) -> int:
