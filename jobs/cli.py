@@ -24,6 +24,12 @@ COMMANDS = {
 }
 """Every command and its module; a new one is its file and one line here."""
 
+CODES = (
+    "Exit codes: 0 all is well; 1 what was looked at is wrong (doctor, demo); 2 the job or the arguments are wrong, or "
+    "Spark failed; 130 stopped by Ctrl-C. eddy COMMAND --help says more."
+)
+"""What scripts may rely on."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Do what the arguments say."""
@@ -45,7 +51,9 @@ def _chosen(commands: Mapping[str, Command], given: list[str]) -> tuple[str, arg
     """The command that is asked for, and its arguments."""
     if given and given[0] in commands and commands[given[0]].forwards:
         return given[0], argparse.Namespace(rest=given[1:])
-    parser = argparse.ArgumentParser(prog="eddy", description="Adaptive routing for Spark Structured Streaming.")
+    parser = argparse.ArgumentParser(
+        prog="eddy", description="Adaptive routing for Spark Structured Streaming.", epilog=CODES
+    )
     known = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, one in commands.items():
         one.arguments(known.add_parser(name, help=one.text, description=one.text))

@@ -16,7 +16,7 @@ def arguments(parser: ArgumentParser) -> None:
     """What it takes."""
     takes_job(parser)
     parser.add_argument("--resolved", action="store_true", help="print every value and where it came from")
-    parser.add_argument("--sample", type=int, metavar="N", help="try the first N rows of every source, without Spark")
+    parser.add_argument("--sample", type=int, metavar="N", help="try N rows of each stream, without Spark")
 
 
 def run(chosen: Namespace) -> int:
