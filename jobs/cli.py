@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from eddy.errors import EddyError
 from jobs.commands.command import Command
 
-FAILED, INTERRUPTED = 2, 130
+FAILED, INTERRUPTED, UNREAD = 2, 130, 141
 
 COMMANDS = {
     "run": "jobs.commands.run",
@@ -45,6 +45,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("\nstopped", file=sys.stderr)
         return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read has enough, as `| head` does; what is still to be written at the end would fail once more.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return UNREAD
 
 
 def _chosen(commands: Mapping[str, Command], given: list[str]) -> tuple[str, argparse.Namespace]:

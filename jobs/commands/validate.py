@@ -45,7 +45,7 @@ def sampled(checked: Checked, rows: int) -> str:
     data = {name: sample for name, sample in found.items() if sample is not None}
     if len(data) < len(found):
         missing = quoted(name for name in found if name not in data)
-        raise QueryError(f"--sample: expected files or workloads, since only Spark can read the rows of {missing}")
+        raise QueryError(f"--sample: expected files with rows, or workloads; only Spark can read the rows of {missing}")
     done = eddy.run_local(checked.job.query, data, policy=checked.job.policy, seed=checked.job.engine["seed"])
     counted = ", ".join(f"{table.num_rows:,} of {name}" for name, table in data.items())
     shown = done.results.slice(0, SHOWN).to_pandas().to_string()
