@@ -26,7 +26,7 @@ CORRUPT = "_corrupt_record"
 """The column in which Spark tells what it could not read, unless an option says another; no file has it."""
 
 SAMPLED = {"header", "sep", "delimiter", "quote", "mode", "columnNameOfCorruptRecord", "maxFilesPerTrigger"}
-"""Options with which the first rows are what Spark would read, or by which they are no others."""
+"""Options with which the first file is known to be what Spark would read; what others say, Spark alone knows."""
 
 
 class Files:
@@ -44,7 +44,7 @@ class Files:
         if self._values.get("schema"):
             return schema_of(self._values["schema"], where=f'source of "{self._name}"')
         found = self._found()
-        if not found or self._in_folders(found):
+        if not found or self._in_folders(found) or not self._options.keys() <= SAMPLED:
             return None
         return pa.schema([field.with_type(_spark(field.type)) for field in _opened(found[0]).schema_arrow])
 
@@ -68,13 +68,15 @@ class Files:
 
     def table(self, spark: SparkSession) -> Any:
         """The files that there are."""
-        reader = spark.read.format(self._values["format"]).options(**self._options)
-        return reader.schema(self._spark_schema(spark)).load(self._values["path"])
+        return self._reader(spark).schema(self._spark_schema(spark)).load(self._values["path"])
+
+    def _reader(self, spark: SparkSession) -> Any:
+        return spark.read.format(self._values["format"]).options(**self._options)
 
     def _spark_schema(self, spark: SparkSession) -> Any:
         columns = self._values.get("schema")
         if not columns:
-            return spark.read.format(self._values["format"]).load(self._values["path"]).schema
+            return self._reader(spark).load(self._values["path"]).schema
         return ddl(columns)
 
     def _found(self) -> list[str]:
