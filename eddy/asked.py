@@ -64,7 +64,7 @@ def _noted(path: Path, mistakes: Mistakes) -> Iterator[None]:
     try:
         yield
     except QueryError as error:
-        mistakes.add(path, str(error))
+        mistakes.add(path, str(error).removeprefix(f"{path[-1]}: "))
 
 
 def _stream(name: str, values: Mapping[str, Any], mistakes: Mistakes) -> Stream | None:

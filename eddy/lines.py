@@ -93,7 +93,7 @@ def _unquoted(part: str) -> str:
 def _beginnings(text: str) -> Iterator[tuple[int, str]]:
     """The lines that do not go on with a value from the line before."""
     depth, closing = 0, ""
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):
         begins = not depth and not closing and line.strip() and not line.lstrip().startswith("#")
         if begins:
             yield number, line

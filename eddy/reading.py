@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from eddy.errors import unknown
+from eddy.errors import quoted, unknown
 from eddy.lines import joined
 from eddy.mistakes import Mistakes
 from eddy.redaction import shown
@@ -37,7 +38,10 @@ class Reading:
         chosen = part.chosen(values)
         if chosen is not None:
             return self._section(chosen, values, path)
-        self._key(part.format, values.get("format"), (*path, "format"), missing="format" not in values)
+        if "format" in values:
+            self._key(part.format, values["format"], (*path, "format"), missing=False)
+        else:
+            self._mistakes.add((*path, "format"), _no_format(part, values))
         return {}
 
     def _section(self, part: Section, values: dict[str, Any], path: Path) -> dict[str, Any]:
@@ -51,7 +55,7 @@ class Reading:
             if name in values or not inner.required:
                 read[name] = self.part(inner, values.get(name, {}), (*path, name))
             else:
-                self._mistakes.add((*path, name), f"expected a table [{joined((*path, name))}], got none; add it")
+                self._mistakes.add((*path, name), _no_table(inner, (*path, name)))
         for name in values:
             if name not in part.keys and name not in part.parts:
                 read |= self._other(part, name, values[name], path)
@@ -76,7 +80,21 @@ class Reading:
         if key.choices and value not in key.choices:
             error = unknown(path[-1], str(value), key.choices, where="")
             self._mistakes.add(path, str(error).removeprefix(": "))
+            return key.default
         return value
+
+
+def _no_table(part: Part, path: Path) -> str:
+    """What to say where a table is needed; one that the user names has no text of its own."""
+    table, text = ((*path, "NAME"), part.each.text) if isinstance(part, Named) else (path, part.text)
+    return f"expected a table [{joined(table)}], got none; add it: {text}"
+
+
+def _no_format(part: Variants, values: Mapping[str, Any]) -> str:
+    """What to say where nothing says which keys there are; it may only be misspelt."""
+    close = difflib.get_close_matches("format", values, n=1)
+    hint = f'did you mean "format" by "{close[0]}"?' if close else "add it"
+    return f"expected one of {quoted(part.formats)}, got none; {hint}"
 
 
 def flat(values: Mapping[str, Any], before: str = "") -> dict[str, Any]:

@@ -20,6 +20,7 @@ from eddy.settings import (
     COUNT,
     FLAG,
     INDEX,
+    INTERVAL,
     LENGTH,
     NUMBER,
     ONE_OR_MORE,
@@ -130,7 +131,8 @@ FILTER = Section(
             choices=("fail", "drop", "keep"),
         ),
         "time_limit": Key(
-            text='how long one call of the function may take, `"5 seconds"`; a longer one is ended, and fails the job',
+            text="how long one call of the function may take; a longer one is ended, and fails the job",
+            kind=INTERVAL,
         ),
     },
 )
@@ -167,7 +169,7 @@ ENGINE = Section(
 TRIGGER = Section(
     text="When a micro-batch begins: as soon as the last one is over, when neither is said.",
     keys={
-        "every": Key(text='at this interval: `"10 seconds"`'),
+        "every": Key(text="at this interval", kind=INTERVAL),
         "available_now": Key(
             text="read what is there when the job starts, in micro-batches, and end", kind=FLAG, default=False
         ),

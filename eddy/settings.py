@@ -48,11 +48,19 @@ def _scalar(value: Any) -> bool:
     return isinstance(value, str | bool) or _number(value)
 
 
+def _plain(value: Any) -> bool:
+    """What every format has; TOML has dates and times as well."""
+    if isinstance(value, dict):
+        return all(map(_plain, value.values()))
+    return _list(value, _plain) if isinstance(value, list) else _scalar(value)
+
+
 def _list(value: Any, fits: Callable[[Any], bool]) -> bool:
     return isinstance(value, list) and all(fits(one) for one in value)
 
 
 TEXT = Kind(expected="a text", fits=_text, plain=True)
+INTERVAL = Kind(expected='a duration such as "30 seconds"', fits=_text, plain=True)
 FLAG = Kind(expected="true or false", fits=lambda value: isinstance(value, bool))
 COUNT = Kind(expected="a whole number of 1 or more", fits=lambda value: _whole(value, 1))
 INDEX = Kind(expected="a whole number of 0 or more", fits=lambda value: _whole(value, 0))
@@ -67,7 +75,7 @@ ONE_OR_MORE = Kind(
 )
 VALUES = Kind(expected="a list of single values", fits=lambda value: _list(value, _scalar), single=False)
 SCALAR = Kind(expected="a text, a number, or true or false", fits=_scalar)
-ANYTHING = Kind(expected="a value", fits=lambda _: True)
+ANYTHING = Kind(expected="a text, a number, true or false, or a list or a table of them", fits=_plain)
 
 
 @dataclass(frozen=True, kw_only=True)

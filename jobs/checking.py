@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from inspect import Parameter
 from typing import TypeVar
 
 import pyarrow as pa
@@ -19,7 +21,7 @@ from eddy.settings import Path
 from eddy.spark.layout import Layout
 from eddy.spark.planning import CELLS, plan_layout
 from eddy.window import Rows, Unbounded
-from eddy.wiring import PolicyChoice, engine
+from eddy.wiring import PolicyChoice, engine, policy_parameters
 from jobs.sources.registry import SOURCES
 from jobs.sources.source import Source
 
@@ -47,7 +49,7 @@ def check(job: Job) -> Checked:
             sources[name] = SOURCES[values["format"]](name, values)
             schema = sources[name].schema()
         except QueryError as error:
-            job.mistakes.add((*path, "source"), str(error))
+            job.mistakes.add((*path, "source", *_spoken(error, values.get("parameters", {}), "parameters")), str(error))
             continue
         if schema is not None:
             schemas[name] = schema
@@ -111,12 +113,27 @@ def _engine(query: Query, schemas: Mapping[str, pa.Schema], policy: PolicyChoice
 
 
 def _try_policy(job: Job, schemas: Mapping[str, pa.Schema]) -> None:
-    """What is wrong with a parameter is noted at its line, if the policy says which one it is."""
-    try:
-        _engine(job.query, schemas, job.policy)
-    except QueryError as error:
-        said = [name for name in job.policy if f": {name}: " in str(error)]
-        job.mistakes.add(("policy", *said[:1]), str(error))
+    """What is wrong with a parameter is noted at its line; each is tried alone, so that no mistake hides another."""
+    needed = [name for name, default in policy_parameters(job.policy["name"]).items() if default is Parameter.empty]
+    always = {name: value for name, value in job.policy.items() if name in ("name", *needed)}
+    alone = [{**always, name: value} for name, value in job.policy.items() if name not in always]
+    for choices in ([always], alone, [job.policy]):
+        before = len(job.mistakes.found)
+        for choice in choices:
+            try:
+                _engine(job.query, schemas, choice)
+            except QueryError as error:
+                job.mistakes.add(("policy", *_spoken(error, choice)), str(error))
+        if len(job.mistakes.found) > before:
+            return
+
+
+def _spoken(error: QueryError, names: Iterable[str], *above: str) -> tuple[str, ...]:
+    """The place of the parameter that an error speaks of before it says what would be right; empty if there is none."""
+    begun = str(error).partition(";")[0]
+    return next(
+        ((*above, name) for name in names if name != "name" and re.search(rf"\b{re.escape(name)}\b", begun)), ()
+    )
 
 
 def _tried(job: Job, path: Path, build: Callable[[], Made]) -> Made | None:

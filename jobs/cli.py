@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from eddy.errors import EddyError
 from jobs.commands.command import Command
 
-FAILED, INTERRUPTED = 2, 130
+FAILED, INTERRUPTED, UNREAD = 2, 130, 141
 
 COMMANDS = {
     "run": "jobs.commands.run",
@@ -23,6 +23,12 @@ COMMANDS = {
     "demo": "jobs.commands.demo",
 }
 """Every command and its module; a new one is its file and one line here."""
+
+CODES = (
+    "Exit codes: 0 all is well; 1 what was looked at is wrong (doctor, demo); 2 the job or the arguments are wrong, or "
+    "Spark failed; 130 stopped by Ctrl-C. eddy COMMAND --help says more."
+)
+"""What scripts may rely on."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -39,13 +45,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("\nstopped", file=sys.stderr)
         return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read has enough, as `| head` does; what is still to be written at the end would fail once more.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return UNREAD
 
 
 def _chosen(commands: Mapping[str, Command], given: list[str]) -> tuple[str, argparse.Namespace]:
     """The command that is asked for, and its arguments."""
     if given and given[0] in commands and commands[given[0]].forwards:
         return given[0], argparse.Namespace(rest=given[1:])
-    parser = argparse.ArgumentParser(prog="eddy", description="Adaptive routing for Spark Structured Streaming.")
+    parser = argparse.ArgumentParser(
+        prog="eddy", description="Adaptive routing for Spark Structured Streaming.", epilog=CODES
+    )
     known = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, one in commands.items():
         one.arguments(known.add_parser(name, help=one.text, description=one.text))

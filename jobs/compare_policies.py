@@ -91,9 +91,9 @@ def _print(comparison: Comparison) -> None:
     print(f"\n{comparison.verdict}")
 
 
-def main(given: Sequence[str] | None = None) -> int:
+def main(given: Sequence[str] | None = None, *, prog: str = "python -m jobs.compare_policies") -> int:
     """Do what the arguments say; a mistake is one line."""
-    parser = argparse.ArgumentParser(prog="python -m jobs.compare_policies", description=__doc__)
+    parser = argparse.ArgumentParser(prog=prog, description=f"Policies side by side: {prog} CONF --report OUT.")
     arguments(parser)
     try:
         return run(parser.parse_args(given))

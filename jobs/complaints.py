@@ -41,6 +41,10 @@ HINTS = {
         "the workers cannot import it: hand it over with --py-files, or install it where they run; dist/eddy.zip of "
         '"make dist" has our packages; "eddy doctor" says which Python they use'
     ),
+    r"worker failed to connect back": (
+        "Spark gives a Python process ten seconds to start: the machine was too busy, so start the job again; if that "
+        'does not help, "eddy doctor" says which Python it uses'
+    ),
     r"PYTHON_VERSION_MISMATCH|different (minor )?version": (
         "set PYSPARK_PYTHON to a Python of the version that runs the job"
     ),

@@ -12,10 +12,18 @@ Made = TypeVar("Made")
 
 
 def call(
-    build: Callable[..., Made], parameters: Mapping[str, Any], *given: object, where: str, more: tuple[str, ...] = ()
+    build: Callable[..., Made],
+    parameters: Mapping[str, Any],
+    *given: object,
+    where: str,
+    more: tuple[str, ...] = (),
+    **own: object,
 ) -> Made:
-    """Call with parameters by name; one that is unknown or missing is an error that names it."""
-    keywords = list(inspect.signature(build).parameters.values())[len(given) :]
+    """Call with parameters by name; one that is unknown or missing is an error that names it.
+
+    What is given beside them is the caller's, and no parameter may be called the same.
+    """
+    keywords = [p for p in list(inspect.signature(build).parameters.values())[len(given) :] if p.name not in own]
     known = [p.name for p in keywords]
     for name in parameters:
         if name not in known:
@@ -23,4 +31,4 @@ def call(
     missing = [p.name for p in keywords if p.default is p.empty and p.name not in parameters]
     if missing:
         raise QueryError(f"{where}: expected the parameter {quoted(missing)}, got none")
-    return build(*given, **parameters)
+    return build(*given, **own, **parameters)

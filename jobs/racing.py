@@ -25,6 +25,12 @@ CELLS = 2
 POLL = 0.1
 """Seconds between two looks at a query that is about to begin."""
 
+TRIES = 5
+"""Times that the source of a query is started: so often in a row no machine is busy by chance."""
+
+SLOW = "worker failed to connect back"
+"""What Spark says of a Python process that was not there in time."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Lap:
@@ -75,13 +81,23 @@ class Racer:
         # Spark would evaluate the SQL filter before the eddy: right for a job, and nothing to see here.
         frame = eddy.attach(QUERY, {"web": source.stream(spark)}, policy=choice, cells=CELLS, pushdown=False)
         writer = frame.writeStream.format("memory").queryName(policy).outputMode("append")
-        self._query = writer.trigger(availableNow=True).start()
+        self._writer = writer.trigger(availableNow=True)
+        self._query = self._writer.start()
 
     def begin(self) -> None:
         """Wait until its source stands.
 
-        Spark starts a Python process for it and gives it ten seconds: on a small machine too few for several at once.
+        Spark starts a Python process for it and gives it ten seconds: on a small machine too few for several at once,
+        and on one that is busy sometimes too few for one, which then is started again.
         """
+        self._wait()
+        for _ in range(TRIES - 1):
+            if self._query.isActive or SLOW not in str(self._query.exception()):
+                return
+            self._query = self._writer.start()
+            self._wait()
+
+    def _wait(self) -> None:
         while self._query.isActive and self._query.status["message"].startswith("Initializing"):
             time.sleep(POLL)
 

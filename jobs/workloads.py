@@ -34,4 +34,4 @@ def build(kind: str, parameters: Mapping[str, Any], *, seed: int) -> Workload:
     """
     if kind not in WORKLOADS:
         raise unknown("kind", kind, WORKLOADS, where="workload")
-    return call(WORKLOADS[kind], {**parameters, "seed": seed}, where=f"workload {kind}", more=("kind",))
+    return call(WORKLOADS[kind], parameters, where=f"workload {kind}", more=("kind",), seed=seed)

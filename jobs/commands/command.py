@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from eddy.config import Job, load
 from eddy.overrides import from_command
 
+WINS = "a value that wins over the file, such as policy.name=fixed; may be given several times"
+"""What `--set` is for, in every command that takes a job."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
@@ -26,7 +29,7 @@ class Command:
 def takes_job(parser: ArgumentParser) -> None:
     """The arguments that name a job."""
     parser.add_argument("conf", help="the job, a TOML file such as conf/quickstart.toml")
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="wins over the file")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help=WINS)
 
 
 def job_of(chosen: Namespace) -> Job:

@@ -15,7 +15,7 @@ def run(chosen: Namespace) -> int:
     """Hand everything on."""
     from jobs import compare_policies  # noqa: PLC0415  other commands do without it
 
-    return compare_policies.main(chosen.rest)
+    return compare_policies.main(chosen.rest, prog="eddy compare")
 
 
 COMMAND = Command(

@@ -41,6 +41,7 @@ def arguments(parser: ArgumentParser) -> None:
     """What it takes."""
     parser.add_argument("--rows", type=int, default=ROWS, help="rows of the stream")
     parser.add_argument("--report", default="eddy-demo.html", metavar="FILE", help="where the HTML report goes")
+    parser.add_argument("--quiet", action="store_true", help="no progress: the last table and the verdict alone")
 
 
 def run(chosen: Namespace) -> int:
@@ -50,16 +51,17 @@ def run(chosen: Namespace) -> int:
     if chosen.rows < 1:
         raise QueryError(f"--rows: expected a whole number of 1 or more, got {chosen.rows}")
     target = _target(chosen.report)
-    print(f"{chosen.rows:,} web requests, three filters; halfway the traffic changes, and the best order with it")
-    print("starting Spark, and a query for each policy ...", flush=True)
-    laps, answers = raced(chosen.rows)
+    if not chosen.quiet:
+        print(f"{chosen.rows:,} web requests, three filters; halfway the traffic changes, and the best order with it")
+        print("starting Spark, and a query for each policy ...", flush=True)
+    laps, answers = raced(chosen.rows, quiet=chosen.quiet)
     told, code = verdict(laps, answers)
     target.write_text(page(laps, told), "utf-8")
     print(f"\n{told}\nreport: {target.resolve()}")
     return code
 
 
-def raced(rows: int) -> tuple[list[Lap], Mapping[str, pa.Table]]:
+def raced(rows: int, *, quiet: bool) -> tuple[list[Lap], Mapping[str, pa.Table]]:
     """Let all policies run to their end, and show how far they have come."""
     from jobs.board import Board  # noqa: PLC0415
     from jobs.racing import Racer  # noqa: PLC0415
@@ -71,7 +73,8 @@ def raced(rows: int) -> tuple[list[Lap], Mapping[str, pa.Table]]:
             racers[policy] = Racer(spark, policy, choice, rows)
             racers[policy].begin()
         while [policy for policy, racer in racers.items() if racer.is_running]:
-            board.show([racer.look() for racer in racers.values()])
+            if not quiet:
+                board.show([racer.look() for racer in racers.values()])
             time.sleep(POLL)
         laps = [racer.look() for racer in racers.values()]
         board.end(laps)

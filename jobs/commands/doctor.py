@@ -15,7 +15,7 @@ from importlib.metadata import PackageNotFoundError, version
 from eddy.config import Job
 from eddy.plural import plural
 from eddy.spark.planning import CELLS
-from jobs.commands.command import Command, job_of
+from jobs.commands.command import WINS, Command, job_of
 
 JAVA = 17
 """The oldest Java that Spark 4 runs on."""
@@ -39,7 +39,7 @@ class Finding:
 def arguments(parser: ArgumentParser) -> None:
     """What it takes."""
     parser.add_argument("conf", nargs="?", help="a job: hold its cells and partitions against the cores as well")
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="wins over the file")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help=WINS)
 
 
 def run(chosen: Namespace) -> int:

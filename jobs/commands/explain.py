@@ -13,6 +13,7 @@ from eddy.named import local
 from eddy.query import Filter, Query
 from eddy.spark.layout import check_layout
 from eddy.spark.pushdown import alike, described
+from eddy.window import Range, Rows, Window
 from jobs.checking import Checked, check
 from jobs.checkpoints import Checkpoint, has_state, read
 from jobs.commands.command import Command, job_of, takes_job
@@ -106,11 +107,18 @@ def _patterns(query: Query) -> Iterator[str]:
 def _windows(query: Query) -> Iterator[str]:
     for stream in query.streams:
         delay = f'rows up to "{stream.delay}" late' if stream.delay is not None else "no delay"
-        yield f'  {stream.name}: by "{stream.time}", {stream.window}, {delay}'
+        yield f'  {stream.name}: by "{stream.time}", {_window(stream.window)}, {delay}'
     if all(stream.delay is not None for stream in query.streams):
         yield "  the watermark is that of the slowest stream; later rows are dropped and counted"
     else:
         yield "  there is no watermark, since not every stream has a delay: no row is late, and none is forgotten"
+
+
+def _window(window: Window) -> str:
+    """A window in the words of the file."""
+    if isinstance(window, Range):
+        return f'window "{window.length}"'
+    return f"the newest {window.count:,} rows" if isinstance(window, Rows) else "no window"
 
 
 def _filters(checked: Checked) -> Iterator[str]:

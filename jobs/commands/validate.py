@@ -16,7 +16,7 @@ def arguments(parser: ArgumentParser) -> None:
     """What it takes."""
     takes_job(parser)
     parser.add_argument("--resolved", action="store_true", help="print every value and where it came from")
-    parser.add_argument("--sample", type=int, metavar="N", help="try the first N rows of every source, without Spark")
+    parser.add_argument("--sample", type=int, metavar="N", help="try N rows of each stream, without Spark")
 
 
 def run(chosen: Namespace) -> int:
@@ -45,7 +45,7 @@ def sampled(checked: Checked, rows: int) -> str:
     data = {name: sample for name, sample in found.items() if sample is not None}
     if len(data) < len(found):
         missing = quoted(name for name in found if name not in data)
-        raise QueryError(f"--sample: expected files or workloads, since only Spark can read the rows of {missing}")
+        raise QueryError(f"--sample: expected files with rows, or workloads; only Spark can read the rows of {missing}")
     done = eddy.run_local(checked.job.query, data, policy=checked.job.policy, seed=checked.job.engine["seed"])
     counted = ", ".join(f"{table.num_rows:,} of {name}" for name, table in data.items())
     shown = done.results.slice(0, SHOWN).to_pandas().to_string()

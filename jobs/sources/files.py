@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 CORRUPT = "_corrupt_record"
 """The column in which Spark tells what it could not read, unless an option says another; no file has it."""
 
+SAMPLED = {"header", "sep", "delimiter", "quote", "mode", "columnNameOfCorruptRecord", "maxFilesPerTrigger"}
+"""Options with which the first file is known to be what Spark would read; what others say, Spark alone knows."""
+
 
 class Files:
     """Files of one format, in a folder that may grow."""
@@ -36,18 +40,18 @@ class Files:
             self._options = {"header": text_of(values["header"]), **self._options}
 
     def schema(self) -> pa.Schema | None:
-        """What the file says, or else what the first parquet file has."""
+        """What the file says, or else what the first parquet file has; folders may say more."""
         if self._values.get("schema"):
             return schema_of(self._values["schema"], where=f'source of "{self._name}"')
         found = self._found()
-        if not found:
+        if not found or self._in_folders(found) or not self._options.keys() <= SAMPLED:
             return None
         return pa.schema([field.with_type(_spark(field.type)) for field in _opened(found[0]).schema_arrow])
 
     def sample(self, rows: int) -> pa.Table | None:
         """The first rows of the first file."""
         found, schema = self._found(), self.schema()
-        if not found or schema is None:
+        if not found or schema is None or self._in_folders(found) or not self._options.keys() <= SAMPLED:
             return None
         try:
             return self._read(found[0], schema, rows)
@@ -64,31 +68,46 @@ class Files:
 
     def table(self, spark: SparkSession) -> Any:
         """The files that there are."""
-        reader = spark.read.format(self._values["format"]).options(**self._options)
-        return reader.schema(self._spark_schema(spark)).load(self._values["path"])
+        return self._reader(spark).schema(self._spark_schema(spark)).load(self._values["path"])
+
+    def _reader(self, spark: SparkSession) -> Any:
+        return spark.read.format(self._values["format"]).options(**self._options)
 
     def _spark_schema(self, spark: SparkSession) -> Any:
         columns = self._values.get("schema")
         if not columns:
-            return spark.read.format(self._values["format"]).load(self._values["path"]).schema
+            return self._reader(spark).load(self._values["path"]).schema
         return ddl(columns)
 
     def _found(self) -> list[str]:
-        """The files on this machine, in the order of their names; none where only Spark can look."""
+        """The files on this machine that Spark reads, in the order of their names; none where only Spark can look."""
         place = local(self._values["path"])
         if place is None:
             return []
         given = [Path(one) for one in sorted(glob.glob(place))]
-        inner = [sorted(one.rglob(f"*.{self._values['format']}")) if one.is_dir() else [one] for one in given]
+        inner = [sorted(_visible(one)) if one.is_dir() else [one] for one in given]
         return [str(file) for files in inner for file in files]
+
+    def _in_folders(self, found: list[str]) -> bool:
+        """Do files stand in folders that are columns, `country=at`."""
+        depth = len(Path(local(self._values["path"]) or "").parts)
+        return any("=" in folder for file in found[:1] for folder in Path(file).parts[depth:-1])
 
     def _read(self, file: str, schema: pa.Schema, rows: int) -> pa.Table:
         if self._values["format"] == "parquet":
-            batches = [batch for batch, _ in zip(_opened(file).iter_batches(batch_size=rows), range(1), strict=False)]
-            return pa.Table.from_batches(batches).select(schema.names).cast(schema)
+            opened = _opened(file)
+            batches = [batch for batch, _ in zip(opened.iter_batches(batch_size=rows), range(1), strict=False)]
+            return pa.Table.from_batches(batches, opened.schema_arrow).select(schema.names).cast(schema)
         if self._values["format"] == "json":
             options = json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
             return json.read_json(file, parse_options=options).slice(0, rows)
+        try:
+            return self._read_csv(file, schema, rows)
+        except pa.ArrowInvalid:  # perhaps of times without a zone, which are read as those of UTC
+            bare = [field.with_type(_bare(field.type)) for field in schema]
+            return self._read_csv(file, pa.schema(bare), rows).cast(schema)
+
+    def _read_csv(self, file: str, schema: pa.Schema, rows: int) -> pa.Table:
         told = self._options.get("columnNameOfCorruptRecord", CORRUPT)
         names = [name for name in schema.names if name != told]
         read = csv.ReadOptions(column_names=None if self._options["header"] == "true" else names)
@@ -98,7 +117,9 @@ class Files:
             include_missing_columns=told in schema.names,
             strings_can_be_null=True,
         )
-        return csv.read_csv(file, read_options=read, convert_options=convert).slice(0, rows)
+        mark = self._options.get("sep") or self._options.get("delimiter") or ","
+        parse = csv.ParseOptions(delimiter=mark, quote_char=self._options.get("quote", '"') or False)
+        return csv.read_csv(file, read_options=read, parse_options=parse, convert_options=convert).slice(0, rows)
 
 
 def ddl(columns: Values) -> str:
@@ -113,6 +134,19 @@ def ddl(columns: Values) -> str:
 def quoted(name: str) -> str:
     """The name of a column as SQL spells it."""
     return f"`{name.replace('`', '``')}`"
+
+
+def _bare(type: pa.DataType) -> pa.DataType:
+    """The type of a time without its zone; any other as it is."""
+    return pa.timestamp("us") if pa.types.is_timestamp(type) else type
+
+
+def _visible(folder: Path) -> Iterator[Path]:
+    """The files of a folder, whatever they are called; Spark passes over those that begin with "_" or "."."""
+    for file in folder.rglob("*"):
+        inner = file.relative_to(folder).parts
+        if file.is_file() and not any(part[0] in "_." and "=" not in part for part in inner):
+            yield file
 
 
 def _opened(file: str) -> pq.ParquetFile:

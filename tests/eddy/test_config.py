@@ -238,7 +238,7 @@ def test_an_override_without_a_value_is_refused() -> None:
     [
         ("[query", "not TOML"),
         ("[a]\n[a]", "not TOML"),
-        ("", "expected a table [streams]"),
+        ("", "expected a table [streams.NAME], got none; add it"),
         ("streams = 3", "expected a table [streams], got 3"),
         ("[streams]", "expected at least one stream"),
         ("[[filters]]", "expected a table [filters]"),

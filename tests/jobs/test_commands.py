@@ -87,6 +87,59 @@ where = "v % 2 = 1"
     assert "sample: 6 of s; 3 results" in capsys.readouterr().out
 
 
+TIMES = "at;v\n2026-01-01 00:00:00;1\n2026-01-01 00:00:01;2\n"
+
+SAID = """
+[streams.s]
+time = "at"
+source = {{ format = "{kind}", path = "{place}"{more} }}
+[filters.even]
+on = "s"
+where = "{where}"
+"""
+
+
+def written(place: Path, text: str) -> str:
+    (place / "job.toml").write_text(text)
+    return str(place / "job.toml")
+
+
+def test_values_with_another_mark_between_and_times_without_a_zone_are_tried(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "part-0").write_text(TIMES)
+    (tmp_path / "in" / "_SUCCESS").write_text("")
+    more = ', schema = { at = "timestamp", v = "bigint" }, options = { sep = ";" }'
+    job = written(tmp_path, SAID.format(kind="csv", place=tmp_path / "in", more=more, where="v = 2"))
+    assert cli.main(["validate", job, "--sample", "6"]) == 0
+    assert "sample: 2 of s; 1 result" in capsys.readouterr().out
+
+
+def test_a_file_without_rows_can_be_tried(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pq.write_table(pa.table({"at": pa.array([], pa.int64())}), tmp_path / "a.parquet")
+    job = written(tmp_path, SAID.format(kind="parquet", place=tmp_path / "a.parquet", more="", where="at = 2"))
+    assert cli.main(["validate", job, "--sample", "6"]) == 0
+    assert "sample: 0 of s; 0 results" in capsys.readouterr().out
+
+
+def test_columns_that_are_folders_are_known_to_spark_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "in" / "country=at").mkdir(parents=True)
+    pq.write_table(pa.table({"at": [1]}), tmp_path / "in" / "country=at" / "a.parquet")
+    job = written(tmp_path, SAID.format(kind="parquet", place=tmp_path / "in", more="", where="country = 'at'"))
+    assert cli.main(["validate", job]) == 0
+    assert 'the columns of "s" are known only when Spark reads it' in capsys.readouterr().out
+    assert cli.main(["validate", job, "--sample", "6"]) == cli.FAILED
+    assert 'only Spark can read the rows of "s"' in capsys.readouterr().err
+
+
+def test_nobody_has_to_read_to_the_end() -> None:
+    command = f"{sys.executable} -m jobs.cli validate conf/quickstart.toml --resolved | head -n 1"
+    done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["query.name", '"suspicious_requests"', "line", "8"]
+    assert done.stderr == ""
+
+
 def test_rows_that_only_spark_can_read_are_not_tried(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["validate", "conf/kafka.toml", "--sample", "5"]) == cli.FAILED
     assert 'only Spark can read the rows of "readings", "alarms"' in capsys.readouterr().err
@@ -99,7 +152,7 @@ def test_explain_shows_what_will_happen(capsys: pytest.CaptureFixture[str]) -> N
         "clicks -- orders: clicks.id = orders.click",
         "orders: orders.click (from clicks), orders.id (from payments), orders.user (from users)",
         "payments: 4 copies of each row",
-        'clicks: by "at", Range(\'3 minutes\'), rows up to "1 minute" late',
+        'clicks: by "at", window "3 minutes", rows up to "1 minute" late',
         "paid_well on payments: paid >= 20; by Spark",
         "euro on countries: currency = 'EUR'; by the eddy",
     ):

@@ -116,8 +116,31 @@ BROKEN = {
     "a section is misspelt": ("quickstart", "[trigger]", "[triger]", "triger: ", 'did you mean "trigger"?'),
     "the streams are misspelt": ("readme", "[streams.web]", "[stream.web]", "stream: ", 'did you mean "streams"?'),
     "a workload is not there": ("readme", '"web", p', '"wep", p', "streams.web.source: ", 'did you mean "web"?'),
-    "a workload's parameter is unknown": ("readme", "{ rows", "{ row", "streams.web.source: ", 'did you mean "rows"?'),
-    "a workload's parameter is wrong": ("readme", "10_000", '"many"', "streams.web.source: ", "got 'many'"),
+    "a workload's parameter is unknown": (
+        "readme",
+        "{ rows",
+        "{ row",
+        "source.parameters.row: ",
+        'did you mean "rows"?',
+    ),
+    "a workload's parameter is wrong": ("readme", "10_000", '"many"', "source.parameters.rows: ", "got 'many'"),
+    "a workload's parameter is a date": (
+        *("readme", "10_000", "2026-01-01"),
+        *("streams.web.source.parameters.rows: ", "a number, true or false"),
+    ),
+    "a seed is no parameter": (
+        *("readme", "10_000", "10_000, seed = 3"),
+        *("streams.web.source.parameters.seed: ", 'unknown parameter "seed"'),
+    ),
+    "a format is called otherwise": (
+        *("readme", "format =", "fromat ="),
+        *("streams.web.source.format: ", 'did you mean "format" by "fromat"?'),
+    ),
+    "a format is not said": ("readme", 'format = "workload", ', "", "source.format: ", 'expected one of "parquet", '),
+    "an interval is a number": (
+        *("readme", "available_now = true", "every = 10"),
+        *("trigger.every: ", 'a duration such as "30 seconds", got 10'),
+    ),
     "a file is not there": ("three_way", "countries.csv", "county.csv", ".source.path: ", "relative to the folder"),
     "a type is not there": ("three_way", 'code = "string"', 'code = "strin"', "source.schema.code: ", '"string"?'),
     "a size is of no stream": ("three_way", "orders = 2_000", "order = 2_000", "engine.sizes.order: ", '"orders"?'),
@@ -168,6 +191,21 @@ def test_how_a_file_is_coded_is_told_or_does_not_matter(
     (tmp_path / "job.toml").write_text(QUICKSTART, coded)
     cli.main(["validate", str(tmp_path / "job.toml")])
     assert expected in "".join(capsys.readouterr())
+
+
+def test_mistakes_in_one_part_hide_none_of_each_other(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = EXAMPLE["readme"].replace('"content"', '"query_mesh"\nstrategy = "improvment"\nbudget_ms = "much"')
+    (tmp_path / "broken.toml").write_text(text, "utf-8")
+    assert cli.main(["validate", str(tmp_path / "broken.toml")]) == cli.FAILED
+    told = capsys.readouterr().err
+    assert 'line 9, policy.strategy: policy "query_mesh": unknown strategy "improvment"; did you mean' in told
+    assert 'line 10, policy.budget_ms: policy "query_mesh": budget_ms: expected a number' in told
+    text = EXAMPLE["readme"].replace("rowwise = true", 'rowwise = true, on_error = "skip", time_limit = "-5 s"')
+    (tmp_path / "broken.toml").write_text(text, "utf-8")
+    assert cli.main(["validate", str(tmp_path / "broken.toml")]) == cli.FAILED
+    told = capsys.readouterr().err
+    assert 'filters.bad_token.on_error: unknown on_error "skip"; known: "drop", "fail", "keep"' in told
+    assert "time_limit: expected a duration" in told
 
 
 def test_the_first_job_of_the_readme_is_right(tmp_path: Path) -> None:

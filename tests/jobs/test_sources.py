@@ -16,6 +16,7 @@ from eddy import connectors
 from eddy.config import Job, load
 from eddy.errors import QueryError
 from jobs import complaints, running, sinks
+from jobs.checking import check
 from jobs.sinks import SINKS
 from jobs.sources.kafka import Kafka
 from jobs.sources.registry import SOURCES
@@ -132,6 +133,18 @@ def test_parquet_files_are_read_and_written(spark: SparkSession, tmp_path: Path)
     found = pq.read_table(tmp_path / "out")
     sizes = [size for size in requests(300)["size"].to_pylist() if size < 5_000]
     assert sorted(found["s_size"].to_pylist()) == sorted(sizes)
+
+
+def test_options_are_heeded_where_the_columns_are_read_as_well(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    pq.write_table(requests(300).drop_columns(["size"]), tmp_path / "in" / "0.parquet")
+    pq.write_table(requests(200), tmp_path / "in" / "1.parquet")
+    source = f'format = "parquet"\npath = "{tmp_path}/in"\noptions = {{ mergeSchema = true }}'
+    rest = f'[filters.all]\non = "s"\nwhere = "size is null"\n{NOW}[sink]\nformat = "memory"\nname = "merged"'
+    asked = job(tmp_path, source, rest)
+    assert check(asked).schemas == {}
+    ran(spark, asked)
+    assert spark.table("merged").count() == 300
 
 
 def test_what_goes_nowhere_is_computed_all_the_same(spark: SparkSession, tmp_path: Path) -> None:

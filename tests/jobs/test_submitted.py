@@ -44,10 +44,12 @@ import pandas as pd
 LIMIT = []
 
 def load():
+    import os
     import eddy
     from pyspark import SparkFiles
+    root = os.path.abspath(SparkFiles.getRootDirectory())  # an executor calls it "."
     for file in (eddy.__file__, __file__):
-        assert file.startswith(SparkFiles.getRootDirectory()), file
+        assert os.path.abspath(file).startswith(root + os.sep), (file, root)
     LIMIT.append(5_000)
 
 def small(size: pd.Series) -> pd.Series:
