@@ -89,10 +89,13 @@ def panels(made: Figure, count: int, *, rows: int = 1, sharex: Literal["none", "
     return [list(row) for row in grid]
 
 
-def legend(made: Figure, axes: Axes, columns: int = 4) -> None:
-    """One for the whole figure, above it."""
-    handles, labels = axes.get_legend_handles_labels()
-    made.legend(handles, labels, loc="outside upper left", ncols=min(columns, max(len(labels), 1)))
+def legend(made: Figure, *axes: Axes, columns: int = 4) -> None:
+    """One for the whole figure, above it, of everything that one of the panels shows."""
+    found: dict[str, Any] = {}
+    for panel in axes:
+        for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
+            found.setdefault(label, handle)
+    made.legend(list(found.values()), list(found), loc="outside upper left", ncols=min(columns, max(len(found), 1)))
 
 
 def thousands(axis: Any) -> None:
