@@ -11,6 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
+from eddy.comparison.plots.shown import Shown
+
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#444444", "#8C6D31")
 """Okabe and Ito's palette, which the colour-blind can tell apart, less the yellow that no print shows."""
 
@@ -80,7 +82,7 @@ def _paler(colour: str) -> tuple[float, float, float]:
 
 def figure(rows: int, *, height: float = HEIGHT) -> Figure:
     """A figure of so many rows of panels."""
-    return Figure(figsize=(WIDTH, height * rows), layout="constrained")
+    return Shown(figsize=(WIDTH, height * rows), layout="constrained")
 
 
 def panels(made: Figure, count: int, *, rows: int = 1, sharex: Literal["none", "col"] = "none") -> list[list[Axes]]:
