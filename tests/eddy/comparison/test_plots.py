@@ -68,6 +68,21 @@ def test_drift_is_marked(sized: Comparison, name: str) -> None:
         assert [np.asarray(x).tolist() for x in marked] == [[1_000, 1_000]]
 
 
+def test_what_differs_in_more_than_its_size_has_a_panel_of_its_own(sized: Comparison) -> None:
+    """Else the spread of a size would be that of the windows."""
+    titles = [axes.get_title(loc="left") for axes in sized.plot("batch_size").axes[::2]]
+    assert titles == ["stream_star window=Range(100)", "stream_star window=Range(1000)"]
+    titles = [axes.get_title(loc="left") for axes in sized.plot("window_size").axes[::2]]
+    assert titles == ["stream_star batch_rows=100", "stream_star batch_rows=200"]
+    (line,) = sized.plot("batch_size").axes[1].get_lines()[:1]
+    calls = {
+        row["batch_rows"]: row["routing_calls"] / row["tuples"]
+        for row in sized.runs
+        if (row["policy"], row["window_size"]) == ("fixed", 100)
+    }
+    assert dict(zip(np.asarray(line.get_xdata()).tolist(), np.asarray(line.get_ydata()).tolist(), strict=True)) == calls
+
+
 def test_a_policy_that_is_in_one_panel_only_is_in_the_legend() -> None:
     drifting, steady = {**STAR, "label": "drifting"}, {k: v for k, v in STAR.items() if k != "drift"}
     knows = {"name": "knows", "truth": "$truth", "role": "bound", "label": "knows"}
