@@ -7,6 +7,7 @@ from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from eddy.comparison.command import command
 from eddy.comparison.compared import compared
 from eddy.comparison.comparison import Comparison
 from eddy.comparison.contender import BASELINE, Contender
@@ -68,16 +69,8 @@ def compare(  # noqa: PLR0913  what a user may say
         windows=list(windows),
         repeats=_counts("repeats", repeats)[0],
     )
-    return compared(experiment, chosen(runner, cells), command=_command(experiment, runner), resume=resume, quiet=quiet)
-
-
-def _command(experiment: Experiment, runner: str) -> str:
-    """How to run it again, for one who has the query and the data."""
-    labels = quoted(contender.label for contender in experiment.contenders)
-    return (
-        f"eddy.compare(query, data, [{labels}], repeats={experiment.repeats}, seeds={list(experiment.seeds)}, "
-        f'batch_rows={list(experiment.batch_rows)}, runner="{runner}")'
-    )
+    again = command(experiment, runner=runner, cells=cells, drift_points=drift_points)
+    return compared(experiment, chosen(runner, cells), command=again, resume=resume, quiet=quiet)
 
 
 def _seeds(seeds: int | Sequence[int]) -> list[int]:

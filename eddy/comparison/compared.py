@@ -73,5 +73,6 @@ def _settings(experiment: Experiment, place: Runner) -> dict[str, Any]:
 def _policy(contender: Contender) -> dict[str, Any]:
     """Its parameters one by one, so that those that are secret can be told."""
     own = {} if contender.batch_rows is None else {"rows of a micro-batch": contender.batch_rows}
-    told = contender.policy if isinstance(contender.policy, Mapping) else {"name": name_of(contender.policy)}
+    given = contender.policy
+    told = given if isinstance(given, Mapping) else {"name": given if isinstance(given, str) else name_of(given)}
     return {**told, **own, "role": contender.role or "none"}

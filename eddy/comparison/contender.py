@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from eddy.comparison.setting import class_text
 from eddy.comparison.workload import Workload
 from eddy.redaction import HIDDEN, is_secret
 
@@ -53,7 +54,8 @@ class Contender:
     def describe(self) -> dict[str, Any]:
         """What its runs depend on."""
         own = {} if self.batch_rows is None else {"batch_rows": self.batch_rows}
-        return {"policy": name_of(self.policy), **own, "again": self.role == CONTROL}
+        code = {"code": class_text(self.policy)} if isinstance(self.policy, type) else {}
+        return {"policy": name_of(self.policy), **code, **own, "again": self.role == CONTROL}
 
     def _parameters(self) -> Mapping[str, Any]:
         return self.policy if isinstance(self.policy, Mapping) else {}

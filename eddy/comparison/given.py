@@ -28,7 +28,7 @@ class Given:
         return {}
 
     def describe(self) -> Mapping[str, Any]:
-        """The query and every value of the data."""
+        """The query, every value of the data, and where it is known to change."""
         return self._described
 
     def workload(self, seed: int, rows: int | None = None) -> Workload:
@@ -41,4 +41,5 @@ class Given:
 
     @cached_property
     def _described(self) -> dict[str, Any]:
-        return {"query": query_text(self.given.query), "data": data_text(self.given)}
+        told = {"query": query_text(self.given.query), "data": data_text(self.given)}
+        return told | {"drift points": list(self.given.drift_points)}

@@ -85,6 +85,13 @@ def code_text(function: Callable[..., Any]) -> str:
     return f"{name.rpartition('<locals>.')[2]} {hashlib.sha256(told.encode()).hexdigest()[:12]}"
 
 
+def class_text(kind: type) -> str:
+    """A class's name and a digest of the code of its methods: one that is being written changes from run to run."""
+    own = [getattr(value, "fget", None) or getattr(value, "__func__", value) for value in vars(kind).values()]
+    told = [code_text(value) for value in own if hasattr(value, "__code__")]
+    return f"{kind.__qualname__} {hashlib.sha256(repr(told).encode()).hexdigest()[:12]}"
+
+
 def _code(code: CodeType) -> tuple[Any, ...]:
     """What a function does; of functions inside of it the same."""
     inner = [_code(one) if isinstance(one, CodeType) else repr(one) for one in code.co_consts]

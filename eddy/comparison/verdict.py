@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from eddy.comparison.contender import BASELINE, BOUND, CONTROL
@@ -42,21 +42,12 @@ def verdict(rows: Sequence[Mapping[str, Any]]) -> Verdict:
     parts = by_workload(rows)
     if len(parts) == 1:
         return next(iter(parts.values()))
-    choices: dict[str, list[str]] = {}
-    for workload, part in parts.items():
-        choices.setdefault(part.choice, []).append(workload)
-    whole = judge(summary(rows), where="taken over all workloads")
-    if len(choices) == 1:
-        return Verdict(
-            choice=whole.choice or next(iter(choices)),
-            measured=whole.measured,
-            headline=whole.headline,
-            reasons=(f"The choice is the same on each of the {len(parts)} workloads.", *whole.reasons),
-        )
-    told = [f"{_chosen(choice)} on {_named(workloads)}" for choice, workloads in choices.items()]
-    return Verdict(
-        choice="", measured=False, headline=f"It depends on the data: choose {'; '.join(told)}.", reasons=whole.reasons
-    )
+    found = summary(rows)
+    whole = judge(found, where="taken over all workloads")
+    choices = {part.choice for part in parts.values()}
+    if len(choices) > 1:
+        return _divided(parts, whole, found[0]["noise_percent"])
+    return replace(whole, reasons=(*_agreement(parts, whole), *whole.reasons))
 
 
 def by_workload(rows: Sequence[Mapping[str, Any]]) -> dict[str, Verdict]:
@@ -64,7 +55,33 @@ def by_workload(rows: Sequence[Mapping[str, Any]]) -> dict[str, Verdict]:
     parts: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
         parts.setdefault(str(row["workload"]), []).append(row)
-    return {workload: judge(summary(part), where="on this data") for workload, part in parts.items()}
+    alone = len(parts) == 1
+    return {
+        workload: judge(summary(part), where="on this data" if alone else f'on "{workload}"')
+        for workload, part in parts.items()
+    }
+
+
+def _divided(parts: Mapping[str, Verdict], whole: Verdict, noise: float | None) -> Verdict:
+    """What is measured first, then where the baseline stays because nothing else is sure; and one policy for all."""
+    chosen: dict[str, list[str]] = {}
+    for workload, part in sorted(parts.items(), key=lambda item: not item[1].measured):
+        kept = bool(part.choice) and not part.measured
+        chosen.setdefault(f"{'stay with ' if kept else ''}{_chosen(part.choice)}", []).append(workload)
+    told = "; ".join(f"{choice} on {_named(workloads)}" for choice, workloads in chosen.items())
+    each = [part.headline for part in parts.values()] if len(parts) <= NAMED else []
+    reasons = (*each, f"One for all: {whole.headline}", *([] if noise is None else [_noise(noise)]))
+    choose = "" if told.startswith("stay") else "choose "
+    return Verdict(choice="", measured=False, headline=f"It depends on the data: {choose}{told}.", reasons=reasons)
+
+
+def _agreement(parts: Mapping[str, Verdict], whole: Verdict) -> Sequence[str]:
+    """Whether each workload says alone what all of them say together."""
+    if not whole.choice:
+        return ()
+    if all(part.choice == whole.choice for part in parts.values()):
+        return (f"The choice is the same on each of the {len(parts)} workloads.",)
+    return (f"On each of the {len(parts)} workloads alone, that is within noise.",)
 
 
 def judge(rows: Sequence[Mapping[str, Any]], where: str) -> Verdict:

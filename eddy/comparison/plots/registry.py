@@ -31,7 +31,7 @@ PLOTS: dict[str, Plot] = {
     ),
     "routes_over_time": Plot(
         title="Routes of each class over time",
-        caption="Which share of the tuples of a class set out on which order of operators.",
+        caption="Which share of a class set out on which order of operators; white is before it was told apart.",
         has=lambda comparison: has(comparison.traced, "routes"),
         figure=routes,
     ),

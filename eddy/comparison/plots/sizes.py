@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
@@ -15,6 +16,14 @@ from eddy.comparison.summary import MICRO, QUARTILES, TIME
 
 if TYPE_CHECKING:
     from eddy.comparison.comparison import Comparison
+
+ROWS = 4
+"""Workloads, one below the other: of more, the first."""
+
+MEASURES = {"us": "microseconds a tuple", "calls": "routing calls a tuple"}
+
+TOLD = {"batch_rows": r" batch_rows=\d+", "window_size": r" window=[A-Za-z]+\([^)]*\)"}
+"""How the name of a workload tells a size that there are several of."""
 
 
 def several(comparison: Comparison, column: str) -> bool:
@@ -36,22 +45,37 @@ def window_size(comparison: Comparison) -> Figure:
 
 
 def _sizes(comparison: Comparison, column: str, label: str) -> Figure:
+    """A row of panels for each workload and other size: runs of different work have no median in common."""
     frame = pd.DataFrame(list(comparison.runs))
-    frame = frame[(frame["role"] != CONTROL) & frame[column].notna()]
+    frame = frame[(frame["role"] != CONTROL) & frame[column].notna()].copy()
     frame["us"] = frame[TIME[str(frame["runner"].iloc[0])]] / frame["tuples"] * MICRO
     frame["calls"] = frame["routing_calls"] / frame["tuples"]
-    made = figure(1)
-    grid = panels(made, 2)[0]
-    for axes, value, name in zip(grid, ("us", "calls"), ("microseconds a tuple", "routing calls a tuple"), strict=True):
-        for number, policy in enumerate(dict.fromkeys(frame["policy"])):
-            own = frame[frame["policy"] == policy].groupby(column)[value]
-            middle, low, high = own.median(), own.quantile(QUARTILES[0]), own.quantile(QUARTILES[1])
-            reach = np.array([middle - low, high - middle])
-            axes.errorbar(middle.index, middle, yerr=reach, capsize=3, label=cut(str(policy)), **line(number))
-        axes.set(xlabel=label, ylabel=name, xscale="log")
-        axes.set_ylim(bottom=0)
-        axes.set_xticks(sorted(frame[column].unique()))
-        axes.xaxis.set_minor_formatter(NullFormatter())
-        thousands(axes.xaxis)
-    legend(made, grid[0])
+    frame["of"] = frame["workload"].str.replace(TOLD[column], "", regex=True)
+    parts = {str(name): part for name, part in frame.groupby("of", sort=False)}
+    shown = list(parts)[:ROWS]
+    made = figure(len(shown))
+    grid = panels(made, len(MEASURES), rows=len(shown), sharex="col")
+    for row, name in zip(grid, shown, strict=True):
+        for axes, measure in zip(row, MEASURES, strict=True):
+            _panel(axes, parts[name], column, measure)
+        row[0].set_title(cut(name) if len(parts) > 1 else "")
+    for axes in grid[-1]:
+        axes.set_xlabel(label)
+    if len(parts) > len(shown):
+        made.suptitle(f"the first {len(shown)} of {len(parts)}; the table has all of them", fontsize=9)
+    legend(made, *grid[0])
     return made
+
+
+def _panel(axes: Axes, frame: pd.DataFrame, column: str, measure: str) -> None:
+    """A line for each policy over the sizes."""
+    for number, policy in enumerate(dict.fromkeys(frame["policy"])):
+        own = frame[frame["policy"] == policy].groupby(column)[measure]
+        middle, low, high = own.median(), own.quantile(QUARTILES[0]), own.quantile(QUARTILES[1])
+        reach = np.array([middle - low, high - middle])
+        axes.errorbar(middle.index, middle, yerr=reach, capsize=3, label=cut(str(policy)), **line(number))
+    axes.set(ylabel=MEASURES[measure], xscale="log")
+    axes.set_ylim(bottom=0)
+    axes.set_xticks(sorted(frame[column].unique()))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    thousands(axes.xaxis)

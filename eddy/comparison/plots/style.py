@@ -11,6 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
+from eddy.comparison.plots.shown import Shown
+
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#444444", "#8C6D31")
 """Okabe and Ito's palette, which the colour-blind can tell apart, less the yellow that no print shows."""
 
@@ -80,7 +82,7 @@ def _paler(colour: str) -> tuple[float, float, float]:
 
 def figure(rows: int, *, height: float = HEIGHT) -> Figure:
     """A figure of so many rows of panels."""
-    return Figure(figsize=(WIDTH, height * rows), layout="constrained")
+    return Shown(figsize=(WIDTH, height * rows), layout="constrained")
 
 
 def panels(made: Figure, count: int, *, rows: int = 1, sharex: Literal["none", "col"] = "none") -> list[list[Axes]]:
@@ -89,10 +91,13 @@ def panels(made: Figure, count: int, *, rows: int = 1, sharex: Literal["none", "
     return [list(row) for row in grid]
 
 
-def legend(made: Figure, axes: Axes, columns: int = 4) -> None:
-    """One for the whole figure, above it."""
-    handles, labels = axes.get_legend_handles_labels()
-    made.legend(handles, labels, loc="outside upper left", ncols=min(columns, max(len(labels), 1)))
+def legend(made: Figure, *axes: Axes, columns: int = 4) -> None:
+    """One for the whole figure, above it, of everything that one of the panels shows."""
+    found: dict[str, Any] = {}
+    for panel in axes:
+        for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
+            found.setdefault(label, handle)
+    made.legend(list(found.values()), list(found), loc="outside upper left", ncols=min(columns, max(len(found), 1)))
 
 
 def thousands(axis: Any) -> None:

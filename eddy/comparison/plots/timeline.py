@@ -44,7 +44,7 @@ def over_time(comparison: Comparison) -> Figure:
         axes.set_title(cut(workload))
     for axes in grid[-1]:
         axes.set_xlabel("tuples so far")
-    legend(made, grid[0][0])
+    legend(made, *grid[0])
     return made
 
 

@@ -17,7 +17,9 @@ from pyarrow import csv
 import eddy
 from eddy.comparison.compared import compared
 from eddy.comparison.runner import Local
+from eddy.contracts import Setting
 from eddy.errors import EngineError, QueryError
+from policies.fixed import Fixed
 from tests.eddy.comparison.worlds import comparison, data, experiment, query
 
 COLUMNS = """experiment workload policy role runner seed repeat batch_rows tuples results routing_calls seconds
@@ -92,6 +94,23 @@ def test_rows_are_saved_by_suffix(suffix: str, tmp_path: Path) -> None:
     rows = json.loads(place.read_text("utf-8")) if suffix == ".json" else read[suffix](place).to_pylist()
     assert [row["routing_calls"] for row in rows] == found.rows["routing_calls"].to_pylist()
     assert [row["policy"] for row in rows] == found.rows["policy"].to_pylist()
+
+
+def test_the_command_runs_it_again() -> None:
+    given = {"policies": {"one": "fixed", "two": {"name": "content", "costs": "unit", "P": 0.1}}, "baseline": "two"}
+    found = compare(**given, batch_rows=[50, 100], windows=[eddy.Range(10)], seeds=[1], drift_points=[100])
+    again = eval(found.command, {"eddy": eddy, "query": query(), "data": data()})
+    assert again.settings == found.settings
+    assert again.command == found.command
+    counted = ("policy", "role", "seed", "batch_rows", "window", "routing_calls", "results")
+    assert again.rows.select(counted).to_pylist() == found.rows.select(counted).to_pylist()
+    assert [one.drift_points for one in again.traced] == [one.drift_points for one in found.traced]
+
+
+def test_a_policy_that_asks_for_what_nobody_knows_is_skipped_and_the_others_run() -> None:
+    found = compare(policies=["fixed", {"name": "knows", "truth": "$truth"}])
+    assert found.skipped == ['skipped: knows on orders: truth = "$truth" is not known of this workload']
+    assert {row["policy"] for row in found.runs} == {"fixed", "fixed (again)"}
 
 
 def test_it_shows_itself() -> None:
@@ -204,6 +223,24 @@ def test_changed_data_and_changed_code_are_another_setting(tmp_path: Path) -> No
 
     assert [lines(), lines(), lines(data=data(seed=1))] == [6, 6, 12]
     assert [lines(query=with_limit(n)) for n in (3, 3, 4)] == [18, 18, 24]
+
+
+def test_the_changed_code_of_a_policy_is_another_setting(tmp_path: Path) -> None:
+    """In a notebook a policy that is being written is handed over as it is."""
+    journal = tmp_path / "runs.jsonl"
+
+    def mine(reverse: bool) -> type[Fixed]:
+        class Mine(Fixed):
+            def __init__(self, setting: Setting) -> None:
+                super().__init__(setting, order=sorted(setting.operators, reverse=reverse))
+
+        return Mine
+
+    counts = []
+    for reverse in (True, True, False):
+        compare(policies={"fixed": "fixed", "mine": mine(reverse)}, resume=journal)
+        counts.append(len(journal.read_text("utf-8").splitlines()))
+    assert counts == [6, 6, 8]
 
 
 def test_a_line_that_was_cut_off_is_run_again(journal: Path) -> None:

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 import eddy
 from eddy.comparison.comparison import Comparison
 from eddy.comparison.plots.registry import PLOTS
-from tests.eddy.comparison.worlds import POLICIES, comparison, data, query
+from tests.eddy.comparison.worlds import POLICIES, STAR, comparison, data, query
 from tests.house import ROOT
 
 
@@ -66,6 +66,29 @@ def test_drift_is_marked(sized: Comparison, name: str) -> None:
     for axes in axes_of(sized.plot(name)):
         marked = [line.get_xdata() for line in axes.get_lines() if line.get_label() == "the data changes here"]
         assert [np.asarray(x).tolist() for x in marked] == [[1_000, 1_000]]
+
+
+def test_what_differs_in_more_than_its_size_has_a_panel_of_its_own(sized: Comparison) -> None:
+    """Else the spread of a size would be that of the windows."""
+    titles = [axes.get_title(loc="left") for axes in sized.plot("batch_size").axes[::2]]
+    assert titles == ["stream_star window=Range(100)", "stream_star window=Range(1000)"]
+    titles = [axes.get_title(loc="left") for axes in sized.plot("window_size").axes[::2]]
+    assert titles == ["stream_star batch_rows=100", "stream_star batch_rows=200"]
+    (line,) = sized.plot("batch_size").axes[1].get_lines()[:1]
+    calls = {
+        row["batch_rows"]: row["routing_calls"] / row["tuples"]
+        for row in sized.runs
+        if (row["policy"], row["window_size"]) == ("fixed", 100)
+    }
+    assert dict(zip(np.asarray(line.get_xdata()).tolist(), np.asarray(line.get_ydata()).tolist(), strict=True)) == calls
+
+
+def test_a_policy_that_is_in_one_panel_only_is_in_the_legend() -> None:
+    drifting, steady = {**STAR, "label": "drifting"}, {k: v for k, v in STAR.items() if k != "drift"}
+    knows = {"name": "knows", "truth": "$truth", "role": "bound", "label": "knows"}
+    found = comparison(workload=[drifting, steady], policies=[*POLICIES, knows], repeats=1)
+    (shown,) = found.plot("cost_over_time").legends
+    assert [text.get_text() for text in shown.get_texts()] == ["fixed", "content", "the data changes here", "knows"]
 
 
 def test_the_cost_over_time_adds_up_to_the_calls(sized: Comparison) -> None:

@@ -72,10 +72,42 @@ def test_where_the_data_decides_each_is_named() -> None:
     assert str(verdict([*slow, *quick])).startswith(
         'It depends on the data: choose "fixed" on "cheap"; "content" on "dear".'
     )
+    says = str(verdict([*slow, *quick]))
+    assert 'Choose "fixed": on "cheap" every other policy takes longer, "content" the least, 50 % more.' in says
+    assert 'Choose "content": on "dear" it saves 50 %' in says
+    assert "One for all: " in says
     again = [{**row, "workload": "dear too"} for row in quick]
     both: Any = verdict([*quick, *again])
     assert both.choice == "content"
     assert "The choice is the same on each of the 2 workloads" in str(both)
+
+
+def test_where_nothing_is_sure_the_baseline_stays_and_is_not_chosen() -> None:
+    unsure = [{**row, "workload": "unsure"} for row in runs(**STEADY, content=[1.0, 2.0, 2.5])]
+    quick = [{**row, "workload": "dear"} for row in runs(**STEADY, content=[1.0, 1.0, 1.01])]
+    says = str(verdict([*unsure, *quick]))
+    assert says.startswith('It depends on the data: choose "content" on "dear"; stay with "fixed" on "unsure".')
+    assert 'Stay with "fixed": on "unsure" what others save of its time is within noise.' in says
+
+
+def test_what_only_all_workloads_together_show_is_said_so() -> None:
+    """On each alone, three turns are too few to be sure; together they are not."""
+    parts = [
+        {**row, "workload": f"w{n}"}
+        for n in range(6)
+        for row in runs(fixed=[2.0, 2.0, 2.0], again=[2.0, 2.01, 1.99], content=[1.4, 1.7, 2.0])
+    ]
+    found = verdict(parts)
+    assert {part.choice for part in by_workload(parts).values()} == {"fixed"}
+    assert (found.choice, found.measured) == ("content", True)
+    assert "On each of the 6 workloads alone, that is within noise." in found.reasons
+
+
+def test_one_run_of_each_is_no_agreement_of_workloads() -> None:
+    rows = [{**run(policy, 2), "workload": w} for w in "ab" for policy in ("fixed", "content", "fixed (again)")]
+    found = verdict(rows)
+    assert found.choice == ""
+    assert "the same on each" not in str(found)
 
 
 def test_with_nobody_to_compare_nothing_is_said() -> None:

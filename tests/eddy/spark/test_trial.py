@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql.streaming.listener import StreamingQueryListener
 
 import eddy
 from eddy.comparison.answer import digest
@@ -27,6 +30,35 @@ def test_policies_are_compared_on_spark(spark: SparkSession) -> None:
     assert all(len(one.trace.batches["rows"]) == 2 for one in found.traced)
     assert spark.conf.get(PARTITIONS) == before
     assert {table.name for table in spark.catalog.listTables()} == tables
+
+
+class Starts(StreamingQueryListener):
+    """Counts the queries that are started."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def onQueryStarted(self, event: Any) -> None:  # noqa: N802  Spark's name
+        self.count += 1
+
+    def onQueryProgress(self, event: Any) -> None:  # noqa: N802  Spark's name
+        pass
+
+    def onQueryTerminated(self, event: Any) -> None:  # noqa: N802  Spark's name
+        pass
+
+
+def test_the_run_in_which_spark_warms_up_does_not_count(spark: SparkSession, tmp_path: Path) -> None:
+    starts = Starts()
+    spark.streams.addListener(starts)
+    try:
+        for _ in range(2):  # the second time all runs are there, and nothing has to be warm
+            found = eddy.compare(
+                query(), data(), ["fixed"], repeats=1, runner="spark", cells=2, resume=tmp_path / "r", quiet=True
+            )
+            assert (found.rows.num_rows, starts.count) == (2, 3)
+    finally:
+        spark.streams.removeListener(starts)
 
 
 def test_spark_gives_the_answer_that_is_given_here(spark: SparkSession) -> None:
