@@ -29,8 +29,25 @@ ALONE = 8
 as there would be if every part were halved to its end."""
 
 
+class Kinds:
+    """One error of each kind, for all rows that have it.
+
+    As many rows may raise as there are, and an error is a hundred times as large as the verdict that becomes of it.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, bool], RowError] = {}
+
+    def one(self, error: RowError) -> RowError:
+        """The first error that was of this kind."""
+        key = (error.kind, error.final)
+        if key not in self._known:
+            self._known[key] = error.bare()
+        return self._known[key]
+
+
 class Bisected(NamedTuple, Generic[T]):
-    """Parts of the rows with the answer for each, and the rows that have none, each with its error."""
+    """Parts of the rows with the answer for each, and the rows that have none, each with an error of its kind."""
 
     parts: Sequence[tuple[RowIds, T]]
     faulty: RowIds
@@ -48,6 +65,7 @@ def bisected(ask: Callable[[RowIds], T], rows: int) -> Bisected[T]:
     parts: list[tuple[RowIds, T]] = []
     faulty: list[int] = []
     errors: list[RowError] = []
+    kinds = Kinds()
     while waiting:
         part = waiting.pop()
         try:
@@ -57,8 +75,7 @@ def bisected(ask: Callable[[RowIds], T], rows: int) -> Bisected[T]:
                 waiting += _divided(part)
                 continue
             faulty.append(int(part[0]))
-            # Its frames hold the rows that it was raised for.
-            errors.append(error.with_traceback(None))
+            errors.append(kinds.one(error))
     return Bisected(parts, np.array(faulty, np.int64), errors)
 
 

@@ -32,6 +32,10 @@ class RowError(QueryError):
         self.kind = kind
         self.final = final
 
+    def bare(self) -> RowError:
+        """The same without its frames, and without the error that it came from: they hold the rows of the call."""
+        return RowError(str(self), kind=self.kind, final=self.final)
+
 
 class EngineError(EddyError):
     """The engine or a plug-in broke a rule of the engine."""

@@ -26,7 +26,7 @@ import numpy as np
 import pyarrow as pa
 
 from eddy import limit
-from eddy.bisect import RowErrors, bisected
+from eddy.bisect import Kinds, RowErrors, bisected
 from eddy.errors import QueryError, RowError, quoted
 from eddy.forms import FORMS, forms_of, is_strict
 from eddy.limit import Expired, Progress, limited
@@ -102,7 +102,7 @@ class Function:
         try:
             arguments = [FORMS[form](array) for array, form in zip(arrays, self.forms, strict=True)]
             if self.rowwise:
-                results, raised = self._each(arguments, rows)
+                results, raised = self._each(arguments, arrays)
             else:
                 with self._limited(lambda: 0, rows):
                     results, raised = self.function(*arguments), {}
@@ -112,12 +112,14 @@ class Function:
             raise self._failure(error, arrays, rows) from error
         if not self.rowwise:
             return checked(results, rows, self._who)
-        return self._gathered(results, {row: self._failure(e, arrays, 1) for row, e in raised.items()})
+        return self._gathered(results, raised)
 
-    def _each(self, arguments: list[list[Any]], rows: int) -> tuple[list[Any], dict[int, Exception]]:
+    def _each(self, arguments: list[list[Any]], arrays: list[pa.Array]) -> tuple[list[Any], dict[int, RowError]]:
         """Call a function of single rows, once for each of them, whatever it raises."""
+        rows = len(arrays[0])
         results: list[Any] = []
-        raised: dict[int, Exception] = {}
+        raised: dict[int, RowError] = {}
+        kinds = Kinds()
         calls = itertools.starmap(self.function, zip(*arguments, strict=True))
         with self._limited(lambda: len(results), rows):
             while len(results) < rows:
@@ -128,7 +130,7 @@ class Function:
                 except Exception as caught:
                     error = caught
                 if error is not None:
-                    raised[len(results)] = error
+                    raised[len(results)] = kinds.one(self._failure(error, arrays, 1))
                     results.append(False)
         return results, raised
 

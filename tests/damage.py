@@ -6,7 +6,6 @@ Damage is found by a checksum. What is forged has a right one, so everything beh
 from __future__ import annotations
 
 import json
-import tracemalloc
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,6 +23,7 @@ from eddy.engine import Engine
 from eddy.snapshot import FORMAT, Snapshot
 from eddy.spark.parcels import CHECKSUM_BYTES, MARK, rows_of, write
 from policies.registry import POLICIES
+from tests.memory import measured
 from tests.policies.checks import steady_clock
 from tests.policies.choices import chosen
 
@@ -184,17 +184,9 @@ def states(draw: st.DrawFn) -> Damaged:
 @contextmanager
 def little_memory() -> Iterator[None]:
     """What happens in here must not take much memory, of Python's, of numpy's or of Arrow's."""
-    before = pa.default_memory_pool()
-    pool = pa.proxy_memory_pool(before)
-    pa.set_memory_pool(pool)
-    tracemalloc.start()
-    try:
+    with measured() as taken:
         yield
-        taken = tracemalloc.get_traced_memory()[1] + (pool.max_memory() or 0)
-    finally:
-        tracemalloc.stop()
-        pa.set_memory_pool(before)
-    assert taken < MEMORY, f"{taken:,} bytes"
+    assert taken.most < MEMORY, f"{taken.most:,} bytes"
 
 
 @contextmanager

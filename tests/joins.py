@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 import eddy
 from tests import reference
-from tests.conditions import Condition, edges, negation, ratio, sums
-from tests.reference import before, same
+from tests.conditions import Condition, edges, sums
+from tests.filters import Filter, fallible, filters
 from tests.strategies import EPOCH, Clock
 
 COLUMNS = {
@@ -63,17 +63,6 @@ CROWD = 5_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Filter:
-    """A filter of the engine's, and the same in SQL and as a function."""
-
-    on: tuple[str, ...]
-    condition: Condition
-    python: bool
-    rowwise: bool = True
-    on_error: str = "fail"
-
-
-@dataclass(frozen=True, kw_only=True)
 class Case:
     """A query over some rows."""
 
@@ -99,7 +88,7 @@ class Case:
             ],
             tables=[eddy.Table(name) for name in self.tables],
             joins=list(dict.fromkeys(join.sql for join in self.joins)),
-            filters=[_filter(n, f) for n, f in enumerate(self.filters)],
+            filters=[f.asked(f"f{n}", NAMES) for n, f in enumerate(self.filters)],
             select=[f"{name}.{column} as {name}_{column}" for name in self.inputs for column in NAMES],
             cross=True,
         )
@@ -155,27 +144,6 @@ def _window(source: reference.Source, clock: Clock) -> eddy.Range | eddy.Rows | 
     return eddy.Rows(source.rows) if source.rows is not None else eddy.Unbounded()
 
 
-def _filter(number: int, asked: Filter) -> eddy.Filter:
-    if not asked.python:
-        return eddy.Filter(f"f{number}", on=asked.on, where=asked.condition.sql, on_error=asked.on_error)
-    (name,) = asked.on
-    columns = [f"{name}.{column}" for column in NAMES]
-
-    def ask(*values: Any) -> bool | None:
-        return asked.condition.holds({name: dict(zip(NAMES, values, strict=True))})
-
-    if asked.rowwise:
-        return eddy.Filter(
-            f"f{number}", on=asked.on, function=ask, columns=columns, rowwise=True, on_error=asked.on_error
-        )
-
-    def ask_all(*values: pa.Array) -> list[bool | None]:
-        return [ask(*row) for row in zip(*(column.to_pylist() for column in values), strict=True)]
-
-    ask_all.__annotations__ = {"values": pa.Array}
-    return eddy.Filter(f"f{number}", on=asked.on, function=ask_all, columns=columns, on_error=asked.on_error)
-
-
 @st.composite
 def graphs(draw: st.DrawFn, names: Sequence[str], *, faults: bool, more: int) -> list[Condition]:
     """Conditions that connect the inputs: a tree, more edges, and now and then a condition over three."""
@@ -188,37 +156,6 @@ def graphs(draw: st.DrawFn, names: Sequence[str], *, faults: bool, more: int) ->
     if len(names) > 2 and draw(st.booleans()):
         found.append(sums(*draw(st.permutations(names))[:3]))
     return found if draw(st.integers(0, 9)) else found[1:]
-
-
-@st.composite
-def filters(draw: st.DrawFn, names: Sequence[str], *, faults: bool) -> Filter:
-    """A filter over one input, in SQL or in Python, or over two."""
-    name = draw(st.sampled_from(names))
-    on_error = draw(st.sampled_from(["fail", "fail", "drop", "keep"]))
-    value = draw(st.integers(0, 3))
-    if draw(st.integers(0, 3)) == 0 and len(names) > 1:
-        a, b = draw(st.permutations(names))[:2]
-        condition = ratio(a, b) if faults and draw(st.booleans()) else draw(edges(a, b))
-        return Filter(on=(a, b), condition=condition, python=False, on_error=on_error)
-    condition = draw(
-        st.sampled_from(
-            [
-                Condition(f"{name}.k <= {value}", lambda c: negation(before(value, c[name]["k"]))),
-                Condition(f"{name}.k <> {value}", lambda c: negation(same(c[name]["k"], value))),
-                Condition(f"{name}.s is not null", lambda c: c[name]["s"] is not None),
-                *([Condition(f"6 div ({name}.k - {value}) > 1", lambda c: _divides(c[name]["k"], value))] * 2 * faults),
-            ]
-        )
-    )
-    return Filter(
-        on=(name,), condition=condition, python=draw(st.booleans()), rowwise=draw(st.booleans()), on_error=on_error
-    )
-
-
-def _divides(k: int | None, value: int) -> bool | None:
-    if k == value:
-        raise reference.NoAnswer
-    return None if k is None else int(6 / (k - value)) > 1
 
 
 @st.composite
@@ -236,7 +173,7 @@ def cases(
     Where it is crowded there are many rows, and few conditions beside those that connect the inputs: then most of the
     answers have rows.
     """
-    faults = faults and draw(st.booleans())
+    faults = faults and (crowded or draw(st.booleans()))
     names = list("abcdef"[: draw(st.sampled_from([2, 2, 3, 3, 4, 5, 6]))])
     streams = names[: draw(st.integers(1, len(names)))]
     kind = draw(st.sampled_from(CLOCKS)) if clocks else (INTEGER,)
@@ -251,13 +188,16 @@ def cases(
         one, other = streams[:2]
         rows[other], times[other] = rows[one], times[one]
     by_rows = by_rows and len(streams) > 1
+    asked = st.lists(filters(names, faults=faults), max_size=2 if crowded else 3)
+    if faults and crowded:
+        asked = fallible(names)
     return Case(
         streams={name: draw(sources(times[name], late=late, by_rows=by_rows)) for name in streams},
         clocks=times,
         tables=names[len(streams) :],
         rows=rows,
         joins=draw(graphs(names, faults=faults, more=0 if crowded else len(names))),
-        filters=draw(st.lists(filters(names, faults=faults), max_size=2 if crowded else 3)),
+        filters=draw(asked),
         batch_rows=draw(st.sampled_from([1, 2, 3, 7, 1000])),
     )
 

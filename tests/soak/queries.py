@@ -36,7 +36,8 @@ class Stopped:
 
 
 STOPS = st.dictionaries(st.integers(0, 20), st.sampled_from(NAMES), max_size=3)
-JOINED = st.builds(Stopped, joins.cases(faults=True) | joins.cases(crowded=True) | joins.cases(crowded=True), STOPS)
+CROWDED = joins.cases(crowded=True) | joins.cases(crowded=True, faults=True)
+JOINED = st.builds(Stopped, joins.cases(faults=True) | CROWDED | CROWDED, STOPS)
 BY_TIME = (joins.cases(by_rows=False, clocks=False) | joins.cases(by_rows=False, clocks=False, crowded=True)).map(cut)
 BY_ROWS = joins.cases(clocks=False).filter(lambda case: any(s.rows for s in case.streams.values())).map(cut)
 

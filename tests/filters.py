@@ -1,0 +1,136 @@
+"""Random filters over joined inputs, each for the engine and as a condition of the naive answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from hypothesis import strategies as st
+
+import eddy
+from tests import reference
+from tests.conditions import Condition, edges, negation, ratio
+from tests.reference import before, same
+
+ON_ERROR = st.sampled_from(["fail", "fail", "drop", "keep"])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Filter:
+    """A filter of the engine's, and the same in SQL and as a function."""
+
+    on: tuple[str, ...]
+    condition: Condition
+    python: bool
+    rowwise: bool = True
+    on_error: str = "fail"
+
+    def asked(self, name: str, columns: Sequence[str]) -> eddy.Filter:
+        """As the engine takes it; a function is handed these columns of every input."""
+        if not self.python:
+            return eddy.Filter(name, on=self.on, where=self.condition.sql, on_error=self.on_error)
+        size = len(columns)
+
+        def ask(*values: Any) -> bool | None:
+            parts = (values[n * size : (n + 1) * size] for n in range(len(self.on)))
+            rows = (dict(zip(columns, part, strict=True)) for part in parts)
+            return self.condition.holds(dict(zip(self.on, rows, strict=True)))
+
+        def ask_all(*values: pa.Array) -> list[bool | None]:
+            return [ask(*row) for row in zip(*(column.to_pylist() for column in values), strict=True)]
+
+        ask_all.__annotations__ = {"values": pa.Array}
+        return eddy.Filter(
+            name,
+            on=self.on,
+            function=ask if self.rowwise else ask_all,
+            columns=[f"{one}.{column}" for one in self.on for column in columns],
+            rowwise=self.rowwise,
+            on_error=self.on_error,
+        )
+
+
+@st.composite
+def filters(draw: st.DrawFn, names: Sequence[str], *, faults: bool) -> Filter:
+    """A filter over one input, in SQL or in Python, or over two."""
+    name = draw(st.sampled_from(names))
+    on_error = draw(ON_ERROR)
+    value = draw(st.integers(0, 3))
+    python, rowwise = draw(st.booleans()), draw(st.booleans())
+    if draw(st.integers(0, 3)) == 0 and len(names) > 1:
+        a, b = draw(st.permutations(names))[:2]
+        condition = ratio(a, b) if faults and draw(st.booleans()) else draw(edges(a, b))
+        return Filter(on=(a, b), condition=condition, python=python, rowwise=rowwise, on_error=on_error)
+    condition = draw(
+        st.sampled_from(
+            [
+                Condition(f"{name}.k <= {value}", lambda c: negation(before(value, c[name]["k"]))),
+                Condition(f"{name}.k <> {value}", lambda c: negation(same(c[name]["k"], value))),
+                Condition(f"{name}.s is not null", lambda c: c[name]["s"] is not None),
+                *([Condition(f"6 div ({name}.k - {value}) > 1", lambda c: _divides(c[name]["k"], value))] * 2 * faults),
+            ]
+        )
+    )
+    return Filter(on=(name,), condition=condition, python=python, rowwise=rowwise, on_error=on_error)
+
+
+def _divides(k: int | None, value: int) -> bool | None:
+    if k == value:
+        raise reference.NoAnswer
+    return None if k is None else int(6 / (k - value)) > 1
+
+
+@st.composite
+def fallible(draw: st.DrawFn, names: Sequence[str]) -> list[Filter]:
+    """Filters that let most rows pass and have no answer for some, and guards that drop such rows first."""
+    found = [draw(_lenient(names)) for _ in range(draw(st.integers(1, 3)))]
+    guarded = [name for name in names if draw(st.integers(0, 3)) == 0]
+    return draw(st.permutations([*found, *(draw(_guard(name)) for name in guarded)]))
+
+
+@st.composite
+def _lenient(draw: st.DrawFn, names: Sequence[str]) -> Filter:
+    value = draw(st.integers(-1, 4))
+    a, b = draw(st.permutations(names))[:2]
+    one = Condition(f"{a}.k is null or 6 div ({a}.k - {value}) <> 6", lambda c: _lets_pass(c[a]["k"], value))
+    two = Condition(
+        f"{a}.k is null or {b}.x is null or {a}.k / ({b}.x - {a}.k) <> {value}",
+        lambda c: _lets_pass_two(c[a]["k"], c[b]["x"], value),
+    )
+    both = len(names) > 1 and draw(st.integers(0, 2)) == 0
+    return Filter(
+        on=(a, b) if both else (a,),
+        condition=two if both else one,
+        python=draw(st.booleans()),
+        rowwise=draw(st.booleans()),
+        on_error=draw(ON_ERROR),
+    )
+
+
+def _lets_pass(k: int | None, value: int) -> bool:
+    return k is None or (_divides(k, value), int(6 / (k - value)) != 6)[1]
+
+
+def _lets_pass_two(k: int | None, x: int | None, value: int) -> bool:
+    if k is None or x is None:
+        return True
+    if x == k:
+        raise reference.NoAnswer
+    return k / (x - k) != value
+
+
+@st.composite
+def _guard(draw: st.DrawFn, name: str) -> Filter:
+    value = draw(st.integers(0, 3))
+    condition = draw(
+        st.sampled_from(
+            [
+                Condition(f"{name}.k >= 2", lambda c: negation(before(c[name]["k"], 2))),
+                Condition(f"{name}.k <> {value}", lambda c: negation(same(c[name]["k"], value))),
+                Condition(f"{name}.x > 2", lambda c: before(2, c[name]["x"])),
+            ]
+        )
+    )
+    return Filter(on=(name,), condition=condition, python=draw(st.booleans()), rowwise=draw(st.booleans()))
