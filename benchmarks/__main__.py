@@ -8,6 +8,7 @@ import json
 import os
 import platform
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -68,15 +69,18 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def told(suite: str, benchmark: Benchmark) -> dict[str, Any]:
-    """Print a benchmark as it goes; gives what it said, as values."""
+    """Print a benchmark as it goes, and how long it took; gives what it said, as values."""
     print()
+    started = time.monotonic()
     said: list[Any] = []
     for line in benchmark():
         print(line, flush=True)
         said.append(
             line if isinstance(line, str) else {"kind": type(line).__name__.lower(), **dataclasses.asdict(line)}
         )
-    return {"suite": suite, "benchmark": getattr(benchmark, "__name__", ""), "said": said}
+    name, seconds = getattr(benchmark, "__name__", ""), round(time.monotonic() - started)
+    print(f"{suite}, {name}: {seconds} s in all", flush=True)
+    return {"suite": suite, "benchmark": name, "seconds": seconds, "said": said}
 
 
 def write(place: Path, found: Sequence[dict[str, Any]]) -> None:

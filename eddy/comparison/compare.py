@@ -48,10 +48,9 @@ def compare(  # noqa: PLR0913  what a user may say
 ) -> Comparison:
     """Run policies on the same data, taking turns, and say which to choose and what it saves.
 
-    The baseline, which is the first policy unless named, runs once more in every turn, so that noise can be seen.
-    Several `batch_rows` or `windows` are tried one after the other; plots mark `drift_points`, numbers of tuples at
-    which the data changes. `runner="spark"` takes the session that there is. With `resume`, a file, runs that are done
-    are kept there, and an interrupted comparison goes on with the others. docs/comparing.md says how it measures.
+    The baseline, the first policy unless named, runs twice in every turn, so that noise can be seen. Plots mark
+    `drift_points`, numbers of tuples at which the data changes. `runner="spark"` takes the session that there is.
+    `resume`, a file, keeps runs that are done for a comparison that is interrupted. docs/comparing.md has more.
 
     >>> import pyarrow as pa
     >>> from eddy import Filter, Query, Stream
@@ -69,8 +68,8 @@ def compare(  # noqa: PLR0913  what a user may say
         windows=list(windows),
         repeats=_counts("repeats", repeats)[0],
     )
-    again = command(experiment, runner=runner, cells=cells, drift_points=drift_points)
-    return compared(experiment, chosen(runner, cells), command=again, resume=resume, quiet=quiet)
+    place, again = chosen(runner, cells), command(experiment, runner=runner, cells=cells, drift_points=drift_points)
+    return compared(experiment, place, command=again, resume=resume, quiet=quiet)
 
 
 def _seeds(seeds: int | Sequence[int]) -> list[int]:

@@ -126,6 +126,7 @@ def test_what_was_printed_is_written_down(tmp_path: Path, capsys: pytest.Capture
     assert capsys.readouterr().out.startswith("\na title\nours ")
     assert found["of"]["numpy"] == np.__version__
     assert found["skipped"] == peers.absent()
+    assert found["found"][0]["seconds"] >= 0
     said = found["found"][0]["said"]
     assert said[0] == "a title"
     assert (said[1]["kind"], said[1]["median"], said[1]["goal"]) == ("ratio", 1.5, ["at most", 2.0])
