@@ -10,6 +10,9 @@ from eddy.settings import Path
 
 HIDDEN = "(hidden)"
 
+NAMED = 2
+"""How deep the names stand that the user gives: `filters.NAME`."""
+
 _WORDS = (
     r"passw|passphrase|pwd|secret|token|credential|jaas|signature|connection[._-]?string|user[._-]?info"
     r"|(?:api|access|private|account|keystore|encryption|shared|storage|sas)[._-]?key|[._-]sas[._-]"
@@ -28,14 +31,17 @@ SHORTEST = 4
 
 
 def is_secret(path: Path) -> bool:
-    """Does the name of a key say that its value is a secret; the type of a column never is.
+    """Does the name of a key say that its value is a secret.
+
+    The type of a column never is one, nor is what the user calls a stream, a table or a filter the name of a key.
 
     >>> is_secret(("sink", "options", "kafka.sasl.jaas.config")), is_secret(("sink", "key"))
     (True, False)
-    >>> is_secret(("streams", "logins", "source", "schema", "token"))
-    False
+    >>> is_secret(("streams", "logins", "source", "schema", "token")), is_secret(("filters", "bad_token"))
+    (False, False)
     """
-    return bool(path) and path[-2:-1] != ("schema",) and _SECRET.search(path[-1]) is not None
+    named = len(path) == NAMED and path[0] in ("streams", "tables", "filters")
+    return bool(path) and not named and path[-2:-1] != ("schema",) and _SECRET.search(path[-1]) is not None
 
 
 def shown(path: Path, value: Any) -> str:

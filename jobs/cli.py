@@ -26,7 +26,8 @@ COMMANDS = {
 
 CODES = (
     "Exit codes: 0 all is well; 1 what was looked at is wrong (doctor, demo); 2 the job or the arguments are wrong, or "
-    "Spark failed; 130 stopped by Ctrl-C. eddy COMMAND --help says more."
+    "Spark failed; 130 stopped by Ctrl-C before the end, except a job between two micro-batches: that is 0. "
+    "eddy COMMAND --help says more."
 )
 """What scripts may rely on."""
 

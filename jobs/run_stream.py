@@ -23,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--traceback", action="store_true", help="show where in the code an error came from")
     chosen = parser.parse_args(arguments)
     find_modules()
-    from jobs import complaints, running  # noqa: PLC0415  they are found only now
+    from jobs import complaints, running, stopping  # noqa: PLC0415  they are found only now
 
     try:
         return running.run(chosen.conf, sets=chosen.set, quiet=chosen.quiet, live=chosen.live)
@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(complaints.told(error), file=sys.stderr)
         return complaints.FAILED
     except KeyboardInterrupt:
-        print("stopped before the first micro-batch", file=sys.stderr)
+        print(stopping.NOT_BEGUN, file=sys.stderr)
         return complaints.INTERRUPTED
 
 

@@ -12,6 +12,7 @@ from pyspark import SparkConf, SparkContext
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 import eddy
 from eddy.config import Job, load, stated
@@ -22,7 +23,7 @@ from eddy.spark.planning import CELLS
 from jobs.complaints import EXPECTED, told
 from jobs.sinks import written
 from jobs.sources.registry import SOURCES
-from jobs.stopping import Stop, last_batch
+from jobs.stopping import NOT_BEGUN, Stop, last_batch
 from jobs.telling import Teller
 
 POLL = 0.2
@@ -38,11 +39,11 @@ def run(file: str, *, sets: Sequence[str] = (), quiet: bool = False, live: bool 
     stop, teller = Stop(), Teller(quiet=quiet, live=live and job.sink["format"] != "console")
     for line in stated(job):
         teller.say(line)
+    stop.expect()
     spark = session(job, given, quiet=quiet)
+    stop.listen(spark)
     try:
-        writer = written(answer(job, spark), job)
-        stop.listen(spark)
-        query = writer.start()
+        query = prepared(job, spark, stop).start()
         follow(query, stop, teller)
         teller.say(farewell(job, query, stopped=stop.asked))
     except EXPECTED as error:
@@ -78,6 +79,20 @@ def session(job: Job, given: Mapping[str, str], *, quiet: bool) -> SparkSession:
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR" if quiet else "WARN")
     return spark
+
+
+def prepared(job: Job, spark: SparkSession, stop: Stop) -> DataStreamWriter:
+    """The answer on its way to the sink; whoever asks to stop before it has begun need not wait for it."""
+    try:
+        writer = written(answer(job, spark), job)
+    except EXPECTED:
+        # Whoever stops us may have stopped what Spark was asking for columns.
+        if stop.asked:
+            raise KeyboardInterrupt from None
+        raise
+    if stop.asked:
+        raise KeyboardInterrupt
+    return writer
 
 
 def answer(job: Job, spark: SparkSession) -> DataFrame:
@@ -122,7 +137,10 @@ def follow(query: StreamingQuery, stop: Stop, teller: Teller) -> None:
 
 def farewell(job: Job, query: StreamingQuery, *, stopped: bool) -> str:
     """How it ended, and how to go on."""
-    what = f"{'stopped' if stopped else 'finished'} after micro-batch {last_batch(query)}"
+    done = last_batch(query)
+    if done < 0:
+        return NOT_BEGUN if stopped else "finished: there was nothing to read"
+    what = f"{'stopped' if stopped else 'finished'} after micro-batch {done}"
     if not stopped:
         return what
     if job.checkpoint:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
 from typing import Any
 
@@ -11,7 +12,12 @@ from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from jobs.complaints import INTERRUPTED
+from jobs.telling import over
+
 SIGNALS = {"INT": signal.SIGINT, "TERM": signal.SIGTERM}
+
+NOT_BEGUN = "stopped before the first micro-batch"
 
 AGAIN = 1.0
 """Seconds after which a second signal means impatience: one Ctrl-C reaches us by two ways, within a moment."""
@@ -51,6 +57,10 @@ class Stop:
             self._batch = done
         return self._now or done > self._batch or not active
 
+    def expect(self) -> None:
+        """Leave at once when asked, as long as Spark itself is not there yet: there is nothing to finish."""
+        signal.signal(signal.SIGINT, _leave)
+
     def listen(self, spark: SparkSession) -> None:
         """Hear signals from now on.
 
@@ -66,6 +76,12 @@ class Stop:
             misc: Any = gateway.jvm.sun.misc
             for name in SIGNALS:
                 misc.Signal.handle(misc.Signal(name), _Handler(self))
+
+
+def _leave(*_: object) -> None:
+    """End without a way back through what Spark was doing, which would be told line by line."""
+    print(NOT_BEGUN, file=sys.stderr, flush=True)
+    os._exit(INTERRUPTED)
 
 
 class _Handler:
@@ -87,4 +103,4 @@ class _Handler:
 def last_batch(query: StreamingQuery) -> int:
     """The number of the micro-batch that was over last; -1 before there is any."""
     progress = query.lastProgress
-    return -1 if progress is None else int(progress["batchId"])
+    return -1 if progress is None else over(progress)

@@ -31,7 +31,7 @@ class Teller:
 
     def tell(self, progress: Mapping[str, Any]) -> None:
         """Tell of a micro-batch, once."""
-        if progress["batchId"] <= self._seen:
+        if progress["batchId"] <= self._seen or over(progress) != progress["batchId"]:
             return
         self._seen = progress["batchId"]
         self.rows += progress["numInputRows"]
@@ -62,6 +62,19 @@ class Teller:
         if not self._quiet:
             self._out.write(text)
             self._out.flush()
+
+
+def over(progress: Mapping[str, Any]) -> int:
+    """The micro-batch that was over last when Spark told of its progress; -1 before there is any.
+
+    When nothing has come for a while, Spark tells of the micro-batch that is still to come.
+
+    >>> over({"batchId": 3, "durationMs": {"latestOffset": 2, "addBatch": 9}})
+    3
+    >>> over({"batchId": 3, "durationMs": {"latestOffset": 2}})
+    2
+    """
+    return int(progress["batchId"]) - ("addBatch" not in progress["durationMs"])
 
 
 def fields(progress: Mapping[str, Any], rows: int) -> str:

@@ -135,6 +135,24 @@ def test_ctrl_c_ends_a_job_between_micro_batches(tmp_path: Path) -> None:
     assert f"stopped after micro-batch {done};" in told
 
 
+@pytest.mark.timeout(3 * PATIENCE)
+def test_ctrl_c_is_quiet_before_there_is_anything_to_finish(tmp_path: Path) -> None:
+    """What the file says is told before Spark is started, which takes seconds."""
+    (tmp_path / "job.toml").write_text(JOB.format(rows=ROWS, place=tmp_path))
+    (tmp_path / "my_filters.py").write_text(FILTERS)
+    job = started(tmp_path)
+    told = wait_for(job, "config sink.path")
+    os.killpg(job.pid, signal.SIGINT)
+    try:
+        told += job.communicate(timeout=PATIENCE)[0]
+    finally:
+        job.kill()
+    assert "stopped before the first micro-batch" in told
+    assert "Traceback" not in told
+    assert job.returncode == 130
+    assert not (tmp_path / "checkpoint").exists()
+
+
 @pytest.mark.long
 @pytest.mark.timeout(5 * PATIENCE)
 def test_the_first_job_of_the_readme_does_what_it_says(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ def progress(batch: int, watermark: str = "2026-01-01T08:00:00.000Z") -> dict[st
         "batchId": batch,
         "numInputRows": 20,
         "processedRowsPerSecond": 12.6,
-        "durationMs": {"triggerExecution": 1_590},
+        "durationMs": {"triggerExecution": 1_590, "addBatch": 1_200},
         "eventTime": {"watermark": watermark},
     }
 
@@ -35,6 +35,16 @@ def test_a_log_has_a_line_of_fields_for_each_micro_batch() -> None:
     out = io.StringIO()
     told(Teller(quiet=False, live=False, out=out))
     assert out.getvalue().splitlines() == [LINE.format(0, 20), LINE.format(1, 40), "stopped"]
+
+
+def test_a_micro_batch_that_comes_after_a_while_without_rows_is_told() -> None:
+    """Spark speaks of the micro-batch that it waits for, and later, when it is over, once more by the same number."""
+    out = io.StringIO()
+    teller = Teller(quiet=False, live=False, out=out)
+    idle = {**progress(1), "numInputRows": 0, "durationMs": {"latestOffset": 3, "triggerExecution": 3}}
+    for one in (progress(0), idle, idle, progress(1), {**idle, "batchId": 2}):
+        teller.tell(one)
+    assert out.getvalue().splitlines() == [LINE.format(0, 20), LINE.format(1, 40)]
 
 
 def test_a_terminal_has_one_line_with_the_micro_batch_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
