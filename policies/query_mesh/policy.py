@@ -17,7 +17,7 @@ from eddy.divider import Buckets
 from eddy.errors import QueryError
 from eddy.features import choose
 from eddy.lineage import Hop
-from eddy.observe import Insight
+from eddy.observe import Insight, Statistic
 from policies.checks import check_choice, check_costs, check_count, check_share
 from policies.greedy import greedy_route
 from policies.merit import Costs
@@ -86,7 +86,7 @@ class QueryMesh:
         self._operators, self._clock = setting.operators, setting.clock
         self._fabrics: dict[str, tuple[Fabric, Legality]] = {}
         self._restored: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {}
-        self._steps: list[Observation] = []
+        self._steps: list[Done] = []
         self._under_way: dict[int, Ruster] = {}
         self._samples: dict[int, tuple[Leg, Buckets]] = {}
         self._seeds: dict[str, int] = {}
@@ -166,7 +166,7 @@ class QueryMesh:
         by = UNCLASSIFIED if current is None else current.mesh.tree.used
         self._uses.count(observation, by, observation.rows[0] if leg.exhaustive else 0)
         if len(fabric.operators) > 1:
-            self._steps.append(observation)
+            self._steps.append(Done.of(observation))
         if id(leg) in self._samples:
             fabric.keep(observation.hops, self._samples[id(leg)][1], observation.outcomes)
 
@@ -178,7 +178,7 @@ class QueryMesh:
             count.rows[ruster.way] += len(ruster.leg.rows) if ruster.leg.rows is not None else 0
         for step in self._steps:
             fabric, _ = self._fabrics[step.origin]
-            fabric.learn(step)
+            fabric.learn(step.hops, step.statistics)
             if not step.legs[0].exhaustive:
                 self._pay(step, fabric.operators.index(step.hops[0].operator), counts)
         for count in counts.values():
@@ -187,9 +187,9 @@ class QueryMesh:
             fabric.decide(legality, self._seeds.get(origin, 0), self._clock)
         self._steps, self._under_way, self._samples, self._seeds = [], {}, {}, {}
 
-    def _pay(self, step: Observation, operator: int, counts: Mapping[int, Count]) -> None:
+    def _pay(self, step: Done, operator: int, counts: Mapping[int, Count]) -> None:
         """What a step cost each way, and what it left of it."""
-        for leg, rows, out in zip(step.legs, step.rows, _left(step), strict=True):
+        for leg, rows, out in zip(step.legs, step.rows, step.left, strict=True):
             ruster = self._under_way.get(id(leg))
             if ruster is not None and rows:
                 counts[id(ruster.generation)].cost[ruster.way] += rows * ruster.generation.costs[operator]
@@ -212,6 +212,22 @@ class QueryMesh:
         self._uses.restore(state["uses"])
         for number, (origin, plain) in enumerate(state["streams"].items()):
             self._restored[origin] = (plain, {name: state[f"{number} {name}"] for name in ("buckets", "outcomes")})
+
+
+class Done(NamedTuple):
+    """What a step did, without its tuples: where a key is hot they are many more than the rows of a micro-batch."""
+
+    origin: str
+    legs: Sequence[Leg]
+    rows: Sequence[int]
+    hops: Sequence[Hop]
+    statistics: Sequence[Statistic]
+    left: Sequence[float]
+
+    @staticmethod
+    def of(step: Observation) -> Done:
+        """What is left to count of a step."""
+        return Done(step.origin, step.legs, step.rows, step.hops, step.statistics, _left(step))
 
 
 @dataclass(frozen=True)

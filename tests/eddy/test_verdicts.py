@@ -49,7 +49,8 @@ def test_a_row_that_was_judged_is_not_asked_about_again(passes: int) -> None:
 
     def judge(ts: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
         seen.extend(ts.tolist())
-        return ts == passes
+        mask: npt.NDArray[np.bool_] = ts == passes
+        return mask
 
     filters = [eddy.Filter("fa", on="a", where="ts > 0"), eddy.Filter("fb", on="b", function=judge)]
     running = engine(query(filters=filters), lambda _: Staggered())
