@@ -1,9 +1,9 @@
-"""What a filter has said of a row holds for whoever meets the row next; the edges of windows are inside."""
+"""Verdicts hold for whoever meets the row next; edges of windows are inside; null joins nothing."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -75,3 +75,14 @@ def test_an_arriving_row_at_the_edge_of_its_window_is_inside(join: str) -> None:
     running = engine(query(joins=[join]))
     assert pairs(running, a=[], b=[(20, 7)]) == []
     assert pairs(running, a=[(9, 7), (10, 7), (11, 7)], b=[]) == [(10, 20), (11, 20)]
+
+
+@pytest.mark.parametrize("join", ["nullif(a.k, 5) = b.k", "a.k = nullif(b.k, 5)", "nullif(a.k, 5) = nullif(b.k, 5)"])
+@pytest.mark.parametrize("order", [["probe_a", "probe_b"], ["probe_b", "probe_a"]])
+def test_null_joins_nothing(join: str, order: list[str]) -> None:
+    running = engine(query(joins=[join]), {"name": "fixed", "order": order})
+    keys: list[Any] = [None, 5, 0, -1]
+    rows = list(enumerate(keys))
+    assert pairs(running, a=[], b=rows) == []
+    assert pairs(running, a=rows, b=[]) == [(2, 2), (3, 3)]
+    assert pairs(running, a=[], b=[(4, 0), (4, 5)]) == [(2, 4)]
