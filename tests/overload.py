@@ -56,7 +56,8 @@ def _query(names: str, joins: Sequence[str], window: Any, **more: Any) -> eddy.Q
 
 def _counted(load: Load, query: eddy.Query, data: Batches) -> Iterator[int]:
     """The sizes of the parts in which results come."""
-    names = [*(f.name for f in query.filters), *(f"probe_{s.name}" for s in query.streams)]
+    probes = [f"probe_{stream.name}" for stream in query.streams] if query.joins else []
+    names = [*(f.name for f in query.filters), *probes]
     for part in eddy.iter_local(query, data, policy=_choice(load, names), batch_rows=1 << 30):
         yield part.num_rows
 
