@@ -17,11 +17,12 @@ from eddy.divider import Buckets
 from eddy.errors import QueryError
 from eddy.features import choose
 from eddy.lineage import Hop
-from eddy.observe import Insight, Statistic
+from eddy.observe import Insight
 from policies.checks import check_choice, check_costs, check_count, check_share
 from policies.greedy import greedy_route
 from policies.merit import Costs
 from policies.orders import Floats, Integers, classes, lots
+from policies.query_mesh.done import Done
 from policies.query_mesh.fabric import Fabric, Plan
 from policies.query_mesh.generation import Generation
 from policies.query_mesh.legality import Legality, Route
@@ -214,22 +215,6 @@ class QueryMesh:
             self._restored[origin] = (plain, {name: state[f"{number} {name}"] for name in ("buckets", "outcomes")})
 
 
-class Done(NamedTuple):
-    """What a step did, without its tuples: where a key is hot they are many more than the rows of a micro-batch."""
-
-    origin: str
-    legs: Sequence[Leg]
-    rows: Sequence[int]
-    hops: Sequence[Hop]
-    statistics: Sequence[Statistic]
-    left: Sequence[float]
-
-    @staticmethod
-    def of(step: Observation) -> Done:
-        """What is left to count of a step."""
-        return Done(step.origin, step.legs, step.rows, step.hops, step.statistics, _left(step))
-
-
 @dataclass(frozen=True)
 class Count:
     """Rows that set out on each way of a generation in a micro-batch, and what they cost."""
@@ -243,15 +228,6 @@ class Count:
         """Nothing yet."""
         ways = len(generation.mesh.routes)
         return Count(generation, np.zeros(ways), np.zeros(ways))
-
-
-def _left(step: Observation) -> list[float]:
-    """How many tuples a step has left of each of its legs."""
-    if len(step.legs) == 1:
-        return [step.statistics[0].rows_out]
-    firsts = np.cumsum((0, *step.rows[:-1]))
-    left: list[float] = np.add.reduceat(np.append(step.outcomes[0], 0).astype(np.float64), firsts).tolist()
-    return left
 
 
 def _reachable(task: Task, operators: Sequence[str]) -> tuple[str, ...]:
