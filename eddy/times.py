@@ -73,5 +73,6 @@ def age(now: Ticks, then: Ticks) -> np.ndarray[Any, Any]:
     The difference of two 64-bit integers needs 64 bits and a sign, so it is taken without one.
     """
     if now.dtype == np.float64:
-        return np.where(now > then, now - then, 0.0)
+        # Of two infinite times neither is later, and their difference would be no number.
+        return np.subtract(now, then, out=np.zeros(len(now)), where=now > then)
     return np.where(now > then, now.view(np.uint64) - then.view(np.uint64), np.uint64(0))

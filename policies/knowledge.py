@@ -38,6 +38,10 @@ MORE = 0.5
 FIRST = 0.5
 """Of |R| is enough for a first judgement: a coarse idea soon is worth more than a fine one late."""
 
+KEPT = 1 << 17
+"""Tuples of an operator that are kept in a micro-batch, and no more steps after them: a steady estimate remembers far
+fewer (`running.MEMORY`), and where a key is hot there are as many as there is memory."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Learning:
@@ -62,6 +66,7 @@ class Knowledge:
         self.profiles: list[Profile] = []
         self._running = Running(how.cells, how.alpha)
         self._steps: list[Observation] = []
+        self._kept: dict[Hop, int] = {}
         self._lessons: list[tuple[int, Lesson]] = []
         self._early: set[Hop] = set()
         self._due = 0.0
@@ -123,7 +128,9 @@ class Knowledge:
 
     def keep(self, step: Observation) -> None:
         """Keep a step until the micro-batch is over; when all is calm, those of every other micro-batch will do."""
-        if self.haste == 1.0 or self._turn % 2 == 0:
+        kept = self._kept.get(step.hops[0], 0)
+        if kept < KEPT and (self.haste == 1.0 or self._turn % 2 == 0):
+            self._kept[step.hops[0]] = kept + len(step.outcomes[0])
             self._steps.append(step)
 
     def keep_lesson(self, hop: Hop, lesson: Lesson) -> None:
@@ -143,7 +150,7 @@ class Knowledge:
 
     def learn(self) -> list[Hop]:
         """Learn from what was kept; says which operators have got another classifier."""
-        steps, self._steps = self._steps, []
+        steps, self._steps, self._kept = self._steps, [], {}
         lessons, self._lessons = self._lessons, []
         changes = self._running.changes
         if self._turn % HUNT == 0:

@@ -98,7 +98,7 @@ BUGS = (
         file="operators/probe.py",
         old="ranges.counts[~np.logical_and.reduce(valid)] = 0",
         new="ranges.counts[np.zeros(len(ranges.counts), np.bool_)] = 0",
-        tests=(JOINS, "-k", "fixed"),
+        tests=(VERDICTS,),
     ),
     Bug(
         name="a row at the watermark is late",
@@ -112,7 +112,7 @@ BUGS = (
         file="eddy/admission.py",
         old="return Mark(min(marks) if len(marks) == len(streams) else None)",
         new="return Mark(max(marks) if len(marks) == len(streams) else None)",
-        tests=(JOINS, "-k", "fixed"),
+        tests=(ENGINE,),
     ),
     Bug(
         name="an engine begins to count anew after a restart",

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from eddy.contracts import Observation
 from eddy.divider import Buckets
 from eddy.lineage import Hop
 from eddy.observe import NOTHING, Decision, Statistic
@@ -127,9 +126,9 @@ class Fabric:
         usual = sum(share * spent for share, spent in zip(mesh.share, mesh.seconds, strict=True))
         return min(price * usual / max(every - usual, usual), 1.0)
 
-    def learn(self, observation: Observation) -> None:
+    def learn(self, hops: Sequence[Hop], statistics: Sequence[Statistic]) -> None:
         """Count what operators did."""
-        for hop, statistic in zip(observation.hops, observation.statistics, strict=True):
+        for hop, statistic in zip(hops, statistics, strict=True):
             known = self._statistics.get(hop.operator, NOTHING)
             weight = 0.5 ** (statistic.rows_in / max(self._plan.window, 1))
             self._statistics[hop.operator] = Statistic(

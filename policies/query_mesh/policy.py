@@ -22,6 +22,7 @@ from policies.checks import check_choice, check_costs, check_count, check_share
 from policies.greedy import greedy_route
 from policies.merit import Costs
 from policies.orders import Floats, Integers, classes, lots
+from policies.query_mesh.done import Done
 from policies.query_mesh.fabric import Fabric, Plan
 from policies.query_mesh.generation import Generation
 from policies.query_mesh.legality import Legality, Route
@@ -86,7 +87,7 @@ class QueryMesh:
         self._operators, self._clock = setting.operators, setting.clock
         self._fabrics: dict[str, tuple[Fabric, Legality]] = {}
         self._restored: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {}
-        self._steps: list[Observation] = []
+        self._steps: list[Done] = []
         self._under_way: dict[int, Ruster] = {}
         self._samples: dict[int, tuple[Leg, Buckets]] = {}
         self._seeds: dict[str, int] = {}
@@ -166,7 +167,7 @@ class QueryMesh:
         by = UNCLASSIFIED if current is None else current.mesh.tree.used
         self._uses.count(observation, by, observation.rows[0] if leg.exhaustive else 0)
         if len(fabric.operators) > 1:
-            self._steps.append(observation)
+            self._steps.append(Done.of(observation))
         if id(leg) in self._samples:
             fabric.keep(observation.hops, self._samples[id(leg)][1], observation.outcomes)
 
@@ -178,7 +179,7 @@ class QueryMesh:
             count.rows[ruster.way] += len(ruster.leg.rows) if ruster.leg.rows is not None else 0
         for step in self._steps:
             fabric, _ = self._fabrics[step.origin]
-            fabric.learn(step)
+            fabric.learn(step.hops, step.statistics)
             if not step.legs[0].exhaustive:
                 self._pay(step, fabric.operators.index(step.hops[0].operator), counts)
         for count in counts.values():
@@ -187,9 +188,9 @@ class QueryMesh:
             fabric.decide(legality, self._seeds.get(origin, 0), self._clock)
         self._steps, self._under_way, self._samples, self._seeds = [], {}, {}, {}
 
-    def _pay(self, step: Observation, operator: int, counts: Mapping[int, Count]) -> None:
+    def _pay(self, step: Done, operator: int, counts: Mapping[int, Count]) -> None:
         """What a step cost each way, and what it left of it."""
-        for leg, rows, out in zip(step.legs, step.rows, _left(step), strict=True):
+        for leg, rows, out in zip(step.legs, step.rows, step.left, strict=True):
             ruster = self._under_way.get(id(leg))
             if ruster is not None and rows:
                 counts[id(ruster.generation)].cost[ruster.way] += rows * ruster.generation.costs[operator]
@@ -227,15 +228,6 @@ class Count:
         """Nothing yet."""
         ways = len(generation.mesh.routes)
         return Count(generation, np.zeros(ways), np.zeros(ways))
-
-
-def _left(step: Observation) -> list[float]:
-    """How many tuples a step has left of each of its legs."""
-    if len(step.legs) == 1:
-        return [step.statistics[0].rows_out]
-    firsts = np.cumsum((0, *step.rows[:-1]))
-    left: list[float] = np.add.reduceat(np.append(step.outcomes[0], 0).astype(np.float64), firsts).tolist()
-    return left
 
 
 def _reachable(task: Task, operators: Sequence[str]) -> tuple[str, ...]:

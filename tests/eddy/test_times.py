@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from eddy import times
 from eddy.errors import QueryError
+
+INFINITE = float("inf")
 
 
 @pytest.mark.parametrize(
@@ -39,6 +42,17 @@ def test_ticks(column: pa.Array, ticks: list[float]) -> None:
 def test_rows_without_a_time(column: pa.Array, valid: list[bool]) -> None:
     _, found = times.ticks(column, times.dtype(column.type))
     assert found.tolist() == valid
+
+
+@pytest.mark.parametrize(
+    ("now", "then", "age"),
+    [
+        ([5, -5, 2**63 - 1], [3, 5, -(2**63)], [2, 0, 2**64 - 1]),
+        ([5.5, INFINITE, INFINITE, -INFINITE], [3.0, INFINITE, -INFINITE, INFINITE], [2.5, 0.0, INFINITE, 0.0]),
+    ],
+)
+def test_how_much_later_a_time_is(now: list[float], then: list[float], age: list[float]) -> None:
+    assert times.age(np.array(now), np.array(then)).tolist() == age
 
 
 @pytest.mark.parametrize("wrong", [pa.string(), pa.date32(), pa.bool_(), pa.decimal128(10, 2), pa.list_(pa.int64())])

@@ -1,9 +1,9 @@
-"""What a filter has said of a row holds for whoever meets the row next; the edges of windows are inside."""
+"""Verdicts hold for whoever meets the row next; edges of windows are inside; null joins nothing."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -49,7 +49,8 @@ def test_a_row_that_was_judged_is_not_asked_about_again(passes: int) -> None:
 
     def judge(ts: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
         seen.extend(ts.tolist())
-        return ts == passes
+        mask: npt.NDArray[np.bool_] = ts == passes
+        return mask
 
     filters = [eddy.Filter("fa", on="a", where="ts > 0"), eddy.Filter("fb", on="b", function=judge)]
     running = engine(query(filters=filters), lambda _: Staggered())
@@ -74,3 +75,14 @@ def test_an_arriving_row_at_the_edge_of_its_window_is_inside(join: str) -> None:
     running = engine(query(joins=[join]))
     assert pairs(running, a=[], b=[(20, 7)]) == []
     assert pairs(running, a=[(9, 7), (10, 7), (11, 7)], b=[]) == [(10, 20), (11, 20)]
+
+
+@pytest.mark.parametrize("join", ["nullif(a.k, 5) = b.k", "a.k = nullif(b.k, 5)", "nullif(a.k, 5) = nullif(b.k, 5)"])
+@pytest.mark.parametrize("order", [["probe_a", "probe_b"], ["probe_b", "probe_a"]])
+def test_null_joins_nothing(join: str, order: list[str]) -> None:
+    running = engine(query(joins=[join]), {"name": "fixed", "order": order})
+    keys: list[Any] = [None, 5, 0, -1]
+    rows = list(enumerate(keys))
+    assert pairs(running, a=[], b=rows) == []
+    assert pairs(running, a=rows, b=[]) == [(2, 2), (3, 3)]
+    assert pairs(running, a=[], b=[(4, 0), (4, 5)]) == [(2, 4)]

@@ -6,8 +6,9 @@
     python -m tests.soak joins --seed 7 --from 412 --cases 1   one case again, with the whole error if it fails
 
 The kinds: joins, filters (queries in process), spark (queries through Spark), states, parcels, files, settings (bad
-inputs), faults (tasks that are killed, slow or raise, for 200 micro-batches), atheris (bytes that are bred to reach
-new lines of the reader of states, if it is installed).
+inputs), overload (a burst, a hot key, a stream that stalls and more, in memory that is measured), faults (tasks that
+are killed, slow or raise, for 200 micro-batches), atheris (bytes that are bred to reach new lines of the reader of
+states, if it is installed).
 """
 
 from __future__ import annotations
@@ -27,9 +28,10 @@ from tests.eddy.spark.test_retried import survived
 from tests.soak import bred
 from tests.soak.hunt import Caught, Hunt
 from tests.soak.inputs import INPUTS
+from tests.soak.loads import OVERLOAD
 from tests.soak.queries import FILTERS, JOINS, through
 
-ALONE: tuple[Hunt[Any], ...] = (JOINS, FILTERS, *INPUTS)
+ALONE: tuple[Hunt[Any], ...] = (JOINS, FILTERS, *INPUTS, OVERLOAD)
 
 HUNTS = {hunt.name: hunt for hunt in ALONE}
 """The kinds that need no Spark."""
@@ -42,6 +44,7 @@ CASES = {
     "parcels": 10_000,
     "files": 5_000,
     "settings": 2_000,
+    "overload": 200,
     "faults": 1,
     "atheris": 200_000,
 }
@@ -71,11 +74,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def summary(found: Sequence[Caught]) -> str:
-    """The three figures, and how many cases failed."""
+    """The four figures, and how many cases failed."""
     kinds: dict[str, Callable[[Caught], bool]] = {
         "queries compared": lambda caught: caught.name in ("joins", "filters", "spark"),
         "faults survived": lambda caught: caught.name == "faults",
-        "bad inputs tried": lambda caught: caught.name not in ("joins", "filters", "spark", "faults"),
+        "overloads borne": lambda caught: caught.name == "overload",
+        "bad inputs tried": lambda caught: caught.name not in ("joins", "filters", "spark", "faults", "overload"),
     }
     figures = [f"{sum(c.cases for c in found if mine(c)):,} {what}" for what, mine in kinds.items()]
     failed = sum(len(caught.failures) for caught in found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import threading
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,9 @@ from tests.eddy.spark.test_attach import query, rows, table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+
+SLOW = r'filter "slow": .* called with 1 rows, .*time_limit of 0.1 seconds; .*; rows of "a" with ts from 20'
 
 
 def holds_a_lock() -> Callable[..., Any]:
@@ -123,6 +127,30 @@ def test_a_function_that_fails_is_named_with_its_own_line(spark: SparkSession, t
     )
     with pytest.raises(StreamingQueryException, match=message):
         feeds.answer(frame, tmp_path / "checkpoint")
+
+
+def waits(v: Any) -> Any:
+    time.sleep(60)
+    return v > 0
+
+
+@pytest.mark.parametrize(
+    ("names", "changes", "message"),
+    [
+        ("a", {"filters": [eddy.Filter("slow", on="a", function=waits, time_limit="100 milliseconds")]}, SLOW),
+        (
+            "ab",
+            {"max_state": 10},
+            r'the stored rows have grown to \d+ bytes, and max_state allows 10: "a" \d rows .*; .*narrow the windows',
+        ),
+    ],
+)
+def test_what_is_too_slow_or_too_much_ends_a_query(
+    spark: SparkSession, tmp_path: Path, names: str, changes: dict[str, Any], message: str
+) -> None:
+    frames = feeds.streams(spark, tmp_path / "in", {name: [table([1], [1], [1])] for name in names})
+    with pytest.raises(StreamingQueryException, match=message):
+        feeds.answer(eddy.attach(query(names, **changes), frames, cells=1), tmp_path / "checkpoint")
 
 
 def test_what_a_source_could_not_read_is_counted(spark: SparkSession, tmp_path: Path) -> None:
