@@ -12,6 +12,7 @@ from collections import OrderedDict
 
 from eddy.engine import Engine
 from eddy.snapshot import Snapshot
+from eddy.spark.passage import inbound
 from eddy.spark.shipped import Shipped
 
 KEPT = 4
@@ -29,7 +30,7 @@ def resume(shipped: Shipped, cell: int, saved: Snapshot | None) -> Engine:
         return found
     made = shipped.engine(cell, time.perf_counter)
     if saved is not None:
-        made.restore(saved)
+        made.restore(inbound(saved))
     return made
 
 
