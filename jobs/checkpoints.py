@@ -14,7 +14,6 @@ from eddy.errors import CheckpointError, QueryError
 from eddy.named import local
 from eddy.snapshot import Snapshot, unpack
 from eddy.spark.labels import cell_of
-from eddy.spark.passage import inbound
 from jobs.quiet import session
 
 STORE = "stream "
@@ -60,7 +59,7 @@ def _state(row: dict[str, Any]) -> tuple[int, Snapshot]:
     """A group's label, and what is kept for it."""
     label, *rest = row.values()
     kept = next((value for value in rest if isinstance(value, dict)), row)
-    return int(label), inbound(Snapshot(kept["format"], kept["meta"], kept["blob"]))
+    return int(label), Snapshot(kept["format"], kept["meta"], kept["blob"])
 
 
 def _checkpoint(place: str, found: dict[int, Snapshot]) -> Checkpoint:

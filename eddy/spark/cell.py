@@ -30,7 +30,6 @@ from eddy.spark import engines, guard
 from eddy.spark.arrivals import Arrivals, arrived
 from eddy.spark.labels import cell_of
 from eddy.spark.parcels import payloads, report_text
-from eddy.spark.passage import outbound
 from eddy.spark.shipped import Shipped
 
 STATE = "format int, meta string, blob binary"
@@ -116,7 +115,7 @@ class _Call:
 
     def _save(self, engine: Engine) -> int:
         """Write the state; says how many bytes it has."""
-        snapshot = outbound(engine.snapshot())
+        snapshot = engine.snapshot()
         if _size(snapshot) > LARGEST:
             raise QueryError(f"cell {self._cell}: {self._too_large('has grown to', snapshot)}")
         self._state.update((snapshot.format, snapshot.meta, snapshot.blob))

@@ -12,7 +12,6 @@ from collections import OrderedDict
 
 from eddy.engine import Engine
 from eddy.snapshot import Snapshot
-from eddy.spark.passage import inbound
 from eddy.spark.shipped import Shipped
 
 KEPT = 4
@@ -30,7 +29,7 @@ def resume(shipped: Shipped, cell: int, saved: Snapshot | None) -> Engine:
         return found
     made = shipped.engine(cell, time.perf_counter)
     if saved is not None:
-        made.restore(inbound(saved))
+        made.restore(saved)
     return made
 
 
