@@ -16,7 +16,7 @@ from eddy.codes import Valid
 from eddy.features import Features, Look
 from eddy.lineage import Hop, Lineage, Rule
 from eddy.observe import Insight, Statistic, Statistics
-from eddy.ranges import Ranges, Segment
+from eddy.ranges import Ranges, Reach, Segment
 from eddy.sql import Column
 from eddy.tuples import RowIds, Tuples
 
@@ -80,10 +80,11 @@ class Index(Protocol):
         other positions.
         """
 
-    def search(self, bounds: Sequence[tuple[str, Codes]]) -> Ranges:
+    def search(self, bounds: Sequence[tuple[str, Codes]], reach: Reach | None = None) -> Ranges:
         """Where the rows are whose keys compare with each probe's as asked: (op, codes) for each key.
 
-        May find rows that do not match, since the probe verifies them; must not miss one that does.
+        May find rows that do not match, since the probe verifies them; must not miss one that does, in a segment that
+        is in the probe's reach.
         """
 
     def rest(self) -> None:

@@ -33,6 +33,29 @@ class Segment:
 
 
 @dataclass(frozen=True, slots=True)
+class Reach:
+    """In which segments each probe may find anything: from its `first` up to its `last`, which is none of them."""
+
+    first: Integers
+    last: Integers
+
+    @property
+    def width(self) -> int:
+        """In how many at the most."""
+        return max(int((self.last - self.first).max(initial=0)), 0)
+
+    def of(self, segment: int) -> tuple[Integers, Integers]:
+        """The probes that reach a segment: the place of it among those that each of them reaches, and the probes."""
+        probes = np.flatnonzero((self.first <= segment) & (segment < self.last))
+        return segment - self.first.take(probes), probes
+
+
+def reached(reach: Reach | None, segment: int) -> tuple[Any, Any]:
+    """The same where there is no reach: then every probe looks into all segments."""
+    return (segment, slice(None)) if reach is None else reach.of(segment)
+
+
+@dataclass(frozen=True, slots=True)
 class Ranges:
     """For each probe and segment a run of `rows`: where it starts, and how long it is.
 

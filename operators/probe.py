@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 
 from eddy.contracts import Outcome
 from eddy.lineage import Lineage, Rule, probe_name
 from eddy.masks import Mask
-from eddy.ranges import Ranges, everything
+from eddy.ranges import Ranges, Reach, everything
 from eddy.tuples import RowIds, Tuples
 from eddy.window import Range
 from operators.conditions import Conditions, Pair, Residual, Side, evaluate
@@ -73,11 +74,12 @@ class Probe:
         """Join the first tuples; as many as have a bounded number of candidates."""
         way = self._way(tuples.lineage.spans)
         tuples = tuples.first(PROBES)
-        ranges = self._search(way, tuples)
+        before = self._stem.before(self._stems[tuples.lineage.origin].arrivals(tuples.ids[tuples.lineage.origin]))
+        ranges = self._search(way, tuples, before)
         total = np.cumsum(ranges.per_probe())
         taken = max(int(np.searchsorted(total, CANDIDATES, side="right")), 1) if len(tuples) else 0
         candidates = ranges.expand(taken)
-        at, rows, faults = self._verified(way, tuples, *candidates)
+        at, rows, faults = self._verified(way, tuples, before, Pairs(*candidates, None))
         joined = tuples.take(at)
         joined = Tuples(joined.lineage, {**joined.ids, self._target: rows}, joined.faults).faulty(faults)
         return Outcome(tuples=joined, counts=np.bincount(at, minlength=taken), evaluated=len(candidates[0]))
@@ -107,7 +109,7 @@ class Probe:
             pattern=", ".join(dict.fromkeys(texts)) or " ".join(("scan", *(r.text for r in residuals))),
         )
 
-    def _search(self, way: _Pattern, tuples: Tuples) -> Ranges:
+    def _search(self, way: _Pattern, tuples: Tuples, before: RowIds | None) -> Ranges:
         """The candidates of every tuple, where the index has them."""
         if not way.searched:
             return everything(len(tuples), len(self._stem))
@@ -116,23 +118,25 @@ class Probe:
         valid = [v for side in others if (v := side.key.valid(tuples.ids[side.input])) is not None]
         ops = [one.ops[self._target] for one in way.searched]
         index = self._stem.catalog.get("sorted" if way.equalities else "ordered", way.keys)
-        ranges = index.search(list(zip(ops, codes, strict=True)))
+        ranges = index.search(list(zip(ops, codes, strict=True)), self._reach(tuples, before))
         if valid:
             ranges.counts[~np.logical_and.reduce(valid)] = 0
         return widened(ranges, way.searched, self._target, tuples, self._stem.alive) if way.faulty else ranges
 
-    def _verified(self, way: _Pattern, tuples: Tuples, at: RowIds, rows: RowIds) -> Pairs:
+    def _reach(self, tuples: Tuples, before: RowIds | None) -> Reach | None:
+        """The segments in which each tuple may find anything."""
+        if not self._stem.timed:
+            return None
+        ticks = [self._stems[name].ticks.take(ids) for name, ids in tuples.ids.items() if self._stems[name].timed]
+        return self._stem.segments.reach(before, reduce(np.maximum, ticks))
+
+    def _verified(self, way: _Pattern, tuples: Tuples, before: RowIds | None, pairs: Pairs) -> Pairs:
         """The candidates that really join, or about which some condition has no answer."""
-        pairs = Pairs(at, rows, None)
-        for e in way.equalities:
-            own, other = e.sides[self._target], e.other(self._target)
-            if way.faulty:
-                judged = alike(own.key, pairs.rows, other.key, tuples.ids[other.input].take(pairs.at))
-                pairs = pairs.keep(judged.passed).faulty(judged)
-                continue
-            same = own.key.codes(pairs.rows) == other.key.codes(tuples.ids[other.input]).take(pairs.at)
-            pairs = pairs.keep(same)
-        for check in (self._arrived, self._timely, self._living):
+        pairs = self._alike(way, tuples, pairs)
+        if before is not None:
+            # Each combination is found once, by its last row.
+            pairs = pairs.keep(self._stem.stood(pairs.rows, before.take(pairs.at)))
+        for check in (self._timely, self._living):
             mask = check(tuples, pairs.at, pairs.rows)
             if mask is not None:
                 pairs = pairs.keep(mask)
@@ -145,10 +149,17 @@ class Probe:
             pairs = pairs.keep(judged.passed).faulty(judged)
         return pairs
 
-    def _arrived(self, tuples: Tuples, at: RowIds, rows: RowIds) -> Mask | None:
-        """Only rows that came before the tuple did: each combination is found once, by its last row."""
-        origin = tuples.lineage.origin
-        return self._stem.came_before(rows, self._stems[origin].arrivals(tuples.ids[origin]), at)
+    def _alike(self, way: _Pattern, tuples: Tuples, pairs: Pairs) -> Pairs:
+        """The candidates whose keys have the codes of the tuple's."""
+        for e in way.equalities:
+            own, other = e.sides[self._target], e.other(self._target)
+            if way.faulty:
+                judged = alike(own.key, pairs.rows, other.key, tuples.ids[other.input].take(pairs.at))
+                pairs = pairs.keep(judged.passed).faulty(judged)
+                continue
+            same = own.key.codes(pairs.rows) == other.key.codes(tuples.ids[other.input]).take(pairs.at)
+            pairs = pairs.keep(same)
+        return pairs
 
     def _timely(self, tuples: Tuples, at: RowIds, rows: RowIds) -> Mask | None:
         """Only rows with which all are inside their windows."""

@@ -135,18 +135,17 @@ class Stem:
         """The numbers, among all arrivals of the micro-batch, of rows that have just come."""
         return self._arrivals.take(ids - self.fresh)
 
-    def came_before(self, rows: RowIds, arrivals: Integers, at: RowIds) -> Mask | None:
-        """Which rows had come, and were still in a window of rows, when others arrived; None for all of them.
-
-        `arrivals` are the numbers of those others, and `at` says which of them each row is held against.
-        """
+    def before(self, arrivals: Integers) -> RowIds | None:
+        """Below which id rows had come when others arrived, by the numbers of those; None where all rows had."""
         if len(self) == self.fresh and not isinstance(self.window, Rows):
             return None
-        earlier = np.searchsorted(self._arrivals, arrivals)
-        mask: Mask = rows < (earlier + self.fresh).take(at)
+        return np.searchsorted(self._arrivals, arrivals) + self.fresh
+
+    def stood(self, rows: RowIds, before: RowIds) -> Mask:
+        """Which rows are below some ids, and were still in a window of rows when all of those had come."""
+        mask: Mask = rows < before
         if isinstance(self.window, Rows):
-            total = earlier + (self.arrived - (len(self) - self.fresh))
-            mask &= self.ranks.take(rows) >= (total - self.window.count).take(at)
+            mask &= self.ranks.take(rows) >= before + (self.arrived - len(self) - self.window.count)
         return mask
 
     def unknown(self, filter: str, ids: RowIds) -> Mask:

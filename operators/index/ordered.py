@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from eddy.contracts import Codes, Keys
-from eddy.ranges import Integers, Ranges, Segment
+from eddy.ranges import Integers, Ranges, Reach, Segment, reached
 from operators.index.parts import Part, Parts
 
 SIDES: dict[str, Literal["left", "right"]] = {"<": "left", "<=": "right", ">": "right", ">=": "left"}
@@ -34,21 +34,29 @@ class OrderedIndex:
         """Let go of what the next refresh makes anyway."""
         self._parts.rest()
 
-    def search(self, bounds: Sequence[tuple[str, Codes]]) -> Ranges:
+    def search(self, bounds: Sequence[tuple[str, Codes]], reach: Reach | None = None) -> Ranges:
         """Where the rows are whose key compares with each probe's bounds as it should."""
-        probes = len(bounds[0][1])
-        starts = np.zeros((probes, len(self._parts)), np.int64)
+        width = len(self._parts) if reach is None else reach.width
+        starts = np.zeros((width, len(bounds[0][1])), np.int64)
         counts = np.zeros_like(starts)
         offset = 0
         for number, part in enumerate(self._parts):
-            first, last = np.zeros(probes, np.int64), np.full(probes, len(part.order))
-            for op, codes in bounds:
-                edge = _edge(part, codes, op)
-                first, last = (np.maximum(first, edge), last) if op in (">", ">=") else (first, np.minimum(last, edge))
-            starts[:, number] = first + offset
-            counts[:, number] = np.maximum(last - first, 0)
+            slot, probes = reached(reach, number)
+            first, last = _run(part, [(op, codes[probes]) for op, codes in bounds])
+            starts[slot, probes] = first + offset
+            counts[slot, probes] = np.maximum(last - first, 0)
             offset += len(part.order)
-        return Ranges(starts, counts, self._parts.rows)
+        return Ranges(starts.T, counts.T, self._parts.rows)
+
+
+def _run(part: Part, bounds: Sequence[tuple[str, Codes]]) -> tuple[Integers, Integers]:
+    """Where the run of each probe begins and ends in a segment."""
+    probes = len(bounds[0][1])
+    first, last = np.zeros(probes, np.int64), np.full(probes, len(part.order))
+    for op, codes in bounds:
+        edge = _edge(part, codes, op)
+        first, last = (np.maximum(first, edge), last) if op in (">", ">=") else (first, np.minimum(last, edge))
+    return first, last
 
 
 def _edge(part: Part, codes: Codes, op: str) -> Integers:

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from eddy.ranges import Segment
+from eddy.ranges import Reach, Segment
 from eddy.times import Ticks, age
+from eddy.tuples import RowIds
 from eddy.window import Range, Rows, Window
 
 SMALLEST = 4_096
@@ -24,6 +25,10 @@ SHARE = 4
 its time by a quarter of the window at most."""
 
 
+FEW = 8
+"""Segments into which every probe looks: to find out which it could leave out takes as long."""
+
+
 class Segments:
     """All rows of a STeM, in slices by the order of arrival.
 
@@ -34,6 +39,7 @@ class Segments:
         self._segments: list[Segment] = []
         self._serial = 0
         self._span = math.inf
+        self._window = window.ticks if isinstance(window, Range) else math.inf
         if isinstance(window, Range) and delay is not None:
             self._span = (window.ticks + delay) / SHARE
         self._smallest = max(FEWEST, window.count // SHARE) if isinstance(window, Rows) else SMALLEST
@@ -70,6 +76,20 @@ class Segments:
         soonest = min(max(FEWEST - last.rows, 0), room)
         outside = age(ticks[:room], np.full_like(ticks[:room], last.oldest)) > self._span
         return max(int(outside.argmax()), soonest) if outside.any() else room
+
+    def reach(self, before: RowIds | None, latest: Ticks) -> Reach | None:
+        """Where there can be rows below some ids, or any, that are inside their window at some times; None for all."""
+        if len(self) < FEW:
+            return None
+        first, last = np.zeros(len(latest), np.int64), np.full(len(latest), len(self))
+        if before is not None:
+            last = np.searchsorted([segment.start for segment in self], before)
+        # Differences of floats are rounded, and a time that is just inside must not be missed.
+        if self._window < math.inf and latest.dtype == np.int64:
+            window = math.ceil(self._window)
+            newest = np.maximum.accumulate([segment.newest for segment in self])
+            first = np.searchsorted(newest, np.maximum(latest, np.iinfo(np.int64).min + window) - window)
+        return Reach(first, last)
 
     def retain(self, keep: np.ndarray[Any, np.dtype[np.bool_]]) -> None:
         """Follow the rows when only some are kept."""

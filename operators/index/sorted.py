@@ -9,7 +9,7 @@ import numpy as np
 
 from eddy.codes import GOLDEN
 from eddy.contracts import Codes, Keys
-from eddy.ranges import Integers, Ranges, Segment
+from eddy.ranges import Integers, Ranges, Reach, Segment, reached
 from operators.index.parts import Part, Parts
 
 Hashes = np.ndarray[Any, np.dtype[np.uint16]]
@@ -43,18 +43,19 @@ class SortedIndex:
         """Let go of what the next refresh makes anyway."""
         self._parts.rest()
 
-    def search(self, bounds: Sequence[tuple[str, Codes]]) -> Ranges:
+    def search(self, bounds: Sequence[tuple[str, Codes]], reach: Reach | None = None) -> Ranges:
         """Where the rows with each probe's keys are; `op` is = throughout."""
         wanted = mix([codes for _, codes in bounds])
-        starts = np.zeros((len(self._parts), len(wanted)), np.int64)
+        starts = np.zeros((len(self._parts) if reach is None else reach.width, len(wanted)), np.int64)
         counts = np.zeros_like(starts)
         offset = 0
         for number, part in enumerate(self._parts):
             if len(part.keys):
-                place, found = _look_up(part.keys, self._tables[part.serial], wanted)
+                slot, probes = reached(reach, number)
+                place, found = _look_up(part.keys, self._tables[part.serial], wanted[probes])
                 begins = part.begins.take(place).astype(np.int64)
-                np.add(begins, offset, out=starts[number])
-                np.multiply(part.begins.take(place + 1) - begins, found, out=counts[number])
+                starts[slot, probes] = begins + offset
+                counts[slot, probes] = (part.begins.take(place + 1) - begins) * found
             offset += len(part.order)
         return Ranges(starts.T, counts.T, self._parts.rows)
 

@@ -17,6 +17,7 @@ from eddy import wiring
 from eddy.arrow import one_batch
 from eddy.engine import Engine
 from eddy.wiring import PolicyChoice
+from operators.index import segments
 from policies.registry import POLICIES
 from tests import joins, reference
 from tests.joins import Case
@@ -62,6 +63,18 @@ def test_any_routing_gives_the_naive_answer(policy: str, case: Case, seed: int) 
     assert found == reference.answer(case.question(), case.batches())
     if found != reference.FAILS:
         assert run.report.batches()["late"].sum() == reference.late_rows(case.question(), case.batches())
+
+
+@given(case=ANY, policy=st.sampled_from(NAMES), seed=st.integers(0, 2**32))
+def test_rows_in_many_segments_give_the_naive_answer(case: Case, policy: str, seed: int) -> None:
+    """A segment has a row or two, so that every probe leaves out those that it cannot find anything in."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, size in {"SMALLEST": 2, "FEWEST": 1, "FEW": 1}.items():
+            patch.setattr(segments, name, size)
+        run = eddy.iter_local(
+            case.query(), case.data(), policy=choice(policy, case), batch_rows=case.batch_rows, seed=seed
+        )
+        assert answered(run, run.schema) == reference.answer(case.question(), case.batches())
 
 
 @given(case=joins.cases(late=False, by_rows=False, clocks=False), policy=st.sampled_from(NAMES))

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from eddy.codes import Valid
 from eddy.contracts import Codes, Index
+from eddy.ranges import Reach
 from eddy.window import Range
 from operators.index.registry import INDEXES
 from operators.index.segments import Segments
@@ -76,6 +77,26 @@ def check_nothing_that_matches_is_missed(name: str) -> None:
                 rows.lose(rng)
             index.refresh(list(rows.segments), rows.codes)
             _check_search(index, rows, ops, rng)
+
+
+def check_each_probe_looks_where_it_reaches(name: str) -> None:
+    """Every row that matches is found in the segments in a probe's reach, and no row of another segment."""
+    rng = np.random.default_rng(6)
+    rows, index = Rows.none(1), INDEXES[name]()
+    for _ in range(6):
+        rows.add(rng, 1_100)
+    index.refresh(list(rows.segments), rows.codes)
+    number = np.concatenate([np.full(s.rows, n) for n, s in enumerate(rows.segments)])
+    (op, *_), probes = ASKED[name][0], rng.integers(-6, 61, 50) * 2**40
+    reach = Reach(rng.integers(0, 3, 50), rng.integers(0, len(rows.segments) + 1, 50))
+    at, found = index.search([(op, probes)], reach).expand(50)
+    for probe in range(50):
+        near = (number >= reach.first[probe]) & (number < reach.last[probe])
+        wanted = np.flatnonzero(rows.valid & near & OPS[op](rows.keys[0], int(probes[probe])))
+        here = found[at == probe]
+        assert len(set(here.tolist())) == len(here)
+        assert set(wanted.tolist()) <= set(here.tolist())
+        assert near[here].all()
 
 
 def check_an_index_is_small(name: str) -> None:
