@@ -84,7 +84,7 @@ class Index(Protocol):
         """Where the rows are whose keys compare with each probe's as asked: (op, codes) for each key.
 
         May find rows that do not match, since the probe verifies them; must not miss one that does, in a segment that
-        is in the probe's reach.
+        is in the probe's reach: any segment, where there is none.
         """
 
     def rest(self) -> None:

@@ -34,7 +34,10 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """In which segments each probe may find anything: from its `first` up to its `last`, which is none of them."""
+    """In which segments each probe may find anything: from its `first` up to its `last`, which is none of them.
+
+    Segments are numbered in the order in which an index is told of them.
+    """
 
     first: Integers
     last: Integers
@@ -51,13 +54,13 @@ class Reach:
 
 
 def reached(reach: Reach | None, segment: int) -> tuple[Any, Any]:
-    """The same where there is no reach: then every probe looks into all segments."""
+    """The places and the probes of a segment, as `Reach.of` has them; without a reach every probe looks everywhere."""
     return (segment, slice(None)) if reach is None else reach.of(segment)
 
 
 @dataclass(frozen=True, slots=True)
 class Ranges:
-    """For each probe and segment a run of `rows`: where it starts, and how long it is.
+    """For each probe, and each segment in its reach, a run of `rows`: where it starts, and how long it is.
 
     Runs are not spelled out until they are asked for, so that a probe with a million candidates costs a million
     places only when its turn comes.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from inspect import Parameter
@@ -114,6 +115,9 @@ def _engine(query: Query, schemas: Mapping[str, pa.Schema], policy: PolicyChoice
 
 def _try_policy(job: Job, schemas: Mapping[str, pa.Schema]) -> None:
     """What is wrong with a parameter is noted at its line; each is tried alone, so that no mistake hides another."""
+    with suppress(QueryError):
+        _engine(job.query, schemas, job.policy)
+        return
     needed = [name for name, default in policy_parameters(job.policy["name"]).items() if default is Parameter.empty]
     always = {name: value for name, value in job.policy.items() if name in ("name", *needed)}
     alone = [{**always, name: value} for name, value in job.policy.items() if name not in always]

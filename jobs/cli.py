@@ -39,7 +39,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands = {name: command(module) for name, module in COMMANDS.items()}
     name, chosen = _chosen(commands, list(sys.argv[1:] if arguments is None else arguments))
     try:
-        return commands[name].run(chosen)
+        done = commands[name].run(chosen)
+        sys.stdout.flush()
+        return done
     except EddyError as error:
         print(f"error: {error}", file=sys.stderr)
         return FAILED

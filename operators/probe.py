@@ -30,7 +30,7 @@ CANDIDATES = 1 << 18
 
 
 PROBES = 1 << 15
-"""Tuples that are looked up in one go: a search notes a place for each of them in each segment."""
+"""Tuples that are looked up in one go: a search notes a place for each of them in each segment that it reaches."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,10 +11,10 @@ import pyarrow as pa
 
 from eddy.arrow import no_rows
 from eddy.masks import Mask
-from eddy.spark.parcels import AHEAD, COPIES, one, rows_of
+from eddy.spark.parcels import AHEAD, one, rows_of
 
-Parts = list[tuple[pa.RecordBatch, bool]]
-"""Rows, and whether they are copies."""
+Part = tuple[pa.RecordBatch, Mask]
+"""Rows, and which of them are copies."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,18 +32,19 @@ class Arrivals:
 
 def arrived(frames: Iterable[pd.DataFrame], schemas: Mapping[str, pa.Schema]) -> Arrivals:
     """Read the frames that Spark hands over, which bring parcels in any order."""
-    held: dict[str, Parts] = {name: [] for name in schemas}
+    held: dict[str, list[Part]] = {name: [] for name in schemas}
     ahead: dict[str, int] = {}
     for name, payload in _in_order(frames):
-        stream, kind = _told_apart(name)
-        rows = rows_of(payload)
-        if kind == AHEAD:
+        rows, stream = rows_of(payload), name.removesuffix(AHEAD)
+        if stream != name:
             ahead[stream] = ahead.get(stream, 0) + rows.num_rows
         else:
-            held[stream].append((rows, kind == COPIES))
+            held[stream].append(_told_apart(rows, schemas[stream]))
     return Arrivals(
         rows={n: one([rows for rows, _ in parts], n) if parts else no_rows(schemas[n]) for n, parts in held.items()},
-        copies={n: _copies(parts) for n, parts in held.items() if any(copied for _, copied in parts)},
+        copies={
+            n: np.concatenate([c for _, c in parts]) for n, parts in held.items() if any(c.any() for _, c in parts)
+        },
         ahead=ahead,
     )
 
@@ -54,10 +55,8 @@ def _in_order(frames: Iterable[pd.DataFrame]) -> list[tuple[str, bytes]]:
     return [(name, payload) for name, _, payload in sorted(found)]
 
 
-def _told_apart(name: str) -> tuple[str, str]:
-    stream, mark, kind = name.partition(">")
-    return stream, mark + kind
-
-
-def _copies(parts: Parts) -> Mask:
-    return np.concatenate([np.full(rows.num_rows, copied) for rows, copied in parts])
+def _told_apart(rows: pa.RecordBatch, schema: pa.Schema) -> Part:
+    """The rows of a parcel, and which of them are copies: its last column, if it has one more than the stream."""
+    if rows.num_columns == len(schema):
+        return rows, np.zeros(rows.num_rows, np.bool_)
+    return rows.select(schema.names), rows.column(len(schema)).to_numpy(zero_copy_only=False)

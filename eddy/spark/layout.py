@@ -12,7 +12,7 @@ stream has come, and how many rows were late or had no time, is counted there.
     layout = plan_layout(binding, cells)          eddy.spark.planning; cells may be None
     layout.place("a", batch) -> [Placed]          cells in rising order, rows in the order of their source
     layout.describe() -> plain values             for the state; check_layout(saved, layout.describe()) compares
-    layout.replication() -> {"a": 1, "b": 4}      copies of a row
+    layout.replication() -> {"a": 1, "b": 4}      in how many cells a row is
     layout.text() -> str                          for people
     label(cell), cell_of(label)                   eddy.spark.labels; the parcels' column `cell` holds labels
 """
@@ -32,6 +32,7 @@ from eddy import sql
 from eddy.bisect import bisected
 from eddy.codes import Valid, encode
 from eddy.errors import CheckpointError, EngineError, RowError
+from eddy.masks import Mask
 from eddy.ranges import Integers
 from eddy.spark.dimension import Dimension
 from eddy.spark.way import Coded, Way
@@ -42,11 +43,11 @@ VERSION = 1
 
 
 class Placed(NamedTuple):
-    """Rows of one cell: those that only it has or that it is the first to have, or copies of others."""
+    """Rows of one cell, and which of them are copies of rows that another cell counts; None for none."""
 
     cell: int
-    copied: bool
     rows: pa.RecordBatch
+    copied: Mask | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,14 +74,14 @@ class Layout:
                 f"got {batch.schema.to_string()}; hand over the batches that the layout was planned for"
             )
         if self.cells == 1 or not batch.num_rows:
-            return [Placed(0, False, batch)] if batch.num_rows else []
-        rows, places = self._targets(stream, batch)
+            return [Placed(0, batch, None)] if batch.num_rows else []
+        rows, cells, copied = self._targets(stream, batch)
         moved = batch.take(pa.array(rows))
-        starts = np.flatnonzero(np.diff(places, prepend=-1))
+        starts = np.flatnonzero(np.diff(cells, prepend=-1))
         ends = np.append(starts[1:], len(rows))
         return [
-            Placed(place // 2, bool(place % 2), moved.slice(start, end - start))
-            for place, start, end in zip(places[starts].tolist(), starts.tolist(), ends.tolist(), strict=True)
+            Placed(cell, moved.slice(start, end - start), copied[start:end] if copied[start:end].any() else None)
+            for cell, start, end in zip(cells[starts].tolist(), starts.tolist(), ends.tolist(), strict=True)
         ]
 
     def replication(self) -> dict[str, int]:
@@ -126,8 +127,8 @@ class Layout:
         texts = (text for dimension in self.dimensions for keys in dimension.keys.values() for text in keys)
         return {text: sql.parse(text, where=f'key "{text}"').bind(types) for text in texts}
 
-    def _targets(self, stream: str, batch: pa.RecordBatch) -> tuple[Integers, Integers]:
-        """The rows, each as often as it is copied, and where each copy goes, as `Way.end` counts."""
+    def _targets(self, stream: str, batch: pa.RecordBatch) -> tuple[Integers, Integers, Mask]:
+        """Where rows go, as `Way.end` gives it."""
         way = Way(stream, batch)
         stride = 1
         for salt, dimension in enumerate(self.dimensions):

@@ -58,10 +58,11 @@ MICROS_PER_UNIT = 1_000
 """Spark's watermark counts milliseconds, so one unit of a numeric time column is one: then nothing is rounded."""
 
 
-AHEAD, COPIES = ">ahead", ">copies"
-"""After the name of a stream: rows that were too far ahead, and rows that are counted in another cell.
+AHEAD = ">ahead"
+"""After the name of a stream: rows that were too far ahead. Names of streams have no such character."""
 
-Names of streams have no such character."""
+COPIED = ">copied"
+"""The last column of a parcel with copies: which of its rows are counted in another cell."""
 
 
 def set_aside(batches: Iterable[pa.RecordBatch], stream: Stream, layout: Layout) -> Iterator[pa.RecordBatch]:
@@ -92,10 +93,10 @@ def pack(batches: Iterable[pa.RecordBatch], stream: Stream, layout: Layout) -> I
     for batch in _gathered(batches, stream.name):
         held: list[tuple[int, str, int, bytes]] = []
         size = 0
-        for cell, copied, rows in layout.place(stream.name, batch):
-            name = f"{stream.name}{COPIES}" if copied else stream.name
-            for part in _divided(rows):
-                parcel = (label(cell), name, latest(part, stream), write(part))
+        for cell, rows, copied in layout.place(stream.name, batch):
+            told = rows if copied is None else rows.append_column(COPIED, pa.array(copied))
+            for part in _divided(told):
+                parcel = (label(cell), stream.name, latest(part, stream), write(part))
                 if held and size + len(parcel[-1]) > PAYLOAD_BYTES:
                     yield _parcels(held)
                     held, size = [], 0

@@ -65,18 +65,18 @@ class Way:
                 self._copied.append((found, np.arange(dimension.share) * stride))
         self._base += places * stride
 
-    def end(self, cells: int) -> tuple[Integers, Integers]:
-        """Give the rows, each as often as it is copied, and the place of each copy; by place, then by row.
+    def end(self, cells: int) -> tuple[Integers, Integers, Mask]:
+        """Give the rows, each as often as it goes anywhere, their cells, and all but the first time of each.
 
-        A place is twice the cell, and one more for all copies of a row besides its first.
+        By cell, then by row.
         """
-        parts = [(rows.repeat(len(offsets)), _places(self._base[rows], offsets)) for rows, offsets in self._kinds()]
+        parts = [_copies(rows, self._base[rows], offsets) for rows, offsets in self._kinds()]
         if not self._joins.all():
             lost = np.flatnonzero(~self._joins)
-            parts.append((lost, spread(self._whole[lost], cells) * 2))
-        rows, places = (np.concatenate(part) for part in zip(*parts, strict=True))
-        order = np.lexsort((rows, places)) if len(parts) > 1 else np.argsort(_short(places), kind="stable")
-        return rows[order], places[order]
+            parts.append((lost, spread(self._whole[lost], cells), np.zeros(len(lost), np.bool_)))
+        rows, targets, copied = (np.concatenate(part) for part in zip(*parts, strict=True))
+        order = np.lexsort((rows, targets)) if len(parts) > 1 else np.argsort(_short(targets), kind="stable")
+        return rows[order], targets[order], copied[order]
 
     def _kinds(self) -> list[tuple[Integers, Integers]]:
         """The rows that are copied alike, and the distances of their copies."""
@@ -99,10 +99,10 @@ class Way:
         return whole_rows(self._batch)
 
 
-def _places(base: Integers, offsets: Integers) -> Integers:
-    """Of rows that are copied to the same distances; the first copy is the row itself."""
-    copied = np.tile(np.arange(len(offsets)) > 0, len(base))
-    return _sums(base, offsets) * 2 + copied
+def _copies(rows: Integers, base: Integers, offsets: Integers) -> tuple[Integers, Integers, Mask]:
+    """Rows that go to the same distances from their base: the first time as themselves, then as copies."""
+    copied = np.tile(np.arange(len(offsets)) > 0, len(rows))
+    return rows.repeat(len(offsets)), _sums(base, offsets), copied
 
 
 def _sums(left: Integers, right: Integers) -> Integers:
@@ -110,6 +110,6 @@ def _sums(left: Integers, right: Integers) -> Integers:
     return np.add.outer(left, right).ravel()
 
 
-def _short(places: Integers) -> np.ndarray[Any, Any]:
+def _short(cells: Integers) -> np.ndarray[Any, Any]:
     """The same numbers in as few bytes as will do: numbers of 16 bits are sorted in one pass."""
-    return places.astype(np.uint16) if places.max(initial=0) < 2**16 else places
+    return cells.astype(np.uint16) if cells.max(initial=0) < 2**16 else cells

@@ -53,6 +53,8 @@ class Files:
         found, schema = self._found(), self.schema()
         if not found or schema is None or self._in_folders(found) or not self._options.keys() <= SAMPLED:
             return None
+        if not all(len(mark) <= 1 and mark.isascii() for mark in (self._mark, self._options.get("quote", ""))):
+            return None
         try:
             return self._read(found[0], schema, rows)
         except (pa.ArrowException, KeyError, OSError) as error:
@@ -103,9 +105,17 @@ class Files:
             return json.read_json(file, parse_options=options).slice(0, rows)
         try:
             return self._read_csv(file, schema, rows)
-        except pa.ArrowInvalid:  # perhaps of times without a zone, which are read as those of UTC
+        except pa.ArrowInvalid as error:  # perhaps of times without a zone, which are read as those of UTC
             bare = [field.with_type(_bare(field.type)) for field in schema]
-            return self._read_csv(file, pa.schema(bare), rows).cast(schema)
+            try:
+                return self._read_csv(file, pa.schema(bare), rows).cast(schema)
+            except pa.ArrowInvalid:
+                raise error from None
+
+    @property
+    def _mark(self) -> str:
+        """What stands between two values."""
+        return self._options.get("sep") or self._options.get("delimiter") or ","
 
     def _read_csv(self, file: str, schema: pa.Schema, rows: int) -> pa.Table:
         told = self._options.get("columnNameOfCorruptRecord", CORRUPT)
@@ -117,8 +127,7 @@ class Files:
             include_missing_columns=told in schema.names,
             strings_can_be_null=True,
         )
-        mark = self._options.get("sep") or self._options.get("delimiter") or ","
-        parse = csv.ParseOptions(delimiter=mark, quote_char=self._options.get("quote", '"') or False)
+        parse = csv.ParseOptions(delimiter=self._mark, quote_char=self._options.get("quote", '"') or False)
         return csv.read_csv(file, read_options=read, parse_options=parse, convert_options=convert).slice(0, rows)
 
 

@@ -18,7 +18,7 @@ SMALLEST = 4_096
 
 FEWEST = 1_024
 """Rows of a segment that is sealed because of its time, or where a window counts rows: smaller ones would let rows go
-sooner, but every search looks into each of them."""
+sooner, but a search looks into each that is in reach."""
 
 SHARE = 4
 """A segment covers a quarter of the window and of the rows, so that a probe looks into about five, and a row outlives

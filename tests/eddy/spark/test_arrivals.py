@@ -81,3 +81,16 @@ def test_a_heavy_value_is_copied_and_counted_once() -> None:
             counted[name] += batch.num_rows - (int(came.copies[name].sum()) if name in came.copies else 0)
     assert counted == dict.fromkeys("abc", 70)
     assert held["b"] > layout.replication()["b"] * 70 * 4 / 5
+
+
+def test_copies_stay_among_the_other_rows_in_the_order_of_their_source() -> None:
+    """Rows of one time arrive as their source has them, which a window of rows goes by."""
+    asked, layout = chain(heavy={"a.k": [0]})
+    together = False
+    for group in parcels(asked, layout, 70):
+        came = arrived([group], dict.fromkeys("abc", SCHEMA))
+        for name, batch in came.rows.items():
+            numbers = batch.column("id").to_pylist()
+            assert numbers == sorted(numbers)
+            together |= name in came.copies and 0 < came.copies[name].sum() < len(numbers)
+    assert together

@@ -71,14 +71,15 @@ def places(layout: Layout, rows: Mapping[str, pa.RecordBatch]) -> dict[str, dict
     for name in layout.streams:
         held = found[name] = {number: [] for number in rows[name].column("id").to_pylist()}
         counted: Counter[int] = Counter()
-        for cell, copied, part in layout.place(name, rows[name]):
+        for cell, part, copied in layout.place(name, rows[name]):
             assert part.num_rows
             assert part.schema == rows[name].schema
             numbers = part.column("id").to_pylist()
             assert numbers == sorted(numbers), "rows must keep the order of their source"
-            for number in numbers:
+            copies = [False] * len(numbers) if copied is None else copied.tolist()
+            for number, copy in zip(numbers, copies, strict=True):
                 held[number].append(cell)
-                counted[number] += not copied
+                counted[number] += not copy
         assert all(counted[number] == 1 for number in held)
     return found
 
@@ -209,10 +210,10 @@ def test_a_heavy_value_is_spread_over_all_cells() -> None:
     binding = bound(["a.i = b.i"], {"a": SCHEMA, "b": SCHEMA})
     rows = {"a": one_key(4_000, 7), "b": one_key(3, 7)}
     light = plan_layout(binding, 4)
-    assert [part.num_rows for _, _, part in light.place("a", rows["a"])] == [4_000]
+    assert [part.num_rows for _, part, _ in light.place("a", rows["a"])] == [4_000]
     layout = plan_layout(binding, 4, heavy={"a.i": [7]})
-    assert all(900 < part.num_rows < 1_100 for _, _, part in layout.place("a", rows["a"]))
-    copied = [(cell, part.num_rows) for cell, _, part in layout.place("b", rows["b"])]
+    assert all(900 < part.num_rows < 1_100 for _, part, _ in layout.place("a", rows["a"]))
+    copied = [(cell, part.num_rows) for cell, part, _ in layout.place("b", rows["b"])]
     assert copied == [(cell, 3) for cell in range(4)]
     check(layout, rows, [(a, b) for a in range(4_000) for b in range(3)])
 
@@ -359,7 +360,9 @@ def test_a_layout_is_a_plain_value() -> None:
     layout.place("a", rows)
     again = cloudpickle.loads(cloudpickle.dumps(layout))
     assert again == layout
-    assert again.place("a", rows) == layout.place("a", rows)
+    for one, other in zip(again.place("a", rows), layout.place("a", rows), strict=True):
+        assert (one.cell, one.rows) == (other.cell, other.rows)
+        assert (one.copied is None) == (other.copied is None)
     check_layout(json.loads(json.dumps(layout.describe())), layout.describe())
 
 
@@ -406,7 +409,7 @@ import json
 from tests.eddy.spark.test_layout import one_key, plan
 layout = plan(["a.s = b.s", "b.s = c.s", "a.l = c.l", "a.d = b.i", "b.i = c.d", "c.d = a.i"])
 rows = one_key(40, 3)
-placed = {name: [(cell, part.column("id").to_pylist()) for cell, _, part in layout.place(name, rows)] for name in "abc"}
+placed = {name: [(cell, part.column("id").to_pylist()) for cell, part, _ in layout.place(name, rows)] for name in "abc"}
 print(json.dumps([layout.describe(), placed]))
 """
 
