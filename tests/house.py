@@ -47,7 +47,7 @@ KINDS = {
 # style.md, habit 10
 LONGEST_FUNCTION = 40
 TYPICAL_FUNCTION = 12
-LONGEST_FILE = 260
+LONGEST_FILE = 400
 
 CLOCKS = {"now", "today", "utcnow"}
 CHANCE = {"os.getrandom", "os.urandom", "pyarrow.compute.random"}
