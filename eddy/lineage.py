@@ -15,9 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from eddy.errors import EngineError, quoted
+
+KNOWN = 4_096
+"""Lineages that are kept with what may follow them: twelve operators in any order have no more. With twenty there are a
+million, and a policy that draws comes to hundreds of new ones in every micro-batch."""
 
 
 class Lineage(NamedTuple):
@@ -65,6 +69,7 @@ class Machine:
         """The hops that may be next, in the order in which the query lists the operators."""
         found = self._ready.get(lineage)
         if found is None:
+            _make_room(self._ready)
             found = tuple(
                 Hop(name, self._patterns[name](lineage))
                 for name, rule in self._rules.items()
@@ -82,6 +87,7 @@ class Machine:
                     f'operator "{operator}" may not act on a tuple that spans {quoted(sorted(lineage.spans))} '
                     f"and has done {quoted(sorted(lineage.done)) or 'nothing'}; a route must be legal step by step"
                 )
+            _make_room(self._after)
             gives = self._rules[operator].gives
             spans = lineage.spans | {gives} if gives else lineage.spans
             found = self._after[lineage, operator] = Lineage(lineage.origin, spans, lineage.done | {operator})
@@ -94,11 +100,16 @@ class Machine:
         return self.ready(lineage)
 
     def independent(self, lineage: Lineage) -> bool:
-        """Is nothing but the ready hops left to do, in any order: then a whole route can be planned at once."""
+        """Is nothing but the ready hops left to do, in any order: then a whole route can be planned at once.
+
+        Only a probe can change that: after a filter a tuple spans what it spanned.
+        """
         found = self._independent.get(lineage)
         if found is None:
+            _make_room(self._independent)
             ready = set(self.ready(lineage))
-            found = all(set(self.ready_after(lineage, [hop])) == ready - {hop} for hop in ready)
+            probes = [hop for hop in ready if self.adds(hop.operator)]
+            found = all(set(self.ready_after(lineage, [hop])) == ready - {hop} for hop in probes)
             self._independent[lineage] = found
         return found
 
@@ -117,6 +128,12 @@ class Machine:
             and (not rule.near or any(inputs <= lineage.spans for inputs in rule.near))
             and rule.gives not in lineage.spans
         )
+
+
+def _make_room(known: dict[Any, Any]) -> None:
+    """Forget everything where there is too much of it: what is in use is known again at once."""
+    if len(known) >= KNOWN:
+        known.clear()
 
 
 def probe_name(target: str) -> str:

@@ -1,9 +1,9 @@
 """Lottery scheduling, as the first eddies routed.
 
 An operator wins a ticket for each tuple that it is given and loses one for each that it returns, so that one which
-drops tuples holds more. Where several operators are ready, each tuple draws one, with
-chances by tickets; old tickets expire. After the ticket scheme of the eddies work that the content-based routing paper
-builds on (its reference 2).
+drops tuples holds more. Where several operators are ready, each tuple draws one, with chances by tickets, or the group
+that it has become draws one for all (`drawing`); old tickets expire. After the ticket scheme of the eddies work that
+the content-based routing paper builds on (its reference 2).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from eddy.features import NO_FEATURES
 from eddy.lineage import Hop
 from eddy.observe import NO_INSIGHT
 from policies.checks import check_count
+from policies.drawing import draw
 
 
 class Lottery:
@@ -34,15 +35,13 @@ class Lottery:
     def __init__(self, setting: Setting, *, half_life: int = 1_000) -> None:
         check_count(half_life, "half_life", where='policy "lottery"')
         self._half_life = half_life
+        self._operators = len(setting.operators)
         self._tickets: dict[Hop, float] = {}
 
     def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
         """One hop for each tuple; everybody holds one ticket at least."""
-        if len(ready) == 1:
-            return [Leg(route=ready)]
         tickets = np.array([1 + self._tickets.get(hop, 0.0) for hop in ready])
-        drawn = task.chance().choice(len(ready), size=task.rows, p=tickets / tickets.sum())
-        return [Leg(route=(hop,), rows=np.flatnonzero(drawn == i)) for i, hop in enumerate(ready)]
+        return draw(task, ready, tickets / tickets.sum(), self._operators)
 
     def observe(self, observation: Observation) -> None:
         """Tickets won by consuming, lost by returning."""

@@ -10,13 +10,13 @@ from eddy.contracts import Leg, Observation, Setting, State, Task
 from eddy.features import NO_FEATURES
 from eddy.lineage import Hop
 from eddy.observe import NO_INSIGHT
+from policies.drawing import draw
 
 
 class Random:
     """Sends every tuple to any operator that is ready.
 
-    Each row draws for itself, so that a task splits into as many legs as there are choices: no policy asks more
-    of the router.
+    Each row draws for itself when it arrives; `drawing` says when rows draw together.
 
     >>> Random(Setting(operators=("cheap", "dear"))).snapshot()
     {}
@@ -26,12 +26,11 @@ class Random:
     insight = NO_INSIGHT
 
     def __init__(self, setting: Setting) -> None:
-        pass
+        self._operators = len(setting.operators)
 
     def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
         """A leg for each hop, with the rows that drew it."""
-        drawn = task.chance().integers(len(ready), size=task.rows)
-        return [Leg(route=(hop,), rows=np.flatnonzero(drawn == i)) for i, hop in enumerate(ready)]
+        return draw(task, ready, np.full(len(ready), 1 / len(ready)), self._operators)
 
     def observe(self, observation: Observation) -> None:
         """Chance learns nothing."""

@@ -19,6 +19,7 @@ from eddy.features import NO_FEATURES
 from eddy.lineage import Hop
 from eddy.observe import NO_INSIGHT
 from policies.checks import check_costs
+from policies.drawing import draw
 from policies.greedy import greedy_route
 from policies.merit import Costs, merit
 
@@ -51,6 +52,7 @@ class Source:
         self._costs: Costs = costs
         self._greedy = choice == "greedy"
         self._explore = explore
+        self._operators = len(setting.operators)
 
     def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
         """The best route for most, and another beginning for a few; or a draw for each tuple."""
@@ -68,10 +70,9 @@ class Source:
         return greedy_route(task, ready, lambda hop: merit(task.statistics[hop], self._costs))
 
     def _draw(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
-        """One hop for each tuple, drawn with weights inverse to the outputs per input."""
+        """One hop for each tuple or group, drawn with weights inverse to the outputs per input."""
         weights = np.array([1 / max(task.statistics[hop].rate, FLOOR) for hop in ready])
-        drawn = task.chance().choice(len(ready), size=task.rows, p=weights / weights.sum())
-        return [Leg(route=(hop,), rows=np.flatnonzero(drawn == i)) for i, hop in enumerate(ready)]
+        return draw(task, ready, weights / weights.sum(), self._operators)
 
     def observe(self, observation: Observation) -> None:
         """The engine's statistics are all it goes by."""

@@ -173,9 +173,9 @@ BUGS = (
     ),
     Bug(
         name="a policy leaves rows out",
-        file="policies/random.py",
-        old="drawn = task.chance().integers(len(ready), size=task.rows)",
-        new="drawn = task.chance().integers(len(ready) + 1, size=task.rows)",
+        file="policies/drawing.py",
+        old="for i in np.unique(drawn).tolist()]",
+        new="for i in np.unique(drawn).tolist()[1:]]",
         tests=("tests/policies/test_contract.py", "-k", "random"),
     ),
     Bug(
