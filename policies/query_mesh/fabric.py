@@ -4,8 +4,8 @@ Section 5 of the Query Mesh paper calls what executes a mesh the self-routing fa
 fabric keeps what is known of one stream's rows, and says which generation of the mesh rows set out on.
 
 It decides when the first rows have been sampled, when there is twice as much evidence as at the last decision or
-another whole sample, and when the mesh does not keep its promise (`watch`): then the sample is of a stream that is no
-more, and is taken anew.
+another whole sample, and when the mesh does not keep its promises (`watch`, `passing`): then the sample is of a stream
+that is no more, and is taken anew.
 """
 
 from __future__ import annotations
@@ -177,9 +177,9 @@ class Fabric:
         """Is there a reason to decide, and enough to decide by."""
         rows, whole = len(self._reservoir), self._plan.sample
         if self.current is not None and not self._reason:
-            broken = self.current.watch.broken()
-            if broken is not None and self._is_worth_it(self.current):
-                self._reason = self._said(self.current, broken)
+            broken = self.current.broken(self.operators)
+            if broken and self._is_worth_it(self.current):
+                self._reason = broken
                 self._reservoir.clear()
                 return False
             decided = self._numbers["decided"]
@@ -191,13 +191,7 @@ class Fabric:
     def _is_worth_it(self, current: Generation) -> bool:
         """Does a new sample pay; the price is twice as high each time that nothing came of it."""
         price = self._plan.sample * FIRST * float(current.costs.sum()) * 2 ** self._numbers["patience"]
-        return RENEWAL * current.watch.spent + current.watch.missed >= price
-
-    def _said(self, current: Generation, way: int) -> str:
-        route = " > ".join(self.operators[n] for n in current.mesh.routes[way])
-        return (
-            f"{current.watch.promised[way]:.3g} was promised, and {current.watch.observed[way]:.3g} it costs: {route}"
-        )
+        return RENEWAL * current.watch.spent + current.lost >= price
 
     def _can_afford(self) -> bool:
         """Have the operators taken so long that thinking once more does not show."""

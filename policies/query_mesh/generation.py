@@ -13,9 +13,10 @@ from eddy.observe import Branch, Decision, Way
 from policies.orders import Floats
 from policies.query_mesh.legality import Legality
 from policies.query_mesh.mesh import Mesh
+from policies.query_mesh.passing import Passing
 from policies.query_mesh.sample import Sample
 from policies.query_mesh.tree import LEAF, Tree
-from policies.query_mesh.watch import Watch
+from policies.query_mesh.watch import SLACK, Watch
 from policies.query_mesh.wheel import Wheel, or_sets
 
 
@@ -34,6 +35,7 @@ class Generation:
     costs: Floats
     watch: Watch
     wheels: tuple[Wheel, ...]
+    passing: tuple[Passing, ...]
 
     @staticmethod
     def decided(
@@ -48,6 +50,10 @@ class Generation:
         spent = mesh.spent(sample, costs)
         ways = range(len(mesh.routes))
         usual = sample.outcomes.mean(axis=0)
+        wheels = tuple(
+            Wheel(or_sets(_some(sample.outcomes, given == way), costs, route, legality, tolerance), costs, usual)
+            for way, route in enumerate(mesh.routes)
+        )
         return Generation(
             number=number,
             reason=reason,
@@ -60,11 +66,43 @@ class Generation:
                 sampled=np.bincount(given, minlength=len(mesh.routes)).astype(np.float64),
                 window=window,
             ),
-            wheels=tuple(
-                Wheel(or_sets(_some(sample.outcomes, given == way), costs, route, legality, tolerance), costs, usual)
-                for way, route in enumerate(mesh.routes)
+            wheels=wheels,
+            passing=tuple(
+                Passing.of(sample.outcomes[given == way], wheel.sets, legality.ready(()), costs, window)
+                for way, wheel in enumerate(wheels)
             ),
         )
+
+    def count(self, way: int, operator: int, rows: int, out: float) -> None:
+        """Count what an operator made of rows on a way."""
+        self.wheels[way].count(operator, rows, out)
+        self.passing[way].count(operator, rows, out)
+
+    def pay(self, rows: Floats, cost: Floats) -> None:
+        """A micro-batch is over: how many rows set out on each way, and what they cost."""
+        self.watch.count(rows, cost)
+        for passing, count in zip(self.passing, rows.tolist(), strict=True):
+            passing.pay(count)
+
+    @property
+    def lost(self) -> float:
+        """What the rows have cost besides what was promised, or besides what another order would have cost them."""
+        return self.watch.missed + sum(passing.lost for passing in self.passing)
+
+    def broken(self, operators: Sequence[str]) -> str:
+        """Says which promise does not hold; "" where all do."""
+        way = self.watch.broken()
+        if way is not None:
+            route = " > ".join(operators[n] for n in self.mesh.routes[way])
+            promised, observed = self.watch.promised[way], self.watch.observed[way]
+            return f"{promised:.3g} was promised, and {observed:.3g} it costs: {route}"
+        regrets = [passing.regret for passing in self.passing]
+        way = max(range(len(regrets)), key=regrets.__getitem__)
+        if regrets[way] <= SLACK * self.watch.promised[way]:
+            return ""
+        operator, rate, said = max(self.passing[way].changes(), key=lambda change: abs(change[1] - change[2]))
+        route = " > ".join(operators[n] for n in self.mesh.routes[way])
+        return f"{said:.3g} of a row was promised to pass {operators[operator]}, and {rate:.3g} does: {route}"
 
     def decision(self, stream: str, operators: Sequence[str]) -> Decision:
         """What reports say of it."""
@@ -104,6 +142,7 @@ class Generation:
             "costs": self.costs.tolist(),
             "watch": self.watch.snapshot(),
             "wheels": [wheel.snapshot() for wheel in self.wheels],
+            "passing": [passing.snapshot() for passing in self.passing],
         }
 
     @staticmethod
@@ -117,6 +156,7 @@ class Generation:
             costs=np.array(state["costs"]),
             watch=Watch.restored(state["watch"]),
             wheels=tuple(map(Wheel.restored, state["wheels"])),
+            passing=tuple(map(Passing.restored, state["passing"])),
         )
 
 

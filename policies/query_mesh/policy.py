@@ -183,7 +183,7 @@ class QueryMesh:
             if not step.legs[0].exhaustive:
                 self._pay(step, fabric.operators.index(step.hops[0].operator), counts)
         for count in counts.values():
-            count.generation.watch.count(count.rows, count.cost)
+            count.generation.pay(count.rows, count.cost)
         for origin, (fabric, legality) in self._fabrics.items():
             fabric.decide(legality, self._seeds.get(origin, 0), self._clock)
         self._steps, self._under_way, self._samples, self._seeds = [], {}, {}, {}
@@ -194,7 +194,7 @@ class QueryMesh:
             ruster = self._under_way.get(id(leg))
             if ruster is not None and rows:
                 counts[id(ruster.generation)].cost[ruster.way] += rows * ruster.generation.costs[operator]
-                ruster.generation.wheels[ruster.way].count(operator, rows, out)
+                ruster.generation.count(ruster.way, operator, rows, out)
 
     def snapshot(self) -> State:
         """What is known of each stream, and what has been counted."""

@@ -3,7 +3,7 @@
 Section 5.3 of the Query Mesh paper leaves the adaptation to another one; here every way is watched by what its rows
 cost. Costs are counted with the prices of operators at the decision, so that what is noticed are other selectivities
 and other classes, and not how busy the machine is. They are compared with the promise and not with the last
-micro-batch: a drift that is slow is noticed as well.
+micro-batch: a drift that is slow is noticed as well. What a cost does not show is in `passing`.
 """
 
 from __future__ import annotations
