@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 import eddy
+from jobs.saved import main_route
 from jobs.sources.workload import FromWorkload
 from jobs.web import QUERY
 
@@ -62,12 +63,8 @@ class Lap:
 
     def route(self, batch: int = -1) -> str:
         """The way that most rows took in a micro-batch: in the last one, or in another."""
-        counters = self.report.counters[batch:][:1]
-        routes = eddy.Report(counters).routes()
-        if routes.empty:
-            return ""
-        shares = routes.groupby("route")["share"].sum().sort_values(ascending=False, kind="stable")
-        return f"{shares.index[0]} ({shares.iloc[0]:.0%})"
+        route, share = main_route(self.report.counters[batch:][:1])
+        return f"{route} ({share:.0%})" if route else ""
 
 
 class Racer:

@@ -20,7 +20,10 @@ from eddy.errors import QueryError
 from eddy.overrides import from_command, from_spark
 from eddy.redaction import blotted
 from eddy.spark.planning import CELLS
+from eddy.spark.progress import collect
+from eddy.spark.progress import run as of_run
 from jobs.complaints import EXPECTED, told
+from jobs.saved import saved
 from jobs.sinks import written
 from jobs.sources.registry import SOURCES
 from jobs.stopping import NOT_BEGUN, Stop, last_batch
@@ -45,6 +48,8 @@ def run(file: str, *, sets: Sequence[str] = (), quiet: bool = False, live: bool 
     try:
         query = prepared(job, spark, stop).start()
         follow(query, stop, teller)
+        for line in saved(job.query, report(query)):
+            teller.say(line)
         teller.say(farewell(job, query, stopped=stop.asked))
     except EXPECTED as error:
         # Spark and its connectors may say what they were given.
@@ -133,6 +138,13 @@ def follow(query: StreamingQuery, stop: Stop, teller: Teller) -> None:
         # Whoever stops us may have stopped workers as well, and then the micro-batch is done again by the next start.
         if not stop.asked:
             raise
+
+
+def report(query: StreamingQuery) -> eddy.Report:
+    """What the cells have told; nothing is no fault here, where there may have been nothing to read."""
+    for progress in query.recentProgress:
+        collect(progress)
+    return of_run(str(query.runId)).report()
 
 
 def farewell(job: Job, query: StreamingQuery, *, stopped: bool) -> str:
