@@ -57,7 +57,7 @@ def warn(text: str) -> None:
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_globals["__name__"].partition(".")[0] in ("eddy", "contextlib"):
         frame, level = frame.f_back, level + 1
-    warnings.warn(text, EddyWarning, stacklevel=level - 1)
+    warnings.warn(text, EddyWarning, stacklevel=level)
 
 
 def quoted(names: Iterable[str]) -> str:

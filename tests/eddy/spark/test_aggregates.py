@@ -20,7 +20,7 @@ from tests.eddy.spark.test_attach import DAY, SECOND, table
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-STEP, BATCHES, GROUP = 40, 4, 10
+STEP, BATCHES, GROUP = 40, 3, 10
 """Seconds of event time in a micro-batch and in a group, and micro-batches before the one that closes all groups."""
 
 END = 100_000
