@@ -2,7 +2,7 @@
 
 from eddy.comparison.compare import compare
 from eddy.comparison.comparison import Comparison
-from eddy.errors import CheckpointError, EddyError, EngineError, QueryError
+from eddy.errors import CheckpointError, EddyError, EddyWarning, EngineError, QueryError
 from eddy.explain import explain
 from eddy.local import Run, Running, iter_local, run_local
 from eddy.query import Filter, Query, Stream, Table
@@ -15,6 +15,7 @@ __all__ = [
     "CheckpointError",
     "Comparison",
     "EddyError",
+    "EddyWarning",
     "EngineError",
     "Filter",
     "Query",

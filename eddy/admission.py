@@ -155,6 +155,8 @@ class Gate:
         return rows.take(pa.array(chosen)), ticks[chosen], dropped
 
     def _ticks(self, stream: Stream, rows: pa.RecordBatch) -> tuple[Ticks, Any]:
+        if stream.time is None:  # rows arrive in the order of their source
+            return np.zeros(rows.num_rows, np.int64), None
         try:
             return times.ticks(rows.column(stream.time), self._binding.tick_type)
         except pa.ArrowInvalid as error:

@@ -14,6 +14,9 @@ from eddy.query import Filter, Query, Stream, Table
 from eddy.settings import Path
 from eddy.window import Range, Rows, Unbounded, Window
 
+TIMED = ("window", "delay", "max_ahead")
+"""Keys of a stream that are lengths of event time."""
+
 
 def query_of(read: Mapping[str, Any], mistakes: Mistakes) -> Query | None:
     """The query; None if something is wrong with it.
@@ -22,7 +25,8 @@ def query_of(read: Mapping[str, Any], mistakes: Mistakes) -> Query | None:
     inputs that have nothing but the right names.
     """
     before = len(mistakes.found)
-    streams = [_stream(name, one, mistakes) for name, one in read["streams"].items()]
+    alone = len(read["streams"]) + len(read.get("tables", {})) == 1
+    streams = [_stream(name, one, mistakes, alone=alone) for name, one in read["streams"].items()]
     tables = [_table(name, mistakes) for name in read.get("tables", {})]
     filters = [_filter(name, one, mistakes) for name, one in read.get("filters", {}).items()]
     if not streams:
@@ -67,8 +71,9 @@ def _noted(path: Path, mistakes: Mistakes) -> Iterator[None]:
         mistakes.add(path, str(error).removeprefix(f"{path[-1]}: "))
 
 
-def _stream(name: str, values: Mapping[str, Any], mistakes: Mistakes) -> Stream | None:
+def _stream(name: str, values: Mapping[str, Any], mistakes: Mistakes, *, alone: bool) -> Stream | None:
     path = ("streams", name)
+    time = _time(name, values, mistakes, alone=alone)
     window: Window = Unbounded()
     if values.get("window") is not None and values.get("rows") is not None:
         mistakes.add(path, "expected either window or rows, got both")
@@ -85,10 +90,19 @@ def _stream(name: str, values: Mapping[str, Any], mistakes: Mistakes) -> Stream 
             ticks(values["max_ahead"], "max_ahead")
         ahead = values.get("max_ahead")
     with _noted(path, mistakes):
-        # A time that is missing has been noted: the joins need a stream all the same.
         rest: dict[str, Any] = {key: values[key] for key in ("malformed", "bad_rows") if values.get(key) is not None}
-        return Stream(name, time=values.get("time") or "time", window=window, delay=delay, max_ahead=ahead, **rest)
+        return Stream(name, time=time, window=window, delay=delay, max_ahead=ahead, **rest)
     return None
+
+
+def _time(name: str, values: Mapping[str, Any], mistakes: Mistakes, *, alone: bool) -> str | None:
+    """The column with the event time; where one is missing, which is noted, the joins need a stream all the same."""
+    why = "" if alone else "a join goes by time"
+    why = next((f"{key} is by event time" for key in TIMED if values.get(key) is not None), why)
+    if values.get("time") is None and why:
+        mistakes.add(("streams", name, "time"), f"expected the column that holds the event time, got none; {why}")
+        return "time"
+    return values.get("time")
 
 
 def _window(values: Mapping[str, Any]) -> Window:

@@ -36,7 +36,7 @@ class Binding:
             for part in (*self.query.predicates, *(f.predicate for f in self.query.filters))
             for column in part.columns
         }
-        read |= {Column(stream.name, stream.time) for stream in self.query.streams}
+        read |= {Column(stream.name, stream.time) for stream in self.query.streams if stream.time is not None}
         return pa.schema([field for field in self.schemas[name] if Column(name, field.name) in read])
 
     @cached_property
@@ -77,7 +77,7 @@ def bind(query: Query, schemas: Mapping[str, pa.Schema]) -> Binding:
         if column not in types:
             known = [f.name for f in schemas[str(column.stream)]]
             raise unknown("column", column.name, known, where=f'select "{column}"')
-    clocks = [times.dtype(schemas[stream.name].field(stream.time).type) for stream in query.streams]
+    clocks = [times.dtype(schemas[s.name].field(s.time).type) for s in query.streams if s.time is not None]
     tick_type = np.float64 if np.float64 in clocks else np.int64
     return Binding(query=query, schemas=schemas, types=types, outputs=outputs, tick_type=tick_type)
 
@@ -109,9 +109,11 @@ def _check_times(query: Query, schemas: Mapping[str, pa.Schema]) -> None:
         )
 
 
-def _check_time(stream: Stream, schema: pa.Schema) -> str:
+def _check_time(stream: Stream, schema: pa.Schema) -> str | None:
     if stream.malformed is not None and stream.malformed not in schema.names:
         raise unknown("column", stream.malformed, schema.names, where=f'stream "{stream.name}": malformed')
+    if stream.time is None:
+        return None
     where = f'stream "{stream.name}": time "{stream.time}"'
     if stream.time not in schema.names:
         raise unknown("column", stream.time, schema.names, where=where)

@@ -3,17 +3,24 @@
 Every text says what is wrong, where, what was expected, what was got and what to do, in lower case and
 with names in double quotes. `QueryError` is raised for whatever the user can mend: the query, the data handed
 in, a function of theirs. `EngineError` means that a rule of this project was broken: by the engine, or by a
-plug-in. `CheckpointError` means that saved state and the query that wants it do not fit.
+plug-in. `CheckpointError` means that saved state and the query that wants it do not fit. `EddyWarning` is the one
+category of warnings.
 """
 
 from __future__ import annotations
 
 import difflib
+import sys
+import warnings
 from collections.abc import Iterable
 
 
 class EddyError(Exception):
     """The base of all errors that this project raises."""
+
+
+class EddyWarning(UserWarning):
+    """What goes on, and is seldom meant."""
 
 
 class QueryError(EddyError):
@@ -43,6 +50,14 @@ class EngineError(EddyError):
 
 class CheckpointError(EddyError):
     """Saved state does not fit the query that wants it."""
+
+
+def warn(text: str) -> None:
+    """Warn of something at the line of the caller's that led to it, so that Python says it once for that line."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals["__name__"].partition(".")[0] in ("eddy", "contextlib"):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, EddyWarning, stacklevel=level)
 
 
 def quoted(names: Iterable[str]) -> str:

@@ -1,4 +1,4 @@
-"""What a run has learned, for people to read."""
+"""What a query asks for, and what a run has learned, for people to read."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from typing import Protocol
 import pandas as pd
 
 from eddy.aligned import aligned
+from eddy.described import described
+from eddy.errors import QueryError
 from eddy.naming import OTHERS
 from eddy.plural import plural
+from eddy.query import Query
 from eddy.report import Report
 
 CLASSES = 12
@@ -45,8 +48,8 @@ class Reported(Protocol):
         """What it did."""
 
 
-def explain(run: Reported) -> str:
-    """Say which class took which route, what told the classes apart, and what every operator did.
+def explain(what: Query | Reported | Report) -> str:
+    """Say what a query asks for; of a run, which class took which route, what told the classes apart, and what it cost.
 
     >>> import pyarrow as pa
     >>> from eddy import Filter, Query, Stream, run_local
@@ -61,7 +64,9 @@ def explain(run: Reported) -> str:
     operators
       operator  rows in  evaluated  rows out  rate
     """
-    report = run.report
+    if isinstance(what, Query):
+        return described(what)
+    report = _report(what)
     batches = report.batches()
     rows, results, calls = (int(batches[name].sum()) for name in ("rows", "results", "routing_calls"))
     counted = (plural(len(batches), "micro-batch", "micro-batches"), plural(rows, "row"), plural(results, "result"))
@@ -72,6 +77,13 @@ def explain(run: Reported) -> str:
     parts += _decisions(report)
     parts += _classifiers(report.learning())
     return "\n".join([*parts, "", "operators", *_operators(report.operators())])
+
+
+def _report(run: Reported | Report) -> Report:
+    report = getattr(run, "report", run)
+    if not isinstance(report, Report):
+        raise QueryError(f"explain: expected a Query(...), a run or a Report, got {type(run).__name__}")
+    return report
 
 
 def _classes(routes: pd.DataFrame) -> Iterator[str]:

@@ -79,7 +79,7 @@ def _moment(data_type: pa.DataType) -> pa.Array:
 
 
 def _is_zoned(types: Mapping[Column, pa.DataType], stream: Stream) -> bool:
-    data_type = types[Column(stream.name, stream.time)]
+    data_type = types[Column(stream.name, str(stream.time))]
     return pa.types.is_timestamp(data_type) and data_type.tz is not None
 
 

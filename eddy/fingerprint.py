@@ -20,7 +20,8 @@ def of(binding: Binding) -> dict[str, str]:
     parts: dict[str, str] = {}
     for stream in query.streams:
         place = f'stream "{stream.name}"'
-        parts[f"{place}: time"] = stream.time
+        if stream.time is not None:
+            parts[f"{place}: time"] = stream.time
         parts[f"{place}: window"] = str(stream.window)
         parts[f"{place}: delay"] = str(stream.delay)
         parts |= {f'{place}: column "{f.name}"': str(f.type) for f in binding.stored(stream.name)}

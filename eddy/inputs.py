@@ -18,6 +18,8 @@ BAD_ROWS = (DROPPED, FAILING)
 class Stream:
     """An unbounded input with an event time and a window.
 
+    A stream that is asked about alone needs no `time`: its rows are filtered as they come, and none of them is late.
+
     `delay` says how far out of order its rows may come, as Spark's `withWatermark` does. Without one the query
     has no watermark: then no row is ever late, and no row ever leaves the state. A row whose time is more than
     `max_ahead` ahead of where the stream stands comes from a clock that is wrong: it is set aside and counted, and
@@ -29,7 +31,7 @@ class Stream:
     """
 
     name: str
-    time: str = field(kw_only=True)
+    time: str | None = field(default=None, kw_only=True)
     window: Window = field(default_factory=Unbounded, kw_only=True)
     delay: str | int | float | None = field(default=None, kw_only=True)
     max_ahead: str | int | float | None = field(default=None, kw_only=True)
@@ -38,18 +40,25 @@ class Stream:
 
     def __post_init__(self) -> None:
         where = named("stream", self.name)
-        if not isinstance(self.time, str) or not self.time:
+        if self.time is not None and (not isinstance(self.time, str) or not self.time):
             raise QueryError(f"{where}: expected the name of its event-time column as time, got {self.time!r}")
         if not isinstance(self.window, Range | Rows | Unbounded):
             raise QueryError(f"{where}: expected a window Range(...), Rows(...) or Unbounded(), got {self.window!r}")
         for name, length in (("delay", self.delay), ("max_ahead", self.max_ahead)):
             if length is not None:
                 ticks(length, f"{where}: {name}")
-
+        self._check_timed(where)
         if self.bad_rows not in BAD_ROWS:
             raise QueryError(f"{where}: bad_rows: expected {' or '.join(map(repr, BAD_ROWS))}, got {self.bad_rows!r}")
         if self.malformed is not None and (not isinstance(self.malformed, str) or not self.malformed):
             raise QueryError(f"{where}: malformed: expected the name of a column, got {self.malformed!r}")
+
+    def _check_timed(self, where: str) -> None:
+        """What counts in event time needs one."""
+        window = self.window if isinstance(self.window, Range) else None
+        for name, given in (("window", window), ("delay", self.delay), ("max_ahead", self.max_ahead)):
+            if self.time is None and given is not None:
+                raise QueryError(f"{where}: {name} {given} is by event time; name the column that has it as time")
 
     @cached_property
     def delay_ticks(self) -> int | float | None:

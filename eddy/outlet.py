@@ -90,15 +90,22 @@ class Outlet:
         first = done.take(faulty[:1])
         raise QueryError(
             f"{self._faults.text(int(done.faults[faulty[0]]))}\nEverything else lets it pass: the first of "
-            f"{len(faulty):,} such rows or combinations has {self._times(first.ids)}; mend it, guard the text, or give "
+            f"{len(faulty):,} such rows or combinations {self._place(first.ids)}; mend it, guard the text, or give "
             'the filter on_error = "drop" or "keep"'
         )
 
+    def _place(self, ids: Mapping[str, RowIds]) -> str:
+        """How to find the first tuple; a stream without a time is the only one of its query."""
+        if times := self._times(ids):
+            return f"has {times}"
+        (row,) = next(iter(ids.values())).tolist()
+        return f"is row {row + 1:,} of what came with it"
+
     def _times(self, ids: Mapping[str, RowIds]) -> str:
         """The event times of the first tuple."""
-        streams = [stream for stream in self._binding.query.streams if stream.name in ids]
-        times = [(s, self._stores[s.name].take(s.time, ids[s.name][:1])[0]) for s in streams]
-        return ", ".join(f"{s.name}.{s.time} = {time}" for s, time in times)
+        streams = [(s.name, s.time) for s in self._binding.query.streams if s.name in ids]
+        times = [(name, time, self._stores[name].take(time, ids[name][:1])[0]) for name, time in streams if time]
+        return ", ".join(f"{name}.{time} = {value}" for name, time, value in times)
 
     def _gathered(self, done: Tuples) -> pa.RecordBatch:
         """Only now are the selected columns gathered."""

@@ -67,6 +67,7 @@ class Query:
         fill(self, "predicates", tuple(part for text in self.joins for part in self._join(text)))
         fill(self, "outputs", self._outputs())
         self._check_shape()
+        self._check_times()
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -87,14 +88,23 @@ class Query:
                     f'query: no join leads from "{stream.name}" to {quoted(apart)}; '
                     "add a join, or say cross=True for every combination"
                 )
+        for name in self.inputs:
+            if probe_name(name) in [f.name for f in self.filters]:
+                raise QueryError(f'filter "{probe_name(name)}": the probe of "{name}" has this name; choose another')
+
+    def _check_times(self) -> None:
+        """What needs an event time has one, and what needs another stream."""
+        timeless = [stream.name for stream in self.streams if stream.time is None]
+        if timeless and len(self.inputs) > 1:
+            raise QueryError(
+                f'stream "{timeless[0]}": expected the name of its event-time column as time, got none; only a stream '
+                "that is filtered, and joined with nothing, goes without"
+            )
         if len(self.streams) == 1 and isinstance(self.streams[0].window, Rows):
             raise QueryError(
                 f'stream "{self.streams[0].name}": window {self.streams[0].window} has no meaning in a query over one '
                 "stream: a row is always the newest when it arrives; use Unbounded()"
             )
-        for name in self.inputs:
-            if probe_name(name) in [f.name for f in self.filters]:
-                raise QueryError(f'filter "{probe_name(name)}": the probe of "{name}" has this name; choose another')
 
     def _check_input(self, name: str, where: str) -> None:
         if name not in self.inputs:

@@ -68,9 +68,12 @@ QUERY = Section(
 )
 
 STREAM = Section(
-    text="An unbounded input with an event time. Its name is what joins and filters call it.",
+    text="An unbounded input. Its name is what joins and filters call it.",
     keys={
-        "time": Key(text="the column that holds the event time", required=True),
+        "time": Key(
+            text="the column that holds the event time; a stream that is only filtered, and joined with nothing, needs "
+            "none"
+        ),
         "window": Key(
             text="how much older than the newest row of a combination a row may be; no limit when left out, and then "
             "the state grows for ever",

@@ -171,6 +171,6 @@ def _filter(
     asked: Filter, binding: Binding, takes: Mapping[str, Take], faults: Faults, memory: Memory | None = None
 ) -> Operator:
     judge = Judge(asked.name, asked.bind(binding.types), faults, on_error=asked.on_error)
-    times = {stream.name: stream.time for stream in binding.query.streams if stream.name in asked.on}
+    times = {s.name: s.time for s in binding.query.streams if s.name in asked.on and s.time is not None}
     reading = Reading(asked.on, asked.predicate.columns, takes, times)
     return OPERATORS["filter"](asked.name, judge, reading, memory)

@@ -15,6 +15,7 @@ import pyarrow as pa
 from eddy.arrow import no_rows
 from eddy.binding import Binding, bind
 from eddy.config import Job
+from eddy.described import warnings
 from eddy.engine import Engine
 from eddy.errors import QueryError, unknown
 from eddy.query import Query, Stream
@@ -76,8 +77,8 @@ def _input(job: Job, name: str) -> tuple[str, str]:
 def _bound(job: Job, schemas: Mapping[str, pa.Schema]) -> Binding | None:
     """The query over its columns; each part of it is tried by itself, so that no mistake hides another."""
     before = len(job.mistakes.found)
-    times = [f"{stream.name}.`{stream.time}`" for stream in job.query.streams]
-    bare = replace(job.query, filters=[], joins=[], select=times[:1], cross=True)
+    times = [f"{stream.name}.`{stream.time}`" for stream in job.query.streams if stream.time is not None]
+    bare = replace(job.query, filters=[], joins=[], select=times[:1] or None, cross=True)
     alone = [
         _tried(job, ("streams", stream.name), partial(bind, _alone(stream), {stream.name: schemas[stream.name]}))
         for stream in job.query.streams
@@ -164,13 +165,7 @@ def _layout(job: Job, binding: Binding) -> Layout | None:
 
 def _warnings(job: Job, unknown_yet: Iterable[str]) -> Iterable[str]:
     """What is allowed, and seldom meant."""
-    joined = len(job.query.inputs) > 1
-    for stream in job.query.streams:
-        if joined and isinstance(stream.window, Unbounded):
-            yield f'stream "{stream.name}" has no window: every row is kept for ever, and the state grows'
-    late = [stream.name for stream in job.query.streams if stream.delay is None]
-    if late and joined:
-        yield f'stream "{late[0]}" has no delay: there is no watermark, and no row ever leaves the state'
+    yield from warnings(job.query)
     for name in unknown_yet:
         yield f'the columns of "{name}" are known only when Spark reads it: what depends on them is checked then'
     rates = [name for name, values in job.sources.items() if values["format"] == "rate"]

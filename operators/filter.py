@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from eddy.contracts import Outcome
+from eddy.errors import quoted
 from eddy.faults import FAIL, PENDING
 from eddy.function import TooSlow
 from eddy.judge import Judge, Judged
@@ -105,4 +106,4 @@ class Filter:
             known = take(column, ids[name]).drop_null()
             if len(known):
                 parts.append(f'rows of "{name}" with {column} from {pc.min(known)} to {pc.max(known)}')
-        return "; ".join(parts) or "rows of a table"
+        return "; ".join(parts) or f"rows of {quoted(ids)}"

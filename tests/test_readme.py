@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,22 +13,53 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PAGES = ["README.md", "docs/spark.md"]
 
+PATIENCE = 900
+"""Seconds for a process that starts a Spark of its own, on a machine with other work."""
+
+FOREIGN = """#!/bin/sh
+echo "this Python knows nothing of us" >&2
+exit 3
+"""
+"""What stands first on the path of somebody who has called ours by its place in a virtual environment."""
+
 
 def blocks(page: str) -> list[str]:
     """The programs of a page; each may go on from the one before."""
     return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL)
 
 
+def said(program: str) -> list[str]:
+    """What a program says that it prints."""
+    return re.findall(r"^print\(.*\)\s+# ([\[{].*[\]}])$", program, re.MULTILINE)
+
+
+@pytest.mark.timeout(PATIENCE)
+def test_the_readme_from_another_folder(tmp_path: Path) -> None:
+    """Nobody has said which Python Spark is to start its workers with, and the one on the path is no good."""
+    foreign = tmp_path / "bin" / "python3"
+    foreign.parent.mkdir()
+    foreign.write_text(FOREIGN)
+    foreign.chmod(0o755)
+    program = tmp_path / "program.py"
+    program.write_text("\n".join(blocks("README.md")))
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYSPARK_")}
+    environment["PATH"] = f"{foreign.parent}{os.pathsep}{environment['PATH']}"
+    command = [sys.executable, program.name]
+    ran = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert said(program.read_text())
+    assert [text for text in said(program.read_text()) if text not in ran.stdout] == []
+    assert "Warning" not in ran.stderr
+
+
 @pytest.mark.usefixtures("spark")
-@pytest.mark.parametrize("page", PAGES)
-def test_code_in_the_docs(page: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_code_in_the_docs(capsys: pytest.CaptureFixture[str]) -> None:
     known = {"__name__": "__main__"}  # functions of a program of its own are sent to Spark's workers as they are
-    for block in blocks(page):
-        exec(compile(block, page, "exec"), known)
+    for block in blocks("docs/spark.md"):
+        exec(compile(block, "docs/spark.md", "exec"), known)
         printed = capsys.readouterr().out
-        said = re.findall(r"^print\(.*\)\s+# ([\[{].*[\]}])$", block, re.MULTILINE)
-        assert said
-        assert [text for text in said if text not in printed] == []
+        assert said(block)
+        assert [text for text in said(block) if text not in printed] == []
 
 
 def test_there_is_code_in_the_docs() -> None:

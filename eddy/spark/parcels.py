@@ -75,7 +75,7 @@ def set_aside(batches: Iterable[pa.RecordBatch], stream: Stream, layout: Layout)
     def kept() -> Iterator[pa.RecordBatch]:
         for batch in batches:
             rows, ahead = batch.select(batch.schema.names[:-1]), batch.column(batch.num_columns - 1).fill_null(False)
-            aside.append(rows.filter(ahead).select([stream.time]))
+            aside.append(rows.filter(ahead).select([str(stream.time)]))
             yield rows.filter(pc.invert(ahead))
 
     yield from pack(kept(), stream, layout)
@@ -161,6 +161,8 @@ def report_text(report: Mapping[str, Any]) -> str:
 
 def latest(rows: pa.RecordBatch, stream: Stream) -> int:
     """The largest event time, in microseconds from 1970 as Spark's watermark is to have it."""
+    if stream.time is None:
+        return 0
     if stream.malformed is not None:
         rows = rows.filter(rows.column(stream.malformed).is_null())
     column = rows.column(stream.time)

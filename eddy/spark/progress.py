@@ -18,6 +18,7 @@ from eddy import counted
 from eddy.errors import EngineError, QueryError
 from eddy.observe import Counters
 from eddy.report import Report
+from eddy.spark.behind import drops, warn_of_drops
 from eddy.spark.whole import Whole
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ class Progress:
     def __init__(self) -> None:
         self._reports: dict[int, list[str]] = {}
         self._characters = 0
+        self._warned = False
         self._lock = threading.Lock()
 
     def add(self, batch: int, reports: Sequence[str]) -> None:
@@ -51,6 +53,13 @@ class Progress:
             self._characters += sum(map(len, reports))
             while self._characters > MOST_CHARACTERS and len(self._reports) > 1:
                 self._characters -= sum(map(len, self._reports.pop(min(self._reports))))
+
+    def look_behind(self, progress: StreamingQueryProgress) -> None:
+        """Warn, once, if results are lost after the eddy."""
+        with self._lock:
+            known, self._warned = self._warned, self._warned or drops(progress)
+        if self._warned and not known:
+            warn_of_drops(progress)
 
     def report(self) -> Report:
         """What is known so far; progress comes in no order."""
@@ -79,7 +88,9 @@ def collect(progress: StreamingQueryProgress) -> bool:
     found = progress.observedMetrics.get(OBSERVED)
     if found is not None:
         # Through Spark Connect, a micro-batch without rows has a metric without any value.
-        run(str(progress.runId)).add(progress.batchId, found.asDict().get("reports") or [])
+        known = run(str(progress.runId))
+        known.add(progress.batchId, found.asDict().get("reports") or [])
+        known.look_behind(progress)
     return found is not None
 
 

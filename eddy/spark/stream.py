@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  as everybody calls it
 from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
 from pyspark.sql.types import StructField, StructType
@@ -27,7 +27,7 @@ from eddy.arrow import no_rows
 from eddy.binding import Binding, bind
 from eddy.errors import QueryError
 from eddy.query import Filter, Query, Stream
-from eddy.spark import cell, guard
+from eddy.spark import cell, guard, session, workers
 from eddy.spark.frames import Frames, read
 from eddy.spark.layout import Layout
 from eddy.spark.listener import listen
@@ -77,7 +77,7 @@ class Plan:
     def ticks_per_ms(self) -> int:
         """Of the engine in one of Spark's watermark: a number of a numeric time column stands for one."""
         stream = self.query.streams[0]
-        time_type = self.binding.schemas[stream.name].field(stream.time).type
+        time_type = self.binding.schemas[stream.name].field(str(stream.time)).type
         return MICROSECONDS if pa.types.is_timestamp(time_type) else 1
 
 
@@ -85,8 +85,15 @@ def attach(query: Query, given: Mapping[str, Any], options: Options) -> DataFram
     """Check everything that can be checked here, and lay out the steps."""
     _check_arguments(query, given, options)
     frames = read(query, given)
-    _check_session(frames.spark)
+    session.check(frames.spark)
     plan = _plan(query, frames, options)
+    session.look_at_partitions(frames.spark, plan.layout.cells)
+    with workers.suited(frames.spark):
+        return _answers(plan, options)
+
+
+def _answers(plan: Plan, options: Options) -> DataFrame:
+    """The steps, from the frames to the answer."""
     shipped = _shipped(plan, options)
 
     def step(key: tuple[Any, ...], parcels: Iterable[pd.DataFrame], state: GroupState) -> Iterator[pd.DataFrame]:
@@ -96,7 +103,7 @@ def attach(query: Query, given: Mapping[str, Any], options: Options) -> DataFram
     answers = packed.groupBy("cell").applyInPandasWithState(
         step, RESULTS, cell.STATE, "append", GroupStateTimeout.NoTimeout
     )
-    listen(frames.spark)
+    listen(plan.frames.spark)
     observed = answers.observe(OBSERVED, F.collect_list("report").alias("reports"))
     return observed.mapInArrow(lambda results: settled(unpack(results)), _answer(plan))
 
@@ -113,20 +120,10 @@ def _check_arguments(query: object, given: object, options: Options) -> None:
 
 def _check_ahead(stream: Stream, schema: pa.Schema) -> None:
     """What is ahead is so of a clock, and a number is not the time of any."""
-    if stream.max_ahead is not None and not pa.types.is_timestamp(schema.field(stream.time).type):
+    if stream.max_ahead is not None and not pa.types.is_timestamp(schema.field(str(stream.time)).type):
         raise QueryError(
             f'stream "{stream.name}": max_ahead: time "{stream.time}" is a number, which cannot be held against the '
             "clock; make it a timestamp, or drop such rows before, with frame.where(...)"
-        )
-
-
-def _check_session(spark: SparkSession) -> None:
-    """Settings with which the answer would be another one."""
-    policy = spark.conf.get("spark.sql.streaming.multipleWatermarkPolicy", "min")
-    if policy != "min":
-        raise QueryError(
-            'attach: spark.sql.streaming.multipleWatermarkPolicy: expected "min", since rows of the slower stream '
-            f'would be late otherwise, got "{policy}"'
         )
 
 
@@ -212,9 +209,9 @@ def _ahead(plan: Plan, stream: Stream, limit: float) -> Column:
 
     Spark writes that time down with the micro-batch, so that it is the same when a task or the micro-batch is retried.
     """
-    kind = times.kind(plan.binding.schemas[stream.name].field(stream.time).type, where=f'stream "{stream.name}"')
+    kind = times.kind(plan.binding.schemas[stream.name].field(str(stream.time)).type, where=f'stream "{stream.name}"')
     now = F.current_timestamp() if kind == times.ZONED else F.localtimestamp()
-    return _column(stream.time) > now + F.expr(f"interval {limit / MICROSECONDS_PER_SECOND} seconds")
+    return _column(str(stream.time)) > now + F.expr(f"interval {limit / MICROSECONDS_PER_SECOND} seconds")
 
 
 def _delay(plan: Plan, stream: Stream) -> str:

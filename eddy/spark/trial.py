@@ -20,12 +20,11 @@ from eddy.report import Report
 from eddy.spark.attach import attach
 from eddy.spark.planning import CELLS
 from eddy.spark.progress import report_of
+from eddy.spark.session import PARTITIONS
 from eddy.wiring import PolicyChoice
 
 OLDEST = 1_000_000_000
 """Seconds since 1970: the time of the first file. Spark takes the oldest files first."""
-
-PARTITIONS = "spark.sql.shuffle.partitions"
 
 
 class Trial:

@@ -15,12 +15,11 @@ from importlib.metadata import PackageNotFoundError, version
 from eddy.config import Job
 from eddy.plural import plural
 from eddy.spark.planning import CELLS
+from eddy.spark.session import PARTITIONS
 from jobs.commands.command import WINS, Command, job_of
 
 JAVA = 17
 """The oldest Java that Spark 4 runs on."""
-
-PARTITIONS = "spark.sql.shuffle.partitions"
 
 SLOW = 60
 """Seconds after which a program that only says its version is not working."""

@@ -8,12 +8,12 @@ from dataclasses import replace
 
 from eddy import fingerprint
 from eddy.binding import bind
+from eddy.described import joins, patterns, windows
 from eddy.errors import QueryError
 from eddy.named import local
-from eddy.query import Filter, Query
+from eddy.query import Filter
 from eddy.spark.layout import check_layout
 from eddy.spark.pushdown import alike, described
-from eddy.window import Range, Rows, Window
 from jobs.checking import Checked, check
 from jobs.checkpoints import Checkpoint, has_state, read
 from jobs.commands.command import Command, job_of, takes_job
@@ -73,52 +73,11 @@ def text(checked: Checked) -> str:
     """Joins, access patterns, cells and copies, watermarks, and who evaluates which filter."""
     query = checked.job.query
     parts = [f'query "{query.name}", policy "{checked.job.policy["name"]}"']
-    parts += ["", "joins", *_joins(query), "", "access patterns: what each input is searched by", *_patterns(query)]
+    parts += ["", "joins", *joins(query), "", "access patterns: what each input is searched by", *patterns(query)]
     layout = checked.layout.text() if checked.layout else "known only when Spark has read the columns"
     parts += ["", "cells", *(f"  {line}" for line in layout.splitlines())]
-    parts += ["", "windows and watermarks", *_windows(query), "", "filters", *_filters(checked)]
+    parts += ["", "windows and watermarks", *windows(query), "", "filters", *_filters(checked)]
     return "\n".join([*parts, *(f"warning: {warning}" for warning in checked.warnings)])
-
-
-def _joins(query: Query) -> Iterator[str]:
-    for predicate in query.predicates:
-        yield f"  {' -- '.join(sorted(predicate.inputs))}: {predicate.text}"
-    if not query.predicates:
-        yield "  none"
-
-
-def _patterns(query: Query) -> Iterator[str]:
-    """For each input the columns that equalities with others compare; nobody searches the rows of a single one."""
-    if len(query.inputs) == 1:
-        yield "  none: rows of one stream are filtered as they come, and not kept"
-        return
-    found: dict[str, dict[str, str]] = {name: {} for name in query.inputs}
-    for predicate in query.predicates:
-        compared = predicate.comparison()
-        if compared is not None and compared.op == "=":
-            for side, other in ((compared.left, compared.right), (compared.right, compared.left)):
-                if len(side.inputs) == 1:
-                    found[next(iter(side.inputs))][" and ".join(sorted(other.inputs))] = side.text
-    for name, others in found.items():
-        told = [f"{column} (from {other})" for other, column in others.items()]
-        yield f"  {name}: {', '.join(told) or 'no equality; all rows in the window are looked at'}"
-
-
-def _windows(query: Query) -> Iterator[str]:
-    for stream in query.streams:
-        delay = f'rows up to "{stream.delay}" late' if stream.delay is not None else "no delay"
-        yield f'  {stream.name}: by "{stream.time}", {_window(stream.window)}, {delay}'
-    if all(stream.delay is not None for stream in query.streams):
-        yield "  the watermark is that of the slowest stream; later rows are dropped and counted"
-    else:
-        yield "  there is no watermark, since not every stream has a delay: no row is late, and none is forgotten"
-
-
-def _window(window: Window) -> str:
-    """A window in the words of the file."""
-    if isinstance(window, Range):
-        return f'window "{window.length}"'
-    return f"the newest {window.count:,} rows" if isinstance(window, Rows) else "no window"
 
 
 def _filters(checked: Checked) -> Iterator[str]:

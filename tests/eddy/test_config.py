@@ -150,6 +150,17 @@ def test_a_wrong_secret_is_not_told(key: str, tmp_path: Path) -> None:
     assert "hush" not in told[1]
 
 
+SOURCE = 'source = { format = "rate" }\n'
+
+
+def test_a_stream_that_is_only_filtered_needs_no_time(tmp_path: Path) -> None:
+    assert read(tmp_path, f"[streams.a]\n{SOURCE}").query.streams[0].time is None
+    _, told = refused(tmp_path, f'[streams.a]\n{SOURCE}delay = "1 minute"\n')
+    assert "streams.a.time: expected the column that holds the event time, got none; delay is by event time" in told
+    both = refused(tmp_path, f'[streams.a]\n{SOURCE}[streams.b]\n{SOURCE}[query]\njoins = ["a.value = b.value"]\n')
+    assert [line for line in both if "a join goes by time" in line] == both[-2:]
+
+
 def test_all_mistakes_are_told_at_once_in_the_order_of_the_file(tmp_path: Path) -> None:
     text = """
 [query]

@@ -67,6 +67,20 @@ def test_rows_without_a_time_are_dropped_and_counted() -> None:
     assert found.report.batches()["untimed"].tolist() == [2]
 
 
+def test_filters_alone_need_no_time() -> None:
+    """Nothing is late, and what comes out is in the order of the source, micro-batch by micro-batch."""
+    table = pa.table({"v": [3, None, 9, 1, 4], "bad": [None, None, None, "x", None]})
+    stream = eddy.Stream("a", malformed="bad")
+    asked = eddy.Query(streams=[stream], filters=[eddy.Filter("few", on="a", where="v < 5")], select=["a.v"])
+    for rows in (1, 2, 5):
+        found = eddy.run_local(asked, {"a": table}, batch_rows=rows)
+        assert found.results["v"].to_pylist() == [3, 4]
+        assert found.report.batches()[["rows", "late", "untimed", "malformed"]].sum().tolist() == [5, 0, 0, 1]
+    unfit = eddy.Filter("unfit", on="a", where="1 / (v - 2) < 5")
+    with pytest.raises(eddy.QueryError, match=r"the first of 1 such rows .* is row 3 of what came with it; mend it"):
+        eddy.run_local(query(unfit, streams=[eddy.Stream("a")]), {"a": TABLE})
+
+
 def test_the_report_counts_rows() -> None:
     found = run(SMALL, PRESENT, batch_rows=4)
     frame = found.report.operators()

@@ -63,6 +63,17 @@ def test_outputs_are_called_what_their_columns_are_called() -> None:
         (lambda: eddy.Stream("", time="ts"), "stream: expected a name of letters, digits and underscores, got ''"),
         (lambda: eddy.Stream("a b", time="ts"), "got 'a b'"),
         (lambda: eddy.Stream("a", time=""), 'stream "a": expected the name of its event-time column'),
+        (lambda: eddy.Stream("a", window=eddy.Range(5)), r'stream "a": window Range\(5\) is by event time; name the'),
+        (lambda: eddy.Stream("a", delay="1 second"), 'stream "a": delay 1 second is by event time'),
+        (lambda: eddy.Stream("a", max_ahead=3), 'stream "a": max_ahead 3 is by event time'),
+        (
+            lambda: query(streams=[A, eddy.Stream("b")]),
+            'stream "b": expected the name of its event-time column as time',
+        ),
+        (
+            lambda: eddy.Query(streams=[eddy.Stream("b")], tables=[eddy.Table("t")], joins=["b.k = t.k"]),
+            "only a stream that is filtered, and joined with nothing, goes without",
+        ),
         (lambda: eddy.Stream("a", time="ts", window=wrong(30)), r'stream "a": expected a window Range\(...\)'),
         (lambda: eddy.Stream("a", time="ts", delay="soon"), 'stream "a": delay: expected a duration such as'),
         (lambda: eddy.Range("5 months"), 'intervals of "months" are not supported'),

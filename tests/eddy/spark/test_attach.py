@@ -163,10 +163,16 @@ def test_any_query_gives_the_naive_answer(spark: SparkSession, cells: int, case:
 
 
 def test_filters_alone(spark: SparkSession, tmp_path: Path) -> None:
-    asked = query("a")
-    data = {"a": rows(5)}
-    found = feeds.answer(eddy.attach(asked, feeds.streams(spark, tmp_path / "in", data)), tmp_path / "checkpoint")
-    assert found.rows == local(asked, data)
+    """They need no event time: then rows of any, and without any, take part, also after a restart."""
+    asked = query("a", streams=[eddy.Stream("a")])
+    data = {"a": [*rows(5), table([None, -DAY / SECOND], [1, 2], [21, 23])]}
+    frame = feeds.stream(spark, tmp_path / "in", data["a"][:2])
+    found = feeds.answer(eddy.attach(asked, {"a": frame}, pushdown=False), tmp_path / "checkpoint")
+    feeds.write(tmp_path / "in", data["a"][2:])
+    more = feeds.answer(eddy.attach(asked, {"a": frame}, pushdown=False), tmp_path / "checkpoint")
+    assert found.rows + more.rows == local(asked, data)
+    assert not any(progress.eventTime for progress in more.query.recentProgress)
+    assert more.report.batches()[["rows", "late", "untimed"]].sum().tolist() == [42, 0, 0]
 
 
 def test_lookup_tables(spark: SparkSession, tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ from pyspark.sql.streaming.listener import StreamingQueryListener
 
 import eddy
 from eddy.comparison.answer import digest
-from eddy.spark.trial import PARTITIONS, Trial
+from eddy.spark.session import PARTITIONS
+from eddy.spark.trial import Trial
 from tests.eddy.comparison.worlds import data, query
 
 if TYPE_CHECKING:
