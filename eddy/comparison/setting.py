@@ -37,7 +37,11 @@ def query_text(query: Query) -> dict[str, Any]:
     """A query as plain values; of a function its name and its code."""
     return {
         "name": query.name,
-        "streams": [f"{s.name} by {s.time}, {s.window}, delay {s.delay}, ahead {s.max_ahead}" for s in query.streams],
+        "streams": [
+            f"{s.name} by {s.time}, {s.window}, delay {s.delay}, ahead {s.max_ahead}"
+            + ("" if s.arrived is None else f" of {s.arrived}")
+            for s in query.streams
+        ],
         "tables": [table.name for table in query.tables],
         "joins": list(query.joins),
         "filters": {f.name: _filter(f) for f in query.filters},

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import time
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -100,6 +102,33 @@ def test_files_are_read_as_the_schema_says(kind: str, spark: SparkSession, tmp_p
     query = ran(spark, job(tmp_path, source, NOW + f'[sink]\nformat = "memory"\nname = "{kind}s"'))
     assert len(query.recentProgress) == 2
     assert sorted(row.s_v for row in spark.table(f"{kind}s").collect()) == [0, 1, 2, 10, 11, 12]
+
+
+def test_rows_of_files_are_held_against_the_time_at_which_they_were_written(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    (tmp_path / "in").mkdir()
+    for number, written in enumerate(("2026-01-01T00:30:00", "2026-01-01T01:30:00")):
+        file = tmp_path / "in" / f"{number}.json"
+        file.write_text("\n".join(json.dumps({"at": f"2026-01-01T0{n}:00:00Z", "v": n}) for n in range(4)))
+        when = datetime.fromisoformat(f"{written}Z").timestamp() + 0.0015
+        os.utime(file, (when, when))
+    source = f'format = "json"\npath = "{tmp_path}/in"\nadd = ["modified"]\nschema = {{ at = "timestamp", v = "int" }}'
+    sink = '[sink]\nformat = "memory"\nname = "modified"\n[query]\nselect = ["s.v", "s.file_modified as m"]'
+    text = f'[streams.s]\ntime = "at"\nmax_ahead = "1 hour"\narrived = "file_modified"\n[streams.s.source]\n{source}\n'
+    (tmp_path / "job.toml").write_text(f"{text}[engine]\ncells = 2\n{NOW}{sink}")
+    asked = load(tmp_path / "job.toml")
+    files = SOURCES["json"]("s", asked.sources["s"])
+    sample = files.sample(1)
+    assert sample is not None
+    assert sample.schema == files.schema() == check(asked).schemas["s"]
+    query = ran(spark, asked)
+    found = {(row.v, row.m) for row in spark.table("modified").collect()}
+    assert sorted(v for v, _ in found) == [0, 0, 1, 1, 2]
+    assert {m for _, m in found} >= set(spark.createDataFrame(sample).toPandas()["file_modified"])
+    assert eddy.report_of(query).batches()["ahead"].sum() == 3
+    with pytest.raises(QueryError, match='source of "s": add: unknown column "size"'):
+        SOURCES["json"]("s", {**asked.sources["s"], "add": ["size"]})
 
 
 def test_rows_come_at_a_rate(spark: SparkSession, tmp_path: Path) -> None:
