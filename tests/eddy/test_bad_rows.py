@@ -11,7 +11,7 @@ import eddy
 
 BAD = pa.table(
     {
-        "ts": pa.array([1, None, 2, 3, 900, 4], pa.int64()),
+        "ts": pa.array([1, None, 2, 950, 900, 4], pa.int64()),
         "at": pa.array([1, 1, None, 1, 1, None], pa.int64()),
         "k": pa.array([1, 1, None, 1, 1, None], pa.int64()),
         "broken": pa.array([None, None, None, "{", None, "}"], pa.string()),

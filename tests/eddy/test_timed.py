@@ -26,9 +26,9 @@ NANOS = pa.timestamp("ns", "UTC")
     [
         (10, pa.int64(), [10, 11, 5, None, 900], [0, 0, 900, 0, None], [False, True, False, False, False]),
         (0, pa.int8(), [5, 6], [5, 5], [False, True]),
-        (0.5, pa.int64(), [5, 6], [5, 5], [False, True]),
+        (0.5, pa.int64(), [5, 6, None], [5, 5, -900], [False, True, False]),
         (2**62, pa.int64(), [LARGEST, LARGEST, SMALLEST], [SMALLEST, 2**62 - 1, LARGEST], [True, False, False]),
-        (2**53, pa.int64(), [2**53 + 1, 2**53], [0, 0], [True, False]),
+        (2.0**53, pa.int64(), [2**53 + 1, 2**53], [0, 0], [True, False]),
         (1, pa.float64(), [1.5, 2.0, 2.5, NAN, 900.0], [1.0, 1.0, 1.0, 1.0, NAN], [False, False, True, False, False]),
         (1, pa.float64(), [INFINITE, INFINITE, 1.0, -INFINITE], [1.0, INFINITE, -INFINITE, 1.0], [1, 0, 1, 0]),
         (1, pa.float64(), [1.7e308, -1.7e308], [-1.7e308, 1.7e308], [True, False]),
@@ -51,11 +51,12 @@ def test_a_row_is_ahead_of_the_time_at_which_it_arrived(
         assert found.tolist() == ahead
 
 
-@pytest.mark.parametrize("sooner", [pa.int32(), pa.float32()], ids=str)
-def test_whole_times_are_held_against_floats(sooner: pa.DataType) -> None:
+def test_whole_times_are_held_against_floats() -> None:
     stream = eddy.Stream("a", time="ts", max_ahead=1.5, arrived="at")
-    rows = pa.record_batch({"ts": pa.array([2, 3], pa.int64()), "at": pa.array([1, 1], sooner)})
-    assert read_times(stream, rows, np.int64).ahead.tolist() == [False, True]  # type: ignore[union-attr]
+    rows = pa.record_batch({"ts": [2, 3], "at": pa.array([0.75, 0.75], pa.float32())})
+    found = read_times(stream, rows, np.int64).ahead
+    assert found is not None
+    assert found.tolist() == [False, True]
 
 
 def test_a_time_that_does_not_fit_is_the_user_s_error() -> None:

@@ -228,6 +228,20 @@ def test_a_sink_of_kafka_without_the_connector_says_what_to_do(spark: SparkSessi
     assert "--packages org.apache.spark:spark-sql-kafka-0-10_2.13:" in complaints.told(caught.value)
 
 
+def test_the_timestamp_of_a_message_may_say_when_its_row_arrived(tmp_path: Path) -> None:
+    limit = '[streams.s]\ntime = "at"\nmax_ahead = "1 hour"\narrived = "kafka_timestamp"\n[streams.s.source]\n'
+    source = (
+        'format = "kafka"\nservers = "localhost:1"\ntopic = "t"\nadd = ["timestamp"]\nschema = { at = "timestamp" }'
+    )
+    (tmp_path / "job.toml").write_text(f"{limit}{source}")
+    binding = check(load(tmp_path / "job.toml")).binding
+    assert binding is not None
+    assert binding.schema.names == ["s_at"]
+    (tmp_path / "job.toml").write_text(f"{limit}{source}".replace('"timestamp" }', '"timestamp_ntz" }'))
+    with pytest.raises(QueryError, match=r'arrived: expected a column of the kind of time "at", .*; cast one of them'):
+        check(load(tmp_path / "job.toml"))
+
+
 def test_what_the_connector_is_told() -> None:
     values = {
         "servers": "a:1,b:2",
