@@ -123,9 +123,9 @@ def test_rows_of_files_are_held_against_the_time_at_which_they_were_written(
     assert sample is not None
     assert sample.schema == files.schema() == check(asked).schemas["s"]
     query = ran(spark, asked)
-    found = {(row.v, row.m) for row in spark.table("modified").collect()}
-    assert sorted(v for v, _ in found) == [0, 0, 1, 1, 2]
-    assert {m for _, m in found} >= set(spark.createDataFrame(sample).toPandas()["file_modified"])
+    found = spark.table("modified").toArrow()
+    assert sorted(found["v"].to_pylist()) == [0, 0, 1, 1, 2]
+    assert set(found["m"].to_pylist()) >= set(sample["file_modified"].to_pylist())
     assert eddy.report_of(query).batches()["ahead"].sum() == 3
     with pytest.raises(QueryError, match='source of "s": add: unknown column "size"'):
         SOURCES["json"]("s", {**asked.sources["s"], "add": ["size"]})
