@@ -16,21 +16,18 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from eddy import times
 from eddy.binding import Binding
 from eddy.errors import QueryError, quoted
 from eddy.inputs import FAILING
 from eddy.masks import Mask
 from eddy.query import Stream
+from eddy.timed import read_times
 from eddy.times import Ticks
 from eddy.window import Rows
 
 Tick = int | float
 
 CLEAN = {"untimed": 0, "late": 0, "ahead": 0, "keyless": 0, "malformed": 0}
-
-PATIENCE = 3
-"""Micro-batches with nothing but rows ahead, after which a stream is believed to have moved on."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,12 +50,10 @@ class Admitted:
 class Mark:
     """How far time has come: the watermark, or None while there is none.
 
-    `ahead` are rows of each stream that were set aside before they came here, because they were too far ahead.
     `copies` says of the rows of some streams which are copies, that another cell counts.
     """
 
     watermark: Tick | None
-    ahead: Mapping[str, int] = field(default_factory=dict)
     copies: Mapping[str, Mask] = field(default_factory=dict)
 
 
@@ -69,7 +64,6 @@ class Gate:
         self._binding = binding
         self._alone = len(binding.query.inputs) == 1
         self._newest: dict[str, Tick] = {}
-        self._astray: dict[str, int] = {}
 
     def mark(self) -> Mark:
         """The watermark of the next micro-batch, as far as the rows that came through here say."""
@@ -101,7 +95,7 @@ class Gate:
                 rows=rows,
                 ticks=ticks,
                 arrivals=order,
-                came=batch[name].num_rows - copied[name] + mark.ahead.get(name, 0),
+                came=batch[name].num_rows - copied[name],
                 copies=copied[name],
                 dropped=dropped,
             )
@@ -117,53 +111,40 @@ class Gate:
         return f"event times have come to, in ticks: {', '.join(parts)}{hint}"
 
     def snapshot(self) -> dict[str, dict[str, Tick]]:
-        """How far each stream has come, and for how long it has been ahead."""
-        return {"newest": dict(self._newest), "astray": dict(self._astray)}
+        """How far each stream has come."""
+        return {"newest": dict(self._newest)}
 
     def restore(self, state: Mapping[str, Mapping[str, Any]]) -> None:
         """Go on from a snapshot."""
-        self._newest, self._astray = dict(state["newest"]), dict(state["astray"])
+        self._newest = dict(state["newest"])
 
-    def _pass(self, stream: Stream, rows: pa.RecordBatch, mark: Mark) -> tuple[pa.RecordBatch, Ticks, dict[str, int]]:
-        ticks, timed = self._ticks(stream, rows)
-        unread = None if stream.malformed is None else _present(rows.column(stream.malformed))
-        keyed = _valid(rows, self._binding.keys[stream.name])
-        sorted_out = unread is None and keyed is None and timed is None and stream.ahead_ticks is None
-        if sorted_out and self._is_plain(ticks, mark.watermark):
+    def _pass(
+        self, stream: Stream, rows: pa.RecordBatch, mark: Mark
+    ) -> tuple[pa.RecordBatch, Ticks, Mapping[str, int]]:
+        timed, keyed = read_times(stream, rows, self._binding.tick_type), _valid(rows, self._binding.keys[stream.name])
+        ticks, known = timed.ticks, timed.known
+        if known is None and keyed is None and self._is_plain(ticks, mark.watermark):
             self._come(stream, ticks)
-            return rows, ticks, {**CLEAN, "ahead": mark.ahead.get(stream.name, 0)}
+            return rows, ticks, CLEAN
         everywhere = np.ones(len(ticks), np.bool_)
-        read = everywhere if unread is None else ~unread
-        known = read if timed is None else read & timed
-        ahead = known & self._ahead(stream, ticks, known)
-        present = known & ~ahead
+        present = everywhere if known is None else known
         self._come(stream, ticks[present])
         late = present & (ticks < mark.watermark) if mark.watermark is not None else ~everywhere
         kept = present & ~late
         keyless = kept & ~(everywhere if keyed is None else keyed)
         counted = ~mark.copies[stream.name] if stream.name in mark.copies else everywhere
-        dropped = {
-            "untimed": int((read & ~known & counted).sum()),
-            "late": int((late & counted).sum()),
-            "ahead": int((ahead & counted).sum()) + mark.ahead.get(stream.name, 0),
-            "keyless": int((keyless & counted).sum()),
-            "malformed": int((~read & counted).sum()),
+        sorted_out = {
+            "untimed": timed.untimed,
+            "late": late,
+            "ahead": timed.ahead,
+            "keyless": keyless,
+            "malformed": timed.malformed,
         }
+        dropped = {kind: 0 if mask is None else int((mask & counted).sum()) for kind, mask in sorted_out.items()}
         # A window of rows counts every row of the stream, also one that joins nothing.
         chosen = np.flatnonzero(kept if isinstance(stream.window, Rows) else kept & ~keyless)
         chosen = chosen[np.argsort(ticks[chosen], kind="stable")]
         return rows.take(pa.array(chosen)), ticks[chosen], dropped
-
-    def _ticks(self, stream: Stream, rows: pa.RecordBatch) -> tuple[Ticks, Any]:
-        if stream.time is None:  # rows arrive in the order of their source
-            return np.zeros(rows.num_rows, np.int64), None
-        try:
-            return times.ticks(rows.column(stream.time), self._binding.tick_type)
-        except pa.ArrowInvalid as error:
-            raise QueryError(
-                f'stream "{stream.name}": time "{stream.time}": expected times that fit into 64 bits of microseconds '
-                f"or units, got {error}"
-            ) from error
 
     def _refuse(self, stream: Stream, number: int, dropped: Mapping[str, int]) -> None:
         """Bad rows fail the query, if it says so."""
@@ -171,7 +152,7 @@ class Gate:
         why = {
             "malformed": f'that "{stream.malformed}" says could not be read',
             "untimed": f'without a time in "{stream.time}"',
-            "ahead": f"further ahead than max_ahead, {stream.max_ahead}",
+            "ahead": f'more than max_ahead, {stream.max_ahead}, after "{stream.arrived}"',
             "keyless": f"without a value in {keys}, which joins compare",
         }
         bad = [f"{dropped[kind]:,} {text}" for kind, text in why.items() if dropped[kind]]
@@ -194,22 +175,6 @@ class Gate:
         in_order = self._alone or bool((ticks[1:] >= ticks[:-1]).all())
         return in_order and (watermark is None or ticks.min().item() >= watermark)
 
-    def _ahead(self, stream: Stream, ticks: Ticks, timed: np.ndarray[Any, np.dtype[np.bool_]]) -> Any:
-        """The rows of a clock that runs ahead of where the stream has come to in earlier micro-batches.
-
-        The first micro-batch is measured from its middle. So is one after several in which every row was ahead: then
-        it is the stream that has moved on, and it must not be locked out for ever.
-        """
-        if stream.ahead_ticks is None or not timed.any():
-            return np.zeros(len(ticks), np.bool_)
-        base = self._newest.get(stream.name)
-        if base is None or self._astray.get(stream.name, 0) >= PATIENCE:
-            known = np.sort(ticks[timed])
-            base = known[(len(known) - 1) // 2].item()
-        ahead = times.age(ticks, np.full_like(ticks, base)) > stream.ahead_ticks
-        self._astray[stream.name] = self._astray.get(stream.name, 0) + 1 if ahead[timed].all() else 0
-        return ahead
-
     def _check(self, name: str, rows: pa.RecordBatch, number: int) -> None:
         expected = self._binding.schemas[name]
         if rows.schema.equals(expected):
@@ -223,13 +188,6 @@ def _valid(rows: pa.RecordBatch, columns: Sequence[str]) -> Mask | None:
     found = [rows.column(name) for name in columns]
     masks = [column.is_valid().to_numpy(zero_copy_only=False) for column in found if column.null_count]
     return np.logical_and.reduce(masks) if masks else None
-
-
-def _present(column: pa.Array) -> Mask | None:
-    """Where a column has a value; None for nowhere."""
-    if column.null_count == len(column):
-        return None
-    return np.asarray(column.is_valid().to_numpy(zero_copy_only=False))
 
 
 def _number(ticks: Sequence[Ticks]) -> list[np.ndarray[Any, np.dtype[np.int64]]]:

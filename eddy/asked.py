@@ -84,14 +84,14 @@ def _stream(name: str, values: Mapping[str, Any], mistakes: Mistakes, *, alone: 
         if values.get("delay") is not None:
             ticks(values["delay"], "delay")
         delay = values.get("delay")
-    ahead = None
+    ahead: dict[str, Any] = {}
     with _noted((*path, "max_ahead"), mistakes):
         if values.get("max_ahead") is not None:
             ticks(values["max_ahead"], "max_ahead")
-        ahead = values.get("max_ahead")
+        ahead = {key: values.get(key) for key in ("max_ahead", "arrived")}
     with _noted(path, mistakes):
         rest: dict[str, Any] = {key: values[key] for key in ("malformed", "bad_rows") if values.get(key) is not None}
-        return Stream(name, time=time, window=window, delay=delay, max_ahead=ahead, **rest)
+        return Stream(name, time=time, window=window, delay=delay, **ahead, **rest)
     return None
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from eddy import feasible, times
@@ -77,8 +76,7 @@ def bind(query: Query, schemas: Mapping[str, pa.Schema]) -> Binding:
         if column not in types:
             known = [f.name for f in schemas[str(column.stream)]]
             raise unknown("column", column.name, known, where=f'select "{column}"')
-    clocks = [times.dtype(schemas[s.name].field(s.time).type) for s in query.streams if s.time is not None]
-    tick_type = np.float64 if np.float64 in clocks else np.int64
+    tick_type = times.dtype(*(schemas[s.name].field(s.time).type for s in query.streams if s.time is not None))
     return Binding(query=query, schemas=schemas, types=types, outputs=outputs, tick_type=tick_type)
 
 
@@ -118,6 +116,7 @@ def _check_time(stream: Stream, schema: pa.Schema) -> str | None:
     if stream.time not in schema.names:
         raise unknown("column", stream.time, schema.names, where=where)
     kind = times.kind(schema.field(stream.time).type, where=where)
+    _check_arrived(stream, schema, kind)
     window = stream.window.length if isinstance(stream.window, Range) else None
     lengths = {"delay": stream.delay, "window": window, "max_ahead": stream.max_ahead}
     for name, length in lengths.items():
@@ -129,11 +128,26 @@ def _check_time(stream: Stream, schema: pa.Schema) -> str | None:
     return kind
 
 
+def _check_arrived(stream: Stream, schema: pa.Schema, kind: str) -> None:
+    """Times are held against each other only if they are of one kind of clock."""
+    if stream.arrived is None:
+        return
+    where = f'stream "{stream.name}": arrived'
+    if stream.arrived not in schema.names:
+        raise unknown("column", stream.arrived, schema.names, where=where)
+    found = times.kind(schema.field(stream.arrived).type, where=f'{where} "{stream.arrived}"')
+    if found != kind:
+        raise QueryError(
+            f'{where}: expected a column of the kind of time "{stream.time}", {kind}, got "{stream.arrived}", which is '
+            f"{found}; cast one of them"
+        )
+
+
 def _every(query: Query, schemas: Mapping[str, pa.Schema]) -> list[tuple[Column, str]]:
-    """Every column, as `stream_column`."""
-    unread = {Column(stream.name, str(stream.malformed)) for stream in query.streams}
+    """Every column, as `stream_column`, but those that say something about their row."""
+    about = {Column(s.name, name) for s in query.streams for name in (s.malformed, s.arrived) if name is not None}
     every = [(Column(name, f.name), f"{name}_{f.name}") for name in query.inputs for f in schemas[name]]
-    outputs = [(column, name) for column, name in every if column not in unread]
+    outputs = [(column, name) for column, name in every if column not in about]
     seen: dict[str, Column] = {}
     for column, name in outputs:
         if name in seen:

@@ -17,6 +17,11 @@ SCHEMA = Section(
 )
 PATH = Key(text="a folder, a file or a pattern; relative to where the job is started", required=True)
 PER_TRIGGER = Key(text="the most files of a micro-batch", kind=COUNT)
+ADDED = Key(
+    text="columns of the file itself to add as `file_modified`, ...: `modified`, the time at which it was last written",
+    kind=TEXTS,
+    default=[],
+)
 SERVERS = Key(text="the brokers: `host:port`, with commas between them", required=True)
 VALUE = Key(text="how a message's value is written", default="json", choices=("json", "csv"))
 WORKLOAD = {
@@ -50,7 +55,7 @@ STREAM_SOURCES: dict[str, Section] = {
     **{
         name: Section(
             text=f"{section.text} A file that is added later is read later.",
-            keys={**section.keys, "files_per_trigger": PER_TRIGGER},
+            keys={**section.keys, "files_per_trigger": PER_TRIGGER, "add": ADDED},
             parts=section.parts,
         )
         for name, section in TABLE_SOURCES.items()

@@ -13,6 +13,14 @@ DROPPED, FAILING = "drop", "fail"
 BAD_ROWS = (DROPPED, FAILING)
 """What may become of bad rows."""
 
+WITHOUT_ARRIVED = (
+    "expected arrived to name the column with the time at which the source received a row, got none; name one, for "
+    'example Kafka\'s timestamp (a job adds it with add = ["timestamp"], as "kafka_timestamp"), or '
+    '_metadata.file_modification_time of files (a job adds it with add = ["modified"], as "file_modified"), or make '
+    'one in a frame of your own with .withColumn("arrived", F.current_timestamp()), when the micro-batch began'
+)
+"""What to write."""
+
 
 @dataclass(frozen=True)
 class Stream:
@@ -21,13 +29,13 @@ class Stream:
     A stream that is asked about alone needs no `time`: its rows are filtered as they come, and none of them is late.
 
     `delay` says how far out of order its rows may come, as Spark's `withWatermark` does. Without one the query
-    has no watermark: then no row is ever late, and no row ever leaves the state. A row whose time is more than
-    `max_ahead` ahead of where the stream stands comes from a clock that is wrong: it is set aside and counted, and
-    does not make the rows of other clocks late.
+    has no watermark: then no row is ever late, and no row ever leaves the state. A row is ahead if its time is more
+    than `max_ahead` after the time in its column `arrived`, at which its source received it: its clock is wrong, so it
+    does not make the rows of other clocks late. A row without a time in `arrived` is not ahead.
 
-    Rows that can be in no answer are bad: those without a time, those too far ahead, those without a value for an
+    Rows that can be in no answer are bad: those without a time, those that are ahead, those without a value for an
     equality, and those that `malformed`, a column of their source, says something about. `bad_rows` says whether they
-    are dropped and counted, or fail the query.
+    are dropped and counted, or fail the query. `arrived` and `malformed` are in the answer only if they are selected.
     """
 
     name: str
@@ -35,6 +43,7 @@ class Stream:
     window: Window = field(default_factory=Unbounded, kw_only=True)
     delay: str | int | float | None = field(default=None, kw_only=True)
     max_ahead: str | int | float | None = field(default=None, kw_only=True)
+    arrived: str | None = field(default=None, kw_only=True)
     bad_rows: str = field(default=DROPPED, kw_only=True)
     malformed: str | None = field(default=None, kw_only=True)
 
@@ -50,8 +59,21 @@ class Stream:
         self._check_timed(where)
         if self.bad_rows not in BAD_ROWS:
             raise QueryError(f"{where}: bad_rows: expected {' or '.join(map(repr, BAD_ROWS))}, got {self.bad_rows!r}")
-        if self.malformed is not None and (not isinstance(self.malformed, str) or not self.malformed):
-            raise QueryError(f"{where}: malformed: expected the name of a column, got {self.malformed!r}")
+        for name, column in (("malformed", self.malformed), ("arrived", self.arrived)):
+            if column is not None and (not isinstance(column, str) or not column):
+                raise QueryError(f"{where}: {name}: expected the name of a column, got {column!r}")
+        self._check_arrived(where)
+
+    def _check_arrived(self, where: str) -> None:
+        """What is ahead is so of a time in the row itself, not of a clock that a second run would read anew."""
+        if self.max_ahead is not None and self.arrived is None:
+            raise QueryError(f"{where}: max_ahead: {WITHOUT_ARRIVED}")
+        if self.max_ahead is None and self.arrived is not None:
+            raise QueryError(f"{where}: arrived: nothing asks for it without a max_ahead; add one, or leave it out")
+        if self.arrived is not None and self.arrived == self.time:
+            raise QueryError(
+                f'{where}: arrived: expected another column than time, "{self.time}": no row is ahead of itself'
+            )
 
     def _check_timed(self, where: str) -> None:
         """What counts in event time needs one."""
@@ -67,7 +89,7 @@ class Stream:
 
     @cached_property
     def ahead_ticks(self) -> int | float | None:
-        """How far a row's time may be ahead of the others', in the same units."""
+        """How far a row's time may be after the time at which it arrived, in the same units."""
         return None if self.max_ahead is None else ticks(self.max_ahead, f'stream "{self.name}": max_ahead')
 
 

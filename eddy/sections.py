@@ -86,16 +86,20 @@ STREAM = Section(
             kind=LENGTH,
         ),
         "max_ahead": Key(
-            text="how far ahead of the time at which its micro-batch began a row's timestamp may be; one further ahead "
-            "is a bad row, and does not make the rows of others late",
+            text="how far after the time in `arrived` a row's own time may be; one that is further ahead is a bad row, "
+            "and does not make the rows of others late; needs `arrived`",
             kind=LENGTH,
+        ),
+        "arrived": Key(
+            text="the column that holds the time at which the source received a row, for `max_ahead`: "
+            "`kafka_timestamp`, `file_modified`, or one of your own; a row without it is not ahead"
         ),
         "malformed": Key(
             text="a column of the source that is not null where a row could not be read, as Spark's "
             "`columnNameOfCorruptRecord` makes it; such a row is a bad row"
         ),
         "bad_rows": Key(
-            text="what becomes of rows that can be in no answer: without a time, too far ahead, without a value for an "
+            text="what becomes of rows that can be in no answer: without a time, ahead, without a value for an "
             "equality, malformed; `drop` counts them, `fail` fails the query",
             default="drop",
             choices=("drop", "fail"),

@@ -62,9 +62,9 @@ def are_ticks(data_type: pa.DataType) -> bool:
     return pa.types.is_int64(data_type) or pa.types.is_float64(data_type)
 
 
-def dtype(data_type: pa.DataType) -> type[np.int64] | type[np.float64]:
-    """What ticks of a column of this type are."""
-    return np.float64 if pa.types.is_floating(data_type) else np.int64
+def dtype(*data_types: pa.DataType) -> type[np.int64] | type[np.float64]:
+    """What ticks of columns of these types are, so that they can be compared."""
+    return np.float64 if any(map(pa.types.is_floating, data_types)) else np.int64
 
 
 def age(now: Ticks, then: Ticks) -> np.ndarray[Any, Any]:
@@ -73,6 +73,8 @@ def age(now: Ticks, then: Ticks) -> np.ndarray[Any, Any]:
     The difference of two 64-bit integers needs 64 bits and a sign, so it is taken without one.
     """
     if now.dtype == np.float64:
-        # Of two infinite times neither is later, and their difference would be no number.
-        return np.subtract(now, then, out=np.zeros(len(now)), where=now > then)
+        # Of two infinite times neither is later, and their difference would be no number. That of two finite ones may
+        # be too large for one: then it is infinite.
+        with np.errstate(over="ignore"):
+            return np.subtract(now, then, out=np.zeros(len(now)), where=now > then)
     return np.where(now > then, now.view(np.uint64) - then.view(np.uint64), np.uint64(0))

@@ -32,6 +32,9 @@ COLUMNS = {
 
 NAMES = ("ts", *COLUMNS)
 
+ARRIVED = "at"
+"""When a row arrived, in streams that have a limit to how far ahead of that its time may be."""
+
 MOMENTS = st.integers(0, 30)
 INTEGER = Clock(pa.int64(), MOMENTS)
 ZONED = MOMENTS.map(lambda s: EPOCH + timedelta(seconds=s))
@@ -83,7 +86,14 @@ class Case:
         """As the engine takes it."""
         return eddy.Query(
             streams=[
-                eddy.Stream(name, time="ts", window=_window(source, clock), delay=_length(source.delay, clock))
+                eddy.Stream(
+                    name,
+                    time="ts",
+                    window=_window(source, clock),
+                    delay=_length(source.delay, clock),
+                    max_ahead=_length(source.max_ahead, clock),
+                    arrived=source.arrived,
+                )
                 for (name, source), clock in zip(self.streams.items(), self.clocks.values(), strict=True)
             ],
             tables=[eddy.Table(name) for name in self.tables],
@@ -99,8 +109,10 @@ class Case:
 
     def schema(self, name: str) -> pa.Schema:
         """An input's columns; a table's time is an integer like any other."""
-        time = pa.field("ts", self.clocks.get(name, INTEGER).type)
-        return pa.schema([time, *(pa.field(column, kind) for column, (kind, _) in COLUMNS.items())])
+        clock = self.clocks.get(name, INTEGER).type
+        known = name in self.streams and self.streams[name].arrived is not None
+        times = [pa.field("ts", clock), *([pa.field(ARRIVED, clock)] if known else [])]
+        return pa.schema([*times, *(pa.field(column, kind) for column, (kind, _) in COLUMNS.items())])
 
     def question(self) -> reference.Question:
         """As the naive answer takes it."""
@@ -125,6 +137,8 @@ class Case:
         """As DuckDB takes it, for windows by time and rows that are never late."""
         newest = "greatest(" + ", ".join(f"{name}.ts" for name in self.streams) + ")"
         spans = [f"{newest} - {name}.ts <= {s.span}" for name, s in self.streams.items() if s.span is not None]
+        limits = {name: s.max_ahead for name, s in self.streams.items() if s.max_ahead is not None}
+        spans += [f"coalesce({name}.ts - {name}.{ARRIVED} <= {limit}, true)" for name, limit in limits.items()]
         asked = [c.sql for c in (*self.joins, *(f.condition for f in self.filters))]
         columns = ", ".join(f"{name}.{column}" for name in self.inputs for column in NAMES)
         return f"select {columns} from {', '.join(self.inputs)} where " + " and ".join(
@@ -180,19 +194,21 @@ def cases(
     times = {name: draw(st.sampled_from(kind)) for name in streams}
     least = 4 if len(names) < 4 else 2
     most = int((CROWD if crowded else COMBINATIONS) ** (1 / len(names)))
+    limits = {name: draw(st.sampled_from([None, None, None, 0, 4, 7.5, 15])) for name in streams}
     rows = {}
     for name in names:
         size = st.just(most * 2 // 3) if crowded else st.sampled_from([0, least])
-        rows[name] = draw(st.lists(records(times.get(name, INTEGER)), min_size=draw(size), max_size=most))
+        row = records(times.get(name, INTEGER), arrived=limits.get(name) is not None)
+        rows[name] = draw(st.lists(row, min_size=draw(size), max_size=most))
     if len(streams) > 1 and draw(st.integers(0, 4)) == 0:
         one, other = streams[:2]
-        rows[other], times[other] = rows[one], times[one]
+        rows[other], times[other], limits[other] = rows[one], times[one], limits[one]
     by_rows = by_rows and len(streams) > 1
     asked = st.lists(filters(names, faults=faults), max_size=2 if crowded else 3)
     if faults and crowded:
         asked = fallible(names)
     return Case(
-        streams={name: draw(sources(times[name], late=late, by_rows=by_rows)) for name in streams},
+        streams={name: draw(sources(times[name], limits[name], late=late, by_rows=by_rows)) for name in streams},
         clocks=times,
         tables=names[len(streams) :],
         rows=rows,
@@ -202,13 +218,14 @@ def cases(
     )
 
 
-def records(clock: Clock) -> st.SearchStrategy[dict[str, Any]]:
+def records(clock: Clock, *, arrived: bool) -> st.SearchStrategy[dict[str, Any]]:
     """A row."""
-    return st.fixed_dictionaries({"ts": clock.values, **{name: values for name, (_, values) in COLUMNS.items()}})
+    times = {"ts": clock.values, **({ARRIVED: st.none() | clock.values} if arrived else {})}
+    return st.fixed_dictionaries({**times, **{name: values for name, (_, values) in COLUMNS.items()}})
 
 
 @st.composite
-def sources(draw: st.DrawFn, clock: Clock, *, late: bool, by_rows: bool) -> reference.Source:
+def sources(draw: st.DrawFn, clock: Clock, limit: float | None, *, late: bool, by_rows: bool) -> reference.Source:
     """A stream with any window; lengths are whole or halves, so that floats hold them and their sums."""
     kind = draw(st.sampled_from(["span", "span", "rows", "all"] if by_rows else ["span", "span", "all"]))
     delay = draw(st.sampled_from([None, 0, 3, 2.5, 30])) if late else draw(st.sampled_from([None, 30]))
@@ -218,6 +235,8 @@ def sources(draw: st.DrawFn, clock: Clock, *, late: bool, by_rows: bool) -> refe
         span=_ticks(span, clock),
         rows=draw(st.integers(1, 5)) if kind == "rows" else None,
         delay=_ticks(delay, clock),
+        max_ahead=_ticks(limit, clock),
+        arrived=None if limit is None else ARRIVED,
     )
 
 

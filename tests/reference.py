@@ -23,12 +23,14 @@ Condition = Callable[[Combination], bool | None]
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """A stream: its event time, its window and how late its rows may be."""
+    """A stream: its event time, its window, how late its rows may be, and how far after `arrived` their time."""
 
     time: str
     span: float | None = None
     rows: int | None = None
     delay: float | None = None
+    max_ahead: float | None = None
+    arrived: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +94,20 @@ def _said(question: Question, combination: Combination) -> str:
 def late_rows(question: Question, batches: Sequence[Mapping[str, Sequence[Row]]]) -> int:
     """How many rows with an event time are not part of the answer because they came too late."""
     timed = sum(_tick(row[s.time]) is not None for b in batches for n, s in question.streams.items() for row in b[n])
-    return timed - sum(map(len, _arrivals(question, batches).values()))
+    return timed - ahead_rows(question, batches) - sum(map(len, _arrivals(question, batches).values()))
+
+
+def ahead_rows(question: Question, batches: Sequence[Mapping[str, Sequence[Row]]]) -> int:
+    """How many rows are not part of the answer because their clock runs ahead."""
+    return sum(_is_ahead(s, row) for b in batches for n, s in question.streams.items() for row in b[n])
+
+
+def _is_ahead(source: Source, row: Row) -> bool:
+    """The row happened more than `max_ahead` after it arrived, as far as both times are known."""
+    if source.max_ahead is None or source.arrived is None:
+        return False
+    time, arrived = _tick(row[source.time]), _tick(row[source.arrived])
+    return time is not None and arrived is not None and time - arrived > source.max_ahead
 
 
 def _arrivals(question: Question, batches: Sequence[Mapping[str, Sequence[Row]]]) -> dict[str, list[_Arrival]]:
@@ -105,7 +120,7 @@ def _arrivals(question: Question, batches: Sequence[Mapping[str, Sequence[Row]]]
         for place, (name, source) in enumerate(question.streams.items()):
             for position, row in enumerate(batch[name]):
                 time = _tick(row[source.time])
-                if time is None:
+                if time is None or _is_ahead(source, row):
                     continue
                 if watermark is None or time >= watermark:
                     arrived[name].append(_Arrival(time, (number, time, place, position), row))

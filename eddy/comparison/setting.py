@@ -39,6 +39,7 @@ def query_text(query: Query) -> dict[str, Any]:
         "name": query.name,
         "streams": [
             f"{s.name} by {s.time or 'no time'}, {s.window}, delay {s.delay}, ahead {s.max_ahead}"
+            + ("" if s.arrived is None else f" of {s.arrived}")
             for s in query.streams
         ],
         "tables": [table.name for table in query.tables],

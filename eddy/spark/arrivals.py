@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from eddy.arrow import no_rows
 from eddy.masks import Mask
-from eddy.spark.parcels import AHEAD, one, rows_of
+from eddy.spark.parcels import one, rows_of
 
 Part = tuple[pa.RecordBatch, Mask]
 """Rows, and which of them are copies."""
@@ -22,30 +22,22 @@ class Arrivals:
     """The rows of each stream in one batch, and what is to be known of them.
 
     `copies` says which are copies of rows that are counted in another cell; streams without any are not in it.
-    `ahead` are rows that were set aside, because they were too far ahead.
     """
 
     rows: Mapping[str, pa.RecordBatch]
     copies: Mapping[str, Mask]
-    ahead: Mapping[str, int]
 
 
 def arrived(frames: Iterable[pd.DataFrame], schemas: Mapping[str, pa.Schema]) -> Arrivals:
     """Read the frames that Spark hands over, which bring parcels in any order."""
     held: dict[str, list[Part]] = {name: [] for name in schemas}
-    ahead: dict[str, int] = {}
     for name, payload in _in_order(frames):
-        rows, stream = rows_of(payload), name.removesuffix(AHEAD)
-        if stream != name:
-            ahead[stream] = ahead.get(stream, 0) + rows.num_rows
-        else:
-            held[stream].append(_told_apart(rows, schemas[stream]))
+        held[name].append(_told_apart(rows_of(payload), schemas[name]))
     return Arrivals(
         rows={n: one([rows for rows, _ in parts], n) if parts else no_rows(schemas[n]) for n, parts in held.items()},
         copies={
             n: np.concatenate([c for _, c in parts]) for n, parts in held.items() if any(c.any() for _, c in parts)
         },
-        ahead=ahead,
     )
 
 

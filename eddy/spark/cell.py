@@ -97,7 +97,7 @@ class _Call:
     def _mark(self, came: Arrivals) -> Mark:
         """The watermark of all cells, counted as the engine counts time."""
         known = self._state.getCurrentWatermarkMs() if self._shipped.ticks_per_ms else 0
-        return Mark(known * self._shipped.ticks_per_ms if known else None, came.ahead, came.copies)
+        return Mark(known * self._shipped.ticks_per_ms if known else None, came.copies)
 
     def _emit(self, results: Iterator[bytes]) -> Generator[pd.DataFrame, None, float]:
         """Send results; says how long it took to make them, without the time in which others had their turn."""

@@ -95,8 +95,8 @@ def _may_read(query: Query, name: str, column: str) -> bool:
     parts = (*query.predicates, *(f.predicate for f in query.filters))
     read = [c for part in parts for c in part.columns]
     read += [c for c, _ in query.outputs or ()]
-    times = [s.time for s in query.streams if s.name == name]
-    return query.outputs is None or column in times or any((c.stream, c.name) == (name, column) for c in read)
+    own = [read for s in query.streams if s.name == name for read in (s.time, s.malformed, s.arrived)]
+    return query.outputs is None or column in own or any((c.stream, c.name) == (name, column) for c in read)
 
 
 def _table(spark: SparkSession, name: str, given: object) -> pa.RecordBatch:

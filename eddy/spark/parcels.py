@@ -22,14 +22,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from eddy import ipc, times
 from eddy.arrow import one_batch
-from eddy.errors import EngineError, QueryError
+from eddy.errors import EngineError
 from eddy.query import Stream
 from eddy.spark.labels import label
 from eddy.spark.layout import Layout
+from eddy.timed import read_times
 
 PARCELS = "cell bigint, stream string, time timestamp, payload binary"
 PARCEL_SCHEMA = pa.schema(
@@ -57,38 +57,16 @@ LATEST = 9_200_000_000_000_000
 MICROS_PER_UNIT = 1_000
 """Spark's watermark counts milliseconds, so one unit of a numeric time column is one: then nothing is rounded."""
 
-
-AHEAD = ">ahead"
-"""After the name of a stream: rows that were too far ahead. Names of streams have no such character."""
-
 COPIED = ">copied"
 """The last column of a parcel with copies: which of its rows are counted in another cell."""
-
-
-def set_aside(batches: Iterable[pa.RecordBatch], stream: Stream, layout: Layout) -> Iterator[pa.RecordBatch]:
-    """Turn the rows of a stream into parcels; those that their last column says are too far ahead, are only counted.
-
-    They go to one cell, and their parcels have the time of rows without any, so that no other row is late for them.
-    """
-    aside: list[pa.RecordBatch] = []
-
-    def kept() -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            rows, ahead = batch.select(batch.schema.names[:-1]), batch.column(batch.num_columns - 1).fill_null(False)
-            aside.append(rows.filter(ahead).select([str(stream.time)]))
-            yield rows.filter(pc.invert(ahead))
-
-    yield from pack(kept(), stream, layout)
-    for rows in aside:
-        if rows.num_rows:
-            yield _parcels([(label(0), f"{stream.name}{AHEAD}", 0, write(rows))])
 
 
 def pack(batches: Iterable[pa.RecordBatch], stream: Stream, layout: Layout) -> Iterator[pa.RecordBatch]:
     """Turn the rows of a stream into parcels for their cells.
 
-    A parcel's time is the largest event time in it, for Spark's watermark; that of rows without any is 1970, where
-    Spark's watermark begins. Numbers are milliseconds since then.
+    A parcel's time is the largest event time in it that counts, for Spark's watermark: that of a row which is ahead
+    does not, so that no other row is late for it. Where no time counts it is 1970, where Spark's watermark begins.
+    Numbers are milliseconds since then.
     """
     for batch in _gathered(batches, stream.name):
         held: list[tuple[int, str, int, bytes]] = []
@@ -160,23 +138,15 @@ def report_text(report: Mapping[str, Any]) -> str:
 
 
 def latest(rows: pa.RecordBatch, stream: Stream) -> int:
-    """The largest event time, in microseconds from 1970 as Spark's watermark is to have it."""
+    """The largest event time that counts, in microseconds from 1970 as Spark's watermark is to have it."""
     if stream.time is None:
         return 0
-    if stream.malformed is not None:
-        rows = rows.filter(rows.column(stream.malformed).is_null())
-    column = rows.column(stream.time)
-    try:
-        ticks, timed = times.ticks(column, times.dtype(column.type))
-    except pa.ArrowInvalid as error:
-        raise QueryError(
-            f'stream "{stream.name}": time "{stream.time}": expected times that fit into 64 bits of microseconds, '
-            f"got {error}"
-        ) from error
-    known = ticks if timed is None else ticks[timed]
+    kind = rows.schema.field(stream.time).type
+    timed = read_times(stream, rows, times.dtype(kind))
+    known = timed.ticks if timed.known is None else timed.ticks[timed.known]
     if not len(known):
         return 0
-    unit = 1 if pa.types.is_timestamp(column.type) else MICROS_PER_UNIT
+    unit = 1 if pa.types.is_timestamp(kind) else MICROS_PER_UNIT
     newest: float = known.max().item()
     return math.floor(min(max(newest, 0), LATEST // unit)) * unit
 

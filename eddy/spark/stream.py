@@ -22,7 +22,7 @@ from pyspark.sql import functions as F  # noqa: N812  as everybody calls it
 from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
 from pyspark.sql.types import StructField, StructType
 
-from eddy import fingerprint, times
+from eddy import fingerprint
 from eddy.arrow import no_rows
 from eddy.binding import Binding, bind
 from eddy.errors import QueryError
@@ -32,14 +32,12 @@ from eddy.spark.frames import Frames, read
 from eddy.spark.layout import Layout
 from eddy.spark.listener import listen
 from eddy.spark.loaded import settled
-from eddy.spark.parcels import AHEAD, PARCELS, RESULTS, pack, set_aside, unpack, write
+from eddy.spark.parcels import PARCELS, RESULTS, pack, unpack, write
 from eddy.spark.planning import CELLS, plan_layout
 from eddy.spark.progress import OBSERVED
 from eddy.spark.pushdown import described, push, pushable
 from eddy.spark.shipped import Shipped, pack_code
 from eddy.wiring import PolicyChoice, engine
-
-MICROSECONDS_PER_SECOND = 1_000_000
 
 MICROSECONDS = 1_000
 """In a millisecond, which is what Spark's watermark counts in."""
@@ -66,7 +64,6 @@ class Plan:
     pushed: Sequence[Filter]
     binding: Binding
     layout: Layout
-    ahead: Mapping[str, int | float]
 
     @property
     def watermarked(self) -> bool:
@@ -118,30 +115,17 @@ def _check_arguments(query: object, given: object, options: Options) -> None:
         raise QueryError(f"attach: expected seed to be a whole number of 0 or more, got {seed!r}")
 
 
-def _check_ahead(stream: Stream, schema: pa.Schema) -> None:
-    """What is ahead is so of a clock, and a number is not the time of any."""
-    if stream.max_ahead is not None and not pa.types.is_timestamp(schema.field(str(stream.time)).type):
-        raise QueryError(
-            f'stream "{stream.name}": max_ahead: time "{stream.time}" is a number, which cannot be held against the '
-            "clock; make it a timestamp, or drop such rows before, with frame.where(...)"
-        )
-
-
 def _plan(query: Query, frames: Frames, options: Options) -> Plan:
     """What Spark does before the eddy, what the eddy does, and where."""
     bind(query, frames.schemas)
-    for stream in query.streams:
-        _check_ahead(stream, frames.schemas[stream.name])
     spoken_of = _texts(options.policy)
     may = pushable(query, frames.schemas, frames.spark) if options.pushdown else []
     pushed = [f for f in may if f.name not in spoken_of]
-    ahead = {s.name: s.ahead_ticks for s in query.streams if s.ahead_ticks is not None}
-    streams = [replace(s, max_ahead=None) for s in query.streams]
-    left = replace(query, streams=streams, filters=[f for f in query.filters if f not in pushed])
+    left = replace(query, filters=[f for f in query.filters if f not in pushed])
     schemas = _projected(left, frames, options)
     binding = bind(left, schemas)
     layout = plan_layout(binding, options.cells, default=CELLS, sizes=options.sizes, heavy=options.heavy)
-    return Plan(frames=frames, query=left, pushed=pushed, binding=binding, layout=layout, ahead=ahead)
+    return Plan(frames=frames, query=left, pushed=pushed, binding=binding, layout=layout)
 
 
 def _projected(query: Query, frames: Frames, options: Options) -> dict[str, pa.Schema]:
@@ -189,29 +173,13 @@ def _packed(plan: Plan, stream: Stream) -> DataFrame:
     layout = plan.layout
     names = plan.binding.schemas[stream.name].names
 
-    limit = plan.ahead.get(stream.name)
-    make = pack if limit is None else set_aside
-    shown = names if limit is None else [*names, AHEAD]
-
     def packer(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return settled(guard.guarded(make((batch.rename_columns(shown) for batch in batches), stream, layout)))
+        return settled(guard.guarded(pack((batch.rename_columns(names) for batch in batches), stream, layout)))
 
     frame = push(plan.frames.streams[stream.name], stream.name, plan.pushed)
     columns = [_column(name).alias(f"c{place}") for place, name in enumerate(names)]
-    if limit is not None:
-        columns.append(_ahead(plan, stream, limit).alias("ahead"))
     parcels = frame.select(*columns).mapInArrow(packer, PARCELS)
     return parcels.withWatermark("time", _delay(plan, stream)) if plan.watermarked else parcels
-
-
-def _ahead(plan: Plan, stream: Stream, limit: float) -> Column:
-    """Is a row further ahead than it may be of the time at which its micro-batch began.
-
-    Spark writes that time down with the micro-batch, so that it is the same when a task or the micro-batch is retried.
-    """
-    kind = times.kind(plan.binding.schemas[stream.name].field(str(stream.time)).type, where=f'stream "{stream.name}"')
-    now = F.current_timestamp() if kind == times.ZONED else F.localtimestamp()
-    return _column(str(stream.time)) > now + F.expr(f"interval {limit / MICROSECONDS_PER_SECOND} seconds")
 
 
 def _delay(plan: Plan, stream: Stream) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ import pyarrow.parquet as pq
 from pyarrow import csv, json
 
 from eddy.config import text_of
-from eddy.errors import QueryError
+from eddy.errors import QueryError, unknown
 from eddy.named import local
 from eddy.sql import types
 from eddy.typetexts import schema as schema_of
@@ -29,17 +30,34 @@ SAMPLED = {"header", "sep", "delimiter", "quote", "mode", "columnNameOfCorruptRe
 """Options with which the first file is known to be what Spark would read; what others say, Spark alone knows."""
 
 
+NANOSECONDS, MICROSECONDS = 1_000_000, 1_000
+"""In a millisecond."""
+
+ADDED = {"modified": ("_metadata.file_modification_time", types.TIMESTAMP)}
+"""The columns of a file that a stream may have besides those in it, as SQL, and their types."""
+
+
 class Files:
     """Files of one format, in a folder that may grow."""
 
     def __init__(self, name: str, values: Values) -> None:
         self._name = name
         self._values = values
+        self._added: list[str] = values.get("add", [])
         self._options = {key: text_of(value) for key, value in values["options"].items()}
+        for added in self._added:
+            if added not in ADDED:
+                raise unknown("column", added, ADDED, where=f'source of "{name}": add')
         if values["format"] == "csv":
             self._options = {"header": text_of(values["header"]), **self._options}
 
     def schema(self) -> pa.Schema | None:
+        """The columns in the files, and those that are added."""
+        schema = self._inner()
+        added = [pa.field(f"file_{name}", ADDED[name][1]) for name in self._added]
+        return None if schema is None else pa.schema([*schema, *added])
+
+    def _inner(self) -> pa.Schema | None:
         """What the file says, or else what the first parquet file has; folders may say more."""
         if self._values.get("schema"):
             return schema_of(self._values["schema"], where=f'source of "{self._name}"')
@@ -50,13 +68,13 @@ class Files:
 
     def sample(self, rows: int) -> pa.Table | None:
         """The first rows of the first file."""
-        found, schema = self._found(), self.schema()
+        found, schema = self._found(), self._inner()
         if not found or schema is None or self._in_folders(found) or not self._options.keys() <= SAMPLED:
             return None
         if not all(len(mark) <= 1 and mark.isascii() for mark in (self._mark, self._options.get("quote", ""))):
             return None
         try:
-            return self._read(found[0], schema, rows)
+            return self._with_added(found[0], self._read(found[0], schema, rows))
         except (pa.ArrowException, KeyError, OSError) as error:
             raise QueryError(f'source of "{self._name}": "{found[0]}" does not fit the schema: {error}') from None
 
@@ -66,7 +84,8 @@ class Files:
         if self._values["files_per_trigger"]:
             options = {"maxFilesPerTrigger": text_of(self._values["files_per_trigger"]), **options}
         reader = spark.readStream.format(self._values["format"]).options(**options)
-        return reader.schema(self._spark_schema(spark)).load(self._values["path"])
+        frame = reader.schema(self._spark_schema(spark)).load(self._values["path"])
+        return frame.selectExpr("*", *(f"{ADDED[name][0]} as file_{name}" for name in self._added))
 
     def table(self, spark: SparkSession) -> Any:
         """The files that there are."""
@@ -111,6 +130,13 @@ class Files:
                 return self._read_csv(file, pa.schema(bare), rows).cast(schema)
             except pa.ArrowInvalid:
                 raise error from None
+
+    def _with_added(self, file: str, rows: pa.Table) -> pa.Table:
+        """Rows of a file with the columns that are added, in milliseconds as Spark has them."""
+        modified = os.stat(file).st_mtime_ns // NANOSECONDS * MICROSECONDS
+        for name in self._added:
+            rows = rows.append_column(f"file_{name}", pa.array([modified] * rows.num_rows, ADDED[name][1]))
+        return rows
 
     @property
     def _mark(self) -> str:

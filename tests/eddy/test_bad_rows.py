@@ -11,7 +11,8 @@ import eddy
 
 BAD = pa.table(
     {
-        "ts": pa.array([1, None, 2, 3, 900, 4], pa.int64()),
+        "ts": pa.array([1, None, 2, 950, 900, 4], pa.int64()),
+        "at": pa.array([1, 1, None, 1, 1, None], pa.int64()),
         "k": pa.array([1, 1, None, 1, 1, None], pa.int64()),
         "broken": pa.array([None, None, None, "{", None, "}"], pa.string()),
     }
@@ -22,7 +23,7 @@ GOOD = pa.table({"ts": [1, 2], "k": [1, 1]})
 def asked(**more: Any) -> eddy.Query:
     window = more.pop("window", eddy.Range(10))
     streams = [
-        eddy.Stream("a", time="ts", window=window, malformed="broken", max_ahead=100, **more),
+        eddy.Stream("a", time="ts", window=window, malformed="broken", max_ahead=100, arrived="at", **more),
         eddy.Stream("b", time="ts", window=eddy.Range(10)),
     ]
     return eddy.Query(streams=streams, joins=["a.k = b.k"])
@@ -48,7 +49,7 @@ def test_bad_rows_are_dropped_and_counted_by_kind() -> None:
 def test_bad_rows_fail_the_query_if_it_says_so() -> None:
     message = (
         'stream "a": micro-batch 0 has bad rows: 2 that "broken" says could not be read, 1 without a time in "ts", '
-        '1 further ahead than max_ahead, 100, 1 without a value in "k", which joins compare'
+        '1 more than max_ahead, 100, after "at", 1 without a value in "k", which joins compare'
     )
     with pytest.raises(eddy.QueryError, match=message):
         eddy.run_local(asked(bad_rows="fail"), {"a": BAD, "b": GOOD})
@@ -57,7 +58,8 @@ def test_bad_rows_fail_the_query_if_it_says_so() -> None:
 
 
 def test_a_window_of_rows_counts_those_that_join_nothing() -> None:
-    rows = pa.table({"ts": [1, 2], "k": pa.array([1, None], pa.int64()), "broken": pa.nulls(2, pa.string())})
+    keys = pa.array([1, None], pa.int64())
+    rows = pa.table({"ts": [1, 2], "at": [1, 2], "k": keys, "broken": pa.nulls(2, pa.string())})
     later = pa.table({"ts": [5], "k": [1]})
     assert eddy.run_local(asked(window=eddy.Rows(1)), {"a": rows, "b": later}).results.num_rows == 0
     assert eddy.run_local(asked(window=eddy.Rows(2)), {"a": rows, "b": later}).results.num_rows == 1

@@ -118,6 +118,15 @@ def test_values_from_outside_win_and_are_told_from_the_file(tmp_path: Path) -> N
     assert job.origins["policy", "half_life"] == "line 39"
 
 
+def test_a_limit_to_times_ahead_names_what_it_is_held_against(tmp_path: Path) -> None:
+    job = read(tmp_path, GOOD, "streams.a.max_ahead=1 hour", "streams.a.arrived=at")
+    assert (job.query.streams[0].max_ahead, job.query.streams[0].arrived) == ("1 hour", "at")
+    (_, *told) = refused(tmp_path, GOOD, "streams.a.max_ahead=1 hour")
+    assert 'streams.a: stream "a": max_ahead: expected arrived to name the column' in " ".join(told)
+    (_, *told) = refused(tmp_path, GOOD, "streams.a.max_ahead=1 our", "streams.a.arrived=at")
+    assert [line for line in told if "arrived" in line] == []
+
+
 def test_a_value_can_be_taken_away_from_outside(tmp_path: Path) -> None:
     assert read(tmp_path, GOOD, "streams.a.delay=", "streams.a.nothing=").query.streams[0].delay is None
 

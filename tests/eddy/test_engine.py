@@ -147,27 +147,6 @@ def test_failed_rows_leave_the_state_at_once() -> None:
     assert running.counted().streams["a"].stored == 5
 
 
-AHEAD = [eddy.Stream(s, time="ts", window=eddy.Range(10), delay=0, max_ahead=100) for s in "ab"]
-
-
-def test_a_clock_that_runs_ahead_is_set_aside() -> None:
-    running = engine(query(streams=AHEAD))
-    assert pairs(running, a=[(1, 1), (2, 1), (5000, 1)], b=[(2, 1)]) == [(1, 2), (2, 2)]
-    assert running.counted().streams["a"].ahead == 1
-    assert pairs(running, a=[(3, 1)], b=[(3, 1)]) == [(1, 3), (2, 3), (3, 2), (3, 3)]
-    assert pairs(running, a=[(10**12, 1)], b=[(4, 1)]) == [(1, 4), (2, 4), (3, 4)]
-
-
-def test_a_stream_that_moves_on_is_believed_in_the_end() -> None:
-    running = engine(query(streams=AHEAD))
-    pairs(running, a=[(1, 1)], b=[(1, 1)])
-    ahead = []
-    for now in range(900, 906):
-        pairs(running, a=[(now, 1)], b=[(now, 1)])
-        ahead.append(running.counted().streams["a"].ahead)
-    assert ahead == [1, 1, 1, 0, 0, 0]
-
-
 def test_an_engine_that_was_stopped_in_the_middle_is_not_used_again() -> None:
     def fails(k: int) -> bool:
         raise ValueError(k)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import time
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -102,6 +104,33 @@ def test_files_are_read_as_the_schema_says(kind: str, spark: SparkSession, tmp_p
     assert sorted(row.s_v for row in spark.table(f"{kind}s").collect()) == [0, 1, 2, 10, 11, 12]
 
 
+def test_rows_of_files_are_held_against_the_time_at_which_they_were_written(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    (tmp_path / "in").mkdir()
+    for number, written in enumerate(("2026-01-01T00:30:00", "2026-01-01T01:30:00")):
+        file = tmp_path / "in" / f"{number}.json"
+        file.write_text("\n".join(json.dumps({"at": f"2026-01-01T0{n}:00:00Z", "v": n}) for n in range(4)))
+        when = datetime.fromisoformat(f"{written}Z").timestamp() + 0.0015
+        os.utime(file, (when, when))
+    source = f'format = "json"\npath = "{tmp_path}/in"\nadd = ["modified"]\nschema = {{ at = "timestamp", v = "int" }}'
+    sink = '[sink]\nformat = "memory"\nname = "modified"\n[query]\nselect = ["s.v", "s.file_modified as m"]'
+    text = f'[streams.s]\ntime = "at"\nmax_ahead = "1 hour"\narrived = "file_modified"\n[streams.s.source]\n{source}\n'
+    (tmp_path / "job.toml").write_text(f"{text}[engine]\ncells = 2\n{NOW}{sink}")
+    asked = load(tmp_path / "job.toml")
+    files = SOURCES["json"]("s", asked.sources["s"])
+    sample = files.sample(1)
+    assert sample is not None
+    assert sample.schema == files.schema() == check(asked).schemas["s"]
+    query = ran(spark, asked)
+    found = spark.table("modified").toArrow()
+    assert sorted(found["v"].to_pylist()) == [0, 0, 1, 1, 2]
+    assert set(found["m"].to_pylist()) >= set(sample["file_modified"].to_pylist())
+    assert eddy.report_of(query).batches()["ahead"].sum() == 3
+    with pytest.raises(QueryError, match='source of "s": add: unknown column "size"'):
+        SOURCES["json"]("s", {**asked.sources["s"], "add": ["size"]})
+
+
 def test_rows_come_at_a_rate(spark: SparkSession, tmp_path: Path) -> None:
     asked = job(tmp_path, 'format = "rate"\nper_second = 50', '[sink]\nformat = "memory"\nname = "rates"', "timestamp")
     query = sinks.written(running.answer(asked, spark), asked).start()
@@ -197,6 +226,20 @@ def test_a_sink_of_kafka_without_the_connector_says_what_to_do(spark: SparkSessi
     with pytest.raises(complaints.EXPECTED) as caught:
         running.answer(asked, spark)
     assert "--packages org.apache.spark:spark-sql-kafka-0-10_2.13:" in complaints.told(caught.value)
+
+
+def test_the_timestamp_of_a_message_may_say_when_its_row_arrived(tmp_path: Path) -> None:
+    limit = '[streams.s]\ntime = "at"\nmax_ahead = "1 hour"\narrived = "kafka_timestamp"\n[streams.s.source]\n'
+    source = (
+        'format = "kafka"\nservers = "localhost:1"\ntopic = "t"\nadd = ["timestamp"]\nschema = { at = "timestamp" }'
+    )
+    (tmp_path / "job.toml").write_text(f"{limit}{source}")
+    binding = check(load(tmp_path / "job.toml")).binding
+    assert binding is not None
+    assert binding.schema.names == ["s_at"]
+    (tmp_path / "job.toml").write_text(f"{limit}{source}".replace('"timestamp" }', '"timestamp_ntz" }'))
+    with pytest.raises(QueryError, match=r'arrived: expected a column of the kind of time "at", .*; cast one of them'):
+        check(load(tmp_path / "job.toml"))
 
 
 def test_what_the_connector_is_told() -> None:

@@ -1,24 +1,32 @@
-"""What comes for a cell: rows that several cells have are counted in one of them."""
+"""What comes for the cells: rows that several of them have are counted in one, and together they answer."""
 
 from __future__ import annotations
 
 import json
+import math
+import uuid
 from collections import Counter
 from dataclasses import asdict
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import eddy
+from eddy.arrow import one_batch
 from eddy.binding import bind
 from eddy.counted import restored
-from eddy.spark import cell
+from eddy.spark import cell, engines
 from eddy.spark.arrivals import arrived
 from eddy.spark.layout import Layout
-from eddy.spark.parcels import pack
+from eddy.spark.parcels import PARCEL_SCHEMA, pack, write
 from eddy.spark.planning import plan_layout
-from tests.eddy.spark.test_cell import shipped, state
+from eddy.spark.shipped import Shipped, pack_code
+from tests import joins, reference
+from tests.eddy.spark.test_attach import cut
+from tests.eddy.spark.test_cell import results, shipped, state
 
 SCHEMA = pa.schema({"id": pa.int64(), "ts": pa.timestamp("us", "UTC"), "k": pa.int64(), "m": pa.int64()})
 
@@ -53,10 +61,10 @@ def parcels(asked: eddy.Query, layout: Layout, count: int) -> list[pd.DataFrame]
 
 def test_a_row_is_counted_once_however_many_cells_have_it() -> None:
     asked, layout = chain(sizes={"a": 100, "b": 100, "c": 100})
-    given = shipped(asked, schemas=dict.fromkeys("abc", SCHEMA))
+    sent_out = shipped(asked, schemas=dict.fromkeys("abc", SCHEMA))
     found: dict[str, Counter[str]] = {name: Counter() for name in "abc"}
     for group in parcels(asked, layout, 100):
-        sent = list(cell.run(given, (group["cell"].iloc[0],), [group], state(watermark=50_000)))
+        sent = list(cell.run(sent_out, (group["cell"].iloc[0],), [group], state(watermark=50_000)))
         told = restored(json.loads(sent[-1]["report"][0]))
         for name, count in told.streams.items():
             found[name].update(asdict(count))
@@ -94,3 +102,65 @@ def test_copies_stay_among_the_other_rows_in_the_order_of_their_source() -> None
             assert numbers == sorted(numbers)
             together |= name in came.copies and 0 < came.copies[name].sum() < len(numbers)
     assert together
+
+
+# --- any query, in cells as Spark would call them, without Spark
+
+
+class Cells:
+    """The cells of a random query; times are whole numbers, which Spark counts as milliseconds."""
+
+    def __init__(self, case: joins.Case, cells: int) -> None:
+        self.case, self.asked, data = case, case.query(), case.data()
+        self.layout = plan_layout(bind(self.asked, {name: table.schema for name, table in data.items()}), cells)
+        self.newest = dict.fromkeys(case.streams, 0)
+        self.saved: dict[int, Any] = {}
+        self.delays = {name: source.delay for name, source in case.streams.items() if source.delay is not None}
+        code, functions = pack_code(self.asked, "fixed")
+        self.shipped = Shipped(
+            token=uuid.uuid4().hex,
+            code=code,
+            functions=functions,
+            schemas={name: case.schema(name) for name in case.streams},
+            tables={name: write(one_batch(name, data[name])) for name in case.tables},
+            seed=0,
+            parts={},
+            layout={},
+            ticks_per_ms=int(len(self.delays) == len(case.streams)),
+            flush=0,
+        )
+
+    def run(self, batch: dict[str, list[dict[str, Any]]]) -> list[pd.DataFrame]:
+        """What a micro-batch makes each cell send."""
+        marks = [self.newest[name] - math.floor(delay) for name, delay in self.delays.items()]
+        watermark = max(min(marks, default=0), 0)
+        packed: list[pa.RecordBatch] = []
+        for stream in self.asked.streams:
+            rows = pa.RecordBatch.from_pylist(batch[stream.name], schema=self.case.schema(stream.name))
+            packed += pack([rows], stream, self.layout)
+        found = pa.Table.from_batches(packed, PARCEL_SCHEMA).to_pandas()
+        sent = []
+        for label in found["cell"].unique().tolist():
+            held = state(self.saved.get(label), watermark=watermark)
+            sent += list(cell.run(self.shipped, (label,), [found[found["cell"] == label]], held))
+            self.saved[label] = held.get
+        for name, time in zip(found["stream"], found["time"], strict=True):
+            self.newest[name] = max(self.newest[name], time.value // 1_000_000)
+        return sent
+
+
+@settings(max_examples=30)
+@given(case=joins.cases(by_rows=False, clocks=False).map(cut), count=st.integers(1, 6), restarts=st.booleans())
+def test_cells_give_the_naive_answer_together(case: joins.Case, count: int, restarts: bool) -> None:
+    """Rows that are late or ahead are so in every cell, and a row that is ahead makes none late in another one."""
+    cells, sent = Cells(case, count), []
+    for batch in case.batches():
+        sent += cells.run(batch)
+        if restarts:
+            engines.ENGINES.clear()
+    told = (case.question(), case.batches())
+    assert results(sent) == reference.answer(*told)
+    reports = [restored(json.loads(text)) for frame in sent for text in frame["report"] if text is not None]
+    counted = [s for report in reports for s in report.streams.values()]
+    assert sum(s.ahead for s in counted) == reference.ahead_rows(*told)
+    assert sum(s.late for s in counted) == reference.late_rows(*told)

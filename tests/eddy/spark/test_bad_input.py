@@ -72,11 +72,19 @@ CASES: list[tuple[Change, str]] = [
     (lambda s, f: (query(), f, {"seed": -1}), "expected seed to be a whole number of 0 or more, got -1"),
     (
         lambda s, f: (
-            query(streams=[eddy.Stream(n, time="ts", max_ahead=3) for n in "ab"]),
-            {name: frame.withColumn("ts", frame.ts.cast("long")) for name, frame in f.items()},
+            query(streams=[eddy.Stream(n, time="ts", max_ahead="3 days", arrived="at") for n in "ab"]),
+            {name: frame.withColumn("at", frame.ts.cast("timestamp_ntz")) for name, frame in f.items()},
             {},
         ),
-        r'stream "a": max_ahead: time "ts" is a number',
+        'stream "a": arrived: expected a column of the kind of time "ts", a timestamp, got "at", which is .* without',
+    ),
+    (
+        lambda s, f: (
+            query(streams=[eddy.Stream(n, time="ts", max_ahead="3 days", arrived="at") for n in "ab"]),
+            {name: frame.selectExpr("*", "interval 1 month AS at") for name, frame in f.items()},
+            {},
+        ),
+        'frame "a": column "at": Spark cannot hand values of type interval month to Python',
     ),
     (
         lambda s, f: (query(filters=[eddy.Filter("locked", on="a", function=holds_a_lock())]), f, {}),

@@ -109,28 +109,41 @@ def _numbered(part: pa.Table, kind: pa.DataType) -> pa.Table:
     return part.set_column(0, "ts", seconds.cast(kind))
 
 
+def arriving(part: pa.Table, *after: float | None) -> pa.Table:
+    """The rows with a time at which they arrived, given in seconds."""
+    return part.append_column("at", table(after, [0] * len(after), [0] * len(after))["ts"])
+
+
 def test_rows_of_a_clock_that_runs_ahead(spark: SparkSession, tmp_path: Path) -> None:
-    """One moves Spark's watermark, and makes all that follows late; dropped before, it does not."""
+    """One moves Spark's watermark, and makes all that follows late; with a limit it does not, as here so in Spark."""
     streams = [eddy.Stream(name, time="ts", window=eddy.Range("50 seconds"), delay="10 seconds") for name in "ab"]
     ahead = 300 * 365 * 86_400
+    # Later rows are as far ahead as they may be, a microsecond further, or arrived at a time that nobody knows.
     data = {
-        "a": [table([100, ahead], [1, 1], [1, 2]), table([101], [1], [3])],
-        "b": [table([100, ahead], [1, 2], [1, 2]), table([102], [1], [3])],
+        "a": [
+            arriving(table([100, ahead], [1, 1], [1, 2]), 101, 102),
+            arriving(table([103, 102], [1, 2], [3, 4]), 3, 1.999_999),
+        ],
+        "b": [
+            arriving(table([100, ahead], [1, 2], [1, 2]), 101, 102),
+            arriving(table([102, 101.000_05, 101.000_051], [1, 2, 2], [3, 4, 5]), None, 101, 101),
+        ],
     }
     asked = query(streams=streams, filters=[], select=["a.v AS a", "b.v AS b"])
     frames = feeds.streams(spark, tmp_path / "in", data)
     found = feeds.answer(eddy.attach(asked, frames, cells=1), tmp_path / "with")
     assert sorted(found.rows) == [(1, 1)]
-    assert found.report.batches()["late"].tolist() == [0, 2]
-    kept = {name: frame.where("ts < current_timestamp() + interval 1 hour") for name, frame in frames.items()}
-    found = feeds.answer(eddy.attach(asked, kept, cells=1), tmp_path / "without")
+    assert found.report.batches()["late"].tolist() == [0, 5]
+    limits = {"a": "100 seconds", "b": "50 microseconds"}
+    limited = [replace(s, max_ahead=limits[s.name], arrived="at") for s in streams]
+    asked = query(streams=limited, filters=[], select=["a.v AS a", "b.v AS b"])
+    found = feeds.answer(eddy.attach(asked, frames, cells=3), tmp_path / "limited")
     assert sorted(found.rows) == [(1, 1), (1, 3), (3, 1), (3, 3)]
-    limited = query(
-        streams=[replace(stream, max_ahead="1 hour") for stream in streams], filters=[], select=["a.v AS a", "b.v AS b"]
-    )
-    found = feeds.answer(eddy.attach(limited, frames, cells=2), tmp_path / "limited")
-    assert sorted(found.rows) == [(1, 1), (1, 3), (3, 1), (3, 3)]
-    assert found.report.batches()[["ahead", "late"]].sum().tolist() == [2, 0]
+    assert found.rows == local(asked, data)
+    assert found.report.batches()[["ahead", "late"]].sum().tolist() == [4, 0]
+    failing = query(streams=[replace(s, bad_rows="fail") for s in limited], filters=[], select=["a.v"])
+    with pytest.raises(StreamingQueryException, match='1 more than max_ahead, 100 seconds, after "at"'):
+        feeds.answer(eddy.attach(failing, frames, cells=1), tmp_path / "failing")
 
 
 def test_a_row_without_an_answer_fails_only_if_everything_else_lets_it_pass(
