@@ -15,7 +15,7 @@ from eddy.comparison.experiment import Experiment
 from eddy.comparison.runner import RUNNERS, OnSpark, chosen
 from eddy.errors import EddyError
 from jobs.experiment import load
-from jobs.improvement import improvement
+from jobs.improvement import besides
 
 CORES = 2
 """Of the session that runs them on Spark."""
@@ -87,7 +87,12 @@ def _command(asked: argparse.Namespace) -> str:
 def _print(comparison: Comparison) -> None:
     for skip in comparison.skipped:
         print(skip)
-    print(improvement(comparison.runs, by=["workload"]).to_string(index=False))
+    print(comparison.table())
+    if len({row["workload"] for row in comparison.runs}) > 1:
+        print(f"\n{comparison.table(by_workload=True)}")
+    more = besides(comparison.runs, by=["workload"])
+    if not more.empty:
+        print(f"\n{more.to_string(index=False)}")
     print(f"\n{comparison.verdict}")
 
 
