@@ -70,7 +70,8 @@ def run(asked: argparse.Namespace) -> int:
         saving.checked(path)
     if asked.report:
         saving.checked(asked.report, saving.PAGES)
-    experiment = _experiment(asked)
+    is_job = _is_job(asked.conf)
+    experiment = _of_job(asked) if is_job else _experiment(asked)
     try:
         comparison = _compared(experiment.quick() if asked.quick else experiment, asked)
     except KeyboardInterrupt:
@@ -81,21 +82,24 @@ def run(asked: argparse.Namespace) -> int:
         comparison.save(path)
     if asked.report:
         comparison.report(asked.report)
-    _print(comparison)
+    _print(comparison, is_job=is_job)
     return 0
 
 
+def _of_job(asked: argparse.Namespace) -> Experiment:
+    """A job, tried on a sample of its rows."""
+    of_job = job_comparison.Asked(
+        rows=job_comparison.ROWS if asked.rows is None else asked.rows,
+        policies=asked.policy or (),
+        repeats=REPEATS if asked.repeats is None else asked.repeats,
+    )
+    experiment, told = job_comparison.experiment(asked.conf, asked.set or (), of_job)
+    print(told, flush=True)
+    return experiment
+
+
 def _experiment(asked: argparse.Namespace) -> Experiment:
-    """What the file says: a job, tried on a sample of its rows, or an experiment."""
-    if _is_job(asked.conf):
-        of_job = job_comparison.Asked(
-            rows=job_comparison.ROWS if asked.rows is None else asked.rows,
-            policies=asked.policy or (),
-            repeats=REPEATS if asked.repeats is None else asked.repeats,
-        )
-        experiment, told = job_comparison.experiment(asked.conf, asked.set or (), of_job)
-        print(told, flush=True)
-        return experiment
+    """What a file says that is an experiment."""
     for name in ("rows", "repeats", "policy", "set"):
         if getattr(asked, name) is not None:
             raise QueryError(f'--{name}: expected with a job only, and "{asked.conf}" is an experiment; write it there')
@@ -152,14 +156,14 @@ def _shown(text: str) -> str:
     return f"{text.partition('=')[0]}={HIDDEN}" if is_secret(from_command(text).path) else text
 
 
-def _print(comparison: Comparison) -> None:
+def _print(comparison: Comparison, *, is_job: bool) -> None:
     for skip in comparison.skipped:
         print(skip)
     print(comparison.table())
     if len({row["workload"] for row in comparison.runs}) > 1:
         print(f"\n{comparison.table(by_workload=True)}")
-    more = besides(comparison.runs, by=["workload"])
-    if not more.empty:
+    more = None if is_job else besides(comparison.runs, by=["workload"])
+    if more is not None and not more.empty:
         print(f"\n{more.to_string(index=False)}")
     print(f"\n{comparison.verdict}")
 

@@ -157,8 +157,9 @@ def _within(others: Sequence[Mapping[str, Any]], slow: Sequence[Mapping[str, Any
     """Who is as quick as the baseline, and who is not."""
     if not slow:
         return "what others save of its time is within noise"
-    alike = quoted(row["policy"] for row in others if row not in slow)
-    return f"what {alike} saves of its time is within noise, and {_told(slow)}"
+    alike = [row["policy"] for row in others if row not in slow]
+    save = "saves" if len(alike) == 1 else "save"
+    return f"what {quoted(alike)} {save} of its time is within noise, and {_told(slow)}"
 
 
 def _told(slow: Sequence[Mapping[str, Any]]) -> str:

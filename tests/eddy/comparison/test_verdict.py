@@ -91,6 +91,8 @@ def test_who_loses_is_told_of_beside_noise_and_beside_a_winner() -> None:
     beside = verdict(runs(**STEADY, **slow, source=[2.0, 1.99, 2.01]))
     assert beside.choice == "fixed"
     assert 'what "source" saves of its time is within noise, and "content" takes 8.0 times as long' in beside.headline
+    two = verdict(runs(**STEADY, **slow, source=[2.0, 1.99, 2.01], lottery=[2.0, 2.01, 1.98]))
+    assert 'what "source", "lottery" save of its time is within noise, and "content" takes' in two.headline
     winner = verdict(runs(**STEADY, **slow, source=[1.0, 1.01, 0.99]))
     assert winner.choice == "source"
     assert '"content" takes 8.0 times as long (95 % interval 7.' in str(winner)
