@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import pyarrow as pa
 
+from eddy import notes
 from eddy.arrow import no_rows, one_batch
 from eddy.engine import Engine
 from eddy.errors import QueryError
 from eddy.observe import Counters
+from eddy.plural import plural
 from eddy.query import Query
 from eddy.report import Report
 from eddy.router import Clock
@@ -39,6 +41,13 @@ class Run:
 
     def __repr__(self) -> str:
         return f"Run({self.results.num_rows:,} results, {self.report!r})"
+
+    def _repr_html_(self) -> str:
+        first = self.results.slice(0, notes.ROWS)
+        rows = pd.DataFrame(first.to_pylist(), columns=first.schema.names, dtype=object)
+        few = "" if len(first) == len(self.results) else f", the first {len(first)}"
+        title = f"{plural(self.results.num_rows, 'result')}{few}"
+        return f"{notes.heading(title)}{notes.table(rows)}{self.report._repr_html_()}"
 
 
 class Running:

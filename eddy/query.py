@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import pandas as pd
+
 from eddy import sql
 from eddy.checks import distinct, fill, members, named, texts
 from eddy.errors import QueryError, quoted, unknown
 from eddy.inputs import Stream, Table
 from eddy.lineage import probe_name, reachable
+from eddy.notes import heading, table
 from eddy.predicate import Filter, Predicate
 from eddy.window import Rows
 
@@ -73,6 +76,16 @@ class Query:
     def inputs(self) -> tuple[str, ...]:
         """The names of all streams and tables, streams first."""
         return (*(stream.name for stream in self.streams), *(table.name for table in self.tables))
+
+    def _repr_html_(self) -> str:
+        rows = [("stream", s.name, f"by {s.time}, {s.window}, delay {s.delay}") for s in self.streams]
+        rows += [("table", one.name, "") for one in self.tables]
+        rows += [("join", "", text) for text in self.joins]
+        rows += [("filter", f.name, f"{', '.join(f.on)}: {f.where or _called(f)}") for f in self.filters]
+        rows += [("select", "", ", ".join(self.select))] if self.select else []
+        return (
+            f"{heading(f'Query {self.name}')}{table(pd.DataFrame(rows, columns=['part', 'name', 'says']), len(rows))}"
+        )
 
     def _check_shape(self) -> None:
         """Can every tuple reach every input, and do the windows mean something."""
@@ -137,6 +150,11 @@ class Query:
             self._check_input(column.stream, f'select "{column}"')
         distinct("output column", [name for _, name in outputs], "query: select")
         return outputs
+
+
+def _called(f: Filter) -> str:
+    name = getattr(f.function, "__name__", type(f.function).__name__)
+    return f"{name}({', '.join(f.columns or ())})"
 
 
 def _is_count(number: object) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from eddy.naming import OTHERS
+from eddy.notes import heading, table
 from eddy.observe import VARIOUS, Counters, Route, StreamCount, Way, total
 
 MOST_ROUTES = 1_000
@@ -49,6 +50,10 @@ class Report:
     def __repr__(self) -> str:
         calls = sum(total(c.operators).rows_in for c in self.counters)
         return f"Report({len(self.counters):,} micro-batches, {calls:,} routing calls)"
+
+    def _repr_html_(self) -> str:
+        shown = self.operators()[["operator", "pattern", "rows_in", "rows_out", "rate", "microseconds"]]
+        return f"{heading(repr(self))}{table(shown.drop(columns=[] if shown['pattern'].any() else ['pattern']))}"
 
     def batches(self) -> pd.DataFrame:
         """One row for each micro-batch.

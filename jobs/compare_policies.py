@@ -1,24 +1,36 @@
-"""Policies side by side: python -m jobs.compare_policies CONF --report OUT."""
+"""Policies side by side, on an experiment or on a job: python -m jobs.compare_policies CONF --report OUT."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 import sys
+import tomllib
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 
 from eddy.comparison import saving
 from eddy.comparison.compared import compared
 from eddy.comparison.comparison import Comparison
 from eddy.comparison.experiment import Experiment
 from eddy.comparison.runner import RUNNERS, OnSpark, chosen
-from eddy.errors import EddyError
+from eddy.errors import EddyError, QueryError, quoted
+from eddy.overrides import from_command
+from eddy.redaction import HIDDEN, is_secret
+from jobs import job_comparison
 from jobs.experiment import load
-from jobs.improvement import improvement
+from jobs.improvement import besides
 
 CORES = 2
 """Of the session that runs them on Spark."""
+
+REPEATS = 3
+"""Of each policy on a job: the fewest of which an interval says something."""
+
+JOB, EXPERIMENT = ("streams", "query"), ("workload", "policies")
+"""What a file has that is a job, and one that is an experiment."""
 
 STOPPED = 130
 """The exit code of what Ctrl-C has ended."""
@@ -26,7 +38,9 @@ STOPPED = 130
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """What it takes."""
-    parser.add_argument("conf", help="the experiment, a TOML file such as conf/experiments/quick.toml")
+    parser.add_argument(
+        "conf", help="a job, such as conf/quickstart.toml, or an experiment, such as conf/experiments/quick.toml"
+    )
     parser.add_argument("--report", metavar="OUT", help="where to write the report, one HTML file")
     parser.add_argument(
         "--out", metavar="OUT", action="append", default=[], help="where to write the rows: .parquet, .csv or .json"
@@ -37,6 +51,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cells", type=int, help="of Spark's, how many share the work")
     parser.add_argument("--quick", action="store_true", help="a small part only, to see that it runs")
     parser.add_argument("--quiet", action="store_true", help="no progress")
+    parser.epilog = "Of a job, arguments for spark-submit come last, after --: -- --packages ..."
+    job = parser.add_argument_group("of a job only")
+    job.add_argument("--rows", type=int, help=f"the first rows of each stream ({job_comparison.ROWS:,})")
+    job.add_argument("--repeats", type=int, help=f"how often each policy runs ({REPEATS})")
+    job.add_argument(
+        "--policy",
+        action="append",
+        metavar="NAME",
+        help=f"a policy beside the job's own, may be given several times ({', '.join(job_comparison.OTHERS)})",
+    )
+    job.add_argument("--set", action="append", metavar="KEY=VALUE", help="a value that wins over the file")
 
 
 def run(asked: argparse.Namespace) -> int:
@@ -45,7 +70,8 @@ def run(asked: argparse.Namespace) -> int:
         saving.checked(path)
     if asked.report:
         saving.checked(asked.report, saving.PAGES)
-    experiment = load(asked.conf)
+    is_job = _is_job(asked.conf)
+    experiment = _of_job(asked) if is_job else _experiment(asked)
     try:
         comparison = _compared(experiment.quick() if asked.quick else experiment, asked)
     except KeyboardInterrupt:
@@ -56,8 +82,44 @@ def run(asked: argparse.Namespace) -> int:
         comparison.save(path)
     if asked.report:
         comparison.report(asked.report)
-    _print(comparison)
+    _print(comparison, is_job=is_job)
     return 0
+
+
+def _of_job(asked: argparse.Namespace) -> Experiment:
+    """A job, tried on a sample of its rows."""
+    of_job = job_comparison.Asked(
+        rows=job_comparison.ROWS if asked.rows is None else asked.rows,
+        policies=asked.policy or (),
+        repeats=REPEATS if asked.repeats is None else asked.repeats,
+    )
+    experiment, told = job_comparison.experiment(asked.conf, asked.set or (), of_job)
+    print(told, flush=True)
+    return experiment
+
+
+def _experiment(asked: argparse.Namespace) -> Experiment:
+    """What a file says that is an experiment."""
+    for name in ("rows", "repeats", "policy", "set"):
+        if getattr(asked, name) is not None:
+            raise QueryError(f'--{name}: expected with a job only, and "{asked.conf}" is an experiment; write it there')
+    return load(asked.conf)
+
+
+def _is_job(path: str) -> bool:
+    """Is it a job and no experiment."""
+    try:
+        found = tomllib.loads(Path(path).read_text("utf-8-sig"))
+    except OSError as error:
+        raise QueryError(f'"{path}": cannot be read: {error.strerror}') from None
+    except (ValueError, RecursionError) as error:
+        raise QueryError(f'"{path}": not TOML: {error}') from None
+    if not any(name in found for name in (*JOB, *EXPERIMENT)):
+        raise QueryError(
+            f'"{path}": neither a job nor an experiment: expected [streams.NAME], as a job has, or [workload] and '
+            f"policies, as an experiment has; got {quoted(found) or 'nothing'}"
+        )
+    return any(name in found for name in JOB)
 
 
 def _compared(experiment: Experiment, asked: argparse.Namespace) -> Comparison:
@@ -77,17 +139,32 @@ def _spark(needed: bool) -> AbstractContextManager[object]:
 
 def _command(asked: argparse.Namespace) -> str:
     """How to run it again."""
-    more = ["--quick"] if asked.quick else []
+    more = [word for one in asked.set or () for word in ("--set", _shown(one))]
+    more += [word for name in asked.policy or () for word in ("--policy", name)]
+    more += [
+        w for n in ("rows", "repeats") if getattr(asked, n) is not None for w in (f"--{n}", str(getattr(asked, n)))
+    ]
+    more += ["--quick"] if asked.quick else []
     more += [] if asked.runner == RUNNERS[0] else ["--runner", asked.runner]
     more += ["--cells", str(asked.cells)] if asked.cells else []
     more += ["--report", asked.report] if asked.report else []
     return shlex.join(["python", "-m", "jobs.compare_policies", asked.conf, *more])
 
 
-def _print(comparison: Comparison) -> None:
+def _shown(text: str) -> str:
+    """A value from outside of the file, without what is secret."""
+    return f"{text.partition('=')[0]}={HIDDEN}" if is_secret(from_command(text).path) else text
+
+
+def _print(comparison: Comparison, *, is_job: bool) -> None:
     for skip in comparison.skipped:
         print(skip)
-    print(improvement(comparison.runs, by=["workload"]).to_string(index=False))
+    print(comparison.table())
+    if len({row["workload"] for row in comparison.runs}) > 1:
+        print(f"\n{comparison.table(by_workload=True)}")
+    more = None if is_job else besides(comparison.runs, by=["workload"])
+    if more is not None and not more.empty:
+        print(f"\n{more.to_string(index=False)}")
     print(f"\n{comparison.verdict}")
 
 
@@ -95,8 +172,12 @@ def main(given: Sequence[str] | None = None, *, prog: str = "python -m jobs.comp
     """Do what the arguments say; a mistake is one line."""
     parser = argparse.ArgumentParser(prog=prog, description=f"Policies side by side: {prog} CONF --report OUT.")
     arguments(parser)
+    words = list(sys.argv[1:] if given is None else given)
+    end = words.index("--") if "--" in words else len(words)
+    if words[end + 1 :]:
+        os.environ["PYSPARK_SUBMIT_ARGS"] = shlex.join([*words[end + 1 :], "pyspark-shell"])
     try:
-        return run(parser.parse_args(given))
+        return run(parser.parse_args(words[:end]))
     except EddyError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

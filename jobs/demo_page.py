@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 
+import pandas as pd
+
 import eddy
 from jobs.racing import Lap
 
@@ -12,8 +14,19 @@ COLOURS = ("#56606b", "#0072b2", "#d55e00", "#009e73")
 """Of the policies, in their order: told apart by everybody, whatever colours they see."""
 
 WIDTH, HEIGHT = 720, 300
-LEFT, BOTTOM, TOP, RIGHT = 50, 40, 15, 110
+LEFT, BOTTOM, TOP, RIGHT = 62, 46, 15, 110
 """Room around the lines for the scales, and on the right for their names."""
+
+TICKS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000)
+"""Micro-batches from one tick to the next: the smallest that leaves room for the numbers."""
+
+MOST_TICKS = 12
+
+STEP = 0.5
+"""Calls per request from one tick to the next."""
+
+TICK = 5
+"""Pixels of a tick."""
 
 APART = 14
 """Pixels from one name to the next: as high as a letter."""
@@ -24,9 +37,11 @@ CLASSES = 6
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 760px; margin: 2rem auto; padding: 0 1rem; color: #1c2126; }
 h1 { font-size: 1.6rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
-table { border-collapse: collapse; width: 100%; font-size: .9rem; }
-th, td { text-align: left; padding: .3rem .6rem; border-bottom: 1px solid #d8dde2; }
+table { border-collapse: collapse; width: 100%; table-layout: fixed; font-size: .9rem; }
+th, td { text-align: left; padding: .3rem .6rem; border-bottom: 1px solid #d8dde2; overflow-wrap: anywhere; }
 td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; }
+table.routes th:first-child { width: 37%; } table.routes th.n { width: 12%; }
+tr.when th { padding-top: .9rem; } tr.sum td { font-weight: 600; border-bottom-width: 2px; }
 p.verdict { border-left: 4px solid #0072b2; padding: .4rem .8rem; background: #eef4f9; }
 svg { width: 100%; height: auto; } svg text { font: 12px system-ui, sans-serif; fill: #56606b; }
 @media (prefers-color-scheme: dark) {
@@ -53,19 +68,21 @@ def page(laps: Sequence[Lap], verdict: str) -> str:
 
 
 def _table(laps: Sequence[Lap]) -> Iterator[str]:
-    names = ("policy", "requests", "results", "calls", "calls saved")
-    yield f"<table><tr>{''.join(f'<th{_side(i)}>{name}</th>' for i, name in enumerate(names))}</tr>"
+    names = ("policy", "requests", "results", "calls", "calls a request", "calls saved")
+    yield f"<table><tr>{_cells(names, texts=1, tag='th')}</tr>"
     for lap in laps:
         saved = lap.saved(laps[0])
         share = "" if lap is laps[0] or saved is None else f"{saved:.0%}"
-        cells = (lap.policy, f"{sum(lap.rows):,}", f"{lap.results:,}", f"{sum(lap.calls):,}", share)
-        yield f"<tr>{''.join(f'<td{_side(i)}>{escape(cell)}</td>' for i, cell in enumerate(cells))}</tr>"
+        each = f"{sum(lap.calls) / max(sum(lap.rows), 1):.2f}"
+        cells = (lap.policy, f"{sum(lap.rows):,}", f"{lap.results:,}", f"{sum(lap.calls):,}", each, share)
+        yield f"<tr>{_cells(cells, texts=1)}</tr>"
     yield "</table>"
 
 
-def _side(column: int) -> str:
-    """Numbers stand on the right."""
-    return ' class="n"' if column else ""
+def _cells(cells: Sequence[str], *, texts: int, tag: str = "td") -> str:
+    """Cells of a line: first texts, then numbers, which stand on the right."""
+    sides = ["" if place < texts else ' class="n"' for place in range(len(cells))]
+    return "".join(f"<{tag}{side}>{escape(text)}</{tag}>" for text, side in zip(cells, sides, strict=True))
 
 
 def _chart(laps: Sequence[Lap]) -> Iterator[str]:
@@ -76,20 +93,38 @@ def _chart(laps: Sequence[Lap]) -> Iterator[str]:
     down = (HEIGHT - TOP - BOTTOM) / most
     base, end = HEIGHT - BOTTOM, WIDTH - RIGHT
     yield f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="calls per request in each micro-batch">'
-    for calls in range(int(most) + 1):
-        level = base - calls * down
-        yield f'<line x1="{LEFT}" x2="{end}" y1="{level:.1f}" y2="{level:.1f}" stroke="#d8dde2"/>'
-        yield f'<text x="{LEFT - 8}" y="{level + 4:.1f}" text-anchor="end">{calls}</text>'
+    yield from _levels(most, base, down, end)
+    yield from _batches(batches, across, base)
     change = LEFT + (batches / 2 - 0.5) * across
     yield f'<line x1="{change:.1f}" x2="{change:.1f}" y1="{TOP}" y2="{base}" stroke="#56606b" stroke-dasharray="4"/>'
     yield f'<text x="{change + 5:.1f}" y="{base - 6}">the traffic changes</text>'
-    yield f'<text x="{(LEFT + end) / 2}" y="{HEIGHT - 8}" text-anchor="middle">micro-batch</text>'
+    each = f" of {laps[0].rows[0]:,} requests" if laps[0].rows else ""
+    yield f'<text x="{(LEFT + end) / 2}" y="{HEIGHT - 4}" text-anchor="middle">micro-batch{each}</text>'
+    turned = f"translate(12 {(TOP + base) / 2}) rotate(-90)"
+    yield f'<text transform="{turned}" text-anchor="middle">calls per request</text>'
     names = _spread([base - rate[-1] * down for rate in rates])
     for lap, rate, colour, name in zip(laps, rates, COLOURS, names, strict=True):
         points = " ".join(f"{LEFT + n * across:.1f},{base - value * down:.1f}" for n, value in enumerate(rate))
         yield f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"/>'
         yield f'<text x="{end + 8}" y="{name + 4:.1f}" style="fill:{colour}">{escape(lap.policy)}</text>'
     yield "</svg>"
+
+
+def _levels(most: float, base: int, down: float, end: int) -> Iterator[str]:
+    """The scale of calls per request, with a line across at every tick."""
+    for tick in range(int(most / STEP) + 1):
+        level = base - tick * STEP * down
+        yield f'<line x1="{LEFT - TICK}" x2="{end}" y1="{level:.1f}" y2="{level:.1f}" stroke="#d8dde2"/>'
+        yield f'<text x="{LEFT - 8}" y="{level + 4:.1f}" text-anchor="end">{tick * STEP:.1f}</text>'
+
+
+def _batches(batches: int, across: float, base: int) -> Iterator[str]:
+    """The scale of micro-batches, which count from 1."""
+    every = next((step for step in TICKS if batches / step <= MOST_TICKS), batches)
+    for number in sorted({1, *range(every, batches + 1, every)}):
+        place = LEFT + (number - 1) * across
+        yield f'<line x1="{place:.1f}" x2="{place:.1f}" y1="{base}" y2="{base + TICK}" stroke="#56606b"/>'
+        yield f'<text x="{place:.1f}" y="{base + 17}" text-anchor="middle">{number}</text>'
 
 
 def _spread(levels: Sequence[float]) -> list[float]:
@@ -106,13 +141,42 @@ def _spread(levels: Sequence[float]) -> list[float]:
 
 
 def _routes(lap: Lap) -> Iterator[str]:
-    """The largest classes, and the ways they took, before the change and after."""
+    """The largest classes, and the ways they took, before the change and after; with all others the sum is that."""
     yield f"<h2>{escape(lap.policy)}: who went where</h2>"
     half = len(lap.report.counters) // 2
+    titles = ("class of requests", "route", "requests", "share")
+    yield f'<table class="routes"><tr>{_cells(titles, texts=2, tag="th")}</tr>'
     for when, counters in (("before the change", lap.report.counters[:half]), ("after", lap.report.counters[half:])):
-        routes = eddy.Report(counters).routes()[:CLASSES]
-        yield f'<table><tr><th>{when}</th><th>route</th><th class="n">requests</th></tr>'
-        for name, route, share in zip(routes["class"], routes["route"], routes["share"], strict=True):
-            row = (name or "all alike", route, f"{share:.0%}")
-            yield f"<tr>{''.join(f'<td{_side(i // 2)}>{escape(str(cell))}</td>' for i, cell in enumerate(row))}</tr>"
-        yield "</table>"
+        yield f'<tr class="when"><th colspan="{len(titles)}">{when}</th></tr>'
+        found = _ways(eddy.Report(counters).routes())
+        for (name, route, count), share in zip(found, _percent([count for _, _, count in found]), strict=True):
+            yield f"<tr>{_cells((name, route, f'{count:,}', f'{share}%'), texts=2)}</tr>"
+        whole = sum(count for _, _, count in found)
+        yield f'<tr class="sum">{_cells(("all", "", f"{whole:,}", "100%" if whole else ""), texts=2)}</tr>'
+    yield "</table>"
+
+
+def _ways(routes: pd.DataFrame) -> list[tuple[str, str, int]]:
+    """Class, route and requests of the largest, and one line for all others."""
+    lines = [
+        (str(name) or "all alike", str(route), int(count))
+        for name, route, count in zip(routes["class"], routes["route"], routes["tuples"], strict=True)
+    ]
+    rest = lines[CLASSES:]
+    return [*lines[:CLASSES], *([("others", f"{len(rest)} more", sum(n for _, _, n in rest))] if rest else [])]
+
+
+def _percent(counts: Sequence[int]) -> list[int]:
+    """Whole per cent that add up to 100: those that lose most by rounding down are rounded up.
+
+    >>> _percent([1, 1, 1]), _percent([995, 5])
+    ([34, 33, 33], [100, 0])
+    """
+    whole = sum(counts)
+    if not whole:
+        return [0 for _ in counts]
+    shares = [count * 100 // whole for count in counts]
+    lost = sorted(range(len(counts)), key=lambda place: -(counts[place] * 100 % whole))
+    for place in lost[: 100 - sum(shares)]:
+        shares[place] += 1
+    return shares

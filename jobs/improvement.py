@@ -30,6 +30,9 @@ EXTRAS = {
 }
 """What only some policies or workloads have: the title, the column and its form."""
 
+OF_BOUND = "of bound %"
+"""The share of the calls that the bound saves."""
+
 Z95 = 1.96
 """Of the standard error on both sides: the paper's 95 % confidence."""
 
@@ -48,6 +51,14 @@ def improvement(rows: Sequence[Mapping[str, Any]], by: Sequence[str]) -> pd.Data
     frame = pd.DataFrame(lines).fillna("")
     last = [title for title in EXTRAS if title in frame]
     return frame[[*frame.columns.difference(last, sort=False), *last]]
+
+
+def besides(rows: Sequence[Mapping[str, Any]], by: Sequence[str]) -> pd.DataFrame:
+    """Of that table what a summary of the comparison does not say; empty where there is no more to say."""
+    found = improvement(rows, by)
+    more = [title for title in (OF_BOUND, *EXTRAS) if title in found]
+    told = found.reindex(columns=[*by, "policy", "over", *more])
+    return told[(told[more] != "").any(axis=1)] if more else told[:0]
 
 
 def _pairs(roles: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -78,7 +89,7 @@ def _gains(group: pd.DataFrame, policy: str, baseline: str, roles: Mapping[str, 
     said["spread of calls"] = f"{((1 - runs[policy] / runs[baseline]) * 100).std(ddof=0):.1f}"
     for bound in [name for name, role in roles.items() if role == BOUND]:
         saved = (runs[baseline] - runs[bound]).sum()
-        said["of bound %"] = f"{(runs[baseline] - runs[policy]).sum() / saved * 100:.0f}" if saved > 0 else ""
+        said[OF_BOUND] = f"{(runs[baseline] - runs[policy]).sum() / saved * 100:.0f}" if saved > 0 else ""
     return said
 
 

@@ -8,10 +8,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
 import pyarrow as pa
 
 from eddy.comparison import saving
-from eddy.comparison.summary import summary
+from eddy.comparison.readable import frame, text
+from eddy.comparison.summary import grouped, summary
 from eddy.comparison.turns import Row, Traced
 from eddy.comparison.verdict import verdict
 from eddy.errors import QueryError, unknown
@@ -45,14 +47,35 @@ class Comparison:
         """One row for each run."""
         return saving.table(self.runs)
 
-    def summary(self) -> pa.Table:
-        """One row for each policy: medians with the middle half of the runs, and what it saves of the baseline.
+    def summary(self, *, by_workload: bool = False) -> pd.DataFrame:
+        """One row for each policy, or for each on each workload, the quickest first, as the report shows it.
+
+        Time and calls are medians of the runs. What is saved of the baseline is that of runs of the same turn; the
+        true value of time lies between `at least` and `at most` with 95 % confidence, and below zero it is lost.
+        `deciding %` is the part of the engine's time that the policy took to plan and to learn. Numbers are rounded to
+        what can be read; `statistics` has all digits.
+        """
+        return frame(*self._told(by_workload))
+
+    def table(self, *, by_workload: bool = False) -> str:
+        """`summary` as text, for a terminal."""
+        return text(*self._told(by_workload))
+
+    def _told(self, by_workload: bool) -> tuple[Any, ...]:
+        rows = self.statistics(by_workload=by_workload).to_pylist()
+        return (rows, "workload", "policy") if by_workload else (rows, "policy")
+
+    def statistics(self, *, by_workload: bool = False) -> pa.Table:
+        """Every figure of a policy with all its digits: medians, quartiles, intervals, noise, parts of the time.
 
         `*_low` and `*_high` are the quartiles of what is measured, and the 95 % interval of what is saved.
-        `noise_percent` is the A/A control: by how much the baseline, run twice, seems to differ from itself. The last
-        three are shares of the engine's time.
+        `noise_percent` is the A/A control: by how much the baseline, run twice, seems to differ from itself. The
+        last ones are parts of the engine's time, in per cent and in microseconds a tuple.
         """
-        return saving.table(summary(self.runs))
+        if not by_workload:
+            return saving.table(summary(self.runs))
+        parts = grouped(self.runs).items()
+        return saving.table([{"workload": workload, **row} for workload, part in parts for row in summary(part)])
 
     @cached_property
     def verdict(self) -> str:

@@ -22,6 +22,9 @@ QUARTILES = (0.25, 0.75)
 SHARES = {"operators": "operator_seconds", "routing": "routing_seconds", "learning": "learning_seconds"}
 """Parts of the engine's time."""
 
+DECIDING = ("routing", "learning")
+"""Those that a policy takes for itself."""
+
 
 def summary(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Summaries of all policies, the best times first; percentages are of the baseline, and negative is lost."""
@@ -29,6 +32,14 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     roles: dict[str, str] = dict(zip(frame["policy"], frame["role"], strict=True))
     found = [_policy(frame, policy, role, roles) for policy, role in roles.items()]
     return sorted(found, key=lambda row: (row["role"] == CONTROL, row["us_per_tuple"]))
+
+
+def grouped(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
+    """Runs by workload."""
+    parts: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        parts.setdefault(str(row["workload"]), []).append(row)
+    return parts
 
 
 def first_baseline(roles: Mapping[str, str]) -> str | None:
@@ -40,6 +51,7 @@ def _policy(frame: pd.DataFrame, policy: str, role: str, roles: Mapping[str, str
     own = frame[frame["policy"] == policy]
     time = own[TIME[str(own["runner"].iloc[0])]]
     baseline = first_baseline(roles)
+    shares = {name: float(own[column].sum() / own["seconds"].sum() * 100) for name, column in SHARES.items()}
     return {
         "policy": policy,
         "role": role,
@@ -50,7 +62,9 @@ def _policy(frame: pd.DataFrame, policy: str, role: str, roles: Mapping[str, str
         **_saved("calls_saved_percent", _saving(frame, policy, baseline, "routing_calls")),
         **_saved("time_saved_percent", _saving(frame, policy, baseline, str(time.name))),
         "noise_percent": _noise(frame, roles, str(time.name)),
-        **{f"{name}_percent": float(own[column].sum() / own["seconds"].sum() * 100) for name, column in SHARES.items()},
+        **{f"{name}_percent": share for name, share in shares.items()},
+        "deciding_percent": sum(shares[name] for name in DECIDING),
+        **{f"{n}_us_per_tuple": float((own[c] / own["tuples"]).median() * MICRO) for n, c in SHARES.items()},
     }
 
 

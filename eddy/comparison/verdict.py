@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from eddy.comparison.contender import BASELINE, BOUND, CONTROL
-from eddy.comparison.summary import summary
+from eddy.comparison.slower import slower, times
+from eddy.comparison.summary import grouped, summary
 from eddy.errors import quoted
 
 NAMED = 6
@@ -52,9 +53,7 @@ def verdict(rows: Sequence[Mapping[str, Any]]) -> Verdict:
 
 def by_workload(rows: Sequence[Mapping[str, Any]]) -> dict[str, Verdict]:
     """A verdict on each workload."""
-    parts: dict[str, list[Mapping[str, Any]]] = {}
-    for row in rows:
-        parts.setdefault(str(row["workload"]), []).append(row)
+    parts = grouped(rows)
     alone = len(parts) == 1
     return {
         workload: judge(summary(part), where="on this data" if alone else f'on "{workload}"')
@@ -106,6 +105,7 @@ def judge(rows: Sequence[Mapping[str, Any]], where: str) -> Verdict:
     alike = [row["policy"] for row in others if row["time_saved_percent_high"] >= best["time_saved_percent_low"]]
     reasons = [_seconds(best, baseline), _calls(best, baseline), _noise(noise)]
     reasons += [f"{quoted(alike)} cannot be told from it by time."] if alike else []
+    reasons += [slower(row, baseline) for row in rows if _is_slower(row, baseline, noise)]
     saved = f'saves {_interval(best, "time")} of the time that "{baseline["policy"]}" takes'
     return Verdict(
         choice=best["policy"],
@@ -127,6 +127,10 @@ def loses(row: Mapping[str, Any], noise: float) -> bool:
     return high is not None and high < 0 and -saved > noise
 
 
+def _is_slower(row: Mapping[str, Any], baseline: Mapping[str, Any], noise: float) -> bool:
+    return row is not baseline and row["role"] not in (BOUND, CONTROL) and loses(row, noise)
+
+
 def _stay(baseline: Mapping[str, Any], others: Sequence[Mapping[str, Any]], noise: float, where: str) -> Verdict:
     """Nobody is quicker beyond doubt."""
     best = max(others, key=lambda row: float(row["time_saved_percent"] or 0.0))
@@ -134,17 +138,34 @@ def _stay(baseline: Mapping[str, Any], others: Sequence[Mapping[str, Any]], nois
     fewest = min(others, key=lambda row: float(row["calls_per_tuple"]))
     reasons = tuple(filter(None, [_calls(fewest, baseline), _pays(fewest, baseline), _noise(noise)]))
     stays, saved = baseline["policy"], best["time_saved_percent"] or 0.0
-    if all(loses(row, noise) for row in others):
+    slow = [row for row in others if loses(row, noise)]
+    reasons = (*(slower(row, baseline) for row in slow), *reasons)
+    if len(slow) == len(others):
         more = f'"{best["policy"]}" the least, {_percent(-saved)} more'
         headline = f'Choose "{stays}": {where} every other policy takes longer, {more}.'
         return Verdict(choice=stays, measured=True, headline=headline, reasons=reasons)
-    headline = f'Stay with "{stays}": {where} what others save of its time is within noise.'
+    headline = f'Stay with "{stays}": {where} {_within(others, slow)}.'
     nearest = (
         f'The quickest other, "{best["policy"]}", takes {_percent(abs(saved))} {"less" if saved > 0 else "more"} time; '
         f"from {_percent(abs(low))} {'less' if low > 0 else 'more'} to {_percent(abs(high))} "
         f"{'less' if high > 0 else 'more'}, with 95 % confidence."
     )
     return Verdict(choice=stays, measured=False, headline=headline, reasons=(nearest, *reasons))
+
+
+def _within(others: Sequence[Mapping[str, Any]], slow: Sequence[Mapping[str, Any]]) -> str:
+    """Who is as quick as the baseline, and who is not."""
+    if not slow:
+        return "what others save of its time is within noise"
+    alike = [row["policy"] for row in others if row not in slow]
+    save = "saves" if len(alike) == 1 else "save"
+    return f"what {quoted(alike)} {save} of its time is within noise, and {_told(slow)}"
+
+
+def _told(slow: Sequence[Mapping[str, Any]]) -> str:
+    if len(slow) > NAMED:
+        return f"{len(slow)} others take longer"
+    return ", ".join(f'"{row["policy"]}" takes {times(row)}' for row in slow)
 
 
 def _unsure(baseline: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> Verdict:

@@ -1,4 +1,4 @@
-"""eddy compare: policies side by side, as an experiment says."""
+"""eddy compare: policies side by side, on a job or as an experiment says."""
 
 from __future__ import annotations
 
@@ -19,5 +19,8 @@ def run(chosen: Namespace) -> int:
 
 
 COMMAND = Command(
-    text="compare policies: eddy compare conf/experiments/quick.toml", arguments=arguments, run=run, forwards=True
+    text="compare policies on a sample of a job's rows, or as an experiment says",
+    arguments=arguments,
+    run=run,
+    forwards=True,
 )

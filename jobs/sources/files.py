@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -77,6 +77,11 @@ class Files:
             return self._with_added(found[0], self._read(found[0], schema, rows))
         except (pa.ArrowException, KeyError, OSError) as error:
             raise QueryError(f'source of "{self._name}": "{found[0]}" does not fit the schema: {error}') from None
+
+    def read(self, rows: int, spark: Callable[[], SparkSession]) -> pa.Table | DataFrame:
+        """The files that there are; whether they are a table or a stream, Spark alone knows what all of them hold."""
+        frame: DataFrame = self.table(spark())
+        return frame
 
     def stream(self, spark: SparkSession) -> DataFrame:
         """The files that there are, oldest first, and those that come."""

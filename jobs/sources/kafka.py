@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -71,6 +72,16 @@ class Kafka:
     def stream(self, spark: SparkSession) -> DataFrame:
         """The messages as columns."""
         return self.columns(spark.readStream.format("kafka").options(**self.options()).load())
+
+    def read(self, rows: int, spark: Callable[[], SparkSession]) -> pa.Table | DataFrame:
+        """The messages that there are."""
+        return self.columns(spark().read.format("kafka").options(**self.options_now()).load())
+
+    def options_now(self) -> dict[str, str]:
+        """What the connector is told to read what there is: "latest" would be nothing, so it begins at the earliest."""
+        options = self.options()
+        starts = "earliest" if options["startingOffsets"] == "latest" else options["startingOffsets"]
+        return {**options, "startingOffsets": starts, "endingOffsets": options.get("endingOffsets", "latest")}
 
     def columns(self, messages: DataFrame) -> DataFrame:
         """What is in messages, as the connector gives them."""

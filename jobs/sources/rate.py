@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 
 from eddy.config import text_of
@@ -13,6 +15,10 @@ from jobs.sources.source import Values
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+
+SECOND = 1_000_000
+"""Microseconds, in which Spark counts event times."""
 
 
 class Rate:
@@ -28,6 +34,12 @@ class Rate:
     def sample(self, rows: int) -> pa.Table | None:
         """Nothing: its rows are made as time passes."""
         return None
+
+    def read(self, rows: int, spark: Callable[[], SparkSession]) -> pa.Table | DataFrame:
+        """The rows that Spark would make, as if it had begun in 1970."""
+        numbers = np.arange(rows, dtype=np.int64)
+        times = pa.array(numbers * SECOND // int(self._values["per_second"]), types.TIMESTAMP)
+        return pa.table({"timestamp": times, "value": numbers})
 
     def stream(self, spark: SparkSession) -> DataFrame:
         """Rows for ever."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
@@ -25,6 +25,12 @@ class Source(Protocol):
 
     def sample(self, rows: int) -> pa.Table | None:
         """The first rows, if they can be had without Spark."""
+
+    def read(self, rows: int, spark: Callable[[], SparkSession]) -> pa.Table | DataFrame:
+        """All rows that are there now, or so many of a source that never ends; a session is asked for where needed.
+
+        Nothing that the job has left in a checkpoint counts, and nothing is left anywhere.
+        """
 
     def stream(self, spark: SparkSession) -> DataFrame:
         """A streaming DataFrame."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -44,6 +44,10 @@ class FromWorkload:
     def sample(self, rows: int) -> pa.Table | None:
         """The first rows."""
         return self._data()[self._input].slice(0, rows)
+
+    def read(self, rows: int, spark: Callable[[], SparkSession]) -> pa.Table | DataFrame:
+        """All of them."""
+        return self._data()[self._input]
 
     def stream(self, spark: SparkSession) -> DataFrame:
         """The rows in their order, so many at a time."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -107,6 +108,34 @@ def test_the_report_is_one_whole_page(known: list[Lap]) -> None:
     assert "1 &lt; 2" in text
     assert text.count("<polyline") == len(POLICIES)
     assert [policy for policy in POLICIES if f"<h2>{policy}: who went where</h2>" not in text] == []
+
+
+def test_tables_line_up_and_add_up(known: list[Lap]) -> None:
+    text = page(known, "verdict")
+    assert "table-layout: fixed" in text
+    tables = re.findall(r'<table class="routes">(.*?)</table>', text, re.DOTALL)
+    assert len(tables) == len(POLICIES)
+    for lap, shown in zip(known, tables, strict=True):
+        halves = shown.split('<tr class="when">')[1:]
+        totals = []
+        for half in halves:
+            *lines, whole = re.findall(r'<td class="n">([\d,]+)</td><td class="n">(\d+)%</td>', half)
+            counts = [int(count.replace(",", "")) for count, _ in lines]
+            assert sum(counts) == int(whole[0].replace(",", ""))
+            assert sum(int(share) for _, share in lines) == int(whole[1]) == 100
+            assert len(re.findall("<td", half)) == 4 * (len(lines) + 1)
+            totals.append(sum(counts))
+        assert totals == [sum(lap.rows[:2]), sum(lap.rows[2:])]
+
+
+def test_the_axes_have_ticks_and_say_what_they_count(known: list[Lap]) -> None:
+    chart = re.findall(r"<svg.*?</svg>", page(known, "verdict"), re.DOTALL)[0]
+    ticks = re.findall(r'text-anchor="(end|middle)">([\d.]+)</text>', chart)
+    most = max(calls / rows for lap in known for calls, rows in zip(lap.calls, lap.rows, strict=True))
+    assert [float(text) for side, text in ticks if side == "end"] == [n / 2 for n in range(int(most * 2) + 1)]
+    assert [int(text) for side, text in ticks if side == "middle"] == [1, 2, 3, 4]
+    assert ">calls per request<" in chart
+    assert ">micro-batch of 500 requests<" in chart
 
 
 @pytest.mark.parametrize(

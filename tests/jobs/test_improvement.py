@@ -10,7 +10,7 @@ import pytest
 
 from eddy.errors import QueryError
 from jobs.experiment_tables import filled, main
-from jobs.improvement import improvement
+from jobs.improvement import besides, improvement
 from tests.house import ROOT
 
 CALLS = {"slow": (1_000, 2_000), "ours": (750, 1_400), "best": (500, 1_000)}
@@ -66,6 +66,13 @@ def test_what_only_some_report_stands_where_it_is_known() -> None:
     frame = improvement(rows, by=["workload"])
     assert frame["wrong"].tolist() == ["2.0%", ""]
     assert frame["paper: calls %"].tolist() == ["21.2", ""]
+
+
+def test_beside_a_summary_stands_only_what_it_does_not_say() -> None:
+    more = besides(ROWS, by=["workload"])
+    assert list(more.columns) == ["workload", "policy", "over", "of bound %"]
+    assert more["of bound %"].tolist() == ["57", "100"]
+    assert besides([r | {"role": "baseline"} for r in ROWS if r["policy"] == "slow"], by=["workload"]).empty
 
 
 def test_the_page_is_filled_where_it_says() -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from eddy.comparison.html.summaries import choices, grouped, policies
+from eddy.comparison.html.summaries import choices, policies
+from eddy.comparison.summary import grouped
 from eddy.comparison.verdict import verdict
 
 if TYPE_CHECKING:

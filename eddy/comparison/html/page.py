@@ -12,9 +12,10 @@ from eddy.comparison.contender import BOUND, CONTROL
 from eddy.comparison.html.assets import SCRIPT, STYLE
 from eddy.comparison.html.pictures import pictures
 from eddy.comparison.html.settings import settings
-from eddy.comparison.html.summaries import choices, grouped, policies, workloads
+from eddy.comparison.html.summaries import choices, policies, workloads
 from eddy.comparison.html.table import Cell, Line, table
-from eddy.comparison.summary import summary
+from eddy.comparison.readable import digits, percent
+from eddy.comparison.summary import grouped, summary
 from eddy.comparison.verdict import Verdict, verdict
 from eddy.redaction import shown
 
@@ -35,7 +36,8 @@ INTRODUCTION = (
 READING = (
     "Saved is what a policy needs less than the baseline, in runs of the same turn, with its 95 % interval; a negative "
     "number is lost. Green is a saving that is more than noise. Small numbers under a median hold the middle half of "
-    "the runs. The A/A control is the baseline once more: what it seems to save is noise."
+    "the runs. The A/A control is the baseline once more: what it seems to save is noise. Deciding is the part of the "
+    "engine's time in which the policy plans and learns."
 )
 
 
@@ -100,10 +102,10 @@ def said(found: Verdict, runs: Sequence[Mapping[str, Any]]) -> str:
 
 def _tiles(row: Mapping[str, Any]) -> str:
     time, calls, noise = row["time_saved_percent"], row["calls_saved_percent"], row["noise_percent"]
-    told = [(f"{row['us_per_tuple']:.3g} µs", "a tuple (median)")]
-    told += [] if time is None else [(f"{time:.0f} %", "less time than the baseline")]
-    told += [] if calls is None else [(f"{calls:.0f} %", "fewer calls of operators")]
-    told += [] if noise is None else [(f"± {noise:.1f} %", "is noise: the baseline against itself")]
+    told = [(f"{digits(row['us_per_tuple'])} µs", "a tuple (median)")]
+    told += [] if time is None else [(f"{percent(time)} %", "less time than the baseline")]
+    told += [] if calls is None else [(f"{percent(calls)} %", "fewer calls of operators")]
+    told += [] if noise is None else [(f"± {percent(noise)} %", "is noise: the baseline against itself")]
     tiles = "".join(f'<div class="tile"><b>{escape(b)}</b><span>{escape(text)}</span></div>' for b, text in told)
     return f'<div class="tiles">{tiles}</div>'
 

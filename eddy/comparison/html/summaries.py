@@ -7,11 +7,12 @@ from typing import Any
 
 from eddy.comparison.contender import BASELINE, BOUND, CONTROL
 from eddy.comparison.html.table import Cell, Line, table
-from eddy.comparison.summary import SHARES, summary
+from eddy.comparison.readable import digits, percent
+from eddy.comparison.summary import SHARES, grouped, summary
 from eddy.comparison.verdict import by_workload
 
-TITLES = ["policy", "time a tuple, µs", "time saved, %", "calls a tuple", "calls saved, %", "one run, s"]
-MORE = [f"{', '.join(SHARES)}: % of time", "runs"]
+TITLES = ["policy", "µs a tuple", "time saved %", "calls a tuple", "calls saved %", "one run, s"]
+MORE = ["deciding %", "runs"]
 
 BADGES = {BASELINE: "baseline", CONTROL: "A/A control", BOUND: "is told the truth"}
 """What a role is called."""
@@ -47,16 +48,8 @@ def choices(runs: Sequence[Row], *, sorts: bool = True) -> str:
         else:
             cells += [_saved(row, "time"), _saved(row, "calls")]
         noise = None if row is None else row["noise_percent"]
-        lines.append(Line(cells=[*cells, Cell(text="" if noise is None else f"{noise:.1f}", value=noise)]))
-    return table(["on this data", "choose", "time saved, %", "calls saved, %", "noise, %"], lines, texts=2, sorts=sorts)
-
-
-def grouped(runs: Sequence[Row]) -> dict[str, list[Row]]:
-    """Runs by workload."""
-    parts: dict[str, list[Row]] = {}
-    for row in runs:
-        parts.setdefault(str(row["workload"]), []).append(row)
-    return parts
+        lines.append(Line(cells=[*cells, Cell(text="" if noise is None else percent(noise), value=noise)]))
+    return table(["on this data", "choose", "time saved %", "calls saved %", "noise %"], lines, texts=2, sorts=sorts)
 
 
 def _look(row: Row, choice: str) -> str:
@@ -73,15 +66,22 @@ def _policy(row: Row) -> list[Cell]:
         _measured(row, "calls_per_tuple"),
         _saved(row, "calls"),
         _measured(row, "seconds"),
-        Cell(text=" / ".join(f"{row[f'{name}_percent']:.0f}" for name in SHARES), value=row["operators_percent"]),
+        _deciding(row),
         Cell(text=str(row["runs"]), value=row["runs"]),
     ]
 
 
+def _deciding(row: Row) -> Cell:
+    """The part of the time that the policy takes for itself."""
+    value = row["deciding_percent"]
+    parts = ", ".join(f"{name} {percent(row[f'{name}_percent'])}" for name in SHARES)
+    return Cell(text=percent(value), value=value, small=parts)
+
+
 def _measured(row: Row, name: str) -> Cell:
     value, low, high = row[name], row[f"{name}_low"], row[f"{name}_high"]
-    spread = "" if low == high else f"{low:.3g} to {high:.3g}"
-    return Cell(text=f"{value:.3g}", value=value, small=spread)
+    spread = "" if low == high else f"{digits(low)} to {digits(high)}"
+    return Cell(text=digits(value), value=value, small=spread)
 
 
 def _saved(row: Row, what: str) -> Cell:
@@ -90,8 +90,8 @@ def _saved(row: Row, what: str) -> Cell:
     if value is None:
         return Cell(text="", value="")
     if low is None or high is None:
-        return Cell(text=f"{value:.1f}", value=value)
+        return Cell(text=percent(value), value=value)
     noise = row["noise_percent"] if what == "time" and row["noise_percent"] is not None else 0.0
     sure = "good" if low > 0 and value > noise else "bad" if high < 0 and -value > noise else ""
     look = "" if row["role"] == CONTROL else sure
-    return Cell(text=f"{value:.1f}", value=value, small=f"{low:.1f} to {high:.1f}", look=look)
+    return Cell(text=percent(value), value=value, small=f"{percent(low)} to {percent(high)}", look=look)

@@ -70,8 +70,22 @@ def test_policies_may_be_named_and_another_one_be_the_baseline() -> None:
     assert roles == {"as written": "", "even first": "baseline", "even first (again)": "control"}
 
 
-def test_the_summary_has_a_row_for_each_policy() -> None:
-    summary = compare(repeats=3).summary().to_pylist()
+def test_the_summary_is_read_at_a_glance_and_loses_no_digit() -> None:
+    found = compare(repeats=3)
+    summary, all_digits = found.summary(), found.statistics().to_pandas().set_index("policy")
+    assert list(summary.index) == list(all_digits.index)
+    assert summary.shape[1] <= 10
+    assert all("_" not in title for title in summary.columns)
+    assert summary["µs a tuple"].tolist() == pytest.approx(all_digits["us_per_tuple"].tolist(), rel=0.006)
+    assert summary["time saved %"].drop("fixed").tolist() == pytest.approx(
+        all_digits["time_saved_percent"].drop("fixed").tolist(), abs=0.051
+    )
+    assert summary["time saved %"].isna().tolist() == [name == "fixed" for name in summary.index]
+    assert max(map(len, found.table().splitlines())) <= 110
+
+
+def test_the_statistics_have_a_row_for_each_policy() -> None:
+    summary = compare(repeats=3).statistics().to_pylist()
     assert sorted(row["policy"] for row in summary) == ["fixed", "fixed (again)", "random"]
     again = next(row for row in summary if row["role"] == "control")
     assert (again["calls_saved_percent"], again["calls_saved_percent_low"]) == (0, 0)

@@ -108,6 +108,18 @@ def test_nothing_in_the_file_is_fetched(page: Path) -> None:
     assert "url(" not in text
 
 
+def test_the_terminal_the_notebook_and_the_page_say_the_same_figures(small: Comparison, page: Path) -> None:
+    cells = re.findall(r"<td[^>]*>(.*?)</td>", page.read_text("utf-8"), re.DOTALL)
+    shown = {word.strip(",") for cell in cells for word in re.sub("<[^>]*>", " ", cell).split()}
+    for by_workload in (False, True):
+        frame, text = small.summary(by_workload=by_workload), small.table(by_workload=by_workload)
+        assert len(text.splitlines()) == len(frame) + 1
+        for title in frame.columns.drop("role"):
+            for value in frame[title].dropna():
+                written = {f"{value:.1f}"} if title.endswith("%") or title.startswith("at ") else {f"{value:.3g}"}
+                assert {*written, f"{value:,.0f}"} & shown & {word.strip() for word in text.split()}, title
+
+
 def test_every_setting_and_the_command_are_there(page: Path, small: Comparison) -> None:
     text = page.read_text("utf-8")
     assert small.command in text

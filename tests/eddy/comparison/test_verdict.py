@@ -49,6 +49,60 @@ def test_a_noisy_machine_is_told_of() -> None:
     assert "ask for more repeats" not in str(verdict(runs(**STEADY, content=[1.0, 1.01, 0.99])))
 
 
+def slow(policy: str, seconds: list[float], calls: int = 100, **parts: float) -> list[dict[str, Any]]:
+    """Runs of which it is known where the time went."""
+    told = {f"{name}_seconds": share for name, share in parts.items()}
+    return [run(policy, s, calls=calls, repeat=n, **told) for n, s in enumerate(seconds)]
+
+
+@pytest.mark.parametrize(
+    ("loser", "says"),
+    [
+        (
+            slow("content", [16.0, 16.1, 15.9], calls=60, operator=0.5, routing=10.0, learning=4.0),
+            'all work of the operators under "fixed" is 20,000 µs a row; these filters and joins are too cheap',
+        ),
+        (
+            slow("content", [2.5, 2.51, 2.49], calls=60, operator=0.6, routing=0.4, learning=0.3),
+            "deciding takes 14,000 µs a row more, and spares the operators 8,000 µs of 20,000",
+        ),
+        (
+            slow("content", [2.5, 2.51, 2.49], operator=1.1, routing=0.4, learning=0.0),
+            "deciding takes 8,000 µs a row more, and spares the operators nothing",
+        ),
+        (
+            slow("content", [6.0, 6.01, 5.99], calls=150, operator=5.0),
+            "its operators take 80,000 µs a row more, with 50 % more calls",
+        ),
+        (
+            slow("content", [6.0, 6.01, 5.99], calls=80, operator=5.0),
+            "with 20 % fewer calls, a call takes 62,500 µs instead of 10,000",
+        ),
+        (slow("content", [6.0, 6.01, 5.99]), "its operators take 40,000 µs a row more: with as many calls, a call"),
+        (slow("content", [6.0, 6.01, 5.99], operator=1.0), "times as long (95 % interval 2.94 to 3.06 times)."),
+    ],
+)
+def test_a_loser_is_told_how_slow_it_is_and_what_took_the_time(loser: list[dict[str, Any]], says: str) -> None:
+    assert says in str(verdict([*runs(**STEADY), *loser]))
+
+
+def test_who_loses_is_told_of_beside_noise_and_beside_a_winner() -> None:
+    slow = {"content": [16.0, 16.1, 15.9]}
+    beside = verdict(runs(**STEADY, **slow, source=[2.0, 1.99, 2.01]))
+    assert beside.choice == "fixed"
+    assert 'what "source" saves of its time is within noise, and "content" takes 8.0 times as long' in beside.headline
+    two = verdict(runs(**STEADY, **slow, source=[2.0, 1.99, 2.01], lottery=[2.0, 2.01, 1.98]))
+    assert 'what "source", "lottery" save of its time is within noise, and "content" takes' in two.headline
+    winner = verdict(runs(**STEADY, **slow, source=[1.0, 1.01, 0.99]))
+    assert winner.choice == "source"
+    assert '"content" takes 8.0 times as long (95 % interval 7.' in str(winner)
+    assert "times as long" not in str(verdict(runs(**STEADY, knows=[16.0, 16.1, 15.9], source=[2.0, 1.99, 2.01])))
+
+
+def test_a_little_longer_is_told_in_per_cent() -> None:
+    assert '"content" takes 25 % longer (95 % interval 1.2' in str(verdict(runs(**STEADY, content=[2.5, 2.51, 2.49])))
+
+
 def test_one_run_of_each_says_nothing_about_time() -> None:
     found = verdict([run("fixed", 2, calls=200), run("content", 1, calls=100), run("fixed (again)", 2, calls=200)])
     assert found.choice == ""
