@@ -15,7 +15,7 @@ SCHEMA = Section(
     text='Columns and their types as in Spark\'s SQL: `at = "timestamp"`, `tags = "array<string>"`.',
     others=Key(text="the type"),
 )
-PATH = Key(text="a folder, a file or a pattern; relative to where the job is started", required=True)
+PATH = Key(text="a folder, a file or a pattern", required=True, place=True)
 PER_TRIGGER = Key(text="the most files of a micro-batch", kind=COUNT)
 SERVERS = Key(text="the brokers: `host:port`, with commas between them", required=True)
 VALUE = Key(text="how a message's value is written", default="json", choices=("json", "csv"))
@@ -112,7 +112,7 @@ SINKS: dict[str, Section] = {
     "parquet": Section(
         text="Parquet files, each row exactly once. Needs a checkpoint.",
         keys={
-            "path": Key(text="a folder", required=True),
+            "path": Key(text="a folder", required=True, place=True),
             "partition_by": Key(text="columns of the answer that become folders", kind=TEXTS, default=[]),
         },
         parts={"options": OPTIONS},

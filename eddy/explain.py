@@ -68,13 +68,13 @@ def explain(run: Reported) -> str:
     head = ", ".join([*counted, plural(calls, "routing call")])
     parts = [f"{head} ({calls / rows:.1f} a row)" if rows else head]
     for stream, part in report.routes().groupby("stream"):
-        parts += ["", f'classes of "{stream}" and their routes', *_classes(part)]
+        parts += ["", f'classes of "{stream}" and their routes', *classes(part)]
     parts += _decisions(report)
     parts += _classifiers(report.learning())
     return "\n".join([*parts, "", "operators", *_operators(report.operators())])
 
 
-def _classes(routes: pd.DataFrame) -> Iterator[str]:
+def classes(routes: pd.DataFrame) -> Iterator[str]:
     """The largest classes, each with its routes; what was counted together comes last."""
     sizes = routes.groupby("class")["share"].sum().sort_values(ascending=False, kind="stable")
     shown = [str(name) for name, share in sizes.items() if name != OTHERS and share >= LEAST][:CLASSES]
