@@ -54,10 +54,11 @@ def _part_of(
     if right["joins"] == asked["joins"]:
         with _noted(("query",), mistakes):
             return _query(**whole)
-    try:
+    with _noted(("query",), mistakes):
         return _query(**{**whole, "cross": True})
-    except QueryError:
-        return None
+    with suppress(QueryError):
+        return _query(**{**whole, "cross": True, "select": None})
+    return None
 
 
 def _right_parts(

@@ -300,6 +300,11 @@ def test_no_mistake_hides_another_or_brings_a_follower(tmp_path: Path, capsys: p
     [
         ('on = "web"\nwhere', 'on = "wbe"\nwhere', ["filters.signed: ", "filters.bad_token.columns: "]),
         ("[filters.signed]", "[filter.signed]", ["filter: "]),
+        (
+            '"web.size"]',
+            '"web.size", "web.at AS size"]\njoins = ["web.size = 3"]',
+            ["query.joins: ", '"size" stands twice'],
+        ),
         ('"content"', '"content"\nalpha = 5', ["filters.bad_token.columns: ", "policy.alpha: "]),
         ("cells = 2", "cells = 5_000", ["filters.bad_token.columns: ", "engine: "]),
     ],
