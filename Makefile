@@ -55,8 +55,12 @@ $(VENV)/peers/%/.done: | $(VENV)/.made
 	    tail -n 40 $(@D)/install.log >&2; echo 'installing failed; the end of $(@D)/install.log is above' >&2; exit 1; }
 	@touch $@
 
+# This template gives pictures the text of their cell's "alt". The kernel would warn that it can be listened to; it is
+# on this machine, and says nothing that is secret.
+PAGES := --to html --template classic --ExecutePreprocessor.extra_arguments=--IPKernelApp.log_level=ERROR
+
 notebooks: java $(VENV)/.dev ## Execute the notebooks; build/notebooks has them as pages to read
-	@$(PY) -m nbconvert --execute --to html --output-dir build/notebooks --log-level WARN notebooks/*.ipynb
+	@$(PY) -m nbconvert --execute $(PAGES) --output-dir build/notebooks --log-level WARN notebooks/*.ipynb
 	@echo "build/notebooks has them as pages"
 
 soak: java $(VENV)/.dev ## Run what takes long: random queries, bad inputs, bugs put in, killed tasks and drivers, 500 micro-batches

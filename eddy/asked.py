@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from eddy.checks import ticks
@@ -19,43 +19,84 @@ TIMED = ("window", "delay", "max_ahead")
 
 
 def query_of(read: Mapping[str, Any], mistakes: Mistakes) -> Query | None:
-    """The query; None if something is wrong with it.
+    """The query, as far as it is right; None if no stream of it is.
 
     What is wrong with a stream or a table must not hide what is wrong with joins and filters, so those are tried over
-    inputs that have nothing but the right names.
+    inputs that have nothing but the right names. Filters that are wrong are there by name and let everything pass,
+    since a policy may speak of them.
     """
     before = len(mistakes.found)
-    alone = len(read["streams"]) + len(read.get("tables", {})) == 1
-    streams = [_stream(name, one, mistakes, alone=alone) for name, one in read["streams"].items()]
-    tables = [_table(name, mistakes) for name in read.get("tables", {})]
+    named, tabled = read.get("streams", {}), read.get("tables", {})
+    alone = len(named) + len(tabled) == 1
+    streams = [_stream(name, one, mistakes, alone=alone) for name, one in named.items()]
+    tables = [_table(name, mistakes) for name in tabled]
     filters = [_filter(name, one, mistakes) for name, one in read.get("filters", {}).items()]
-    if not streams:
+    inputs = {"streams": [one for one in streams if one], "tables": [one for one in tables if one]}
+    if not named and not mistakes.within(("streams",)):
         mistakes.add(("streams",), "expected at least one stream, got none; add a table [streams.NAME]")
-    if None in streams or None in tables or not streams:
+    if not inputs["streams"]:
         return None
-    inputs = {"streams": streams, "tables": tables}
-    found = [one for one in filters if one is not None]
+    told = len(mistakes.found)
     with _noted(("streams",), mistakes):
         _query(**inputs, cross=True)
-    _try_parts(read, found, mistakes)
+    fit = len(mistakes.found) == told
+    right = _right_parts(read, inputs, [one for one in filters if one], mistakes)
+    if not fit:
+        return None
+    asked = {name: value for name, value in read["query"].items() if value is not None}
     if len(mistakes.found) == before:
         with _noted(("query",), mistakes):
-            asked = {name: value for name, value in read.get("query", {}).items() if value is not None}
-            return _query(**inputs, filters=found, **asked)
+            return _query(**inputs, **asked, filters=right["filters"])
+    return _part_of(asked, inputs, right, mistakes)
+
+
+def _part_of(
+    asked: Mapping[str, Any], inputs: Mapping[str, Any], right: Mapping[str, Any], mistakes: Mistakes
+) -> Query | None:
+    """What is left of a query; whether joins connect everything is asked only where they are all right."""
+    whole = {**asked, **inputs, **right, "select": right["select"] or None}
+    if right["joins"] == asked["joins"]:
+        with _noted(("query",), mistakes):
+            return _query(**whole)
+    with _noted(("query",), mistakes):
+        return _query(**{**whole, "cross": True})
+    with suppress(QueryError):
+        return _query(**{**whole, "cross": True, "select": None})
     return None
 
 
-def _try_parts(read: Mapping[str, Any], filters: Sequence[Filter], mistakes: Mistakes) -> None:
-    """Ask for each filter, join and column by itself, of inputs that have the right names and nothing that is wrong."""
-    tables = [Table(name) for name in read.get("tables", {}) if name not in read["streams"]]
-    inputs = {"streams": [Stream(name, time="time") for name in read["streams"]], "tables": tables}
+def _right_parts(
+    read: Mapping[str, Any], given: Mapping[str, Any], filters: Sequence[Filter], mistakes: Mistakes
+) -> dict[str, list[Any]]:
+    """Filters, joins and columns that are right by themselves.
+
+    Each is asked for alone, of inputs that have the right names and nothing that is wrong. What may speak of an input
+    whose name is wrong is not asked for.
+    """
+    names = [stream.name for stream in given["streams"]]
+    tables = [table for table in given["tables"] if table.name not in names]
+    inputs = {"streams": [Stream(name, time="time") for name in names], "tables": tables}
+    lost = {*read["streams"], *read.get("tables", {})} - {one.name for part in given.values() for one in part}
+    right: dict[str, list[Any]] = {"filters": [], "joins": [], "select": []}
     for one in filters:
-        with _noted(("filters", one.name), mistakes):
-            _query(**inputs, filters=[one], cross=True)
+        known = not lost & set(one.on)
+        if known and _tried(("filters", one.name), mistakes, **inputs, filters=[one], cross=True):
+            right["filters"].append(one)
+        else:
+            right["filters"].append(Filter(one.name, on=names[0], where="true"))
     for place in ("joins", "select"):
-        for text in read.get("query", {}).get(place) or []:
-            with _noted(("query", place), mistakes):
-                _query(**inputs, **{place: [text]}, cross=True)
+        for text in (read["query"].get(place) or []) if not lost else []:
+            if _tried(("query", place), mistakes, **inputs, **{place: [text]}, cross=True):
+                right[place].append(text)
+    return right
+
+
+def _tried(path: Path, mistakes: Mistakes, **parts: Any) -> bool:
+    """Can there be a query of some parts; why not is noted."""
+    with _noted(path, mistakes):
+        _query(**parts)
+        return True
+    return False
 
 
 def _query(**parts: Any) -> Query:
@@ -129,13 +170,27 @@ def _filter(name: str, values: Mapping[str, Any], mistakes: Mistakes) -> Filter 
     function = imported(named, (*path, "function"), mistakes) if named else None
     before = values.get("setup")
     setup = imported(before, (*path, "setup"), mistakes) if before else None
-    if function is not None or not named:
-        rest: dict[str, Any] = {key: values.get(key) for key in ("on", "where", "columns", "time_limit")}
-        rest["on_error"] = values.get("on_error") or "fail"
-        key = "where" if values.get("where") else "function"
-        with _noted((*path, key) if values.get(key) else path, mistakes):
-            return Filter(name, function=function, rowwise=bool(values.get("rowwise")), setup=setup, **rest)
-    with _noted(path, mistakes):
-        # What it does is wrong, and noted; what it is on can still be tried.
-        return Filter(name, on=values["on"], where="true")
+    rest: dict[str, Any] = {key: values.get(key) for key in ("on", "where", "columns", "time_limit")}
+    rest |= {"on_error": values.get("on_error") or "fail", "rowwise": bool(values.get("rowwise")), "setup": setup}
+    if named and function is None:
+        # What it is has been noted; what else is said of it can still be tried.
+        function, rest["rowwise"], rest["columns"] = _anything, True, rest["columns"] or ["anything"]
+    key = "where" if values.get("where") else "function"
+    with _noted((*path, key) if values.get(key) else path, mistakes):
+        return _known(Filter(name, function=function, **rest), values)
+    bare = {key: rest[key] for key in ("on", "where", "columns", "rowwise")}
+    for left in ({"function": function, **bare}, {"on": values["on"], "where": "true"}):
+        with suppress(QueryError):
+            return _known(Filter(name, **left), values)
     return None
+
+
+def _anything(*_: object) -> bool:
+    """Stands for a function that is not there."""
+    return True
+
+
+def _known(asked: Filter, values: Mapping[str, Any]) -> Filter:
+    """A filter; one that lets everything pass, where neither its function nor its columns are known."""
+    unknown = asked.function is _anything and not values.get("columns")
+    return Filter(asked.name, on=asked.on, where="true") if unknown else asked

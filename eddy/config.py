@@ -1,11 +1,13 @@
 """A TOML file is a job: its query, where rows come from, where answers go.
 
 `load` reads one and finds everything that is wrong with it at once: what the file says is held against
-`eddy.sections`, then every part of the query is built by itself, so that one mistake hides no other.
+`eddy.sections`, then every part of the query is built by itself, so that one mistake hides no other. `read_job` gives
+also a job with mistakes in it, as far as it is right, so that `eddy validate` can go on to what its columns say.
 """
 
 from __future__ import annotations
 
+import difflib
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -20,12 +22,13 @@ from eddy.lines import joined, lines
 from eddy.mistakes import Mistakes
 from eddy.named import check_files, check_schemas, check_starting, imported
 from eddy.overrides import Override, put
+from eddy.places import Places
 from eddy.query import Query
 from eddy.reading import Reading
 from eddy.redaction import shown
 from eddy.sections import JOB
 from eddy.settings import Path
-from eddy.wiring import policy_parameters
+from eddy.wiring import policy_names, policy_parameters
 
 WIDE = 60
 """Characters of a value after which what follows is not aligned any more."""
@@ -36,7 +39,8 @@ class Job:
     """What a file says, with what nobody said filled in.
 
     `sources` are by the name of the stream or table; a source and the sink have their `format` among their values.
-    `origins` says of every value that was given where it came from.
+    `origins` says of every value that was given where it came from. While `mistakes` has some, parts are missing, and
+    filters that are wrong let everything pass.
     """
 
     file: str
@@ -59,24 +63,33 @@ class Job:
 
 def load(file: str | File, overrides: Iterable[Override] = ()) -> Job:
     """Read a job; every mistake in it is told in one error, with its place."""
-    values, mistakes = _values(str(file))
+    job = read_job(file, overrides)
+    job.mistakes.check()
+    return job
+
+
+def read_job(file: str | File, overrides: Iterable[Override] = ()) -> Job:
+    """Read a job as far as it is right; its mistakes are noted, and told at once if nothing more can be found."""
+    values, mistakes = read_toml(str(file))
     outside = _overridden(values, overrides, mistakes)
     mistakes = Mistakes(str(file), mistakes.lines, outside, mistakes.found)
-    reading = Reading(mistakes)
+    reading = Reading(mistakes, Places.beside(str(file), outside))
     read = reading.part(JOB, values, ())
     _check_policy(read, mistakes)
     _check_whole(read, mistakes)
     check_files(read, mistakes)
     check_starting(read, mistakes)
     check_schemas(read, mistakes)
-    query = query_of(read, mistakes) if "streams" in read else None
-    mistakes.check()
+    query = query_of(read, mistakes)
+    if query is None:
+        mistakes.check()
     assert query is not None
     origins = {path: outside.get(path) or mistakes.place(path).partition(",")[0] for path in reading.given}
     return _job(str(file), query, read, origins, mistakes)
 
 
-def _values(file: str) -> tuple[dict[str, Any], Mistakes]:
+def read_toml(file: str) -> tuple[dict[str, Any], Mistakes]:
+    """What a file says, whatever that is, and the lines on which it does."""
     try:
         text = File(file).read_text("utf-8-sig")
         return tomllib.loads(text), Mistakes(file, lines(text))
@@ -103,16 +116,20 @@ def _overridden(values: dict[str, Any], overrides: Iterable[Override], mistakes:
 
 
 def _check_policy(read: Mapping[str, Any], mistakes: Mistakes) -> None:
-    choice = read.get("policy", {})
+    choice = read["policy"]
+    policy = choice["name"]
     try:
-        known = policy_parameters(choice.get("name", ""))
+        known = policy_parameters(policy)
     except QueryError as error:
         mistakes.add(("policy", "name"), str(error).removeprefix("policy: "))
-        return
+        meant = difflib.get_close_matches(policy, policy_names(), n=1)
+        if not meant:
+            return
+        policy, known = meant[0], policy_parameters(meant[0])
     for name in choice:
         if name != "name" and name not in known:
-            where = f'policy "{choice["name"]}"'
-            mistakes.add(("policy", name), str(unknown("parameter", name, known, where=where)))
+            where = f'policy "{policy}"'
+            mistakes.add(("policy", name), str(unknown("parameter", name, ["name", *known], where=where)))
 
 
 def _check_whole(read: Mapping[str, Any], mistakes: Mistakes) -> None:
@@ -148,11 +165,11 @@ def _check_trigger(trigger: Mapping[str, Any], mistakes: Mistakes) -> None:
 
 
 def _job(file: str, query: Query, read: Mapping[str, Any], origins: Mapping[Path, str], mistakes: Mistakes) -> Job:
-    inputs = {**read["streams"], **read.get("tables", {})}
+    inputs = {**read["streams"], **read["tables"]}
     return Job(
         file=file,
         query=query,
-        sources={name: one["source"] for name, one in inputs.items()},
+        sources={name: inputs[name].get("source") or {} for name in query.inputs},
         policy=read["policy"],
         engine=read["engine"],
         trigger=read["trigger"],

@@ -15,7 +15,7 @@ SCHEMA = Section(
     text='Columns and their types as in Spark\'s SQL: `at = "timestamp"`, `tags = "array<string>"`.',
     others=Key(text="the type"),
 )
-PATH = Key(text="a folder, a file or a pattern; relative to where the job is started", required=True)
+PATH = Key(text="a folder, a file or a pattern", required=True, place=True)
 PER_TRIGGER = Key(text="the most files of a micro-batch", kind=COUNT)
 ADDED = Key(
     text="columns of the file itself to add as `file_modified`, ...: `modified`, the time at which it was last written",
@@ -117,7 +117,7 @@ SINKS: dict[str, Section] = {
     "parquet": Section(
         text="Parquet files, each row exactly once. Needs a checkpoint.",
         keys={
-            "path": Key(text="a folder", required=True),
+            "path": Key(text="a folder", required=True, place=True),
             "partition_by": Key(text="columns of the answer that become folders", kind=TEXTS, default=[]),
         },
         parts={"options": OPTIONS},

@@ -30,10 +30,10 @@ def plain(counters: Counters) -> dict[str, Any]:
 
 def restored(values: Mapping[str, Any]) -> Counters:
     """The counters that `plain` wrote; parts that are not there, because they were too long to be sent, are empty."""
-    counts, uses = [f.name for f in fields(StreamCount)], [f.name for f in fields(Use)]
+    uses = [f.name for f in fields(Use)]
     return Counters(
         **{field.name: values[field.name] for field in fields(Counters) if field.name not in NESTED},
-        streams={name: StreamCount(**dict(zip(counts, row, strict=True))) for name, row in values["streams"].items()},
+        streams=streams(values),
         operators={Hop(row[0], row[1]): Statistic(*row[2:]) for row in values.get("operators", ())},
         routes={(stream, label, tuple(route)): rows for stream, label, route, rows in values.get("routes", ())},
         classes={(stream, key): name for stream, key, name in values.get("classes", ())},
@@ -44,6 +44,12 @@ def restored(values: Mapping[str, Any]) -> Counters:
         trees={stream: tuple(lines) for stream, lines in values.get("trees", {}).items()},
         faults=[FaultCount(**row) for row in values.get("faults", ())],
     )
+
+
+def streams(values: Mapping[str, Any]) -> dict[str, StreamCount]:
+    """What `plain` wrote of the streams."""
+    names = [field.name for field in fields(StreamCount)]
+    return {name: StreamCount(**dict(zip(names, row, strict=True))) for name, row in values["streams"].items()}
 
 
 def _decision(decision: Decision) -> list[Any]:

@@ -22,7 +22,7 @@ from eddy.router import Clock, Router
 from eddy.routing import Routes
 from eddy.setups import prepare
 from eddy.snapshot import Snapshot, from_table, learned, pack, restoring, to_table, unpack
-from eddy.taken import taken
+from eddy.taken import came, taken
 from eddy.times import Ticks
 from eddy.trees import Trees
 from eddy.tuples import RowIds, Tuples
@@ -98,6 +98,7 @@ class Engine:
         self._counters: Counters | None = None
         self._trees = Trees(self._classifier.names)
         self._taken: dict[str, Any] = {}
+        self._came: dict[str, Any] = {}
 
     @property
     def schema(self) -> pa.Schema:
@@ -137,6 +138,7 @@ class Engine:
         routes = self._routes()
         self._counters = self._count(admitted, routes, self._clock() - started - paused)
         self._taken = taken(self._taken, self._counters)
+        self._came = came(self._came, self._counters)
         self._batch += 1
         self._under_way = False
 
@@ -223,6 +225,7 @@ class Engine:
             "shapes": {name: array.shape for name, array in arrays.items()},
             "state": {name: value for name, value in state.items() if name not in arrays},
             "taken": self._taken,
+            "came": self._came,
         }
         return pack(meta, tables)
 
@@ -233,6 +236,7 @@ class Engine:
         fingerprint.check(meta["query"], self._parts)
         self._batch = meta["batch"]
         self._gate.restore(meta["gate"])
+        self._came = meta.get("came", {})
         for name, store in self._streams.items():
             store.restore(meta["numbers"][name], tables[f"stream {name}"])
         self._router.statistics.restore(meta["statistics"])

@@ -73,7 +73,7 @@ def explain(what: Query | Reported | Report) -> str:
     head = ", ".join([*counted, plural(calls, "routing call")])
     parts = [f"{head} ({calls / rows:.1f} a row)" if rows else head]
     for stream, part in report.routes().groupby("stream"):
-        parts += ["", f'classes of "{stream}" and their routes', *_classes(part)]
+        parts += ["", f'classes of "{stream}" and their routes', *classes(part)]
     parts += _decisions(report)
     parts += _classifiers(report.learning())
     return "\n".join([*parts, "", "operators", *_operators(report.operators())])
@@ -86,7 +86,7 @@ def _report(run: Reported | Report) -> Report:
     return report
 
 
-def _classes(routes: pd.DataFrame) -> Iterator[str]:
+def classes(routes: pd.DataFrame) -> Iterator[str]:
     """The largest classes, each with its routes; what was counted together comes last."""
     sizes = routes.groupby("class")["share"].sum().sort_values(ascending=False, kind="stable")
     shown = [str(name) for name, share in sizes.items() if name != OTHERS and share >= LEAST][:CLASSES]

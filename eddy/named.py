@@ -5,12 +5,16 @@ from __future__ import annotations
 import difflib
 import glob
 import importlib
-from collections.abc import Callable, Mapping
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any
 
-from eddy.errors import QueryError
+from eddy.errors import QueryError, quoted
 from eddy.mistakes import Mistakes
+from eddy.places import local, readable
 from eddy.settings import Path
 from eddy.typetexts import type_of
 
@@ -18,6 +22,22 @@ FILES = ("parquet", "csv", "json")
 
 STARTING = ("earliest", "latest")
 """Where reading a topic may begin, besides at offsets."""
+
+
+SHOWN = 12
+"""Functions of a module that are listed where one is asked for that it has not."""
+
+
+def find_beside(file: str) -> str:
+    """Have Python find the modules in the folder of a job's file, after all others; gives the folder.
+
+    What is installed, and what `--py-files` or PYTHONPATH name, comes first: a file called `types.py` beside a job is
+    no reason for Spark not to start.
+    """
+    folder = os.path.dirname(os.path.abspath(file))
+    if folder not in sys.path:
+        sys.path.append(folder)
+    return folder
 
 
 def imported(text: str, path: Path, mistakes: Mistakes) -> Callable[..., Any] | None:
@@ -29,15 +49,12 @@ def imported(text: str, path: Path, mistakes: Mistakes) -> Callable[..., Any] | 
     if not colon or not name.isidentifier() or not all(part.isidentifier() for part in module.split(".")):
         mistakes.add(path, f'expected an import path such as "package.module:name", got "{text}"')
         return None
+    folder = find_beside(mistakes.file)
     try:
         holder = importlib.import_module(module)
         found = getattr(holder, name, None)
     except ModuleNotFoundError as error:
-        mistakes.add(
-            path,
-            f'no module "{error.name}" for "{text}"; install it, put it into the folder in which the job is started, '
-            "or hand it over with --py-files",
-        )
+        mistakes.add(path, _no_module(text, str(error.name), folder))
         return None
     except (Exception, SystemExit) as error:  # the module is the user's: whatever it raises when it is imported is told
         mistakes.add(path, f'module "{module}" cannot be imported: {type(error).__name__}: {error}')
@@ -45,16 +62,47 @@ def imported(text: str, path: Path, mistakes: Mistakes) -> Callable[..., Any] | 
     if callable(found):
         made: Callable[..., Any] = found
         return made
-    mistakes.add(path, _no_function(text, holder, found))
+    mistakes.add(path, _no_function(text, holder, found, folder))
     return None
 
 
-def _no_function(text: str, holder: ModuleType, found: object) -> str:
+def _no_module(text: str, missing: str, folder: str) -> str:
+    """What to say of a module that is nowhere: the one that is named, or one that it imports."""
+    module = text.partition(":")[0]
+    if not f"{module}.".startswith(f"{missing}."):
+        return (
+            f'module "{module}" imports "{missing}", which is not there; install it, put it into the folder of the '
+            "job's file, or hand it over with --py-files"
+        )
+    close = difflib.get_close_matches(missing, _modules(missing, folder), n=1)
+    hint = f'did you mean "{close[0]}"? ' if close else ""
+    return (
+        f'no module "{missing}" for "{text}"; {hint}it is looked for in the folder of the job\'s file, "{folder}", and '
+        "where Python looks: put it there, install it, or hand it over with --py-files"
+    )
+
+
+def _modules(missing: str, folder: str) -> Iterator[str]:
+    """The modules that could have been meant: those beside the job, or beside one in a package."""
+    package, _, _ = missing.rpartition(".")
+    places = list(getattr(sys.modules.get(package), "__path__", ())) if package else [folder]
+    yield from (f"{package}.{found.name}" if package else found.name for found in iter_modules(places))
+
+
+def _no_function(text: str, holder: ModuleType, found: object, folder: str) -> str:
     module, _, name = text.partition(":")
     if found is not None:
         return f'expected "{text}" to be a function, got {type(found).__name__}'
-    close = difflib.get_close_matches(name, [one for one in vars(holder) if not one.startswith("_")], n=1)
-    return f'module "{module}" has no "{name}"' + (f'; did you mean "{close[0]}"?' if close else "")
+    told = f'module "{module}" has no "{name}"'
+    own = [one for one, value in vars(holder).items() if getattr(value, "__module__", "") == holder.__name__]
+    known = [one for one in own if not one.startswith("_") and callable(getattr(holder, one))]
+    close = difflib.get_close_matches(name, known or vars(holder), n=1)
+    beside, place = os.path.join(folder, *module.split(".")), getattr(holder, "__file__", None) or "Python itself"
+    if os.path.exists(f"{beside}.py") and not place.startswith(folder + os.sep):
+        return f'{told}; it comes from {place}, and hides "{beside}.py": call your module otherwise'
+    if close:
+        return f'{told}; did you mean "{close[0]}"?'
+    return f"{told}; known: {quoted(known[:SHOWN])}" if known else f"{told}; it has no functions"
 
 
 def check_files(read: Mapping[str, Any], mistakes: Mistakes) -> None:
@@ -64,7 +112,7 @@ def check_files(read: Mapping[str, Any], mistakes: Mistakes) -> None:
         if source.get("format") in FILES and name and local(name) is not None and not glob.glob(local(name) or ""):
             mistakes.add(
                 (*path, "path"),
-                f'no such file or folder: "{name}"; paths are relative to the folder in which the job is started',
+                f'no such file or folder: "{readable(name)}"; a path in the file is relative to the folder of the file',
             )
 
 
@@ -78,18 +126,6 @@ def check_starting(read: Mapping[str, Any], mistakes: Mistakes) -> None:
                 (*path, "starting"),
                 f"""expected "earliest", "latest", or offsets in JSON such as '{offsets}', got "{starting}\"""",
             )
-
-
-def local(path: str) -> str | None:
-    """The path of a file on this machine; None for one that only Spark can reach.
-
-    >>> local("file:///data/a"), local("s3://data/a")
-    ('/data/a', None)
-    """
-    scheme, colon, rest = path.partition(":")
-    if not colon or "/" in scheme:
-        return path
-    return "/" + rest.lstrip("/") if scheme == "file" else None
 
 
 def check_schemas(read: Mapping[str, Any], mistakes: Mistakes) -> None:

@@ -153,6 +153,10 @@ def total(parts: Mapping[Any, Statistic]) -> Statistic:
     return sum(parts.values(), NOTHING)
 
 
+BAD = ("untimed", "ahead", "keyless", "malformed")
+"""The kinds of bad rows."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StreamCount:
     """What became of a stream's rows on their way in, and what is stored when the micro-batch is over.
@@ -171,6 +175,11 @@ class StreamCount:
     copies: int = 0
     stored: int
     nbytes: int
+
+    @property
+    def bad(self) -> Mapping[str, int]:
+        """The bad rows of each kind."""
+        return {kind: count for kind in BAD if (count := int(getattr(self, kind)))}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from eddy.errors import quoted, unknown
 from eddy.lines import joined
 from eddy.mistakes import Mistakes
+from eddy.places import Places
 from eddy.redaction import shown
 from eddy.settings import Key, Named, Part, Path, Section, Variants
 
 
 class Reading:
-    """Reads tables by their descriptions; what is wrong goes to `mistakes`, and what nobody said is filled in."""
+    """Reads tables by their descriptions; what is wrong goes to `mistakes`, and what nobody said is filled in.
 
-    def __init__(self, mistakes: Mistakes) -> None:
+    A misspelt key is told, and then read as the one that was meant: otherwise its mistake would have followers.
+    """
+
+    def __init__(self, mistakes: Mistakes, places: Places) -> None:
         self._mistakes = mistakes
+        self._places = places
         self.given: set[Path] = set()
 
     def part(self, part: Part, value: Any, path: Path) -> dict[str, Any]:
         """A table of the file."""
         if not isinstance(value, dict):
             self._mistakes.add(path, f"expected a table [{joined(path)}], got {shown(path, value)}")
-            return {}
+            return self.part(part, {}, path) if _may_be_empty(part) else {}
         if isinstance(part, Named):
             return self._named(part, value, path)
         if isinstance(part, Variants):
@@ -40,13 +45,20 @@ class Reading:
             return self._section(chosen, values, path)
         if "format" in values:
             self._key(part.format, values["format"], (*path, "format"), missing=False)
+            meant = _closest(str(values["format"]), part.formats)
         else:
             self._mistakes.add((*path, "format"), _no_format(part, values))
-        return {}
+            key = _closest("format", values)
+            meant = str(values.get(key))
+            values = {name: value for name, value in values.items() if name != key}
+        values = {**values, "format": meant}
+        chosen = part.chosen(values)
+        return {} if chosen is None else self._section(chosen, values, path)
 
     def _section(self, part: Section, values: dict[str, Any], path: Path) -> dict[str, Any]:
         if part.flat:
             values = flat(values)
+        values = self._meant(part, values, path)
         read = {
             name: self._key(key, values.get(name), (*path, name), missing=name not in values)
             for name, key in part.keys.items()
@@ -57,16 +69,22 @@ class Reading:
             else:
                 self._mistakes.add((*path, name), _no_table(inner, (*path, name)))
         for name in values:
-            if name not in part.keys and name not in part.parts:
-                read |= self._other(part, name, values[name], path)
+            if name not in part.keys and name not in part.parts and part.others is not None:
+                read[name] = self._key(part.others, values[name], (*path, name), missing=False)
         return read
 
-    def _other(self, part: Section, name: str, value: Any, path: Path) -> dict[str, Any]:
-        if part.others is not None:
-            return {name: self._key(part.others, value, (*path, name), missing=False)}
-        error = unknown("key", name, [*part.keys, *part.parts], where="")
-        self._mistakes.add((*path, name), str(error).removeprefix(": "))
-        return {}
+    def _meant(self, part: Section, values: dict[str, Any], path: Path) -> dict[str, Any]:
+        """Values by the keys that were meant; names that nothing has are told."""
+        known = [*part.keys, *part.parts]
+        meant: dict[str, Any] = {}
+        for name, value in values.items():
+            close = name if name in known else _closest(name, [one for one in known if one not in values])
+            if close != name and (close or part.others is None):
+                self._mistakes.add((*path, name), str(unknown("key", name, known, where="")).removeprefix(": "))
+            if close and close != name:
+                self._mistakes.spelled[*path, close] = name
+            meant[close or name] = value
+        return meant
 
     def _key(self, key: Key, value: Any, path: Path, *, missing: bool) -> Any:
         if missing:
@@ -81,7 +99,19 @@ class Reading:
             error = unknown(path[-1], str(value), key.choices, where="")
             self._mistakes.add(path, str(error).removeprefix(": "))
             return key.default
-        return value
+        return self._places.put(value, path) if key.place else value
+
+
+def _may_be_empty(part: Part) -> bool:
+    """Can a table do without anything in it."""
+    if isinstance(part, Section):
+        return not any(inner.required for inner in (*part.keys.values(), *part.parts.values()))
+    return isinstance(part, Named) or part.default is not None
+
+
+def _closest(name: str, known: Iterable[str]) -> str:
+    """What a name is a slip for; empty if it is like nothing."""
+    return next(iter(difflib.get_close_matches(name, list(known), n=1)), "")
 
 
 def _no_table(part: Part, path: Path) -> str:
@@ -92,8 +122,8 @@ def _no_table(part: Part, path: Path) -> str:
 
 def _no_format(part: Variants, values: Mapping[str, Any]) -> str:
     """What to say where nothing says which keys there are; it may only be misspelt."""
-    close = difflib.get_close_matches("format", values, n=1)
-    hint = f'did you mean "format" by "{close[0]}"?' if close else "add it"
+    close = _closest("format", values)
+    hint = f'did you mean "format" by "{close}"?' if close else "add it"
     return f"expected one of {quoted(part.formats)}, got none; {hint}"
 
 

@@ -87,7 +87,7 @@ class Report:
         ]
         frame = pd.DataFrame(rows, columns=["batch", "operator", "pattern", *COUNTS])
         if not by_batch:
-            frame = frame.groupby(["operator", "pattern"], sort=False)[COUNTS].sum().reset_index()
+            frame = Operators(frame.groupby(["operator", "pattern"], sort=False)[COUNTS].sum().reset_index())
         frame["rate"] = frame["rows_out"] / frame["rows_in"]
         frame["microseconds"] = frame["seconds"] / frame["rows_in"] * 1e6
         return frame
@@ -169,6 +169,24 @@ class Report:
                 row["tree"] = "\n".join(c.trees[d.stream])
         columns = ["batch", "stream", "reason", "ways", "predicted", "observed", "seconds", "tree"]
         return pd.DataFrame(list(rows.values()), columns=columns)
+
+
+class Operators(pd.DataFrame):
+    """A frame that is printed with all its columns.
+
+    pandas leaves columns out where a line would be longer than 80 characters, or than the terminal is wide.
+
+    >>> print(Operators({"operator": ["dear"], "pattern": [""], "seconds": [0.0073], "microseconds": [7303.832]}))
+      operator pattern  seconds  microseconds
+    0     dear           0.0073        7303.8
+    """
+
+    def __repr__(self) -> str:
+        return self.to_string(formatters={name: form.format for name, form in SHOWN.items() if name in self})
+
+
+SHOWN = {"seconds": "{:.4f}", "rate": "{:.3f}", "microseconds": "{:.1f}"}
+"""How many digits of a number say something."""
 
 
 def _averages(ways: Sequence[Way]) -> Mapping[str, float]:

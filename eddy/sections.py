@@ -119,8 +119,8 @@ FILTER = Section(
         "on": Key(text="the stream or table that it is about, or a list of them", kind=ONE_OR_MORE, required=True),
         "where": Key(text="SQL as Spark reads it"),
         "function": Key(
-            text='instead of `where`: a Python function by its import path, `"package.module:name"`, found as '
-            "`import` finds it, here and on the workers"
+            text='instead of `where`: a Python function by its import path, `"package.module:name"`; the module may be '
+            "beside the job's file, or anywhere that `import` finds it"
         ),
         "columns": Key(
             text="the columns that the function is handed; those that its parameters are called, when left out",
@@ -185,7 +185,7 @@ TRIGGER = Section(
 
 CHECKPOINT = Section(
     text="Where Spark keeps what a restart goes on from. Sinks that last need one.",
-    keys={"location": Key(text="a folder, or a URL that Spark can write to")},
+    keys={"location": Key(text="a folder, or a URL that Spark can write to", place=True)},
 )
 
 SPARK = Section(

@@ -80,13 +80,17 @@ ANYTHING = Kind(expected="a text, a number, true or false, or a list or a table 
 
 @dataclass(frozen=True, kw_only=True)
 class Key:
-    """One setting: what it may be, what it is for, what it is when nobody says."""
+    """One setting: what it may be, what it is for, what it is when nobody says.
+
+    A `place` is a folder or a file: see `eddy.places`.
+    """
 
     text: str
     kind: Kind = TEXT
     default: Any = None
     required: bool = False
     choices: tuple[str, ...] = ()
+    place: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,16 +12,18 @@ from typing import TypeVar
 
 import pyarrow as pa
 
+from eddy import sql
 from eddy.arrow import no_rows
 from eddy.binding import Binding, bind
 from eddy.config import Job
 from eddy.described import warnings
 from eddy.engine import Engine
 from eddy.errors import QueryError, unknown
-from eddy.query import Query, Stream
+from eddy.query import Filter, Query, Stream
 from eddy.settings import Path
 from eddy.spark.layout import Layout
 from eddy.spark.planning import CELLS, plan_layout
+from eddy.sql import Column
 from eddy.window import Rows, Unbounded
 from eddy.wiring import PolicyChoice, engine, policy_parameters
 from jobs.sources.registry import SOURCES
@@ -43,21 +45,13 @@ class Checked:
 
 
 def check(job: Job) -> Checked:
-    """Hold a job against the schemas of its sources; what is wrong is told at once, each with its place."""
-    sources, schemas = {}, {}
-    for name, values in job.sources.items():
-        path = _input(job, name)
-        try:
-            sources[name] = SOURCES[values["format"]](name, values)
-            schema = sources[name].schema()
-        except QueryError as error:
-            job.mistakes.add((*path, "source", *_spoken(error, values.get("parameters", {}), "parameters")), str(error))
-            continue
-        if schema is not None:
-            schemas[name] = schema
-    job.mistakes.check()
+    """Hold a job against the schemas of its sources; what is wrong is told at once, each with its place.
+
+    A job that has mistakes already is held against them as far as it is right.
+    """
+    sources, schemas = _sources(job)
     unknown_yet = [name for name in job.query.inputs if name not in schemas]
-    binding = None if unknown_yet else _bound(job, schemas)
+    binding = _bound(job, schemas)
     layout = None if binding is None else _layout(job, binding)
     job.mistakes.check()
     return Checked(
@@ -70,35 +64,94 @@ def check(job: Job) -> Checked:
     )
 
 
+def _sources(job: Job) -> tuple[dict[str, Source], dict[str, pa.Schema]]:
+    """The sources, and the schemas that are known; a source with a mistake may say once more what has been told."""
+    sources, schemas = {}, {}
+    for name, values in job.sources.items():
+        path = (*_input(job, name), "source")
+        if "format" not in values:
+            continue
+        try:
+            sources[name] = SOURCES[values["format"]](name, values)
+            schema = sources[name].schema()
+        except QueryError as error:
+            if not job.mistakes.within(path):
+                job.mistakes.add((*path, *_spoken(error, values.get("parameters", {}), "parameters")), str(error))
+            continue
+        if schema is not None:
+            schemas[name] = schema
+    return sources, schemas
+
+
 def _input(job: Job, name: str) -> tuple[str, str]:
     return ("tables" if name in {table.name for table in job.query.tables} else "streams", name)
 
 
 def _bound(job: Job, schemas: Mapping[str, pa.Schema]) -> Binding | None:
-    """The query over its columns; each part of it is tried by itself, so that no mistake hides another."""
-    before = len(job.mistakes.found)
-    times = [f"{stream.name}.`{stream.time}`" for stream in job.query.streams if stream.time is not None]
-    bare = replace(job.query, filters=[], joins=[], select=times[:1] or None, cross=True)
-    alone = [
+    """The query over its columns; each part of it is tried by itself, so that no mistake hides another.
+
+    Gives what can be laid out: a query whose streams and joins are right, and whose columns are known.
+    """
+    query, known = job.query, set(schemas)
+    types = {Column(name, field.name): field.type for name, schema in schemas.items() for field in schema}
+    streams = [
         _tried(job, ("streams", stream.name), partial(bind, _alone(stream), {stream.name: schemas[stream.name]}))
-        for stream in job.query.streams
+        for stream in query.streams
+        if stream.name in known
     ]
-    binding = None if None in alone else _tried(job, ("streams",), lambda: bind(bare, schemas))
-    if binding is None:
+    filters = [_filter(job, f, types) if set(f.on) <= known else f for f in query.filters]
+    joins = [_check_join(job, text, types, known) for text in query.joins]
+    select = [text for text in query.select or () if _selected(job, text, types, known)]
+    if None in streams or known < set(query.inputs):
+        _check_sink(job, query.outputs)
         return None
-    for f in job.query.filters:
-        _tried(job, ("filters", f.name, "where" if f.where else "columns"), partial(f.bind, binding.types))
-    for text in job.query.joins:
-        _tried(job, ("query", "joins"), partial(_engine, replace(bare, joins=[text]), schemas, "fixed"))
-    for text in job.query.select or ():
-        _tried(job, ("query", "select"), partial(bind, replace(bare, select=[text]), schemas))
-    if len(job.mistakes.found) > before:
+    times = [f"{stream.name}.`{stream.time}`" for stream in query.streams if stream.time is not None]
+    clocks = replace(query, filters=[], joins=[], select=times[:1] or None, cross=True)
+    if _tried(job, ("streams",), partial(bind, clocks, schemas)) is None:
         return None
-    whole = _tried(job, ("query",), lambda: bind(job.query, schemas))
-    _try_policy(job, schemas)
-    if whole is not None:
-        _check_sink(job, [name for _, name in whole.outputs])
-    return whole
+    for text, right in zip(query.joins, joins, strict=True):
+        if right:
+            _tried(job, ("query", "joins"), partial(_engine, replace(clocks, joins=[text]), schemas, "fixed"))
+    joined = not job.mistakes.within(("query", "joins"))
+    left = replace(
+        query,
+        filters=filters,
+        select=select or None,
+        joins=query.joins if joined else [],
+        cross=query.cross or not joined,
+    )
+    whole = _tried(job, ("query",), lambda: bind(left, schemas))
+    if whole is None:
+        return None
+    _try_policy(job, left, schemas)
+    _check_sink(job, query.outputs if query.select else whole.outputs)
+    return whole if joined else None
+
+
+def _filter(job: Job, asked: Filter, types: Mapping[Column, pa.DataType]) -> Filter:
+    """A filter that fits its columns, or one of its name that lets everything pass."""
+    path = ("filters", asked.name, "where" if asked.where else "columns")
+    if _tried(job, path, partial(asked.bind, types)) is not None:
+        return asked
+    return Filter(asked.name, on=asked.on, where="true")
+
+
+def _check_join(job: Job, text: str, types: Mapping[Column, pa.DataType], known: set[str]) -> bool:
+    """Is a join right as a condition, as far as its columns are known."""
+    found = sql.parse(text, where=f'join "{text}"')
+    if not {column.stream for column in found.columns} <= known:
+        return True
+    return _tried(job, ("query", "joins"), partial(found.condition, types)) is not None
+
+
+def _selected(job: Job, text: str, types: Mapping[Column, pa.DataType], known: set[str]) -> bool:
+    """Is there a column that is selected, as far as that is known."""
+    column, _ = sql.parse_select(text, where=f'select "{text}"')
+    if column.stream not in known or column in types:
+        return True
+    names = [one.name for one in types if one.stream == column.stream]
+    job.mistakes.add(("query", "select"), str(unknown("column", column.name, names, where=f'select "{column}"')))
+    return False
 
 
 def _alone(stream: Stream) -> Query:
@@ -114,10 +167,12 @@ def _engine(query: Query, schemas: Mapping[str, pa.Schema], policy: PolicyChoice
     return engine(query, streams, policy, tables=tables, clock=float, seed=0)
 
 
-def _try_policy(job: Job, schemas: Mapping[str, pa.Schema]) -> None:
+def _try_policy(job: Job, query: Query, schemas: Mapping[str, pa.Schema]) -> None:
     """What is wrong with a parameter is noted at its line; each is tried alone, so that no mistake hides another."""
+    if job.mistakes.within(("policy",)):
+        return
     with suppress(QueryError):
-        _engine(job.query, schemas, job.policy)
+        _engine(query, schemas, job.policy)
         return
     needed = [name for name, default in policy_parameters(job.policy["name"]).items() if default is Parameter.empty]
     always = {name: value for name, value in job.policy.items() if name in ("name", *needed)}
@@ -126,7 +181,7 @@ def _try_policy(job: Job, schemas: Mapping[str, pa.Schema]) -> None:
         before = len(job.mistakes.found)
         for choice in choices:
             try:
-                _engine(job.query, schemas, choice)
+                _engine(query, schemas, choice)
             except QueryError as error:
                 job.mistakes.add(("policy", *_spoken(error, choice)), str(error))
         if len(job.mistakes.found) > before:
@@ -149,7 +204,11 @@ def _tried(job: Job, path: Path, build: Callable[[], Made]) -> Made | None:
         return None
 
 
-def _check_sink(job: Job, columns: list[str]) -> None:
+def _check_sink(job: Job, outputs: Sequence[tuple[Column, str]] | None) -> None:
+    """Are the columns there that the sink speaks of; unknown as long as what is selected is wrong."""
+    if outputs is None or job.mistakes.within(("query", "select")):
+        return
+    columns = [name for _, name in outputs]
     for key in ("key", "partition_by"):
         asked = job.sink.get(key) or []
         for name in [asked] if isinstance(asked, str) else asked:

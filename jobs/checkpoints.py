@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from eddy.errors import CheckpointError, QueryError
-from eddy.named import local
+from eddy.places import local
 from eddy.snapshot import Snapshot, unpack
 from eddy.spark.labels import cell_of
 from jobs.quiet import session

@@ -34,8 +34,6 @@ CODES = (
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Do what the arguments say."""
-    if os.getcwd() not in sys.path:
-        sys.path.append(os.getcwd())
     commands = {name: command(module) for name, module in COMMANDS.items()}
     name, chosen = _chosen(commands, list(sys.argv[1:] if arguments is None else arguments))
     try:

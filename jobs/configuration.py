@@ -17,8 +17,16 @@ HEAD = """# Configuration
 One TOML file is one job. This page is generated from the code: `python -m jobs.configuration > docs/configuration.md`.
 `conf/` has a commented example for each kind of query.
 
-Mistakes are told all at once, each with its line and its key. Single values can be set from outside of the file, and
-that wins over the file:
+Mistakes are told all at once, each with its line and its key. Whatever a file names is beside it, wherever the job is
+started:
+
+* A relative path (of a source, a sink, a checkpoint) is relative to the folder of the job's file, and is a path of the
+  machine that starts the job. Write one of a cluster's file system with its scheme: `hdfs:///in`, `s3a://bucket/in`.
+* A module whose functions are named is looked for where Python looks (what is installed, `--py-files`, PYTHONPATH), and
+  then in the folder of the job's file. Those that come from there are sent to the workers with the job.
+
+Single values can be set from outside of the file, and that wins over the file. A relative path among them is relative
+to where you are:
 
 ```sh
 eddy run conf/quickstart.toml --set policy.name=source

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import pandas as pd
+
 from eddy.aligned import aligned
+from eddy.explain import classes
 from eddy.lineage import Hop
 from eddy.observe import NOTHING, Statistic
 from jobs.checkpoints import Cell
-
-SHOWN = 12
-"""Classes and their routes that are shown of a stream, the largest: the rest is a tail that nobody reads."""
 
 
 def learned(cells: Sequence[Cell]) -> Iterator[str]:
@@ -29,19 +29,16 @@ def learned(cells: Sequence[Cell]) -> Iterator[str]:
 
 
 def _routes(stream: str, cells: Sequence[Cell]) -> Iterator[str]:
-    """The largest classes and routes, all cells together."""
-    counted: dict[tuple[str, str], int] = {}
-    for cell in cells:
-        for name, route, tuples in cell.meta.get("taken", {}).get(stream, {"routes": []})["routes"]:
-            key = (name or "all alike", " > ".join(route))
-            counted[key] = counted.get(key, 0) + tuples
-    whole = sum(counted.values())
-    largest = sorted(counted.items(), key=lambda item: -item[1])
-    rows = [["class", "route", "rows"], *([*key, f"{tuples / whole:.0%}"] for key, tuples in largest[:SHOWN])]
-    if len(largest) > SHOWN:
-        rest = sum(tuples for _, tuples in largest[SHOWN:])
-        rows.append([f"{len(largest) - SHOWN} more", "", f"{rest / whole:.0%}"])
-    return aligned(rows, "<<>")
+    """The largest classes with their routes, and the routes of all others together; of all cells."""
+    taken = [
+        (name, " > ".join(route), tuples)
+        for cell in cells
+        for name, route, tuples in cell.meta.get("taken", {}).get(stream, {"routes": []})["routes"]
+    ]
+    frame = pd.DataFrame(taken, columns=["class", "route", "tuples"])
+    frame = frame.groupby(["class", "route"], sort=False)["tuples"].sum().reset_index()
+    frame["share"] = frame["tuples"] / frame["tuples"].sum()
+    return classes(frame.sort_values("tuples", ascending=False, kind="stable", ignore_index=True))
 
 
 def _statistics(cells: Sequence[Cell]) -> Iterator[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,7 +17,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", help="a value that wins over the file"
     )
-    parser.add_argument("--quiet", action="store_true", help="no progress, and no warnings of Spark")
+    parser.add_argument(
+        "--quiet", action="store_true", help="the last line alone; no progress, and no warnings of Spark"
+    )
     parser.add_argument("--live", action="store_true", help="progress on one line, for a terminal")
     parser.add_argument("--traceback", action="store_true", help="show where in the code an error came from")
     chosen = parser.parse_args(arguments)
@@ -38,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def find_modules() -> None:
-    """Find our packages in the checkout, and the user's in the folder in which the job is started.
+    """Find our packages in the checkout; the user's are found beside the job's file when that is read.
 
     Python itself begins with the folder of this file, in which modules have names that others may want.
     """
@@ -46,8 +47,6 @@ def find_modules() -> None:
     sys.path[:] = [place for place in sys.path if place != here]
     if (ROOT / "eddy").is_dir() and str(ROOT) not in sys.path:
         sys.path.insert(0, str(ROOT))
-    if os.getcwd() not in sys.path:
-        sys.path.append(os.getcwd())
 
 
 if __name__ == "__main__":

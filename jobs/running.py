@@ -18,16 +18,19 @@ import eddy
 from eddy.config import Job, load, stated
 from eddy.errors import QueryError
 from eddy.overrides import from_command, from_spark
+from eddy.places import readable
 from eddy.redaction import blotted
 from eddy.spark.planning import CELLS
 from eddy.spark.progress import collect
 from eddy.spark.progress import run as of_run
 from jobs.complaints import EXPECTED, told
 from jobs.saved import saved
+from jobs.sending import send_modules
 from jobs.sinks import written
 from jobs.sources.registry import SOURCES
 from jobs.stopping import NOT_BEGUN, Stop, last_batch
 from jobs.telling import Teller
+from jobs.totals import InCheckpoint, Total
 
 POLL = 0.2
 """Seconds between two looks at a query: soon for a person, and nothing beside a micro-batch."""
@@ -47,10 +50,12 @@ def run(file: str, *, sets: Sequence[str] = (), quiet: bool = False, live: bool 
     stop.listen(spark)
     try:
         query = prepared(job, spark, stop).start()
+        if job.checkpoint:
+            teller.go_on(Total(InCheckpoint(spark, job.checkpoint)))
         follow(query, stop, teller)
         for line in saved(job.query, report(query)):
             teller.say(line)
-        teller.say(farewell(job, query, stopped=stop.asked))
+        teller.end(farewell(job, query, stopped=stop.asked))
     except EXPECTED as error:
         # Spark and its connectors may say what they were given.
         raise QueryError(blotted(told(error).removeprefix("error: "), job.values)) from error
@@ -70,10 +75,11 @@ def submitted() -> dict[str, str]:
 def session(job: Job, given: Mapping[str, str], *, quiet: bool) -> SparkSession:
     """A session with the settings of the file, except those that spark-submit was given."""
     settings = {"spark.sql.shuffle.partitions": str(job.engine["cells"] or CELLS), **job.spark}
-    # Workers find what we find, if it is there: the checkout or the zip, and the folder in which the job is started.
-    # On a cluster this is for the processes that Spark starts beside the driver, for sources written in Python: those
-    # get no --py-files.
-    places = [str(ROOT), os.getcwd(), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    # Workers find what we find, if it is there: the checkout or the zip, and the folder of the job's file. On a cluster
+    # this is for the processes that Spark starts beside the driver, for sources written in Python: those get no
+    # --py-files. Ours goes first, as it does here, and what is beside the job last.
+    beside = os.path.dirname(os.path.abspath(job.file))
+    places = [str(ROOT), *os.environ.get("PYTHONPATH", "").split(os.pathsep), beside]
     settings["spark.executorEnv.PYTHONPATH"] = os.pathsep.join(dict.fromkeys(filter(None, places)))
     if given.get("spark.master", "local").startswith("local") and "spark.pyspark.python" not in {**given, **settings}:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -83,6 +89,7 @@ def session(job: Job, given: Mapping[str, str], *, quiet: bool) -> SparkSession:
             builder = builder.config(name, value)
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR" if quiet else "WARN")
+    send_modules(spark, beside)
     return spark
 
 
@@ -156,5 +163,5 @@ def farewell(job: Job, query: StreamingQuery, *, stopped: bool) -> str:
     if not stopped:
         return what
     if job.checkpoint:
-        return f'{what}; the same command goes on from the checkpoint "{job.checkpoint}"'
+        return f'{what}; the same command goes on from the checkpoint "{readable(job.checkpoint)}"'
     return f"{what}; without a checkpoint the next start begins anew: set checkpoint.location to go on instead"

@@ -5,10 +5,15 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, TextIO
 
+from eddy import counted
+from eddy.lines import joined
 from eddy.spark.progress import OBSERVED
+from jobs.totals import Total
 
 BEGINNING = "1970-01-01T00:00:00.000Z"
 """The watermark as long as there is none, since not every stream has shown a row."""
@@ -20,22 +25,28 @@ class Teller:
     It cannot see whether there is a terminal: spark-submit puts itself between.
     """
 
-    def __init__(self, *, quiet: bool, live: bool, out: TextIO | None = None) -> None:
+    def __init__(self, *, quiet: bool, live: bool, out: TextIO | None = None, total: Total | None = None) -> None:
         self._out = sys.stderr if out is None else out
         self._quiet = quiet
         self._live = live
         self._seen = -1
         self._line = ""
         self._shown = ""
-        self.rows = 0
+        self._total = total or Total()
+        self._sums = Sums()
+
+    def go_on(self, total: Total) -> None:
+        """Count from what earlier starts have read."""
+        self._total = total
 
     def tell(self, progress: Mapping[str, Any]) -> None:
         """Tell of a micro-batch, once."""
         if progress["batchId"] <= self._seen or over(progress) != progress["batchId"]:
             return
         self._seen = progress["batchId"]
-        self.rows += progress["numInputRows"]
-        self._line = fields(progress, self.rows)
+        sums = sums_of(progress)
+        self._sums.add(sums)
+        self._line = fields(progress, self._total.add(progress["batchId"], progress["numInputRows"]), sums)
         if self._live:
             self._show(self._line)
         else:
@@ -50,6 +61,11 @@ class Teller:
         """Something that is no progress, on a line of its own."""
         self._write(f"\n{text}\n" if self._shown else f"{text}\n")
         self._shown = ""
+
+    def end(self, text: str) -> None:
+        """The last line, with the sums of this start; also when it is quiet."""
+        self._quiet = False
+        self.say("; ".join(filter(None, [text, self._sums.text(whole=True)])))
 
     def _show(self, line: str) -> None:
         """Put a line in the place of the last one, cut to the width of the terminal: a longer one would stay."""
@@ -77,23 +93,69 @@ def over(progress: Mapping[str, Any]) -> int:
     return int(progress["batchId"]) - ("addBatch" not in progress["durationMs"])
 
 
-def fields(progress: Mapping[str, Any], rows: int) -> str:
+@dataclass
+class Sums:
+    """Rows and results, and by stream those that took no part; `told` says whether an eddy has told of them."""
+
+    rows: int = 0
+    results: int = 0
+    late: Counter[str] = field(default_factory=Counter)
+    bad: Counter[str] = field(default_factory=Counter)
+    told: bool = False
+
+    def add(self, other: Sums) -> None:
+        """Count those of a micro-batch."""
+        self.rows += other.rows
+        self.results += other.results
+        self.late += other.late
+        self.bad += other.bad
+        self.told |= other.told
+
+    def text(self, *, whole: bool) -> str:
+        """As fields: with the rows, if it is about the whole run; those that took no part only if there are any.
+
+        >>> Sums(rows=5, results=2, late=Counter(a=2, b=1), told=True).text(whole=True)
+        'rows=5 results=2 late=3 late_in=a:2,b:1'
+        """
+        told = [f"rows={self.rows}"] if whole and self.rows else []
+        told += [f"results={self.results}"] if self.told else []
+        for name, counts in (("late", self.late), ("bad", self.bad)):
+            if counts:
+                listed = ",".join(f"{joined((stream,))}:{count}" for stream, count in counts.items())
+                told.append(f"{name}={counts.total()} {name}_in={listed}")
+        return " ".join(told)
+
+
+def sums_of(progress: Mapping[str, Any]) -> Sums:
+    """What the cells have told of a micro-batch."""
+    found = Sums(rows=progress["numInputRows"])
+    observed = (progress.get("observedMetrics") or {}).get(OBSERVED)
+    if observed is None:
+        return found
+    found.told = True
+    for report in map(json.loads, observed["reports"] or []):
+        found.results += report["results"]
+        for stream, count in counted.streams(report).items():
+            found.late += Counter({stream: count.late})
+            found.bad += Counter({stream: sum(count.bad.values())})
+    return found
+
+
+def fields(progress: Mapping[str, Any], total: str, sums: Sums) -> str:
     """A micro-batch as fields.
 
-    >>> fields({"batchId": 3, "numInputRows": 20, "durationMs": {}, "eventTime": {}}, 80)
+    >>> fields({"batchId": 3, "numInputRows": 20, "durationMs": {}, "eventTime": {}}, "80", Sums())
     'batch=3 rows=20 total=80 rows_per_second=0 seconds=0.00'
     """
     told = {
         "batch": progress["batchId"],
         "rows": progress["numInputRows"],
-        "total": rows,
+        "total": total,
         "rows_per_second": round(progress.get("processedRowsPerSecond") or 0),
         "seconds": f"{progress['durationMs'].get('triggerExecution', 0) / 1_000:.2f}",
     }
-    reports = (progress.get("observedMetrics") or {}).get(OBSERVED)
-    if reports is not None:
-        told["results"] = sum(json.loads(report)["results"] for report in reports["reports"] or [])
+    listed = [*(f"{name}={value}" for name, value in told.items()), sums.text(whole=False)]
     if "watermark" in progress["eventTime"]:
         watermark = progress["eventTime"]["watermark"]
-        told["watermark"] = "none" if watermark == BEGINNING else watermark
-    return " ".join(f"{name}={value}" for name, value in told.items())
+        listed.append(f"watermark={'none' if watermark == BEGINNING else watermark}")
+    return " ".join(filter(None, listed))

@@ -6,8 +6,9 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from eddy.config import Job, load
+from eddy.config import Job, load, read_job
 from eddy.overrides import from_command
+from jobs.checking import Checked, check
 
 WINS = "a value that wins over the file, such as policy.name=fixed; may be given several times"
 """What `--set` is for, in every command that takes a job."""
@@ -35,3 +36,8 @@ def takes_job(parser: ArgumentParser) -> None:
 def job_of(chosen: Namespace) -> Job:
     """The job that arguments name."""
     return load(chosen.conf, map(from_command, chosen.set))
+
+
+def checked(chosen: Namespace) -> Checked:
+    """The job that arguments name, held against its columns: everything that is wrong with it is told at once."""
+    return check(read_job(chosen.conf, map(from_command, chosen.set)))

@@ -111,8 +111,9 @@ REQUIRED = (
 def cores() -> Iterator[Finding]:
     """How many engines can work at once."""
     number = os.cpu_count() or 1
-    told = f"{number}; a job uses as many of them as it has cells, so set engine.cells to {number} or a multiple"
-    yield Finding("cores", told)
+    few = number > CELLS
+    told = f"{number}; a job uses as many of them as it has cells, {CELLS} unless it says otherwise"
+    yield Finding("cores", told, f"set engine.cells to {number} or more" if few else "", wrong=False)
 
 
 def divided(job: Job) -> Iterator[Finding]:

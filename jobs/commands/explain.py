@@ -10,13 +10,13 @@ from eddy import fingerprint
 from eddy.binding import bind
 from eddy.described import joins, patterns, windows
 from eddy.errors import QueryError
-from eddy.named import local
+from eddy.places import local, readable
 from eddy.query import Filter
 from eddy.spark.layout import check_layout
 from eddy.spark.pushdown import alike, described
-from jobs.checking import Checked, check
+from jobs.checking import Checked
 from jobs.checkpoints import Checkpoint, has_state, read
-from jobs.commands.command import Command, job_of, takes_job
+from jobs.commands.command import Command, checked, takes_job
 from jobs.learned import learned
 
 
@@ -34,12 +34,13 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(chosen: Namespace) -> int:
     """Print it."""
-    checked = check(job_of(chosen))
-    print(text(checked))
+    found = checked(chosen)
+    print(text(found))
     if chosen.checkpoint is not None:
-        print("\n".join(known(checked, chosen.checkpoint or checked.job.checkpoint)))
-    elif _has_learned(checked.job.checkpoint):
-        print(f'\nwhat it has learned: eddy explain {checked.job.file} --checkpoint (reads "{checked.job.checkpoint}")')
+        print("\n".join(known(found, chosen.checkpoint or found.job.checkpoint)))
+    elif _has_learned(found.job.checkpoint):
+        place = readable(str(found.job.checkpoint))
+        print(f'\nwhat it has learned: eddy explain {found.job.file} --checkpoint (reads "{place}")')
     return 0
 
 
@@ -55,7 +56,7 @@ def known(checked: Checked, place: str | None) -> Iterator[str]:
         raise QueryError("--checkpoint: expected a folder, since the job names no checkpoint.location")
     found = read(place)
     _check_same(checked, found)
-    yield from ("", f'learned in "{place}"', *learned(found.cells))
+    yield from ("", f'learned in "{readable(place)}"', *learned(found.cells))
 
 
 def _check_same(checked: Checked, found: Checkpoint) -> None:

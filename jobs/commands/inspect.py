@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
 from eddy.aligned import aligned
 from eddy.errors import QueryError
+from eddy.observe import BAD
 from jobs.checkpoints import Cell, Checkpoint, read
 from jobs.commands.command import Command
 from jobs.learned import learned
@@ -34,6 +36,7 @@ def told(found: Checkpoint, only: int | None) -> Iterator[str]:
     yield "query"
     yield from (f"  {name}: {text}" for name, text in found.query.items())
     yield from ("", f"cells: {found.layout['cells']}, of which {len(found.cells)} have had rows", *_sizes(cells))
+    yield from ("", "rows that came, and those that took no part", *_came(cells))
     yield ""
     yield from learned(cells)
 
@@ -46,6 +49,28 @@ def _sizes(cells: Sequence[Cell]) -> Iterator[str]:
         sizes = [_size(cell.stems[name]) for name in stems]
         rows.append([f"{cell.number}", f"{cell.meta['batch']}", f"{cell.nbytes:,}", *sizes])
     return aligned(rows, ">" * len(rows[0]))
+
+
+def _came(cells: Sequence[Cell]) -> Iterator[str]:
+    """For each stream how many rows have come since the checkpoint began, how many late, and how many bad."""
+    known: dict[str, Counter[str]] = {}
+    for cell in cells:
+        for stream, counts in cell.meta.get("came", {}).items():
+            known[stream] = known.get(stream, Counter()) + Counter(counts)
+    rows = [["stream", "rows", "late", "bad"]]
+    for stream, counts in known.items():
+        bad = ", ".join(f"{counts[kind]:,} {BAD_ROWS[kind]}" for kind in BAD if counts[kind])
+        rows.append([stream, f"{counts['rows']:,}", f"{counts['late']:,}", bad or "0"])
+    return aligned(rows, "<>><")
+
+
+BAD_ROWS = {
+    "untimed": "without a time",
+    "ahead": "too far ahead",
+    "keyless": "without a key",
+    "malformed": "malformed",
+}
+"""What the kinds of bad rows are called."""
 
 
 def _size(stem: pa.RecordBatch) -> str:

@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
+import subprocess
 import sys
+import tempfile
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
+from eddy.config import read_toml
 from eddy.errors import QueryError
-from jobs.commands.command import Command, takes_job
+from eddy.overrides import PREFIX, from_command
+from jobs.commands.command import Command, checked, takes_job
+
+TOLD = (0, 2, 130)
+"""Exit codes of a job that has told by itself what there is to tell."""
+
+KILLED = 128
+"""What a shell adds to the number of a signal."""
 
 LEVEL = "spark.log.level"
 """At the level that Spark begins with, what it says of itself is a screenful."""
@@ -20,16 +31,53 @@ LEVEL = "spark.log.level"
 def arguments(parser: ArgumentParser) -> None:
     """What it takes."""
     takes_job(parser)
-    parser.add_argument("--quiet", action="store_true", help="no progress, and no warnings of Spark")
+    parser.add_argument("--quiet", action="store_true", help="the last line alone; no progress, and nothing of Spark's")
     parser.epilog = "Arguments for spark-submit come last, after --: eddy run job.toml -- --master 'local[4]'"
 
 
 def run(chosen: Namespace) -> int:
     """Become spark-submit."""
+    check_first(chosen)
     live = sys.stdout.isatty() and not chosen.quiet
     command = submission(chosen.conf, chosen.set, chosen.spark, quiet=chosen.quiet, live=live)
     sys.stdout.flush()
-    os.execve(command[0], command, environment(os.environ))
+    if not chosen.quiet:
+        os.execve(command[0], command, environment(os.environ))
+    return _quietly(command)
+
+
+def check_first(chosen: Namespace) -> None:
+    """Tell what is wrong with a job before Spark is started for it.
+
+    What spark-submit is given besides may mend what looks wrong from here: settings of ours, modules of the user's.
+    Then the job is left to tell it; only what no setting mends is told now.
+    """
+    if chosen.spark or PREFIX in _defaults():
+        read_toml(chosen.conf)
+        for text in chosen.set:
+            from_command(text)
+    else:
+        checked(chosen)
+
+
+def _defaults() -> str:
+    """The settings that spark-submit reads by itself."""
+    home = Path(spark_submit()).parent.parent
+    file = Path(os.environ.get("SPARK_CONF_DIR", home / "conf")) / "spark-defaults.conf"
+    return file.read_text("utf-8", errors="replace") if file.is_file() else ""
+
+
+def _quietly(command: Sequence[str]) -> int:
+    """Run it without what the JVM says of itself, which is shown if it fails before the job can say anything."""
+    with tempfile.TemporaryFile() as said:
+        job = subprocess.Popen(command, env=environment(os.environ), stderr=said)
+        signal.signal(signal.SIGINT, lambda *_: None)  # Ctrl-C reaches the job as well, which knows what to do
+        signal.signal(signal.SIGTERM, lambda *_: job.terminate())
+        code = job.wait()
+        if code not in TOLD:
+            said.seek(0)
+            sys.stderr.write(said.read().decode("utf-8", errors="replace"))
+    return code if code >= 0 else KILLED - code
 
 
 def submission(conf: str, sets: Sequence[str], spark: Sequence[str], *, quiet: bool, live: bool = False) -> list[str]:

@@ -8,8 +8,8 @@ import eddy
 from eddy.config import resolved
 from eddy.errors import QueryError, quoted
 from eddy.plural import plural
-from jobs.checking import Checked, check
-from jobs.commands.command import Command, job_of, takes_job
+from jobs.checking import Checked
+from jobs.commands.command import Command, checked, takes_job
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -21,17 +21,17 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(chosen: Namespace) -> int:
     """Say what is wrong, what is odd, or that all is well."""
-    job = job_of(chosen)
+    found = checked(chosen)
+    job = found.job
     if chosen.resolved:
         print(resolved(job))
-    checked = check(job)
-    for warning in checked.warnings:
+    for warning in found.warnings:
         print(f"warning: {warning}")
     if chosen.sample is not None:
-        print(sampled(checked, chosen.sample))
+        print(sampled(found, chosen.sample))
     query = job.query
     parts = {"stream": query.streams, "table": query.tables, "filter": query.filters}
-    counts = ", ".join(plural(len(found), kind) for kind, found in parts.items() if found)
+    counts = ", ".join(plural(len(some), kind) for kind, some in parts.items() if some)
     print(f'"{job.file}" is right: {counts}, policy "{job.policy["name"]}"')
     return 0
 
@@ -40,13 +40,14 @@ def sampled(checked: Checked, rows: int) -> str:
     """What the first rows of every source give, by the local engine."""
     if rows < 1:
         raise QueryError(f"--sample: expected a whole number of 1 or more, got {rows}")
-    tables = {table.name for table in checked.job.query.tables}
+    job = checked.job
+    tables = {table.name for table in job.query.tables}
     found = {n: s.sample(rows if n not in tables else ALL) for n, s in checked.sources.items()}
     data = {name: sample for name, sample in found.items() if sample is not None}
     if len(data) < len(found):
         missing = quoted(name for name in found if name not in data)
         raise QueryError(f"--sample: expected files with rows, or workloads; only Spark can read the rows of {missing}")
-    done = eddy.run_local(checked.job.query, data, policy=checked.job.policy, seed=checked.job.engine["seed"])
+    done = eddy.run_local(job.query, data, policy=job.policy, seed=job.engine["seed"])
     counted = ", ".join(f"{table.num_rows:,} of {name}" for name, table in data.items())
     shown = done.results.slice(0, SHOWN).to_pandas().to_string()
     return f"sample: {counted}; {plural(done.results.num_rows, 'result')}\n{shown}"

@@ -14,7 +14,7 @@ from pyarrow import csv, json
 
 from eddy.config import text_of
 from eddy.errors import QueryError, unknown
-from eddy.named import local
+from eddy.places import local
 from eddy.sql import types
 from eddy.typetexts import schema as schema_of
 from jobs.sources.source import Values

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tomllib
 from pathlib import Path
 
@@ -208,16 +209,17 @@ path = "out"
 [extra]
 """
     expected = [
-        (": 17 mistakes", ""),
+        (": 18 mistakes", ""),
         ("checkpoint.location", "expected a folder"),
         ("line 3, query.joins", 'unknown stream or table "c"'),
         ("line 3, query.joins", "ends here"),
         ("line 4, query.selekt", 'did you mean "select"?'),
         ("line 7, streams.a.window", '"minuts"'),
         ("line 8, streams.a.source.format", 'did you mean "parquet"?'),
+        ("line 8, streams.a.source.path", "no such file or folder"),
         ("line 9, streams.b.time", "got none"),
         ("line 10, streams.b.delay", "expected a duration"),
-        ("line 13, streams.b.source.path", 'no such file or folder: "nowhere"'),
+        ("line 13, streams.b.source.path", 'no such file or folder: "'),
         ("line 15, streams.b.source.schema.k", 'did you mean "bigint"?'),
         ("line 16, filters.f", 'unknown stream or table "d"'),
         ("line 21, filters.g.function", 'did you mean "isfinite"?'),
@@ -237,7 +239,7 @@ path = "out"
 @pytest.mark.parametrize(
     ("override", "expected"),
     [
-        ("policy.nam=x", 'unknown parameter "nam"'),
+        ("policy.nam=x", 'unknown parameter "nam"; did you mean "name"?'),
         ("query.nam=x", '--set, query.nam: unknown key "nam"; did you mean "name"?'),
         ("engine.cells=many", '--set, engine.cells: expected a whole number of 1 or more, got "many"'),
         ("query.joins=a.k = b.k", "expected a key of a single value"),
@@ -340,3 +342,78 @@ def test_the_page_is_what_the_code_says() -> None:
     from tests.house import ROOT
 
     assert (ROOT / "docs" / "configuration.md").read_text("utf-8") == page()
+
+
+FILES = """
+[streams.a]
+time = "t"
+source = { format = "csv", path = "in", schema = { t = "timestamp" } }
+[checkpoint]
+location = "../checkpoint"
+[sink]
+format = "parquet"
+path = "s3a://bucket/out"
+"""
+
+
+def test_a_path_in_the_file_is_beside_it_and_one_from_outside_is_beside_the_person(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "jobs" / "in").mkdir(parents=True)
+    (tmp_path / "else" / "other").mkdir(parents=True)
+    file = written(tmp_path / "jobs", FILES)
+    monkeypatch.chdir(tmp_path / "else")
+    job = load("../jobs/job.toml")
+    assert job.sources["a"]["path"] == f"file://{tmp_path}/jobs/in"
+    assert job.checkpoint == f"file://{tmp_path}/checkpoint"
+    assert job.sink["path"] == "s3a://bucket/out"
+    job = load(file, [from_command("streams.a.source.path=other"), *from_spark({"spark.eddy.sink.path": "out"})])
+    assert job.sources["a"]["path"] == f"file://{tmp_path}/else/other"
+    assert job.sink["path"] == f"file://{tmp_path}/else/out"
+    told = refused(tmp_path / "jobs", FILES.replace('"in"', '"inn"'))
+    assert f'no such file or folder: "{tmp_path}/jobs/inn"' in told[1]
+
+
+def test_a_module_is_found_beside_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "jobs").mkdir()
+    (tmp_path / "else").mkdir()
+    (tmp_path / "jobs" / "beside_the_job.py").write_text("def odd(k): return k % 2 == 1")
+    (tmp_path / "jobs" / "colorsys.py").write_text("def odd(k): return k % 2 == 1")
+    (tmp_path / "else" / "where_i_am.py").write_text("def odd(k): return k % 2 == 1")
+    monkeypatch.chdir(tmp_path / "else")
+    monkeypatch.setattr("sys.path", list(sys.path))
+    job = read(tmp_path / "jobs", GOOD.replace("math:isfinite", "beside_the_job:odd"))
+    assert job.query.filters[1].function is not None
+    for name, expected in {
+        "where_i_am:odd": f'it is looked for in the folder of the job\'s file, "{tmp_path}/jobs"',
+        "beside_the_jop:odd": 'did you mean "beside_the_job"?',
+        "beside_the_job:old": 'did you mean "odd"?',
+        "beside_the_job:anything": 'has no "anything"; known: "odd"',
+        "colorsys:odd": f'hides "{tmp_path}/jobs/colorsys.py": call your module otherwise',
+    }.items():
+        (_, told) = refused(tmp_path / "jobs", GOOD.replace("math:isfinite", name))
+        assert expected in told
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "place", "meant"),
+    [
+        ("rowwise = true", "row_wise = true", "line 35, filters.named.row_wise", "rowwise"),
+        ("function =", "functoin =", "line 33, filters.named.functoin", "function"),
+        ('where = "k', 'were = "k', "line 30, filters.odd.were", "where"),
+        ('name = "lottery"', 'nam = "lottery"', "line 38, policy.nam", "name"),
+        ("[policy]", "[polcy]", "line 37, polcy", "policy"),
+        ('"kafka"', '"kafak"', "line 21, streams.b.source.format", "kafka"),
+        ('name = "lottery"', 'name = "lotery"', "line 38, policy.name", "lottery"),
+    ],
+)
+def test_a_slip_is_one_mistake(old: str, new: str, place: str, meant: str, tmp_path: Path) -> None:
+    assert GOOD.count(old) == 1
+    (_, told) = refused(tmp_path, GOOD.replace(old, new))
+    assert told.startswith(f"  {place}: ")
+    assert f'did you mean "{meant}"?' in told
+
+
+def test_a_misspelt_key_hides_nothing_about_its_value(tmp_path: Path) -> None:
+    told = refused(tmp_path, GOOD.replace('delay = "1 minute"', 'dely = "1 minit"'))
+    assert [line.split(":")[0] for line in told[1:3]] == ["  line 13, streams.a.dely"] * 2

@@ -58,12 +58,18 @@ def test_a_module_that_does_anything_when_it_is_imported_is_told(
     assert expected in refused(tmp_path, WITH_FUNCTION)
 
 
-def test_functions_are_looked_for_only_where_python_looks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not beside the file, and not in a folder that a path names."""
+def test_functions_are_looked_for_where_python_looks_and_beside_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After all others, and not in a folder that a path names."""
+    (tmp_path / "beside").mkdir()
     (tmp_path / "users_module.py").write_text("def f(value): return value > 1")
     monkeypatch.delitem(sys.modules, "users_module", raising=False)
+    monkeypatch.setattr(sys, "path", list(sys.path))
     before = list(sys.path)
-    assert 'no module "users_module"' in refused(tmp_path, WITH_FUNCTION)
+    assert 'no module "users_module"' in refused(tmp_path / "beside", WITH_FUNCTION)
+    assert sys.path == [*before, str(tmp_path / "beside")]
+    sys.path[:] = before
     for path in (str(tmp_path / "users_module"), "..users_module", ".users_module", "users_module/../x", "a;b"):
         told = refused(tmp_path, WITH_FUNCTION.replace(b"users_module", path.encode()))
         assert "expected an import path" in told

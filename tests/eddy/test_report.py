@@ -181,3 +181,21 @@ def test_many_values_of_a_branch_are_counted() -> None:
     trees = Trees(lambda _stream, _attributes, some: [(str(b), f"k={b}") for (b,) in some])
     named = trees.lines([decision])[decision.stream]
     assert named == ("k=0 or 1 or 2 or 3 or 4 or 4 more", "  -> x > y")
+
+
+def test_operators_are_printed_with_all_their_columns() -> None:
+    streams = [eddy.Stream(s, time="ts", window=eddy.Range(10), delay=0) for s in ("orders", "clicks")]
+    asked = eddy.Query(
+        streams=streams,
+        joins=["orders.customer = clicks.customer"],
+        filters=[eddy.Filter("suspicious", on="orders", where="customer > 2")],
+    )
+    data = {
+        s: pa.table({"ts": [n // 10 for n in range(100)], "customer": [n % 10 for n in range(100)]})
+        for s in asked.inputs
+    }
+    frame = eddy.run_local(asked, data).report.operators()
+    head, *rows = str(frame).splitlines()
+    assert head.split() == list(frame.columns)
+    assert len(rows) == len(frame)
+    assert max(map(len, (head, *rows))) <= 120

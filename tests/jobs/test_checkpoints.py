@@ -22,7 +22,7 @@ from tests.house import ROOT
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-PLACES = ('"checkpoints/orders_of_clicks"', '"build/orders_of_clicks"')
+PLACES = ('"../build/checkpoints/orders_of_clicks"', '"../build/orders_of_clicks"')
 
 
 @pytest.fixture(scope="module")
@@ -121,3 +121,14 @@ def test_a_folder_that_is_no_checkpoint_is_told(tmp_path: Path, capsys: pytest.C
     example = str(ROOT / "conf" / "quickstart.toml")
     assert cli.main(["explain", example, "--checkpoint"]) == cli.FAILED
     assert "the job names no checkpoint.location" in capsys.readouterr().err
+
+
+def test_classes_that_are_many_are_told_by_the_routes_they_take() -> None:
+    routes = [[f"k={n}", ["f", "g"] if n % 4 else ["g", "f"], 10] for n in range(128)]
+    taken = {"a": {"batch": 0, "routes": [["k=big", ["f", "g"], 240], *routes], "tree": []}}
+    cell = Cell(number=0, meta={"policy": "{}", "taken": taken, "statistics": []}, stems={}, nbytes=0)
+    told = [line.split() for line in learned([cell])]
+    assert ["k=big", "16%", "f", ">", "g", "100%"] in told
+    assert ["others", "84%", "f", ">", "g", "75%"] in told
+    assert ["g", ">", "f", "25%"] in told
+    assert [line for line in told if "more" in line] == []

@@ -42,6 +42,25 @@ def test_what_the_user_says_of_logs_and_python_wins() -> None:
     assert run.environment({})["COLUMNS"].isdecimal()
 
 
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (["nowhere.toml"], 'config "nowhere.toml": cannot be read'),
+        (["conf/quickstart.toml", "--set", "policy.name"], "expected section.key=value"),
+        (["conf/quickstart.toml", "--set", "policy.name=fixd"], 'did you mean "fixed"?'),
+        (["conf/quickstart.toml", "--set", "filters.signed.where=sined"], 'did you mean "signed"?'),
+        (["nowhere.toml", "--", "--conf", "spark.eddy.engine.seed=3"], "cannot be read"),
+        (["conf/quickstart.toml", "--set", "policy", "--", "--master", "local"], "expected section.key=value"),
+    ],
+)
+def test_run_tells_what_is_wrong_before_it_starts_spark(
+    given: list[str], expected: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["run", *given]) == cli.FAILED
+    out, err = capfd.readouterr()
+    assert (out, err.startswith("error: "), expected in err) == ("", True, True)
+
+
 def test_only_run_takes_arguments_for_spark() -> None:
     with pytest.raises(SystemExit):
         cli.main(["validate", "conf/quickstart.toml", "--", "--master", "local"])
@@ -204,6 +223,18 @@ def test_doctor_holds_a_job_against_the_cores(sets: list[str], told: str, capsys
     assert told in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(("cores", "told"), [(2, "ok     cores: 2;"), (4, "ok     cores: 4;"), (6, "odd    cores: 6;")])
+def test_doctor_agrees_with_the_default(
+    cores: int, told: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: cores)
+    cli.main(["doctor", "conf/quickstart.toml", "--set", "engine.cells="])
+    said = capsys.readouterr().out
+    assert told in said
+    assert ("set engine.cells to 6" in said) == (cores == 6)
+    assert f"4 cells in 4 partitions, on {cores} cores" in said
+
+
 def test_doctor_finds_what_is_wrong(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("PYSPARK_PYTHON", "python-that-is-not-there")
     monkeypatch.setenv("JAVA_HOME", "nowhere")
@@ -238,3 +269,28 @@ def test_the_zip_is_the_same_every_time(tmp_path: Path) -> None:
     dist.pack(tmp_path / "a.zip")
     dist.pack(tmp_path / "b.zip")
     assert (tmp_path / "a.zip").read_bytes() == (tmp_path / "b.zip").read_bytes()
+
+
+def test_modules_beside_a_job_are_sent_as_they_are_imported(tmp_path: Path) -> None:
+    (tmp_path / "beside").mkdir()
+    for name in ("__init__", "inner"):
+        (tmp_path / "beside" / f"{name}.py").write_text("VALUE = 3")
+    (tmp_path / "beside" / "words.txt").write_text("some")
+    (tmp_path / "alone_there.py").write_text("import beside.inner")
+    (tmp_path / "unread.py").write_text("")
+    code = f"""
+import sys
+sys.path.append({str(tmp_path)!r})
+import alone_there, jobs
+from pathlib import Path
+from jobs import sending
+print(*sending.modules_in({str(tmp_path)!r}, dict(sys.modules)), sep="|")
+print(sending.modules_in({str(ROOT)!r}, dict(sys.modules)))
+print(sending._packed(Path({str(tmp_path)!r}, "beside"), Path({str(tmp_path)!r})))
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    found, ours, packed = done.stdout.splitlines()
+    assert found.split("|") == [str(tmp_path / "alone_there.py"), str(tmp_path / "beside")]
+    assert ours == "[]"
+    names = {"beside/__init__.py", "beside/inner.py", "beside/words.txt"}
+    assert set(zipfile.ZipFile(packed).namelist()) == names

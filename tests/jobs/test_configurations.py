@@ -161,7 +161,7 @@ BROKEN = {
         *("checkpoint.location: expected a folder", "add it"),
     ),
     "a folder of the answer is unknown": (
-        *("two_streams", 'path = "build/', 'partition_by = ["prize"]\npath = "build/'),
+        *("two_streams", 'path = "../build/', 'partition_by = ["prize"]\npath = "../build/'),
         *("sink.partition_by: ", 'did you mean "price"?'),
     ),
 }
@@ -225,3 +225,96 @@ def test_mistakes_against_the_data_are_told_at_once(tmp_path: Path, capsys: pyte
     told = capsys.readouterr().err
     assert "3 mistakes" in told
     assert [word for word in ('"signed"', '"agent"', '"size"') if f"did you mean {word}?" not in told] == []
+
+
+HIDING = """
+[query]
+joins = ["clicks.id = orders.clik", "clicks.id = order.id"]
+select = ["orders.prize", "click.page"]
+[streams.clicks]
+time = "at"
+window = "2 minutes"
+source = { format = "workload", kind = "shop" }
+[streams.orders]
+time = "att"
+window = "2 minutes"
+source = { format = "workload", kind = "shop" }
+[tables.users.source]
+format = "workload"
+kind = "shopp"
+[filters.a]
+on = "wbe"
+where = "page = 'x'"
+[filters.b]
+on = "clicks"
+where = "pag = 'x'"
+[filters.c]
+on = "orders"
+where = "price >"
+[filters.d]
+on = "clicks"
+function = "jobs.web:bad_tokn"
+columns = ["pagge"]
+time_limit = "-3 s"
+[filters.e]
+on = "users"
+where = "whatever > 1"
+[policy]
+name = "content"
+alpha = 5
+[sink]
+format = "console"
+rows = 0
+"""
+
+HIDDEN = [
+    ("line 3, query.joins: ", 'did you mean "orders.click"?'),
+    ("line 3, query.joins: ", 'did you mean "orders"?'),
+    ("line 4, query.select: ", 'did you mean "price"?'),
+    ("line 4, query.select: ", 'did you mean "clicks"?'),
+    ("line 9, streams.orders: ", 'did you mean "at"?'),
+    ("line 13, tables.users.source: ", 'did you mean "shop"?'),
+    ("line 16, filters.a: ", 'unknown stream or table "wbe"'),
+    ("line 21, filters.b.where: ", 'did you mean "page"?'),
+    ("line 24, filters.c.where: ", "the text ends here"),
+    ("line 27, filters.d.function: ", 'did you mean "bad_token"?'),
+    ("line 27, filters.d.function: ", "time_limit: expected a duration"),
+    ("line 28, filters.d.columns: ", 'did you mean "page"?'),
+    ("line 38, sink.rows: ", "a whole number of 1 or more"),
+]
+"""Every mistake of the file above, and nothing that only follows from one."""
+
+
+def test_no_mistake_hides_another_or_brings_a_follower(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "broken.toml").write_text(HIDING, "utf-8")
+    assert cli.main(["validate", str(tmp_path / "broken.toml")]) == cli.FAILED
+    told = [line for line in capsys.readouterr().err.splitlines()[1:] if not line.startswith("    ")]
+    whole = "\n".join(told)
+    assert [line for line in told if not any(line.startswith(f"  {place}") for place, _ in HIDDEN)] == []
+    assert [part for _, part in HIDDEN if part not in whole] == []
+    assert len(told) == len(HIDDEN), whole
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ('on = "web"\nwhere', 'on = "wbe"\nwhere', ["filters.signed: ", "filters.bad_token.columns: "]),
+        ("[filters.signed]", "[filter.signed]", ["filter: "]),
+        (
+            '"web.size"]',
+            '"web.size", "web.at AS size"]\njoins = ["web.size = 3"]',
+            ["query.joins: ", '"size" stands twice'],
+        ),
+        ('"content"', '"content"\nalpha = 5', ["filters.bad_token.columns: ", "policy.alpha: "]),
+        ("cells = 2", "cells = 5_000", ["filters.bad_token.columns: ", "engine: "]),
+    ],
+)
+def test_a_wrong_column_is_told_beside_other_mistakes(
+    old: str, new: str, expected: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = QUICKSTART.replace(old, new, 1).replace('columns = ["body"]', 'columns = ["bodi"]')
+    (tmp_path / "broken.toml").write_text(text, "utf-8")
+    assert cli.main(["validate", str(tmp_path / "broken.toml")]) == cli.FAILED
+    told = capsys.readouterr().err
+    assert [part for part in expected if part not in told] == []
+    assert 'did you mean "body"?' in told or "filter: " in told

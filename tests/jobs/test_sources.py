@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import re
 import time
 from datetime import datetime
 from pathlib import Path
@@ -17,12 +19,14 @@ import eddy
 from eddy import connectors
 from eddy.config import Job, load
 from eddy.errors import QueryError
-from jobs import complaints, running, sinks
+from eddy.overrides import from_command
+from jobs import cli, complaints, running, sinks
 from jobs.checking import check
 from jobs.sinks import SINKS
 from jobs.sources.kafka import Kafka
 from jobs.sources.registry import SOURCES
-from jobs.telling import fields
+from jobs.telling import Teller, fields, sums_of
+from jobs.totals import InCheckpoint, Total
 from jobs.web import requests
 
 if TYPE_CHECKING:
@@ -85,8 +89,9 @@ def test_a_workload_comes_in_micro_batches_in_order(spark: SparkSession, tmp_pat
     assert found.num_rows == 500
     assert sorted(found["s_body"].to_pylist()) == sorted(requests(500)["body"].to_pylist())
     (first, *_) = query.recentProgress
-    assert fields(first, 200).startswith("batch=0 rows=200 total=200 rows_per_second=")
-    assert " results=200" in fields(first, 200)
+    told = fields(first, "200", sums_of(first))
+    assert told.startswith("batch=0 rows=200 total=200 rows_per_second=")
+    assert told.endswith(" results=200")
 
 
 @pytest.mark.parametrize("kind", ["csv", "json"])
@@ -264,3 +269,40 @@ def test_what_the_connector_is_told() -> None:
     assert source.schema() == pa.schema({"at": pa.timestamp("us", "UTC"), "kafka_key": pa.string()})
     with pytest.raises(QueryError, match='unknown column "kee"'):
         Kafka("s", {**values, "add": ["kee"]})
+
+
+LASTS = """
+[checkpoint]
+location = "checkpoint"
+[sink]
+format = "noop"
+"""
+
+TIMES: list[list[str | None]] = [["10:00:00", "10:00:50", "10:00:51"], ["09:00:00", "09:00:01", None, "10:01:00"]]
+
+
+def test_rows_that_take_no_part_are_told_and_the_total_goes_on(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two starts on one checkpoint; in the second come rows of an hour before, and one without a time."""
+    (tmp_path / "in").mkdir()
+    source = 'format = "json"\npath = "in"\nschema = { at = "timestamp", v = "bigint" }'
+    file = job(tmp_path, source, NOW + LASTS).file
+    said = []
+    for number, times in enumerate(TIMES):
+        rows = [{"v": 1} if at is None else {"at": f"2026-01-01T{at}Z", "v": 1} for at in times]
+        (tmp_path / "in" / f"{number}.json").write_text("\n".join(map(json.dumps, rows)))
+        asked, out = load(file, [from_command("streams.s.delay=10 seconds")]), io.StringIO()
+        teller = Teller(quiet=False, live=False, out=out, total=Total(InCheckpoint(spark, str(asked.checkpoint))))
+        for progress in ran(spark, asked).recentProgress:
+            teller.tell(progress)
+        teller.end("over")
+        said.append(out.getvalue().splitlines())
+    first, second = said
+    assert " rows=3 total=3 " in first[0]
+    assert "late" not in "".join(first)
+    assert " rows=4 total=7 " in second[0]
+    assert " results=1 late=2 late_in=s:2 bad=1 bad_in=s:1 " in second[0]
+    assert second[-1] == "over; rows=4 results=1 late=2 late_in=s:2 bad=1 bad_in=s:1"
+    assert cli.main(["inspect", str(tmp_path / "checkpoint")]) == 0
+    assert re.search(r"\n  s +7 +2  1 without a time\n", capsys.readouterr().out)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from jobs.telling import Teller
+from jobs.totals import Total
 
 
 def progress(batch: int, watermark: str = "2026-01-01T08:00:00.000Z") -> dict[str, Any]:
@@ -61,6 +62,38 @@ def test_a_line_is_no_wider_than_the_terminal(monkeypatch: pytest.MonkeyPatch) -
     out = io.StringIO()
     told(Teller(quiet=False, live=True, out=out))
     assert max(map(len, out.getvalue().replace("\n", "\r").split("\r"))) == 39
+
+
+class InMemory:
+    """A note that a later start can read."""
+
+    def __init__(self, text: str = "") -> None:
+        self.text = text
+
+    def read(self) -> str:
+        return self.text
+
+    def write(self, text: str) -> None:
+        self.text = text
+
+
+def test_the_total_goes_on_after_a_restart_and_says_when_it_is_only_a_part() -> None:
+    note = InMemory()
+    first = Total(note)
+    assert [first.add(batch, 20) for batch in (0, 1)] == ["20", "40"]
+    assert Total(note).add(1, 20) == "40"
+    assert Total(note).add(2, 20) == "60"
+    assert Total(note).add(4, 20) == "80+"
+    assert Total(note).add(5, 20) == "100+"
+    assert [Total(InMemory(text)).add(7, 20) for text in ("", "{", "[]", '{"batch": null}')] == ["20+"] * 4
+
+
+def test_quiet_ends_with_one_line() -> None:
+    out = io.StringIO()
+    teller = Teller(quiet=True, live=False, out=out)
+    told(teller)
+    teller.end("finished")
+    assert out.getvalue() == "finished; rows=40\n"
 
 
 def test_quiet_is_quiet() -> None:
