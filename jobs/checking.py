@@ -17,7 +17,8 @@ from eddy.binding import Binding, bind
 from eddy.config import Job
 from eddy.engine import Engine
 from eddy.errors import QueryError, unknown
-from eddy.query import Query, Stream
+from eddy.exact import Names, exact_filter
+from eddy.query import Filter, Predicate, Query, Stream
 from eddy.settings import Path
 from eddy.spark.layout import Layout
 from eddy.spark.planning import CELLS, plan_layout
@@ -85,8 +86,10 @@ def _bound(job: Job, schemas: Mapping[str, pa.Schema]) -> Binding | None:
     binding = None if None in alone else _tried(job, ("streams",), lambda: bind(bare, schemas))
     if binding is None:
         return None
+    names = Names(job.query, schemas)
     for f in job.query.filters:
-        _tried(job, ("filters", f.name, "where" if f.where else "columns"), partial(f.bind, binding.types))
+        path = ("filters", f.name, "where" if f.where else "columns")
+        _tried(job, path, partial(_filter, f, names, binding))
     for text in job.query.joins:
         _tried(job, ("query", "joins"), partial(_engine, replace(bare, joins=[text]), schemas, "fixed"))
     for text in job.query.select or ():
@@ -98,6 +101,10 @@ def _bound(job: Job, schemas: Mapping[str, pa.Schema]) -> Binding | None:
     if whole is not None:
         _check_sink(job, [name for _, name in whole.outputs])
     return whole
+
+
+def _filter(asked: Filter, names: Names, binding: Binding) -> Predicate:
+    return exact_filter(asked, names).bind(binding.types)
 
 
 def _alone(stream: Stream) -> Query:

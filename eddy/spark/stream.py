@@ -28,7 +28,7 @@ from eddy.binding import Binding, bind
 from eddy.errors import QueryError
 from eddy.query import Filter, Query, Stream
 from eddy.spark import cell, guard
-from eddy.spark.frames import Frames, read
+from eddy.spark.frames import Frames, read, readable
 from eddy.spark.layout import Layout
 from eddy.spark.listener import listen
 from eddy.spark.loaded import settled
@@ -132,7 +132,7 @@ def _check_session(spark: SparkSession) -> None:
 
 def _plan(query: Query, frames: Frames, options: Options) -> Plan:
     """What Spark does before the eddy, what the eddy does, and where."""
-    bind(query, frames.schemas)
+    query = bind(replace(query, case_sensitive=frames.case_sensitive), frames.schemas).query
     for stream in query.streams:
         _check_ahead(stream, frames.schemas[stream.name])
     spoken_of = _texts(options.policy)
@@ -200,7 +200,8 @@ def _packed(plan: Plan, stream: Stream) -> DataFrame:
         return settled(guard.guarded(make((batch.rename_columns(shown) for batch in batches), stream, layout)))
 
     frame = push(plan.frames.streams[stream.name], stream.name, plan.pushed)
-    columns = [_column(name).alias(f"c{place}") for place, name in enumerate(names)]
+    frame, renamed = readable(frame)
+    columns = [_column(renamed.get(name, name)).alias(f"c{place}") for place, name in enumerate(names)]
     if limit is not None:
         columns.append(_ahead(plan, stream, limit).alias("ahead"))
     parcels = frame.select(*columns).mapInArrow(packer, PARCELS)
