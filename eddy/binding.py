@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,6 +12,7 @@ import pyarrow as pa
 
 from eddy import feasible, times
 from eddy.errors import QueryError, quoted, unknown
+from eddy.exact import exact
 from eddy.query import Query, Stream
 from eddy.sql import Column
 from eddy.window import Range
@@ -58,7 +60,7 @@ class Binding:
 
 
 def bind(query: Query, schemas: Mapping[str, pa.Schema]) -> Binding:
-    """Check every column and type that the query names."""
+    """Check every column and type that the query names; what is bound has the names of its inputs."""
     for name in schemas:
         if name not in query.inputs:
             raise unknown("stream or table", name, query.inputs, where="data")
@@ -68,6 +70,7 @@ def bind(query: Query, schemas: Mapping[str, pa.Schema]) -> Binding:
     for name in query.inputs:
         _check_names(name, schemas[name])
         _check_types(name, schemas[name])
+    query = exact(query, schemas)
     types = {Column(name, f.name): f.type for name in query.inputs for f in schemas[name]}
     _check_times(query, schemas)
     feasible.check(query, types)
@@ -81,7 +84,7 @@ def bind(query: Query, schemas: Mapping[str, pa.Schema]) -> Binding:
 
 
 def _check_names(name: str, schema: pa.Schema) -> None:
-    twice = sorted({column for column in schema.names if schema.names.count(column) > 1})
+    twice = sorted(column for column, count in Counter(schema.names).items() if count > 1)
     if twice:
         raise QueryError(f'data "{name}": column {quoted(twice)} stands twice; rename one of them')
 

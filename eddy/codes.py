@@ -45,6 +45,9 @@ def encode(array: pa.Array) -> tuple[Integers, Valid]:
 
 
 def _number(array: pa.Array) -> Integers:
+    if pa.types.is_uint64(array.type):
+        # All 64 bits are the number's: with the first one turned they sort as signed numbers do.
+        return (raw(array.fill_null(0), np.dtype(np.uint64)) ^ np.uint64(1 << 63)).view(np.int64)
     numbers = array.cast(pa.int32()) if pa.types.is_date32(array.type) else array
     numbers = numbers if pa.types.is_int64(numbers.type) else numbers.cast(pa.int64())
     return (numbers.fill_null(0) if numbers.null_count else numbers).to_numpy(zero_copy_only=False)

@@ -131,7 +131,7 @@ class Divider:
 
     def _range(self, array: pa.Array, valid: Valid) -> Buckets:
         """The place between the least and the largest number so far; NaN is beyond all."""
-        numbers = _numbers(array) if _is_fractional(array.type) else encode(array)[0].astype(np.float64)
+        numbers = encode(array)[0].astype(np.float64) if _is_whole(array.type) else _numbers(array)
         present = numbers if valid is None else numbers[valid]
         finite = present[np.isfinite(present)]
         low, high = finite.min(initial=np.inf), finite.max(initial=-np.inf)
@@ -187,16 +187,20 @@ class Divider:
 
 def _codes(attribute: Attribute, data_type: pa.DataType) -> list[int]:
     try:
-        codes: list[int] = encode(pa.array(list(attribute.values)).cast(data_type))[0].tolist()
-    except (pa.ArrowException, TypeError, ValueError) as error:
+        # Numbers of 64 bits without a sign are the one type that Arrow does not find by itself.
+        values = pa.array(attribute.values, data_type if pa.types.is_uint64(data_type) else None)
+        codes: list[int] = encode(values.cast(data_type))[0].tolist()
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         raise QueryError(
             f'policy: values of "{attribute.column}": expected {data_type}, got {attribute.values!r}: {error}'
         ) from error
     return codes
 
 
-def _is_fractional(data_type: pa.DataType) -> bool:
-    return pa.types.is_floating(data_type) or pa.types.is_decimal(data_type)
+def _is_whole(data_type: pa.DataType) -> bool:
+    """Are its codes its numbers, as those of times are, and not those of 64 bits without a sign."""
+    fractional = pa.types.is_floating(data_type) or pa.types.is_decimal(data_type)
+    return not fractional and not pa.types.is_uint64(data_type)
 
 
 def _numbers(array: pa.Array) -> np.ndarray[Any, np.dtype[np.float64]]:

@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from eddy.divider import Attribute, Buckets, Divider, Named
 from eddy.errors import EngineError, QueryError, unknown
+from eddy.names import own
 from eddy.nature import is_time
 from eddy.ranges import Integers
 from eddy.sql import Column
@@ -78,11 +79,12 @@ def choose(names: Sequence[str] | None, known: Sequence[Column], buckets: int, *
     if isinstance(names, str) or not isinstance(names, Sequence):
         raise QueryError(f'{where}: attributes: expected a list of "stream.column", got {names!r}')
     columns = {str(column): column for column in known}
-    for name in names:
-        if str(name) not in columns:
-            error = unknown("classifier attribute", str(name), columns, where=f"{where}: attributes")
+    chosen = [own(str(name), columns) for name in names]
+    for name in chosen:
+        if name not in columns:
+            error = unknown("classifier attribute", name, columns, where=f"{where}: attributes")
             raise QueryError(f"{error}; nested columns cannot classify")
-    return Features(attributes=tuple(Attribute(columns[name]) for name in names), buckets=buckets)
+    return Features(attributes=tuple(Attribute(columns[name]) for name in chosen), buckets=buckets)
 
 
 class Arrived:

@@ -15,6 +15,7 @@ from eddy.errors import QueryError, quoted, unknown
 from eddy.faults import FAILS, ON_ERROR
 from eddy.function import Function
 from eddy.masks import Mask
+from eddy.names import own
 from eddy.setups import Setup, check_setup
 
 MICROS = 1_000_000
@@ -100,7 +101,7 @@ class Filter:
 
     def _resolve(self, column: sql.Column) -> sql.Column:
         if column.stream is not None:
-            return column
+            return sql.Column(own(column.stream, self.on), column.name)
         if len(self.on) > 1:
             raise QueryError(
                 f'filter "{self.name}": column "{column.name}" names no stream; the filter is on {quoted(self.on)}, '

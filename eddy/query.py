@@ -16,6 +16,7 @@ from eddy.checks import distinct, fill, members, named, texts
 from eddy.errors import QueryError, quoted, unknown
 from eddy.inputs import Stream, Table
 from eddy.lineage import probe_name, reachable
+from eddy.names import own
 from eddy.notes import heading, table
 from eddy.predicate import Filter, Predicate
 from eddy.window import Rows
@@ -35,6 +36,9 @@ class Query:
     and `max_state` the most bytes that stored rows may occupy; where the work is divided among cells, both are for
     each cell. Reports of errors show values of rows only with `show_values`.
 
+    Columns are found in any case, as Spark finds them; with `case_sensitive`, only as they are written. On Spark its
+    own setting counts, `spark.sql.caseSensitive`.
+
     >>> query = Query(
     ...     streams=[Stream("a", time="ts")], filters=[Filter("big", on="a", where="v > 10")], select=["a.v"]
     ... )
@@ -53,6 +57,7 @@ class Query:
     max_results: int | None = None
     max_state: int | None = None
     show_values: bool = False
+    case_sensitive: bool = False
     predicates: tuple[sql.Expression, ...] = field(init=False, repr=False, compare=False)
     outputs: tuple[tuple[sql.Column, str], ...] | None = field(init=False, repr=False, compare=False)
 
@@ -86,6 +91,10 @@ class Query:
         return (
             f"{heading(f'Query {self.name}')}{table(pd.DataFrame(rows, columns=['part', 'name', 'says']), len(rows))}"
         )
+
+    def named(self, column: sql.Column) -> sql.Column:
+        """The column with its stream or table as the query calls it: a text may call it in another case."""
+        return column if column.stream is None else sql.Column(own(column.stream, self.inputs), column.name)
 
     def _check_shape(self) -> None:
         """Can every tuple reach every input, and do the windows mean something."""
@@ -125,7 +134,7 @@ class Query:
 
     def _join(self, text: str) -> tuple[sql.Expression, ...]:
         where = f'join "{text}"'
-        parts = sql.parse(text, where=where).conjuncts()
+        parts = sql.parse(text, where=where).qualified(self.named).conjuncts()
         for part in parts:
             streams = dict.fromkeys(column.stream for column in part.columns)
             for column in part.columns:
@@ -143,7 +152,8 @@ class Query:
         if self.select is None:
             return None
         fill(self, "select", texts(self.select, "query: select"))
-        outputs = tuple(sql.parse_select(text, where=f'select "{text}"') for text in self.select)
+        read = [sql.parse_select(text, where=f'select "{text}"') for text in self.select]
+        outputs = tuple((self.named(column), name) for column, name in read)
         for column, _ in outputs:
             if column.stream is None:
                 raise QueryError(f'select "{column.name}": names no stream; write "stream.{column.name}"')

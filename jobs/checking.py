@@ -19,6 +19,7 @@ from eddy.config import Job
 from eddy.described import warnings
 from eddy.engine import Engine
 from eddy.errors import QueryError, unknown
+from eddy.exact import Names, exact_filter, exact_join
 from eddy.query import Filter, Query, Stream
 from eddy.settings import Path
 from eddy.spark.layout import Layout
@@ -92,16 +93,16 @@ def _bound(job: Job, schemas: Mapping[str, pa.Schema]) -> Binding | None:
 
     Gives what can be laid out: a query whose streams and joins are right, and whose columns are known.
     """
-    query, known = job.query, set(schemas)
+    query, known, names = job.query, set(schemas), Names(job.query, schemas)
     types = {Column(name, field.name): field.type for name, schema in schemas.items() for field in schema}
     streams = [
         _tried(job, ("streams", stream.name), partial(bind, _alone(stream), {stream.name: schemas[stream.name]}))
         for stream in query.streams
         if stream.name in known
     ]
-    filters = [_filter(job, f, types) if set(f.on) <= known else f for f in query.filters]
-    joins = [_check_join(job, text, types, known) for text in query.joins]
-    select = [text for text in query.select or () if _selected(job, text, types, known)]
+    filters = [_filter(job, f, names, types) if set(f.on) <= known else f for f in query.filters]
+    joins = [_check_join(job, text, names, types) for text in query.joins]
+    select = [text for text in query.select or () if _selected(job, text, names, types)]
     if None in streams or known < set(query.inputs):
         _check_sink(job, query.outputs)
         return None
@@ -128,30 +129,38 @@ def _bound(job: Job, schemas: Mapping[str, pa.Schema]) -> Binding | None:
     return whole if joined else None
 
 
-def _filter(job: Job, asked: Filter, types: Mapping[Column, pa.DataType]) -> Filter:
+def _filter(job: Job, asked: Filter, names: Names, types: Mapping[Column, pa.DataType]) -> Filter:
     """A filter that fits its columns, or one of its name that lets everything pass."""
     path = ("filters", asked.name, "where" if asked.where else "columns")
-    if _tried(job, path, partial(asked.bind, types)) is not None:
+    if _tried(job, path, lambda: exact_filter(asked, names).bind(types)) is not None:
         return asked
     return Filter(asked.name, on=asked.on, where="true")
 
 
-def _check_join(job: Job, text: str, types: Mapping[Column, pa.DataType], known: set[str]) -> bool:
+def _check_join(job: Job, text: str, names: Names, types: Mapping[Column, pa.DataType]) -> bool:
     """Is a join right as a condition, as far as its columns are known."""
-    found = sql.parse(text, where=f'join "{text}"')
-    if not {column.stream for column in found.columns} <= known:
+    path = ("query", "joins")
+    spelled = _tried(job, path, partial(exact_join, job.query, text, names))
+    if spelled is None:
+        return False
+    found = sql.parse(spelled, where=f'join "{text}"')
+    if not {column.stream for column in found.columns} <= {column.stream for column in types}:
         return True
-    return _tried(job, ("query", "joins"), partial(found.condition, types)) is not None
+    return _tried(job, path, partial(found.condition, types)) is not None
 
 
-def _selected(job: Job, text: str, types: Mapping[Column, pa.DataType], known: set[str]) -> bool:
+def _selected(job: Job, text: str, names: Names, types: Mapping[Column, pa.DataType]) -> bool:
     """Is there a column that is selected, as far as that is known."""
-    column, _ = sql.parse_select(text, where=f'select "{text}"')
-    if column.stream not in known or column in types:
+    path, where = ("query", "select"), f'select "{text}"'
+    column = job.query.named(sql.parse_select(text, where=where)[0])
+    if column.stream not in {known.stream for known in types}:
         return True
-    names = [one.name for one in types if one.stream == column.stream]
-    job.mistakes.add(("query", "select"), str(unknown("column", column.name, names, where=f'select "{column}"')))
-    return False
+    name = _tried(job, path, partial(names.one, column, where))
+    if name is not None and Column(column.stream, name) not in types:
+        listed = [one.name for one in types if one.stream == column.stream]
+        job.mistakes.add(path, str(unknown("column", column.name, listed, where=f'select "{column}"')))
+        return False
+    return name is not None
 
 
 def _alone(stream: Stream) -> Query:

@@ -5,7 +5,8 @@ What the engine would complain of is left to it (`eddy.binding`). Here is what o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,10 +19,16 @@ from pyspark.sql.types import StructField, StructType
 
 from eddy.arrow import one_batch
 from eddy.errors import QueryError, quoted
+from eddy.names import folded
 from eddy.query import Query
+from eddy.sql import Column
 
 LARGEST = 256 << 20
 """Bytes of a lookup table: every worker holds it, and each of its cells holds a copy with indexes."""
+
+
+Needed = Set[tuple[str, tuple[str, int]]] | None
+"""Inputs and columns, as `folded` has them; None for every one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +40,7 @@ class Frames:
     tables: Mapping[str, pa.RecordBatch]
     fields: Mapping[str, Mapping[str, StructField]]
     schemas: Mapping[str, pa.Schema]
+    case_sensitive: bool
 
 
 def read(query: Query, given: Mapping[str, Any]) -> Frames:
@@ -51,9 +59,23 @@ def read(query: Query, given: Mapping[str, Any]) -> Frames:
     fields |= {name: list(from_arrow_schema(table.schema, True)) for name, table in tables.items()}
     # A frame for something that the query does not have is no stream and no table: the engine says so, by its name.
     schemas = {name: pa.schema([]) for name in given if name not in fields}
-    schemas |= {name: _schema(spark, query, name, parts) for name, parts in fields.items()}
+    needed = _needed(query)
+    schemas |= {name: _schema(spark, needed, name, parts) for name, parts in fields.items()}
     known = {name: {field.name: field for field in parts} for name, parts in fields.items()}
-    return Frames(spark=spark, streams=streams, tables=tables, fields=known, schemas=schemas)
+    case_sensitive = spark.conf.get("spark.sql.caseSensitive", "false") == "true"
+    return Frames(
+        spark=spark, streams=streams, tables=tables, fields=known, schemas=schemas, case_sensitive=case_sensitive
+    )
+
+
+def readable(frame: DataFrame) -> tuple[DataFrame, Mapping[str, str]]:
+    """The frame with names that tell its columns apart in any case, and the new names of those that had others.
+
+    Spark finds none of several columns that differ in case only, unless it is told to mind the case.
+    """
+    alike = Counter(folded(name) for name in frame.columns)
+    new = {name: f"{place} {name}" for place, name in enumerate(frame.columns) if alike[folded(name)] > 1}
+    return (frame.toDF(*(new.get(name, name) for name in frame.columns)) if new else frame), new
 
 
 def arrow_options(spark: SparkSession) -> dict[str, Any]:
@@ -73,7 +95,7 @@ def _stream(name: str, frame: object) -> DataFrame:
     return frame
 
 
-def _schema(spark: SparkSession, query: Query, name: str, fields: list[StructField]) -> pa.Schema:
+def _schema(spark: SparkSession, needed: Needed, name: str, fields: list[StructField]) -> pa.Schema:
     """The columns as they will arrive in Python; those of a type that has no way there must not be needed."""
     options = arrow_options(spark)
     found = []
@@ -81,7 +103,7 @@ def _schema(spark: SparkSession, query: Query, name: str, fields: list[StructFie
         try:
             found += list(to_arrow_schema(StructType([field]), **options))
         except PySparkException as error:
-            if _may_read(query, name, field.name):
+            if needed is None or (name, folded(field.name)) in needed:
                 raise QueryError(
                     f'frame "{name}": column "{field.name}": Spark cannot hand values of type '
                     f"{field.dataType.simpleString()} to Python; cast the column, for example to string, or select "
@@ -90,13 +112,14 @@ def _schema(spark: SparkSession, query: Query, name: str, fields: list[StructFie
     return pa.schema([field.remove_metadata() for field in found])
 
 
-def _may_read(query: Query, name: str, column: str) -> bool:
-    """Does the query name a column, or select all."""
+def _needed(query: Query) -> Needed:
+    """The columns that the query names, in any case; None for all."""
+    if query.outputs is None:
+        return None
     parts = (*query.predicates, *(f.predicate for f in query.filters))
-    read = [c for part in parts for c in part.columns]
-    read += [c for c, _ in query.outputs or ()]
-    own = [read for s in query.streams if s.name == name for read in (s.time, s.malformed, s.arrived)]
-    return query.outputs is None or column in own or any((c.stream, c.name) == (name, column) for c in read)
+    read = [*(c for part in parts for c in part.columns), *(c for c, _ in query.outputs)]
+    read += [Column(s.name, name) for s in query.streams for name in (s.time, s.malformed, s.arrived) if name]
+    return {(str(c.stream), folded(c.name)) for c in read}
 
 
 def _table(spark: SparkSession, name: str, given: object) -> pa.RecordBatch:

@@ -28,7 +28,7 @@ from eddy.binding import Binding, bind
 from eddy.errors import QueryError
 from eddy.query import Filter, Query, Stream
 from eddy.spark import cell, guard, session, workers
-from eddy.spark.frames import Frames, read
+from eddy.spark.frames import Frames, read, readable
 from eddy.spark.layout import Layout
 from eddy.spark.listener import listen
 from eddy.spark.loaded import settled
@@ -117,7 +117,7 @@ def _check_arguments(query: object, given: object, options: Options) -> None:
 
 def _plan(query: Query, frames: Frames, options: Options) -> Plan:
     """What Spark does before the eddy, what the eddy does, and where."""
-    bind(query, frames.schemas)
+    query = bind(replace(query, case_sensitive=frames.case_sensitive), frames.schemas).query
     spoken_of = _texts(options.policy)
     may = pushable(query, frames.schemas, frames.spark) if options.pushdown else []
     pushed = [f for f in may if f.name not in spoken_of]
@@ -177,7 +177,8 @@ def _packed(plan: Plan, stream: Stream) -> DataFrame:
         return settled(guard.guarded(pack((batch.rename_columns(names) for batch in batches), stream, layout)))
 
     frame = push(plan.frames.streams[stream.name], stream.name, plan.pushed)
-    columns = [_column(name).alias(f"c{place}") for place, name in enumerate(names)]
+    frame, renamed = readable(frame)
+    columns = [_column(renamed.get(name, name)).alias(f"c{place}") for place, name in enumerate(names)]
     parcels = frame.select(*columns).mapInArrow(packer, PARCELS)
     return parcels.withWatermark("time", _delay(plan, stream)) if plan.watermarked else parcels
 

@@ -3,6 +3,7 @@
 from eddy.sql.arrays import truth
 from eddy.sql.expression import Bound, Comparison, Expression, bind_pair
 from eddy.sql.parsing import parse, parse_interval, parse_select, parse_type
+from eddy.sql.spelled import ambiguous, backticked
 from eddy.sql.tree import Column
 
 __all__ = [
@@ -10,6 +11,8 @@ __all__ = [
     "Column",
     "Comparison",
     "Expression",
+    "ambiguous",
+    "backticked",
     "bind_pair",
     "parse",
     "parse_interval",

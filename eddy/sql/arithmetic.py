@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from eddy.sql import decimalmath, types
+from eddy.sql import decimalmath, decimals, types
 from eddy.sql.arrays import build, nulls, on_arrays, physical
 from eddy.sql.casts import cast, coerce
 from eddy.sql.decimals import nonzero
@@ -110,24 +110,24 @@ _KERNELS: dict[str, Kernel] = {"/": _divide, "%": _remainder}
 
 def negative(session: Session, args: Sequence[Step]) -> Step:
     """Bind the minus sign before a value."""
-    return _unary(args[0], session, '"-"', pc.negate, pc.negate_checked)
+    return _unary(args[0], session, '"-"', pc.negate, pc.negate_checked, on_arrays(decimals.negated))
 
 
 def positive(session: Session, args: Sequence[Step]) -> Step:
     """Bind the plus sign before a value."""
-    return _unary(args[0], session, '"+"', _unchanged, _unchanged)
+    return _unary(args[0], session, '"+"', _unchanged, _unchanged, _unchanged)
 
 
 def absolute(session: Session, args: Sequence[Step]) -> Step:
     """Bind ABS."""
-    return _unary(args[0], session, "ABS", pc.abs, pc.abs_checked)
+    return _unary(args[0], session, "ABS", pc.abs, pc.abs_checked, on_arrays(decimals.magnitude))
 
 
 def _unchanged(value: Value) -> Value:
     return value
 
 
-def _unary(arg: Step, session: Session, doing: str, plain: Kernel, checked: Kernel) -> Step:
+def _unary(arg: Step, session: Session, doing: str, plain: Kernel, checked: Kernel, exact: Kernel) -> Step:
     if arg.type in (types.STRING, types.NULL):
         arg = coerce(arg, types.DOUBLE, session)
     if arg.type == types.DURATION:
@@ -137,4 +137,6 @@ def _unary(arg: Step, session: Session, doing: str, plain: Kernel, checked: Kern
         raise Refused(f"{doing} takes a number or an interval, got {types.names([arg.type])}")
     if types.is_integer(arg.type):
         return apply(checked, (arg,), arg.type, fails=True)
+    if types.is_decimal(arg.type):
+        return apply(exact, (arg,), arg.type, fails=arg.type.precision > decimals.KEPT_DIGITS)
     return apply(plain, (arg,), arg.type)

@@ -58,6 +58,13 @@ def build(values: np.ndarray[Any, Any], mask: np.ndarray[Any, Any] | None, type:
     return made if made.type == type else made.view(type)
 
 
+def rebased(value: Value) -> Value:
+    """Give the same strings with offsets from zero, as a part of an array that was cast has them not."""
+    if isinstance(value, pa.Scalar) or value.offset or not len(value) or not buffer(value, 1, np.dtype(np.int32))[0]:
+        return value
+    return pa.concat_arrays([value])
+
+
 def on_arrays(kernel: Kernel) -> Kernel:
     """Let a kernel for arrays of equal length take scalars too."""
 

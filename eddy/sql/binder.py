@@ -12,8 +12,8 @@ from eddy.sql.faults import FAULTS
 from eddy.sql.place import Place
 from eddy.sql.rules import RULES
 from eddy.sql.session import Session
-from eddy.sql.step import Frame, Refused, Step, constant
-from eddy.sql.tree import Call, Cast, Column, Literal, Node, Ref
+from eddy.sql.step import Frame, Refused, Step, constant, listed
+from eddy.sql.tree import Call, Cast, Column, Literal, Literals, Node, Ref
 from eddy.sql.value import Value
 
 JOINS_STRINGS = '"||" joins strings; conditions are joined by OR'
@@ -74,6 +74,10 @@ def _bind_literal(node: Literal, _: object, __: object, ___: object) -> Step:
     return constant(value, digits=digits, whole_days=node.whole_days)
 
 
+def _bind_literals(node: Literals, _: object, __: object, ___: object) -> Step:
+    return listed(pa.array(node.values, node.type))
+
+
 def _bind_cast(node: Cast, known: Mapping[Column, pa.DataType], place: Place, session: Session) -> Step:
     child = bind(node.child, known, place, session)
     try:
@@ -112,6 +116,7 @@ def guarded(run: Callable[[Frame], Value], node: Node, place: Place) -> Callable
 _BINDERS: dict[type[Node], Callable[..., Step]] = {
     Ref: _bind_ref,
     Literal: _bind_literal,
+    Literals: _bind_literals,
     Cast: _bind_cast,
     Call: _bind_call,
 }

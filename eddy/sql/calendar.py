@@ -20,6 +20,8 @@ _TIMESTAMP = re.compile(
     rf"([+-]?\d{{4,6}})(?:-(\d{{1,2}})(?:-(\d{{1,2}})(?:[ T](?:{_CLOCK})?)?)?)?",
     re.DOTALL | re.ASCII,
 )
+_TIME = re.compile(rf"(?:T|(?=\d{{1,2}}:)){_CLOCK}", re.DOTALL | re.ASCII)
+_MOMENT = re.compile(r"(epoch|now|today|tomorrow|yesterday)[ \t]*(.*)", re.DOTALL | re.ASCII | re.IGNORECASE)
 _LOWEST = (0, 1, 1, 0, 0, 0)
 # What Spark cuts off both ends of a text.
 BLANKS = "".join(map(chr, (*range(33), 127)))
@@ -61,6 +63,31 @@ def micros_of(text: str) -> tuple[int, str | None] | None:
         return None
     micros = ((hour * 60 + minute) * 60 + second) * 1_000_000 + int((fraction or "").ljust(6, "0")[:6])
     return (days * DAY + micros, named or None) if fits(days * DAY + micros) else None
+
+
+def moment_of(text: str) -> str | None:
+    """Read the name of a moment that Spark knows in constants; none if it is none.
+
+    >>> moment_of(" Today UTC"), moment_of("now"), moment_of("soon")
+    ('today', 'now', None)
+    """
+    match = _MOMENT.fullmatch(text.strip(BLANKS))
+    if match is None or zone_of(match[2]) is None or (match[2] and match[1].lower() == "now"):
+        return None
+    return match[1].lower()
+
+
+def is_clock(text: str) -> bool:
+    """Tell whether it is a time without a date.
+
+    >>> is_clock("T12:00"), is_clock("7:30:00Z"), is_clock("12"), is_clock("25:00")
+    (True, True, False, False)
+    """
+    match = _TIME.fullmatch(text.strip(BLANKS))
+    if match is None:
+        return False
+    hour, minute, second, _, zone = match.groups()
+    return int(hour) < 24 and int(minute or 0) < 60 and int(second or 0) < 60 and zone_of(zone or "") is not None
 
 
 def fits(micros: int) -> bool:

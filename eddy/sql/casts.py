@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from eddy.sql import calendar, decimals, texts, types, zones
 from eddy.sql.arrays import build, nulls, on_arrays, physical
-from eddy.sql.faults import FAULTS, unfit
+from eddy.sql.faults import FAULTS, Unlike, unfit
 from eddy.sql.session import Session
 from eddy.sql.step import Refused, Step, apply, constant
 from eddy.sql.value import Kernel
@@ -41,13 +41,17 @@ def cast(step: Step, type: pa.DataType, session: Session, *, safe: bool = False)
         return step
     if step.type == types.NULL:
         return _null(step, type)
+    if step.value is not None and step.type == types.STRING and types.is_temporal(type):
+        named = _named_moment(step.value.as_py(), type)
+        if named is not None:
+            return named
     if step.digits is not None and types.is_decimal(type) and type.scale == 0 and type.precision >= step.digits:
         return apply(decimals.from_integers(type), (step,), type)
     kernel, fails = _conversion(step.type, type, session)
-    # Spark makes a string of any bytes: where we cannot, a null would be no better.
-    if not safe or step.type == types.BINARY:
+    if not (safe and fails):
         return apply(kernel, (step,), type, fails=fails)
-    return apply(_forgiving(kernel, type) if fails else kernel, (step,), type)
+    unlike = step.type == types.BINARY or (step.type == types.STRING and types.is_timestamp(type))
+    return apply(_forgiving(kernel, type), (step,), type, fails=unlike)
 
 
 def to_number(step: Step, takes: str, session: Session) -> Step:
@@ -73,6 +77,14 @@ def _null(step: Step, type: pa.DataType) -> Step:
     return apply(lambda value: value.cast(type), (step,), type)
 
 
+def _named_moment(text: str | None, type: pa.DataType) -> Step | None:
+    """Give the moment that a constant names, as Spark reads it; none if it names none."""
+    name = calendar.moment_of(text or "")
+    if name not in (None, "epoch"):
+        raise Refused(f"Spark takes '{text}' from its clock when the query starts; write the moment itself")
+    return None if name is None else constant(pa.scalar(0, types.BIGINT).cast(types.TIMESTAMP_NTZ).cast(type))
+
+
 def _forgiving(kernel: Kernel, type: pa.DataType) -> Kernel:
     """Give null for values that a kernel refuses: all at once, then by halves."""
 
@@ -80,6 +92,8 @@ def _forgiving(kernel: Kernel, type: pa.DataType) -> Kernel:
         try:
             made: pa.Array = kernel(array)
             return made
+        except Unlike:
+            raise
         except FAULTS:
             if len(array) == 1:
                 return pa.nulls(1, type)

@@ -13,9 +13,10 @@ import pyarrow.compute as pc
 
 from eddy.sql import types
 from eddy.sql.casts import coerce
+from eddy.sql.faults import FAULTS
 from eddy.sql.lazy import connected, strict
 from eddy.sql.session import Session
-from eddy.sql.step import Refused, Step, apply
+from eddy.sql.step import Frame, Refused, Step, apply, constant, listed
 from eddy.sql.value import Kernel, Value
 
 _KERNELS: dict[str, Kernel] = {
@@ -78,10 +79,15 @@ def _chosen(name: str, right: Step) -> Kernel:
 
 def united(session: Session, args: Sequence[Step], doing: str, *, strings: bool = True) -> tuple[Step, ...]:
     """Convert all arguments to the type that all widen to."""
+    type = _united_type(args, doing, strings=strings)
+    return tuple(coerce(arg, type, session) for arg in args)
+
+
+def _united_type(args: Sequence[Step], doing: str, *, strings: bool = True) -> pa.DataType:
     type = functools.reduce(lambda a, b: _common(a, b, args, doing, strings), (arg.type for arg in args))
     if not types.is_plain(type):
         raise Refused(f"{doing} does not take values of type {types.names([type])}")
-    return tuple(coerce(arg, type, session) for arg in args)
+    return type
 
 
 def _common(left: pa.DataType, right: pa.DataType, args: Sequence[Step], doing: str, strings: bool) -> pa.DataType:
@@ -128,20 +134,36 @@ def between(session: Session, args: Sequence[Step]) -> Step:
 
 def within(session: Session, args: Sequence[Step]) -> Step:
     """Bind IN: one look-up in the set of constants, then the rest."""
-    value, *items = united(session, args, '"IN"')
-    if value.type == types.NULL:
-        return compare("=", session, (value, items[0]))
-    constants = [item.value for item in items if item.value is not None]
-    tests = [apply(_member(constants, value.type), (value,), types.BOOLEAN)] if constants else []
-    equal = kernel("=", value.type)
-    tests += [strict(equal, (value, item), types.BOOLEAN) for item in items if item.value is None]
-    return connected("or", tests)
+    type = _united_type(args, '"IN"')
+    value, *rest = (coerce(arg, type, session) for arg in args if arg.values is None)
+    lists = [_converted(arg.values, type, session) for arg in args if arg.values is not None]
+    items = [*rest, *(item for made in lists for item in made)]
+    if type == types.NULL:
+        return compare("=", session, (value, constant(pa.scalar(None))))
+    constants = [item.values for item in items if item.values is not None]
+    constants += [pa.array([item.value.as_py()], type) for item in items if item.value is not None]
+    tests = [apply(_member(pa.concat_arrays(constants)), (value,), types.BOOLEAN)] if constants else []
+    equal = kernel("=", type)
+    varying = [item for item in items if item.value is None and item.values is None]
+    return connected("or", [*tests, *(strict(equal, (value, item), types.BOOLEAN) for item in varying)])
 
 
-def _member(constants: list[pa.Scalar], type: pa.DataType) -> Kernel:
-    known = pa.array([item.as_py() for item in constants if item.is_valid], type)
+def _converted(values: pa.Array, type: pa.DataType, session: Session) -> list[Step]:
+    """Convert all values of a list at once; those that cannot be stand alone, since a row may not need them."""
+    if len(values) == 1:
+        return [coerce(constant(values[0]), type, session)]
+    try:
+        return [listed(coerce(listed(values), type, session).run(Frame({}, len(values))))]
+    except (Refused, *FAULTS):
+        middle = len(values) // 2
+        return [step for part in (values[:middle], values[middle:]) for step in _converted(part, type, session)]
+
+
+def _member(constants: pa.Array) -> Kernel:
+    type = constants.type
+    known = constants.drop_null()
     known = _one_zero(known) if types.is_floating(type) else known
-    missing = pa.scalar(None, types.BOOLEAN) if len(known) < len(constants) else None
+    missing = pa.scalar(None, types.BOOLEAN) if constants.null_count else None
 
     def run(value: Value) -> Value:
         found = pc.is_in(_one_zero(value) if types.is_floating(type) else value, value_set=known)

@@ -20,6 +20,8 @@ from eddy.sql.value import Kernel
 Numbers = np.ndarray[Any, Any]
 # The digits that every 64-bit integer can hold.
 NATIVE_DIGITS = 18
+# The digits of Scala's usual decimals, which Spark asks for the sign.
+KEPT_DIGITS = 34
 _PAIR = np.dtype([("low", "<u8"), ("high", "<i8")])
 _WORD = 1 << 64
 # Powers of ten up to this one are exact as doubles.
@@ -83,6 +85,31 @@ def rescale(type: pa.Decimal128Type) -> Kernel:
         return scaled(numbers, nulls(array), type)
 
     return on_arrays(kernel)
+
+
+def negated(array: pa.Array) -> pa.Array:
+    """Change the sign of decimals, as Spark does: it keeps 34 digits of a decimal that has more."""
+    type = types.decimal(array.type)
+    return scaled(-_kept(unscaled(array, type.precision)), nulls(array), type)
+
+
+def magnitude(array: pa.Array) -> pa.Array:
+    """Make decimals positive: those below zero by changing their sign."""
+    type = types.decimal(array.type)
+    numbers = unscaled(array, type.precision)
+    return scaled(np.where(numbers < 0, -_kept(numbers), numbers), nulls(array), type)
+
+
+def _kept(numbers: Numbers) -> Numbers:
+    """Round to as many digits as Java's decimals keep of a sum, halves to the even digit."""
+    if numbers.dtype != object:
+        return numbers
+    sizes = np.array([10**lost for lost in range(types.MAX_DIGITS - KEPT_DIGITS + 1)], object)
+    size = sizes[sum((np.abs(numbers) >= 10**KEPT_DIGITS * one).astype(int) for one in sizes[:-1])]
+    whole, rest = np.abs(numbers) // size, np.abs(numbers) % size
+    up = (rest * 2 > size) | ((rest * 2 == size) & (whole % 2 == 1))
+    kept: Numbers = np.sign(numbers) * (whole + up) * size
+    return kept
 
 
 def from_integers(type: pa.Decimal128Type) -> Kernel:

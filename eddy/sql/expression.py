@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
-from eddy.sql import binder, casts, comparison
+from eddy.sql import binder, casts, comparison, spelled
 from eddy.sql.arrays import fill
 from eddy.sql.place import Place
 from eddy.sql.session import Session, session
+from eddy.sql.spelled import Find
 from eddy.sql.spelling import Spelling
 from eddy.sql.step import Frame, Refused, Step
 from eddy.sql.tree import Call, Column, Node, Ref, renamed
@@ -84,6 +85,14 @@ class Expression:
         """Give every column the name that it has in the query."""
         return self._at(renamed(self._node, name))
 
+    def is_spelled(self, find: Find) -> bool:
+        """Tell whether every column is written as it is called, or is unknown."""
+        return spelled.is_spelled(self._node, find)
+
+    def respelled(self, find: Find) -> str:
+        """Give the whole text with every column as it is called; a name that means several is an error."""
+        return spelled.respelled(self._node, self._place, find)
+
     def conjuncts(self) -> tuple[Expression, ...]:
         """Split at every AND that is not below anything else; a BETWEEN is two comparisons."""
         node = self._node
@@ -137,8 +146,8 @@ class Expression:
         return binder.bind(self._node, known, self._place, session)
 
     def _bound(self, step: Step, known: Mapping[Column, pa.DataType], session: Session) -> Bound:
-        spelled = ((column, binder.plain(known[column], session)) for column in self.columns)
-        changed = (self._spelling(column, type) for column, type in spelled if known[column] != type)
+        wanted = ((column, binder.plain(known[column], session)) for column in self.columns)
+        changed = (self._spelling(column, type) for column, type in wanted if known[column] != type)
         return Bound(step.type, self.columns, step, tuple(changed))
 
     def _spelling(self, column: Column, type: pa.DataType) -> Spelling:

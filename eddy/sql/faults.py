@@ -16,6 +16,10 @@ class Fault(Exception):
     """A kernel met values it must refuse."""
 
 
+class Unlike(Fault):
+    """A kernel met values of which Spark makes what we cannot, so that the null of TRY_CAST would be wrong."""
+
+
 # Ours, and Arrow's own for overflow.
 FAULTS = (Fault, pa.ArrowInvalid)
 
@@ -28,6 +32,17 @@ def zero_divisor() -> Fault:
 def unreadable(text: str, name: str) -> Fault:
     """Build the fault of a string that is no value of a type."""
     return Fault(f"the string '{text}' cannot be cast to \"{name}\"; use try_cast for null, or {_GUARD}")
+
+
+def clock_only(text: str) -> Fault:
+    """Build the fault of a time without a date."""
+    reason = f"the string '{text}' is a time without a date, for which Spark takes the day on which it runs"
+    return Unlike(f"{reason}; put the date before it, or {_GUARD}")
+
+
+def no_text() -> Fault:
+    """Build the fault of bytes that are no text."""
+    return Unlike(f"these bytes are no text in UTF-8; compare them as bytes, as in x = X'FF', or {_GUARD}")
 
 
 def unfit(what: str, name: str) -> Fault:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from eddy.sql import literals, names
+from eddy.sql import lexer, literals, names
+from eddy.sql.lexer import Token
 from eddy.sql.reader import Reader
 from eddy.sql.specials import SPECIAL, Boolean, arguments, miswritten, refuse_subquery
 from eddy.sql.timeforms import interval, typed, unquoted
-from eddy.sql.tree import Call, Cast, Column, Literal, Node, Ref, Span
+from eddy.sql.tree import Call, Cast, Column, Literal, Literals, Node, Ref, Span
 from eddy.sql.typenames import read_type
 
 _CONSTANTS: dict[str, tuple[object, pa.DataType]] = {
@@ -86,6 +87,28 @@ def _bytes(reader: Reader) -> Node:
     return Literal(reader.span(token.start), value, pa.binary())
 
 
+def listed(reader: Reader) -> list[Node]:
+    """Read a list of literals, those of one type together."""
+    token = reader.take()
+    values: dict[pa.DataType, list[object]] = {}
+    for literal in lexer.listed(token):
+        try:
+            value, type = _listed(literal)
+        except ValueError as reason:
+            raise reader.error(str(reason), literal) from None
+        values.setdefault(type, []).append(value)
+    span = Span(token.start, token.end)
+    return [Literals(span, tuple(found), type) for type, found in values.items()]
+
+
+def _listed(literal: Token) -> tuple[object, pa.DataType]:
+    if literal.kind == "string":
+        return literals.string(literal.text), pa.string()
+    if literal.kind == "word":
+        return _CONSTANTS["NULL"]
+    return literals.number(literal.text.removeprefix("-"), negative=literal.text[0] == "-")
+
+
 def _parenthesis(reader: Reader, boolean: Boolean) -> Node:
     refuse_subquery(reader)
     node = boolean(reader)
@@ -116,8 +139,8 @@ def _column(reader: Reader) -> Node:
     if len(parts) > 2:
         message = "a column is written as name or stream.name; struct fields are not supported"
         raise reader.error(message, reader.span(start))
-    span = reader.span(start)
-    return Ref(span, Column(None, parts[0]), bare=True) if len(parts) == 1 else Ref(span, Column(*parts))
+    column = Column(None, parts[0]) if len(parts) == 1 else Column(*parts)
+    return Ref(reader.span(start), column, column)
 
 
 def identifier(reader: Reader) -> str:

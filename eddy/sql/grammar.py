@@ -159,11 +159,16 @@ def _between(reader: Reader, start: int, node: Node, _: Token) -> Node:
 def _in(reader: Reader, start: int, node: Node, _: Token) -> Node:
     reader.expect("(", "after IN")
     refuse_subquery(reader)
+    items = forms.listed(reader) if reader.now.kind == "list" else _items(reader)
+    reader.expect(")", "at the end of the list of IN")
+    return Call(reader.span(start), "in", (node, *items))
+
+
+def _items(reader: Reader) -> list[Node]:
     items = [_item(reader)]
     while reader.accept(","):
         items.append(_item(reader))
-    reader.expect(")", "at the end of the list of IN")
-    return Call(reader.span(start), "in", (node, *items))
+    return items
 
 
 def _item(reader: Reader) -> Node:

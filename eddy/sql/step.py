@@ -67,14 +67,16 @@ class Step:
     """One bound node: its type, and how to evaluate it.
 
     `fails` says that some values make it raise: such a step must only see the rows on which Spark would evaluate it.
-    `value` is there for constants. `digits` is there for whole literals, which take part in decimal arithmetic with
-    the digits they have. `whole_days` marks an interval in days: a date plus one of them stays a date.
+    `value` is there for constants, `values` for a list of them, which only IN can read. `digits` is there for whole
+    literals, which take part in decimal arithmetic with the digits they have. `whole_days` marks an interval in days:
+    a date plus one of them stays a date.
     """
 
     type: pa.DataType
     run: Callable[[Frame], Value]
     fails: bool = False
     value: pa.Scalar | None = None
+    values: pa.Array | None = None
     digits: int | None = None
     whole_days: bool = False
 
@@ -82,6 +84,11 @@ class Step:
 def constant(value: pa.Scalar, **marks: Any) -> Step:
     """Build the step of a value that is known now."""
     return Step(value.type, lambda _: value, value=value, **marks)
+
+
+def listed(values: pa.Array) -> Step:
+    """Build the step of a list of values that are known now."""
+    return Step(values.type, lambda _: values, values=values)
 
 
 def apply(kernel: Kernel, args: Sequence[Step], type: pa.DataType, *, fails: bool = False) -> Step:

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from eddy.sql import slices, types
-from eddy.sql.arrays import by_distinct, mapped, on_arrays
+from eddy.sql.arrays import by_distinct, mapped, on_arrays, rebased
 from eddy.sql.casts import coerce
 from eddy.sql.lazy import strict
 from eddy.sql.session import Session
@@ -41,7 +41,8 @@ def change_case(name: str, session: Session, args: Sequence[Step]) -> Step:
     """Bind UPPER and LOWER, with the full mapping of Unicode."""
 
     def kernel(value: Value) -> Value:
-        return (_ASCII_CASE if _is_ascii(value) else _FULL_CASE)[name](value)
+        # pyarrow's kernels for ASCII give rubbish for strings whose offsets do not begin at zero, or stop.
+        return _ASCII_CASE[name](rebased(value)) if _is_ascii(value) else _FULL_CASE[name](value)
 
     return apply(kernel, (to_string(args[0], session),), types.STRING)
 

@@ -18,7 +18,7 @@ from eddy.sql import calendar, moments, types, zones
 from eddy.sql.arrays import mapped
 from eddy.sql.calendar import BLANKS
 from eddy.sql.decimals import quantized
-from eddy.sql.faults import Fault, unreadable
+from eddy.sql.faults import Fault, clock_only, no_text, unreadable
 from eddy.sql.value import Kernel, Value
 from eddy.sql.zonenames import offset_of
 
@@ -130,7 +130,7 @@ def read_instants(zone: str) -> Kernel:
     def one(text: str) -> Any:
         read = calendar.micros_of(text)
         if read is None:
-            raise _malformed(text, types.TIMESTAMP)
+            raise clock_only(text) if calendar.is_clock(text) else _malformed(text, types.TIMESTAMP)
         micros, named = read
         offset = offset_of(named or zone)
         if offset is not None:
@@ -163,7 +163,7 @@ def _decoded(value: Value) -> Value:
     try:
         return value.cast(types.STRING)
     except pa.ArrowInvalid:
-        raise Fault("these bytes are no text in UTF-8; compare them as bytes, as in x = X'FF'") from None
+        raise no_text() from None
 
 
 def write_instants(zone: str) -> Kernel:

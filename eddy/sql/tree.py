@@ -59,10 +59,15 @@ class Node:
 
 @dataclass(frozen=True)
 class Ref(Node):
-    """A column; `bare` where the text names no stream."""
+    """A column, and what the text calls it."""
 
     column: Column
-    bare: bool = field(default=False, compare=False)
+    written: Column = field(compare=False)
+
+    @property
+    def bare(self) -> bool:
+        """Does the text name no stream."""
+        return self.written.stream is None
 
 
 @dataclass(frozen=True)
@@ -75,6 +80,14 @@ class Literal(Node):
     value: object
     type: pa.DataType
     whole_days: bool = False
+
+
+@dataclass(frozen=True)
+class Literals(Node):
+    """Many values of one type, as the list of IN has them."""
+
+    values: tuple[object, ...]
+    type: pa.DataType
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,7 @@ def _check_same(checked: Checked, found: Checkpoint) -> None:
     """Hold the checkpoint against the job, as a start would; without the columns, whose types only Spark knows."""
     if checked.binding is None or checked.layout is None:
         return
-    pushed, query = _pushed(checked), checked.job.query
+    pushed, query = _pushed(checked), checked.binding.query
     left = replace(query, filters=[f for f in query.filters if f not in pushed])
     wanted = {**fingerprint.of(bind(left, checked.schemas)), **described(pushed)}
     fingerprint.check(*({p: t for p, t in parts.items() if ": column " not in p} for parts in (found.query, wanted)))
@@ -98,7 +98,7 @@ def _pushed(checked: Checked) -> list[Filter]:
     ansi = job.spark.get("spark.sql.ansi.enabled", "true") == "true"
     zone = job.spark.get("spark.sql.session.timeZone", "UTC")
     spoken = {text for value in job.policy.values() for text in (value if isinstance(value, list) else [value])}
-    return [f for f in alike(job.query, checked.schemas, ansi=ansi, zone=zone) if f.name not in spoken]
+    return [f for f in alike(checked.binding.query, checked.schemas, ansi=ansi, zone=zone) if f.name not in spoken]
 
 
 COMMAND = Command(text="say how a job will run: joins, cells, copies, watermarks", arguments=arguments, run=run)

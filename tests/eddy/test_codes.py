@@ -16,6 +16,7 @@ from tests.reference import before, same
 
 STRATEGIES: dict[pa.DataType, st.SearchStrategy[Any]] = {
     pa.int64(): st.integers(-(2**63), 2**63 - 1),
+    pa.uint64(): st.integers(0, 2**64 - 1) | st.sampled_from([2**63 - 1, 2**63, 2**64 - 1]),
     pa.int16(): st.integers(-(2**15), 2**15 - 1),
     pa.float64(): st.floats() | st.sampled_from([0.0, -0.0, float("nan"), -float("nan")]),
     pa.float32(): st.floats(width=32) | st.sampled_from([0.0, -0.0]),

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import eddy
 from eddy.divider import Attribute, Divider
 from eddy.naming import LONGEST
 from eddy.sql import Column
@@ -146,3 +147,35 @@ def test_what_is_kept_does_not_grow() -> None:
         one.divide(array)
         sizes.append(len(json.dumps(one.snapshot())))
     assert sizes[-1] <= sizes[1]
+
+
+@pytest.mark.parametrize("policy", ["content", "query_mesh"])
+def test_numbers_of_64_bits_without_a_sign_tell_rows_apart(policy: str) -> None:
+    size = 600
+    numbers = [[0, 5, 2**63 - 1, 2**63, 2**64 - 1, None][n * 7 % 6] for n in range(size)]
+    spread = [n * 0x9E3779B97F4A7C15 % 2**64 for n in range(size)]
+    table = pa.table(
+        {
+            "ts": range(size),
+            "v": [n * 7 % 6 for n in range(size)],
+            "few": pa.array(numbers, pa.uint64()),
+            "many": pa.array(spread, pa.uint64()),
+        }
+    )
+    filters = [eddy.Filter("low", on="a", where="v > 1"), eddy.Filter("high", on="a", where="v < 4")]
+    asked = eddy.Query(streams=[eddy.Stream("a", time="ts")], filters=filters, select=["a.few", "a.many"])
+    found = eddy.run_local(asked, {"a": table}, policy=policy, batch_rows=100).results
+    kept = [n for n in range(size) if 1 < n * 7 % 6 < 4]
+    assert sorted(found.column("many").to_pylist()) == sorted(spread[n] for n in kept)
+
+
+def test_ranges_of_numbers_without_a_sign() -> None:
+    divider = Divider(Attribute(Column("a", "u")), pa.uint64(), 4)
+    values = pa.array([n * 2**62 + n % 97 for n in range(4)] * 50, pa.uint64())
+    divider.judge(pa.array([n * 0x9E3779B97F4A7C15 % 2**64 for n in range(200)], pa.uint64()))
+    assert divider.divide(values)[:4].tolist() == [0, 1, 2, 3]
+
+
+def test_known_values_without_a_sign() -> None:
+    divider = Divider(Attribute(Column("a", "u"), values=(2**64 - 1, 0)), pa.uint64(), 4)
+    assert divider.divide(pa.array([0, 2**64 - 1, 7, None], pa.uint64())).tolist() == [1, 0, 4, 4]

@@ -75,7 +75,12 @@ ARITHMETIC = [
         round(i, -1) ; round(f, 1) ; round(l, 2) ; round(2.5) ; round(-2.5) ; round(2.675e0, 2) ;
         floor(nullif(l / 7, 99)) ; ceil(l / 7) ; floor('NaN') ; floor(m) ; ceil(m) ; ceil(n) ; floor(n) ;
         floor(i) ; ceiling(i / 3) ; floor(i * 0.3f) ; round(n, 2) ; round(w, 3) ; ceil(w) ; floor(w) ;
-        isnan(d) ; isnan(f) ; isnan(i) ; isnan(null) ; isnan('NaN') ; n * n * n ; m * n
+        isnan(d) ; isnan(f) ; isnan(i) ; isnan(null) ; isnan('NaN') ; n * n * n ; m * n ;
+        -w ; -(-w) ; abs(w) ; abs(-w) ; -(w + 0) ; -cast(l as decimal(38, 0)) ; -(w * 1.0) ; -n ; abs(-m) ;
+        -(cast(w as decimal(38, 18))) ; -(1234567890123456789012345678901234.5) ;
+        -(1234567890123456789012345678901233.5) ; abs(-12345678901234567890123456789012345678) ;
+        -(cast('0.12345678901234567890123456789012345678' as decimal(38, 38))) ;
+        abs(cast('-1234567890123456789012345678901234.5' as decimal(38, 2)))
     """),
 ]
 CONDITIONAL = [
@@ -276,6 +281,16 @@ CASTS = [
             "2024/01/05",
             "-2024-01-01",
             "0001-01-01",
+            "12",
+            "T",
+            "T25:00",
+            "12:60",
+            "+12:00",
+            "12:00 UTC",
+            "epoch",
+            " Epoch UTC ",
+            "epoch Mars",
+            "epochal",
         )
     ),
     *listed(r"""

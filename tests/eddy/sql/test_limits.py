@@ -110,6 +110,10 @@ REFUSED = [
     ("date '300000-01-01' = timestamp_ntz '2020-01-01'", 'a date does not fit the type "timestamp"'),
     ("cast(X'FF' as string) = 'a'", "these bytes are no text in UTF-8"),
     ("try_cast(X'FF' as string) = 'a'", "these bytes are no text in UTF-8"),
+    ("cast('T12:00' as timestamp) is null", "is a time without a date"),
+    ("try_cast('7:30:15.5+02:00' as timestamp) is null", "is a time without a date"),
+    ("try_cast('now' as timestamp) is null", "from its clock"),
+    ("date '2020-01-01' > 'Yesterday UTC'", "from its clock"),
 ]
 
 
