@@ -61,9 +61,9 @@ def options(path: Path = ROOT / "setup.cfg") -> configparser.RawConfigParser:
 # --- who imports whom
 
 
-@pytest.mark.parametrize("module", list(house.modules(*house.SHIPPED, "benchmarks")), ids=lambda module: module.name)
-def test_imports_point_one_way(module: Module) -> None:
-    assert house.wrong_imports(module, KNOWN) == []
+def test_imports_point_one_way() -> None:
+    found = house.modules(*house.SHIPPED, "benchmarks")
+    assert [complaint for module in found for complaint in house.wrong_imports(module, KNOWN)] == []
 
 
 @pytest.mark.parametrize(

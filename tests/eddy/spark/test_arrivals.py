@@ -94,3 +94,14 @@ def test_copies_stay_among_the_other_rows_in_the_order_of_their_source() -> None
             assert numbers == sorted(numbers)
             together |= name in came.copies and 0 < came.copies[name].sum() < len(numbers)
     assert together
+
+
+def test_parcels_are_read_in_one_order_in_whichever_they_come() -> None:
+    """A task that is tried again is given them in another order, and must find the rows where they were."""
+    asked, layout = chain()
+    schemas = dict.fromkeys("abc", SCHEMA)
+    pieces = [batch for stream in asked.streams for n in (7, 11) for batch in pack([rows(n)], stream, layout)]
+    frame = pa.Table.from_batches(pieces).to_pandas()
+    for _, group in frame.groupby("cell"):
+        came, again = (arrived(frames, schemas) for frames in ([group], [group[::-1][:2], group[::-1][2:]]))
+        assert came.rows == again.rows
