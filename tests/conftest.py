@@ -40,11 +40,17 @@ settings.load_profile(os.environ.get(PROFILE, "default"))
 os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
 os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
 
+# A JVM of the tests lives for minutes: to compile what is hot a second time, and better, takes longer than it saves.
+os.environ["SPARK_SUBMIT_OPTS"] = f"{os.environ.get('SPARK_SUBMIT_OPTS', '')} -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
+
+@pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
     terminal = config.pluginmanager.get_plugin("terminalreporter")
     if terminal is not None:
-        config.pluginmanager.register(Clock(terminal))
+        clock = Clock(terminal)
+        config.pluginmanager.register(clock)
+        clock.watch()
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -144,10 +144,12 @@ def alone(*names: str) -> dict[str, str]:
     return dict(map(json.loads, done.stdout.splitlines()))
 
 
+@pytest.mark.process
 def test_every_module_can_be_the_first_to_be_imported() -> None:
     assert alone(*(module.name for module in house.modules(*house.SHIPPED))) == {}
 
 
+@pytest.mark.process
 def test_a_module_that_cannot_be_imported_is_found() -> None:
     assert list(alone("eddy.errors", "eddy.nowhere")) == ["eddy.nowhere"]
 
