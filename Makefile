@@ -15,6 +15,9 @@ ARGS   ?=
 export PYSPARK_PYTHON := $(CURDIR)/$(PY)
 export PYSPARK_DRIVER_PYTHON := $(CURDIR)/$(PY)
 
+# $(call step,what is done,how): says when it begins, and how many seconds it took.
+step = echo '$(1)'; begun=$$(date +%s); $(2); ended=$$?; echo "$(1): $$(($$(date +%s) - begun)) s"; exit $$ended
+
 .DEFAULT_GOAL := help
 .PHONY: help test demo dist kafka bench notebooks peers soak lint format cover venv java clean
 # A target whose recipe failed half-way must be made again.
@@ -24,8 +27,7 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 test: java lint ## Check style and types, then run every test and every example in the docs
-	@echo "running the tests"
-	@$(PYTEST) -m "not long" $(ARGS)
+	@$(call step,tests,$(PY) -m tests.tiers --timeout=300 $(ARGS))
 
 demo: java $(VENV)/.run ## Watch policies follow a stream that changes: a minute, on Spark
 	@$(VENV)/bin/eddy demo --report build/demo.html
@@ -69,11 +71,10 @@ soak: java $(VENV)/.dev ## Run what takes long: random queries, bad inputs, bugs
 	@$(PY) -m tests.soak
 
 lint: $(VENV)/.dev ## Check style (ruff) and types (mypy --strict)
-	@echo "checking style (ruff) and types (mypy --strict)"
-	@$(PY) -m ruff check --quiet .
+	@$(call step,style (ruff),$(PY) -m ruff check --quiet .)
 	@$(PY) -m ruff format --check --quiet . || { echo 'these files are not formatted; "make format" does it:' >&2; \
 	    $(PY) -m ruff format --check . >&2; exit 1; }
-	@$(PY) -m mypy --no-error-summary
+	@$(call step,types (mypy --strict),$(PY) -m mypy --no-error-summary)
 
 format: $(VENV)/.dev ## Format the code and mend what ruff can mend
 	@$(PY) -m ruff check --fix .

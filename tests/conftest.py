@@ -1,7 +1,8 @@
-"""What every test may use: one Spark session per run, and how hard hypothesis tries."""
+"""What every test may use: one Spark session per run, how hard hypothesis tries, and which tier a test is of."""
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Iterator
@@ -9,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
+
+from tests.clock import Clock
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -36,6 +39,40 @@ settings.load_profile(os.environ.get(PROFILE, "default"))
 # wait for a name server or a network.
 os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
 os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+
+# A JVM of the tests lives for minutes: to compile what is hot a second time, and better, takes longer than it saves.
+os.environ["SPARK_SUBMIT_OPTS"] = f"{os.environ.get('SPARK_SUBMIT_OPTS', '')} -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config: pytest.Config) -> None:
+    terminal = config.pluginmanager.get_plugin("terminalreporter")
+    if terminal is not None:
+        clock = Clock(terminal)
+        config.pluginmanager.register(clock)
+        clock.watch()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what runs on Spark, by the session that it asks for: no list of such tests has to be kept."""
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.spark)
+
+
+def pytest_collection_finish() -> None:
+    """Leave what has been imported and collected out of every later search for garbage: it stays to the end.
+
+    A comparison collects garbage before each of its runs, and thousands of collected tests take long to look through.
+    """
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_sessionfinish() -> None:
+    """Let the interpreter clear up as usual: some libraries complain of what is left."""
+    gc.unfreeze()
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,7 @@ import tokenize
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from types import ModuleType
 
@@ -141,8 +141,14 @@ def modules(*folders: str, suffix: str = ".py") -> Iterator[Module]:
     """The python files of some folders of the tree."""
     for folder in folders:
         for path in sorted((ROOT / folder).rglob(f"*{suffix}")):
-            parts = path.relative_to(ROOT).with_suffix("").parts
-            yield Module(name=".".join(parts[:-1] if parts[-1] == "__init__" else parts), text=path.read_text("utf-8"))
+            yield _module(path)
+
+
+@cache
+def _module(path: Path) -> Module:
+    """One file, which every rule then reads once."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return Module(name=".".join(parts[:-1] if parts[-1] == "__init__" else parts), text=path.read_text("utf-8"))
 
 
 @dataclass(frozen=True, kw_only=True)

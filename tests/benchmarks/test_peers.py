@@ -142,6 +142,7 @@ def test_a_tool_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch, tmp_
     assert peer_engines.FLINK not in peer_engines.contenders()
 
 
+@pytest.mark.process
 def test_ours_answers_the_task_of_the_engines(tmp_path: Path) -> None:
     lines = list(peer_engines.join((400, 600), repeats=1, window=50, only=(peer_engines.OURS,)))
     assert [line.name for line in lines if isinstance(line, Ratio)] == 3 * [peer_engines.OURS]
@@ -151,6 +152,7 @@ def test_ours_answers_the_task_of_the_engines(tmp_path: Path) -> None:
     assert (np.ptp(rows, axis=1) <= 50).all()
 
 
+@pytest.mark.process
 def test_a_program_that_fails_says_why(tmp_path: Path) -> None:
     task = peer_engines.Task(tmp_path / "task", 400, 50)
     for file in tmp_path.glob("task/a.csv"):

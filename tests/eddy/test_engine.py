@@ -14,6 +14,7 @@ from eddy import wiring
 from eddy.admission import Mark
 from eddy.engine import Engine
 from eddy.observe import Statistic
+from operators.index.segments import FEWEST
 
 AB = [
     eddy.Stream("a", time="ts", window=eddy.Range(10), delay=0),
@@ -112,6 +113,15 @@ def test_equal_times_arrive_in_the_order_of_the_streams() -> None:
     streams = [eddy.Stream("a", time="ts", window=eddy.Rows(1)), eddy.Stream("b", time="ts", window=eddy.Rows(1))]
     running = engine(query(streams=streams, joins=["a.k <= b.k"]))
     assert pairs(running, a=[(5, 0), (5, 0)], b=[(5, 0), (7, 0)]) == [(5, 5), (5, 7)]
+
+
+@pytest.mark.parametrize(("count", "rows"), [(1, 1), (3, FEWEST + 2), (FEWEST, 2 * FEWEST - 1)])
+def test_the_oldest_row_of_a_window_of_rows_is_kept_from_one_micro_batch_to_the_next(count: int, rows: int) -> None:
+    """Rows leave by whole segments; here the oldest that counts is the last of its segment."""
+    streams = [eddy.Stream("a", time="ts", window=eddy.Rows(count)), eddy.Stream("b", time="ts", window=eddy.Rows(1))]
+    running = engine(query(streams=streams))
+    assert pairs(running, a=[(ts, 7) for ts in range(rows)], b=[]) == []
+    assert pairs(running, a=[], b=[(rows, 7)]) == [(ts, rows) for ts in range(rows - count, rows)]
 
 
 def test_rows_that_a_filter_fails_count_in_a_window_of_rows() -> None:

@@ -14,7 +14,7 @@ from eddy.contracts import Leg, Observation, State, Task
 from eddy.features import NO_FEATURES
 from eddy.lineage import Hop
 from eddy.observe import NO_INSIGHT
-from tests.eddy.test_engine import engine, pairs, query
+from tests.eddy.test_engine import calls, engine, pairs, query
 
 
 class Staggered:
@@ -75,6 +75,26 @@ def test_an_arriving_row_at_the_edge_of_its_window_is_inside(join: str) -> None:
     running = engine(query(joins=[join]))
     assert pairs(running, a=[], b=[(20, 7)]) == []
     assert pairs(running, a=[(9, 7), (10, 7), (11, 7)], b=[]) == [(10, 20), (11, 20)]
+
+
+def test_the_latest_of_all_rows_that_a_tuple_spans_says_how_old_a_stored_row_may_be() -> None:
+    """A row that comes after older and newer ones: 15 joins the 20 of b, and with that the 9 of c is too old."""
+    streams = [eddy.Stream(name, time="ts", window=eddy.Range(10)) for name in "abc"]
+    asked = query(streams=streams, joins=["a.k = b.k", "a.k = c.k"], select=["a.ts as a", "c.ts as b"])
+    for order in (["probe_b", "probe_c"], ["probe_c", "probe_b"]):
+        running = engine(asked, {"name": "fixed", "order": order})
+        assert pairs(running, a=[], b=[(20, 7)], c=[(9, 7), (10, 7), (11, 7)]) == []
+        assert pairs(running, a=[(15, 7)], b=[], c=[]) == [(15, 10), (15, 11)]
+
+
+def test_a_probe_looks_only_where_the_latest_of_all_rows_can_meet_anything() -> None:
+    window, newest = 4_000, 20_000
+    streams = [eddy.Stream(name, time="ts", window=eddy.Range(window), delay=0) for name in "abc"]
+    asked = query(streams=streams, joins=["a.k = b.k", "a.k = c.k"], select=["a.ts as a", "c.ts as b"])
+    running = engine(asked, {"name": "fixed", "order": ["probe_b", "probe_c"]})
+    pairs(running, a=[], b=[(newest, 7)], c=[(ts, 7) for ts in range(newest)])
+    assert len(pairs(running, a=[(newest - window, 7)], b=[], c=[])) == window
+    assert window <= calls(running)["probe_c"].evaluated < window * 3 / 2
 
 
 @pytest.mark.parametrize("join", ["nullif(a.k, 5) = b.k", "a.k = nullif(b.k, 5)", "nullif(a.k, 5) = nullif(b.k, 5)"])

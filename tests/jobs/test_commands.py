@@ -66,6 +66,7 @@ def test_only_run_takes_arguments_for_spark() -> None:
         cli.main(["validate", "conf/quickstart.toml", "--", "--master", "local"])
 
 
+@pytest.mark.process
 def test_validate_starts_no_spark() -> None:
     asked = "cli.main(['validate', 'conf/three_way.toml'])"
     code = f"import sys; from jobs import cli; {asked}; assert 'pyspark' not in sys.modules"
@@ -152,6 +153,7 @@ def test_columns_that_are_folders_are_known_to_spark_alone(tmp_path: Path, capsy
     assert 'only Spark can read the rows of "s"' in capsys.readouterr().err
 
 
+@pytest.mark.process
 def test_nobody_has_to_read_to_the_end() -> None:
     command = f"{sys.executable} -m jobs.cli validate conf/quickstart.toml --resolved | head -n 1"
     done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True, check=False)
@@ -192,6 +194,7 @@ def test_compare_hands_everything_on(capsys: pytest.CaptureFixture[str]) -> None
     assert "nowhere.toml" in capsys.readouterr().err
 
 
+@pytest.mark.process
 def test_what_is_interrupted_ends_without_a_traceback(tmp_path: Path) -> None:
     """A module of the user's that takes for ever to import."""
     (tmp_path / "slow.py").write_text("import time\nprint('here', flush=True)\ntime.sleep(300)")
@@ -208,6 +211,7 @@ def test_what_is_interrupted_ends_without_a_traceback(tmp_path: Path) -> None:
     assert (done.returncode, told) == (cli.INTERRUPTED, "\nstopped\n")
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("sets", "told"),
     [
@@ -235,6 +239,7 @@ def test_doctor_agrees_with_the_default(
     assert f"4 cells in 4 partitions, on {cores} cores" in said
 
 
+@pytest.mark.process
 def test_doctor_finds_what_is_wrong(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("PYSPARK_PYTHON", "python-that-is-not-there")
     monkeypatch.setenv("JAVA_HOME", "nowhere")
@@ -251,6 +256,7 @@ def test_doctor_knows_what_setup_asks_for() -> None:
     assert sorted(f"{name} >={low},<{high}" for name, low, high in doctor.REQUIRED) == sorted(filter(None, asked))
 
 
+@pytest.mark.process
 def test_the_zip_has_our_modules_and_nothing_compiled(tmp_path: Path) -> None:
     count = dist.pack(tmp_path / "eddy.zip")
     names = zipfile.ZipFile(tmp_path / "eddy.zip").namelist()

@@ -38,6 +38,7 @@ def known() -> list[Lap]:
     return laps()
 
 
+@pytest.mark.process
 @pytest.mark.timeout(600)
 def test_every_policy_gives_the_same_answer_on_spark(tmp_path: Path) -> None:
     report = tmp_path / "new" / "demo.html"

@@ -135,6 +135,7 @@ def test_ctrl_c_ends_a_job_between_micro_batches(tmp_path: Path) -> None:
     assert f"stopped after micro-batch {done};" in told
 
 
+@pytest.mark.process
 @pytest.mark.timeout(3 * PATIENCE)
 def test_ctrl_c_is_quiet_before_there_is_anything_to_finish(tmp_path: Path) -> None:
     """What the file says is told before Spark is started, which takes seconds."""
@@ -174,6 +175,7 @@ def test_the_first_job_of_the_readme_does_what_it_says(tmp_path: Path) -> None:
     assert head in done.stdout
 
 
+@pytest.mark.process
 def test_a_mistake_in_the_file_is_no_traceback(tmp_path: Path) -> None:
     (tmp_path / "job.toml").write_text("[streams.a]\ntime = 3\n")
     command = [sys.executable, str(ROOT / "jobs" / "run_stream.py"), "job.toml"]

@@ -116,6 +116,7 @@ except eddy.QueryError as error:
 """A program for a process in which matplotlib cannot be imported."""
 
 
+@pytest.mark.process
 def test_without_matplotlib_the_error_says_what_to_install() -> None:
     done = subprocess.run([sys.executable, "-c", WITHOUT], cwd=ROOT, capture_output=True, text=True, check=True)
     verdict, error = done.stdout.splitlines()

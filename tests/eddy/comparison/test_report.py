@@ -42,6 +42,7 @@ def shown(page: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Brow
         yield opened
 
 
+@pytest.mark.process
 @needs_browser
 def test_it_renders_without_complaints_or_requests(shown: Browser, page: Path) -> None:
     assert shown.value("document.readyState") == "complete"
@@ -49,6 +50,7 @@ def test_it_renders_without_complaints_or_requests(shown: Browser, page: Path) -
     assert shown.requests() == [page.as_uri()]
 
 
+@pytest.mark.process
 @needs_browser
 def test_the_verdict_comes_first_and_is_on_the_first_screen(shown: Browser, small: Comparison, tmp_path: Path) -> None:
     headline = shown.value("document.querySelector('.headline').textContent")
@@ -59,6 +61,7 @@ def test_the_verdict_comes_first_and_is_on_the_first_screen(shown: Browser, smal
     assert (tmp_path / "first.png").stat().st_size > 10_000
 
 
+@pytest.mark.process
 @needs_browser
 def test_every_plot_is_there_and_drawn(shown: Browser, small: Comparison) -> None:
     names = shown.value("Array.from(document.querySelectorAll('figure'), f => f.id)")
@@ -68,6 +71,7 @@ def test_every_plot_is_there_and_drawn(shown: Browser, small: Comparison) -> Non
     assert min(sizes) > 300
 
 
+@pytest.mark.process
 @needs_browser
 def test_tables_sort_up_and_down(shown: Browser) -> None:
     column = "Array.from(document.querySelectorAll('table.sorts')[1].tBodies[0].rows, r => r.cells[1].dataset.value)"
@@ -83,6 +87,7 @@ def test_tables_sort_up_and_down(shown: Browser) -> None:
     assert len(set(numbers[0])) > 1
 
 
+@pytest.mark.process
 @needs_browser
 def test_text_of_data_is_text(shown: Browser) -> None:
     texts = shown.value("document.body.textContent")
@@ -90,6 +95,7 @@ def test_text_of_data_is_text(shown: Browser) -> None:
     assert shown.value("document.querySelectorAll('main script, img:not([src^=\"data:\"])').length") == 0
 
 
+@pytest.mark.process
 @needs_browser
 def test_a_complaint_and_a_request_would_be_noticed(tmp_path: Path) -> None:
     bad = tmp_path / "bad.html"

@@ -164,3 +164,14 @@ def test_cells_give_the_naive_answer_together(case: joins.Case, count: int, rest
     counted = [s for report in reports for s in report.streams.values()]
     assert sum(s.ahead for s in counted) == reference.ahead_rows(*told)
     assert sum(s.late for s in counted) == reference.late_rows(*told)
+
+
+def test_parcels_are_read_in_one_order_in_whichever_they_come() -> None:
+    """A task that is tried again is given them in another order, and must find the rows where they were."""
+    asked, layout = chain()
+    schemas = dict.fromkeys("abc", SCHEMA)
+    pieces = [batch for stream in asked.streams for n in (7, 11) for batch in pack([rows(n)], stream, layout)]
+    frame = pa.Table.from_batches(pieces).to_pandas()
+    for _, group in frame.groupby("cell"):
+        came, again = (arrived(frames, schemas) for frames in ([group], [group[::-1][:2], group[::-1][2:]]))
+        assert came.rows == again.rows

@@ -25,6 +25,7 @@ from eddy.snapshot import pack
 from eddy.spark import cell, engines, guard, parcels
 from eddy.spark.labels import label
 from eddy.spark.parcels import rows_of, write
+from eddy.spark.planning import plan_layout
 from eddy.spark.shipped import Shipped, pack_code
 from tests.eddy.spark.test_attach import local, query, rows, table
 from tests.eddy.test_same_answer import rows_of as counted
@@ -235,3 +236,14 @@ def test_what_a_checkpoint_was_begun_with_is_refused_when_it_is_damaged() -> Non
     damaged = state((held.get[0], held.get[1], b"x"))
     with pytest.raises(eddy.CheckpointError, match=r"^what the checkpoint was begun with: checkpoint: the state"):
         guard.check(given, damaged)
+
+
+def test_a_checkpoint_of_another_layout_is_refused() -> None:
+    schemas = {name: tables[0].schema for name, tables in STREAMS.items()}
+    layouts = [plan_layout(bind(query(), schemas), cells).describe() for cells in (2, 3)]
+    held = state()
+    guard.check(shipped(query(), layout=layouts[0]), held)
+    again = state(held.get)
+    guard.check(shipped(query(), layout=layouts[0]), again)
+    with pytest.raises(eddy.CheckpointError, match="cells: the checkpoint has 2, this start has 3"):
+        guard.check(shipped(query(), layout=layouts[1]), again)

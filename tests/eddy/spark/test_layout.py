@@ -414,6 +414,7 @@ print(json.dumps([layout.describe(), placed]))
 """
 
 
+@pytest.mark.process
 def test_every_process_places_rows_alike() -> None:
     shown = {
         subprocess.run(

@@ -36,6 +36,7 @@ def test_no_maven_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
         jars.jars(tmp_path)
 
 
+@pytest.mark.process
 def test_why_it_fails_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     maven(tmp_path, FAILS, monkeypatch)
     with pytest.raises(jars.Missing, match=rf"^broker {jars.BROKER}: no such jar:  $"):
@@ -43,6 +44,7 @@ def test_why_it_fails_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     assert list((tmp_path / "jars").iterdir()) == []
 
 
+@pytest.mark.process
 def test_one_that_hangs_is_ended_with_its_children(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     maven(tmp_path, "sleep 600 & wait", monkeypatch)
     monkeypatch.setattr(jars, "PATIENCE", 0)
@@ -50,6 +52,7 @@ def test_one_that_hangs_is_ended_with_its_children(monkeypatch: pytest.MonkeyPat
         jars.jars(tmp_path / "jars")
 
 
+@pytest.mark.process
 def test_a_repository_that_is_behind_gives_older_ones_and_is_asked_once(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

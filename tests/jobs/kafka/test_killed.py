@@ -161,6 +161,7 @@ def batches(log: Path) -> list[Mapping[str, str]]:
     return [dict(field.split("=", 1) for field in line.split()) for line in lines]
 
 
+@pytest.mark.long
 @pytest.mark.timeout(5 * PATIENCE)
 def test_the_example_survives_a_kill_in_the_middle_of_writing(kafka: Broker, fetched: Jars, tmp_path: Path) -> None:
     arranged(kafka, tmp_path)

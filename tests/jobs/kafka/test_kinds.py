@@ -151,7 +151,7 @@ def done(kafka: Broker, fetched: Jars, tmp_path_factory: pytest.TempPathFactory)
     return Done(gave=gave, log=told, checkpoint=kept)
 
 
-pytestmark = pytest.mark.timeout(3 * PATIENCE)
+pytestmark = [pytest.mark.process, pytest.mark.timeout(3 * PATIENCE)]
 
 
 @pytest.mark.parametrize("kind", list(VALUES))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 
 import numpy as np
 import pytest
@@ -77,6 +78,13 @@ def test_the_optimum_is_the_cheapest_of_all_partitions(seed: int) -> None:
     assert lattice.cost(optimal(lattice)) == pytest.approx(best)
 
 
+@cache
+def least(seed: int) -> float:
+    """What the best partition of an instance costs; ten searches are held against each."""
+    _, lattice = instance(seed)
+    return lattice.cost(optimal(lattice))
+
+
 @pytest.mark.parametrize("start", list(STARTS))
 @pytest.mark.parametrize("strategy", ["improvement", "annealing"])
 def test_searches_come_near_the_optimum(strategy: Strategy, start: Start) -> None:
@@ -85,7 +93,7 @@ def test_searches_come_near_the_optimum(strategy: Strategy, start: Start) -> Non
         training, lattice = instance(seed)
         first = begin(start, training, lattice, seed)
         found = search(lattice, strategy, Effort(), first.__next__, np.random.default_rng(seed), still)
-        ratios.append(found.cost / lattice.cost(optimal(lattice)))
+        ratios.append(found.cost / least(seed))
     assert min(ratios) >= 1 - 1e-9
     assert np.mean(ratios) <= 1.02
 
