@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
-from eddy.errors import QueryError
+from eddy.errors import QueryError, said
 from eddy.mistakes import Mistakes
 from eddy.settings import Path
 from eddy.typetexts import type_of
@@ -40,7 +40,7 @@ def imported(text: str, path: Path, mistakes: Mistakes) -> Callable[..., Any] | 
         )
         return None
     except (Exception, SystemExit) as error:  # the module is the user's: whatever it raises when it is imported is told
-        mistakes.add(path, f'module "{module}" cannot be imported: {type(error).__name__}: {error}')
+        mistakes.add(path, f'module "{module}" cannot be imported: {said(error)}')
         return None
     if callable(found):
         made: Callable[..., Any] = found

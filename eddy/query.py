@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from eddy import sql
 from eddy.checks import distinct, fill, members, named, texts
-from eddy.errors import QueryError, quoted, unknown
+from eddy.errors import NAME, QueryError, quoted, shortened, unknown
 from eddy.inputs import Stream, Table
 from eddy.lineage import probe_name, reachable
 from eddy.predicate import Filter, Predicate
@@ -101,7 +101,7 @@ class Query:
             raise unknown("stream or table", name, self.inputs, where=where)
 
     def _join(self, text: str) -> tuple[sql.Expression, ...]:
-        where = f'join "{text}"'
+        where = f'join "{shortened(text, NAME)}"'
         parts = sql.parse(text, where=where).conjuncts()
         for part in parts:
             streams = dict.fromkeys(column.stream for column in part.columns)
@@ -111,8 +111,8 @@ class Query:
                 self._check_input(column.stream, where)
             if len(streams) < 2:
                 raise QueryError(
-                    f'{where}: expected a condition between two or more streams or tables, got "{part.text}"; '
-                    "a condition on one of them is a filter"
+                    f"{where}: expected a condition between two or more streams or tables, got "
+                    f'"{shortened(part.text, NAME)}"; a condition on one of them is a filter'
                 )
         return parts
 
@@ -120,7 +120,7 @@ class Query:
         if self.select is None:
             return None
         fill(self, "select", texts(self.select, "query: select"))
-        outputs = tuple(sql.parse_select(text, where=f'select "{text}"') for text in self.select)
+        outputs = tuple(sql.parse_select(text, where=f'select "{shortened(text, NAME)}"') for text in self.select)
         for column, _ in outputs:
             if column.stream is None:
                 raise QueryError(f'select "{column.name}": names no stream; write "stream.{column.name}"')
