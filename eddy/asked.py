@@ -117,7 +117,7 @@ def _filter(name: str, values: Mapping[str, Any], mistakes: Mistakes) -> Filter 
     setup = imported(before, (*path, "setup"), mistakes) if before else None
     if function is not None or not named:
         rest: dict[str, Any] = {key: values.get(key) for key in ("on", "where", "columns", "time_limit")}
-        rest["on_error"] = values.get("on_error") or "fail"
+        rest |= {"on_error": values.get("on_error") or "fail", "nulls": values.get("nulls") or "show"}
         key = "where" if values.get("where") else "function"
         with _noted((*path, key) if values.get(key) else path, mistakes):
             return Filter(name, function=function, rowwise=bool(values.get("rowwise")), setup=setup, **rest)

@@ -163,10 +163,21 @@ def test_any_query_gives_the_naive_answer(spark: SparkSession, cells: int, case:
 
 
 def test_filters_alone(spark: SparkSession, tmp_path: Path) -> None:
-    asked = query("a")
-    data = {"a": rows(5)}
-    found = feeds.answer(eddy.attach(asked, feeds.streams(spark, tmp_path / "in", data)), tmp_path / "checkpoint")
+    """Also of nulls, by a function that is on its way to be one of Spark's; those that are skipped are counted."""
+    from pyspark.sql.pandas.functions import pandas_udf
+
+    def unknown(k: pd.Series) -> pd.Series:
+        return k.isna() | (k > 4)
+
+    skips = eddy.Filter("skips", on="a", function=odd, nulls="skip")
+    wrapped = eddy.Filter("wrapped", on="a", function=pandas_udf(unknown, "boolean"))
+    asked = query("a", filters=[skips, wrapped])
+    data = {"a": [*rows(5), table([30, 31, 32, 33], [None, 7, 1, None], [None, None, 3, 5])]}
+    frames = feeds.streams(spark, tmp_path / "in", data)
+    found = feeds.answer(eddy.attach(asked, frames, policy="fixed", cells=2), tmp_path / "checkpoint")
     assert found.rows == local(asked, data)
+    assert any(None in row for row in found.rows)
+    assert found.report.operators()["skipped"].tolist() == [2, 0]
 
 
 def test_lookup_tables(spark: SparkSession, tmp_path: Path) -> None:
