@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from eddy.errors import QueryError
+from eddy.errors import QueryError, text_of
 
 
 def no_rows(schema: pa.Schema) -> pa.RecordBatch:
@@ -20,7 +20,9 @@ def one_batch(name: str, table: pa.Table) -> pa.RecordBatch:
     try:
         batches = table.combine_chunks().to_batches()
     except pa.ArrowInvalid as error:
-        raise QueryError(f'data "{name}": its chunks cannot be made one, {error}; cast the column first') from error
+        raise QueryError(
+            f'data "{name}": its chunks cannot be made one, {text_of(error)}; cast the column first'
+        ) from error
     return batches[0] if batches else no_rows(table.schema)
 
 

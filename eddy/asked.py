@@ -171,7 +171,8 @@ def _filter(name: str, values: Mapping[str, Any], mistakes: Mistakes) -> Filter 
     before = values.get("setup")
     setup = imported(before, (*path, "setup"), mistakes) if before else None
     rest: dict[str, Any] = {key: values.get(key) for key in ("on", "where", "columns", "time_limit")}
-    rest |= {"on_error": values.get("on_error") or "fail", "rowwise": bool(values.get("rowwise")), "setup": setup}
+    rest |= {"on_error": values.get("on_error") or "fail", "nulls": values.get("nulls") or "show"}
+    rest |= {"rowwise": bool(values.get("rowwise")), "setup": setup}
     if named and function is None:
         # What it is has been noted; what else is said of it can still be tried.
         function, rest["rowwise"], rest["columns"] = _anything, True, rest["columns"] or ["anything"]

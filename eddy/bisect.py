@@ -7,7 +7,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from eddy.errors import RowError
+from eddy.errors import QueryError, RowError
 from eddy.masks import Mask
 from eddy.tuples import RowIds
 
@@ -77,6 +77,28 @@ def bisected(ask: Callable[[RowIds], T], rows: int) -> Bisected[T]:
             faulty.append(int(part[0]))
             errors.append(kinds.one(error))
     return Bisected(parts, np.array(faulty, np.int64), errors)
+
+
+class Found(NamedTuple):
+    """Which of some rows pass, and those without an answer, each with an error of its kind."""
+
+    passed: Mask
+    faulty: RowIds
+    errors: Sequence[RowError]
+
+
+def asked_again(ask: Callable[[RowIds], Mask], rows: int, error: RowError) -> Found:
+    """What a predicate says of each row that raised this error about all of them."""
+    parts, faulty, found = bisected(ask, rows)
+    if error.final and not len(faulty):
+        # It is not wrong about any row alone, so it does not judge each row by itself: that is no row's error.
+        raise QueryError(str(error)) from error
+    # Of a function that gives no mask, what it gave for all says more than what it gives for each.
+    found = [error if one.final and error.final else one for one in found]
+    passed = np.zeros(rows, np.bool_)
+    for part, mask in parts:
+        passed[part] = mask
+    return Found(passed, faulty, found)
 
 
 def _divided(part: RowIds) -> list[RowIds]:

@@ -29,12 +29,14 @@ class Outcome(NamedTuple):
 
     `counts` says for each tuple that was acted on how many came out: a filter's is its mask. `evaluated` says how
     much was looked at: for a filter the rows that it had not judged before, for a probe the candidates that its index
-    gave. Tuples that come out carry the faults that they had, and those of what had no answer for them.
+    gave. `skipped` are the rows that a filter did not ask its function about, because of a null. Tuples that come out
+    carry the faults that they had, and those of what had no answer for them.
     """
 
     tuples: Tuples
     counts: Counts
     evaluated: int
+    skipped: int = 0
 
 
 class Operator(Protocol):

@@ -13,6 +13,14 @@ import difflib
 import sys
 import warnings
 from collections.abc import Iterable
+from typing import Any
+
+LONGEST = 500
+"""Characters of what an exception says, or of a text of the user's, in an error: a paragraph that a person reads. What
+others write there has no end: the repr of a table, a `where` that a program has made."""
+
+NAME = 200
+"""Characters of a name or a value, which is a part of a sentence."""
 
 
 class EddyError(Exception):
@@ -60,6 +68,49 @@ def warn(text: str) -> None:
     warnings.warn(text, EddyWarning, stacklevel=level)
 
 
+def shortened(text: str, most: int = LONGEST) -> str:
+    """A text of any length, without its middle: the end often says what to do.
+
+    >>> shortened("x" * 30 + " is too long", 20)
+    'xxxxxxx ... too long'
+    """
+    whole = str.__str__(text)  # a text may be of a class of the user's, whose slices are anything at all
+    if len(whole) <= most:
+        return whole
+    end = most // 2 - len(" ... ") // 2
+    return f"{whole[: most - end - len(' ... ')]} ... {whole[len(whole) - end :]}"
+
+
+def text_of(error: BaseException) -> str:
+    """What an exception says, even if it cannot be asked."""
+    try:
+        return shortened(str(error))
+    except Exception as another:  # whatever an exception of the user's raises when it is asked for its text
+        return f"(asked for its text, it raised {_kind(another)})"
+
+
+def said(error: BaseException) -> str:
+    """An exception as people know it.
+
+    >>> said(ValueError("no such thing")), said(ValueError())
+    ('ValueError: no such thing', 'ValueError')
+    """
+    text = text_of(error)
+    return f"{_kind(error)}: {text}" if text else _kind(error)
+
+
+def repr_of(value: Any) -> str:
+    """A value as it is written in Python, even if it cannot be asked."""
+    try:
+        return shortened(repr(value), NAME)
+    except Exception as error:
+        return f"a {shortened(type(value).__name__, NAME)} (asked for its text, it raised {_kind(error)})"
+
+
+def _kind(error: BaseException) -> str:
+    return shortened(type(error).__name__, NAME)
+
+
 def quoted(names: Iterable[str]) -> str:
     """Write names as they stand in error texts.
 
@@ -79,4 +130,4 @@ def unknown(kind: str, name: str, known: Iterable[str], *, where: str) -> QueryE
     close = difflib.get_close_matches(name, names, n=1) or [n for n in names if n.lower() == name.lower()]
     hint = f'did you mean "{close[0]}"? ' if close else ""
     listed = f"known: {quoted(names)}" if names else f"there is no {kind} at all"
-    return QueryError(f'{where}: unknown {kind} "{name}"; {hint}{listed}')
+    return QueryError(f'{where}: unknown {kind} "{shortened(name, NAME)}"; {hint}{listed}')

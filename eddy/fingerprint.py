@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from eddy.binding import Binding
-from eddy.errors import CheckpointError
+from eddy.errors import CheckpointError, shortened
 from eddy.function import Function
 from eddy.query import Filter
 
@@ -34,7 +34,7 @@ def of(binding: Binding) -> dict[str, str]:
 def check(saved: Mapping[str, str], wanted: Mapping[str, str]) -> None:
     """Refuse state that another query has written, and say where they differ; columns may be left unused."""
     differences = [
-        f"{part}: the checkpoint has {_said(saved.get(part))}, the query has {_said(wanted.get(part))}"
+        f"{shortened(part)}: the checkpoint has {_said(saved.get(part))}, the query has {_said(wanted.get(part))}"
         for part in dict.fromkeys((*wanted, *saved))
         if saved.get(part) != wanted.get(part) and not (part not in wanted and ": column " in part)
     ]
@@ -53,4 +53,4 @@ def _filter(asked: Filter) -> str:
 
 
 def _said(part: str | None) -> str:
-    return "nothing" if part is None else f'"{part}"'
+    return "nothing" if part is None else f'"{shortened(part)}"'

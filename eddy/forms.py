@@ -1,29 +1,37 @@
-"""How a function is handed its columns, by what its annotations ask for."""
+"""How a function is handed its columns, by what its annotations ask for.
+
+It sees a null as a function under Spark's `pandas_udf` does that is shown nothing but this row: NaN among floats, NaT
+for a point in time or a duration, None among all other objects. numpy's integers and booleans have no null: a column
+with one is float64 with NaN, or object with None, and the rows beside it are no more what they were. So `alike` groups
+rows by which of these columns are null, and each group has a call of its own.
+"""
 
 from __future__ import annotations
 
 import inspect
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from eddy.errors import QueryError
+from eddy.errors import QueryError, repr_of
+from eddy.masks import Mask
+from eddy.tuples import RowIds
 
 SERIES, NUMPY, ARROW = "pd.Series", "np.ndarray", "pa.Array"
 
 
 def forms_of(
-    function: Callable[..., Any], parameters: list[inspect.Parameter], count: int, where: str
+    function: Callable[..., Any], parameters: list[inspect.Parameter], count: int, where: str, *, unsaid: str
 ) -> tuple[str, ...]:
-    """The form of each of so many columns."""
+    """The form of each of so many columns: `unsaid` where a parameter has no annotation."""
     hints = _hints(function)
     positional = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
     named = [positional[min(i, len(positional) - 1)].name for i in range(count)]
-    return tuple(_form(hints.get(name, pd.Series), name, where) for name in named)
+    return tuple(_form(hints[name], name, where) if name in hints else unsaid for name in named)
 
 
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
@@ -58,28 +66,65 @@ def _form(hint: Any, parameter: str, where: str) -> str:
     if isinstance(base, str) and base.split("[")[0].rpartition(".")[2] in known:
         return known[base.split("[")[0].rpartition(".")[2]]
     raise QueryError(
-        f'{where}: parameter "{parameter}" asks for {hint!r}; expected pd.Series, np.ndarray or pa.Array, '
+        f'{where}: parameter "{parameter}" asks for {repr_of(hint)}; expected pd.Series, np.ndarray or pa.Array, '
         "or rowwise=True for a function of plain values"
     )
 
 
-def is_strict(form: str, data_type: pa.DataType) -> bool:
-    """Is there no way to show a null in such a column without changing how its neighbours look."""
-    if form == SERIES:
-        return pa.types.is_integer(data_type) or pa.types.is_boolean(data_type)
-    return form == NUMPY
+def alike(arrays: Sequence[pa.Array], forms: Sequence[str]) -> Sequence[RowIds] | None:
+    """The rows of each call, by which columns are null in them that have no null of their own; None for one call.
+
+    >>> alike([pa.array([1, None, 3])], [SERIES])
+    [array([0, 2]), array([1])]
+    """
+    numpys = [array for array, form in zip(arrays, forms, strict=True) if form in (SERIES, NUMPY)]
+    strict = [_decoded(array) for array in numpys if _has_nulls(array) and _has_no_null(array.type)]
+    if not strict:
+        return None
+    nulls = np.stack([array.is_null().to_numpy(zero_copy_only=False) for array in strict], axis=1)
+    if (nulls == nulls[0]).all():
+        return None
+    _, kinds = np.unique(np.packbits(nulls, axis=1), axis=0, return_inverse=True)
+    kinds = kinds.ravel()
+    order = np.argsort(kinds, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(kinds[order])) + 1)
+
+
+def complete(arrays: Sequence[pa.Array]) -> Mask | None:
+    """The rows without a null in any column; None for all."""
+    some = [_decoded(array) for array in arrays if _has_nulls(array)]
+    if not some:
+        return None
+    found: Mask = np.logical_and.reduce([array.is_valid().to_numpy(zero_copy_only=False) for array in some])
+    return found
+
+
+def _has_nulls(array: pa.Array) -> bool:
+    """May a value be null; in a dictionary, a null may be among its words as well."""
+    return bool(array.null_count or (isinstance(array, pa.DictionaryArray) and array.dictionary.null_count))
+
+
+def _has_no_null(data_type: pa.DataType) -> bool:
+    """Has numpy no null for such values."""
+    values = data_type.value_type if pa.types.is_dictionary(data_type) else data_type
+    return pa.types.is_integer(values) or pa.types.is_boolean(values)
+
+
+def _decoded(array: pa.Array) -> pa.Array:
+    """The values that a dictionary stands for."""
+    return array.dictionary_decode() if isinstance(array, pa.DictionaryArray) else array
 
 
 def _series(array: pa.Array) -> Any:
     if pa.types.is_nested(array.type):
         return pd.Series(array.to_pylist(), dtype=object)
-    return (array.dictionary_decode() if isinstance(array, pa.DictionaryArray) else array).to_pandas()
+    return _decoded(array).to_pandas()
 
 
 def _numpy(array: pa.Array) -> Any:
     if pa.types.is_nested(array.type):
         return np.fromiter(array.to_pylist(), object, len(array))
-    return array.to_numpy(zero_copy_only=False)
+    return _decoded(array).to_numpy(zero_copy_only=False)
 
 
 FORMS: Mapping[str, Callable[[pa.Array], Any]] = {

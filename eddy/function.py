@@ -4,34 +4,34 @@ The function is handed what its annotations ask for: `pd.Series` (as for a panda
 `np.ndarray` or `pa.Array`; with `rowwise` it is called with plain Python values, one row at a time. It must judge each
 row by itself: rows come in whatever company the routing gives them.
 
-What it sees of a row does not depend on the rows beside it either. numpy's integers and booleans have no null, and
-pandas would turn a whole column into floats or objects for the sake of one; so a row with a null in such a column is
-not shown to the function and does not pass, like a row that a strict SQL function answers with null. An `np.ndarray` of
-any type is strict in this way. Nested values arrive as Python lists and dicts. Arrow arrays and Python values have
-nulls of their own.
+What it sees of a row does not depend on the rows beside it either, nulls included: see `eddy.forms`. Nested values
+arrive as Python lists and dicts. Arrow arrays and Python values have nulls of their own.
 """
 
 from __future__ import annotations
 
 import inspect
 import itertools
-import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import linecache
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import PurePath
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
 from eddy import limit
-from eddy.bisect import Kinds, RowErrors, bisected
-from eddy.errors import QueryError, RowError, quoted
-from eddy.forms import FORMS, forms_of, is_strict
+from eddy.bisect import Kinds, RowErrors, asked_again, bisected
+from eddy.errors import NAME, QueryError, RowError, quoted, repr_of, said, shortened, text_of
+from eddy.forms import FORMS, SERIES, alike, forms_of
 from eddy.limit import Expired, Progress, limited
 from eddy.masks import Mask, checked
 from eddy.sql import Column
+from eddy.tuples import RowIds
+
+T = TypeVar("T")
 
 OURS = (__file__, limit.__file__)
 """Files whose lines say nothing about what is wrong in a function of someone else's."""
@@ -61,18 +61,25 @@ class Function:
         rowwise: bool,
         where: str,
         seconds: float | None = None,
+        unsaid: str = SERIES,
     ) -> Function:
-        """Check a function's signature against the columns it is to be called with."""
+        """Check a function's signature against the columns it is to be called with.
+
+        `unsaid` is the form of columns for parameters without an annotation.
+        """
         if not callable(function):
-            raise QueryError(f"{where}: expected a function, got {function!r}")
-        name = getattr(getattr(function, "func", function), "__qualname__", type(function).__name__)
+            raise QueryError(f"{where}: expected a function, got {repr_of(function)}")
+        named = getattr(getattr(function, "func", function), "__qualname__", type(function).__name__)
+        name = shortened(str(named), NAME)
         parameters = _parameters(function, where, name)
         positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
         names = columns if columns is not None else [p.name for p in positional if p.default is p.empty]
         if not names:
             raise QueryError(f'{where}: function "{name}" has no parameter to hand a column to; name them in columns')
         _check_call(function, names, where, name)
-        forms = ("python",) * len(names) if rowwise else forms_of(function, parameters, len(names), where)
+        forms: tuple[str, ...] = ("python",) * len(names)
+        if not rowwise:
+            forms = forms_of(function, parameters, len(names), where, unsaid=unsaid)
         return Function(name, function, tuple(map(_column, names)), forms, rowwise, where, seconds)
 
     def qualified(self, resolve: Callable[[Column], Column]) -> Function:
@@ -82,21 +89,29 @@ class Function:
     def mask(self, columns: Mapping[Column, pa.Array], rows: int) -> Mask:
         """Call the function; true where a row passes, and a `RowError` if it has no answer for some of them."""
         arrays = [columns[column] for column in self.columns]
-        shown = self._shown(arrays, rows)
-        if shown is None:
-            return self._call(arrays, rows)
+        groups = alike(arrays, self.forms)
+        return self._call(arrays, rows) if groups is None else self._each_group(arrays, rows, groups)
+
+    def _each_group(self, arrays: list[pa.Array], rows: int, groups: Sequence[RowIds]) -> Mask:
+        """Call the function once for each group; where one raises, only its rows are asked again."""
         passed = np.zeros(rows, np.bool_)
-        if len(shown):
-            passed[shown] = self._call([array.take(pa.array(shown)) for array in arrays], len(shown))
+        faulty: list[int] = []
+        errors: list[RowError] = []
+        for group in groups:
+            own = [array.take(pa.array(group)) for array in arrays]
+            try:
+                passed[group] = self._call(own, len(group))
+            except RowError as error:
+                found = asked_again(partial(self._part, own), len(group), error)
+                passed[group] = found.passed
+                faulty += group[found.faulty].tolist()
+                errors += found.errors
+        if errors:
+            raise RowErrors(passed, np.array(faulty, np.int64), errors)
         return passed
 
-    def _shown(self, arrays: list[pa.Array], rows: int) -> np.ndarray[Any, np.dtype[np.int64]] | None:
-        """The rows without a null that could not be shown as it is; None for all of them."""
-        strict = [a for a, form in zip(arrays, self.forms, strict=True) if a.null_count and is_strict(form, a.type)]
-        if not strict:
-            return None
-        valid = [array.is_valid().to_numpy(zero_copy_only=False) for array in strict]
-        return np.flatnonzero(np.logical_and.reduce(valid))
+    def _part(self, arrays: list[pa.Array], part: RowIds) -> Mask:
+        return self._call([array.take(pa.array(part)) for array in arrays], len(part))
 
     def _call(self, arrays: list[pa.Array], rows: int) -> Mask:
         try:
@@ -104,8 +119,7 @@ class Function:
             if self.rowwise:
                 results, raised = self._each(arguments, arrays)
             else:
-                with self._limited(lambda: 0, rows):
-                    results, raised = self.function(*arguments), {}
+                results, raised = self._ended(lambda: self.function(*arguments), lambda: 0, rows), {}
         except TooSlow:
             raise
         except Exception as error:
@@ -121,7 +135,8 @@ class Function:
         raised: dict[int, RowError] = {}
         kinds = Kinds()
         calls = itertools.starmap(self.function, zip(*arguments, strict=True))
-        with self._limited(lambda: len(results), rows):
+
+        def go_on() -> None:
             while len(results) < rows:
                 try:
                     # What came before a row that raises is in the list, and the next call is for the row after it.
@@ -132,6 +147,8 @@ class Function:
                 if error is not None:
                     raised[len(results)] = kinds.one(self._failure(error, arrays, 1))
                     results.append(False)
+
+        self._ended(go_on, lambda: len(results), rows)
         return results, raised
 
     def _gathered(self, results: list[Any], errors: dict[int, RowError]) -> Mask:
@@ -149,15 +166,12 @@ class Function:
             raise RowErrors(passed, np.array(list(errors), np.int64), list(errors.values()))
         return passed
 
-    @contextmanager
-    def _limited(self, progress: Progress, rows: int) -> Iterator[None]:
-        """End a call that takes longer than it may."""
+    def _ended(self, call: Callable[[], T], progress: Progress, rows: int) -> T:
+        """Call something, and end it if it takes longer than it may."""
         if self.seconds is None:
-            yield
-            return
+            return call()
         try:
-            with limited(self.seconds, progress):
-                yield
+            return limited(self.seconds, progress, call)
         except Expired:
             which = f"row {progress() + 1} of {rows}" if self.rowwise else f"{rows} rows"
             raise TooSlow(
@@ -170,19 +184,50 @@ class Function:
         return f'{self.where}: function "{self.name}"'
 
     def _failure(self, error: Exception, arrays: list[pa.Array], rows: int) -> RowError:
-        frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename not in OURS]
-        own = [f for f in frames if f.filename == getattr(self._code(), "co_filename", None)] or frames
-        place = f", at line {own[-1].lineno} of {own[-1].filename}: {own[-1].line}" if own else ""
-        types = ", ".join(f"{column} {array.type}" for column, array in zip(self.columns, arrays, strict=True))
-        name = type(error).__name__
-        text = f"{name}: {error}" if str(error) else name
+        code = getattr(inspect.unwrap(self.function), "__code__", None)
+        own = _raised_at(error, getattr(code, "co_filename", None))
+        place = f", at line {own.line} of {own.file}: {own.text}" if own else ""
+        types = ", ".join(_told(column, array) for column, array in zip(self.columns, arrays, strict=True))
+        name = shortened(type(error).__name__, NAME)
         return RowError(
-            f"{self._who} raised {text}{place}; it was called with {rows} rows of {types}",
-            kind=f"{name} at line {own[-1].lineno} of {PurePath(own[-1].filename).name}" if own else name,
+            f"{self._who} raised {said(error)}{place}; it was called with {rows} rows of {shortened(types)}",
+            kind=f"{name} at line {own.line} of {PurePath(own.file).name}" if own else name,
         )
 
-    def _code(self) -> object:
-        return getattr(inspect.unwrap(self.function), "__code__", None)
+
+def _told(column: Column, array: pa.Array) -> str:
+    return f"{column} {array.type}{' with nulls' if array.null_count else ''}"
+
+
+class _Line(NamedTuple):
+    """A line of a file."""
+
+    file: str
+    line: int
+
+    @property
+    def text(self) -> str:
+        """What stands there, if the file can be read."""
+        linecache.checkcache(self.file)
+        return shortened(linecache.getline(self.file, self.line).strip(), NAME)
+
+
+def _raised_at(error: Exception, file: str | None) -> _Line | None:
+    """The last line of a file, or else of any that is not ours, on the way to where an error was raised.
+
+    The way is as long as a recursion was deep, and of its lines only one is read.
+    """
+    own = other = None
+    step = error.__traceback__
+    while step is not None:
+        name = step.tb_frame.f_code.co_filename
+        if name == file:
+            own = step
+        elif own is None and name not in OURS:
+            other = step
+        step = step.tb_next
+    last = own or other
+    return None if last is None else _Line(last.tb_frame.f_code.co_filename, last.tb_lineno)
 
 
 def _parameters(function: Callable[..., Any], where: str, name: str) -> list[inspect.Parameter]:
@@ -199,7 +244,7 @@ def _check_call(function: Callable[..., Any], names: Sequence[str], where: str, 
         inspect.signature(function).bind(*names)
     except TypeError as error:
         raise QueryError(
-            f'{where}: function "{name}" cannot be called with {len(names)} column(s) {quoted(names)}: {error}'
+            f'{where}: function "{name}" cannot be called with {len(names)} column(s) {quoted(names)}: {text_of(error)}'
         ) from None
 
 

@@ -3,40 +3,59 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from eddy.bisect import RowErrors, bisected
-from eddy.errors import RowError
+from eddy.bisect import RowErrors, asked_again
+from eddy.errors import RowError, repr_of
 from eddy.faults import FAIL, PENDING, Faults
+from eddy.forms import complete
 from eddy.masks import Mask
 from eddy.query import Predicate
 from eddy.sql import Column
 from eddy.tuples import Codes, RowIds
 
-SHOWN = 200
-"""Characters of a value in a sample."""
-
 
 class Judged(NamedTuple):
-    """Which rows go on, and the faults of those of them that the predicate has no answer for; None for no faults."""
+    """Which rows go on, and the faults of those of them that the predicate has no answer for; None for no faults.
+
+    `skipped` rows do not pass because the predicate is not asked about rows with a null.
+    """
 
     passed: Mask
     faults: Codes | None
+    skipped: int = 0
 
 
 class Judge:
     """A predicate, and what is done where it has no answer."""
 
-    def __init__(self, name: str, predicate: Predicate, faults: Faults, *, on_error: str) -> None:
+    def __init__(
+        self, name: str, predicate: Predicate, faults: Faults, *, on_error: str, skips_nulls: bool = False
+    ) -> None:
         self._name = name
         self._predicate = predicate
         self._faults = faults
         self._on_error = on_error
+        self._skips_nulls = skips_nulls
 
     def ask(self, columns: Mapping[Column, pa.Array], rows: int) -> Judged:
+        """Judge some rows; where nulls are skipped, those without one."""
+        passed = complete(list(columns.values())) if self._skips_nulls else None
+        if passed is None:
+            return self._ask(columns, rows)
+        asked, faults = np.flatnonzero(passed), None
+        if len(asked):
+            judged = self._ask(_taken(columns, asked), len(asked))
+            passed[asked] = judged.passed
+            if judged.faults is not None:
+                faults = np.zeros(rows, np.uint8)
+                faults[asked] = judged.faults
+        return Judged(passed, faults, rows - len(asked))
+
+    def _ask(self, columns: Mapping[Column, pa.Array], rows: int) -> Judged:
         """Judge some rows.
 
         Those of a call that raises are asked again, fewer at a time, until the ones are found that raise alone. A
@@ -47,15 +66,9 @@ class Judge:
         except RowErrors as errors:
             passed, faulty, found = errors.passed, errors.faulty, errors.errors
         except RowError as error:
-            parts, faulty, found = bisected(lambda part: self._predicate(_taken(columns, part), len(part)), rows)
-            if error.final and not len(faulty):
-                # It is not wrong about any row alone, so it does not judge each row by itself.
-                raise
-            # Of a function that gives no mask, what it gave for all says more than what it gives for each.
-            found = [error if one.final and error.final else one for one in found]
-            passed = np.zeros(rows, np.bool_)
-            for part, mask in parts:
-                passed[part] = mask
+            passed, faulty, found = asked_again(
+                lambda part: self._predicate(_taken(columns, part), len(part)), rows, error
+            )
         verdicts = self._faults.note(self._name, found, self._on_error, lambda n: _shown(columns, int(faulty[n])))
         return _judged(passed, faulty, verdicts)
 
@@ -75,9 +88,4 @@ def _taken(columns: Mapping[Column, pa.Array], rows: RowIds) -> dict[Column, pa.
 
 
 def _shown(columns: Mapping[Column, pa.Array], row: int) -> str:
-    return ", ".join(f"{column} = {_short(array[row].as_py())}" for column, array in columns.items())
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
+    return ", ".join(f"{column} = {repr_of(array[row].as_py())}" for column, array in columns.items())

@@ -15,7 +15,7 @@ import pyarrow as pa
 from eddy import notes
 from eddy.arrow import no_rows, one_batch
 from eddy.engine import Engine
-from eddy.errors import QueryError
+from eddy.errors import QueryError, text_of
 from eddy.observe import Counters
 from eddy.plural import plural
 from eddy.query import Query
@@ -155,7 +155,9 @@ def whole(name: str, data: object) -> pa.Table:
         try:
             return pa.Table.from_pandas(data, preserve_index=False).replace_schema_metadata(None)
         except (pa.ArrowException, ValueError) as error:
-            raise QueryError(f'data "{name}": the DataFrame does not fit into Arrow columns: {error}') from error
+            raise QueryError(
+                f'data "{name}": the DataFrame does not fit into Arrow columns: {text_of(error)}'
+            ) from error
     raise QueryError(_unfit(name, data))
 
 

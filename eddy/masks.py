@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from eddy.errors import RowError
+from eddy.errors import NAME, RowError, shortened, text_of
 
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
@@ -25,8 +25,9 @@ def checked(result: Any, rows: int, who: str) -> Mask:
         raise _wrong(f"{expected}, got {len(result)}", "another number of rows")
     try:
         array = _arrow(result)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
-        raise _wrong(f"{expected}, got {_kind(result)}: {error}; make each of them a bool", _kind(result)) from error
+    except Exception as error:  # Arrow looks into objects of the user's, which may raise anything
+        told = f"{expected}, got {_kind(result)}: {text_of(error)}; make each of them a bool"
+        raise _wrong(told, _kind(result)) from error
     if not (pa.types.is_boolean(array.type) or pa.types.is_null(array.type)):
         hint = "compare them with something, or use bool()"
         raise _wrong(f"{expected}, got values of type {array.type}; {hint}", f"values of type {array.type}")
@@ -45,4 +46,5 @@ def _arrow(result: Any) -> pa.Array:
 
 
 def _kind(result: Any) -> str:
-    return f"{type(result).__name__} of {result.dtype}" if hasattr(result, "dtype") else type(result).__name__
+    kind = f"{type(result).__name__} of {result.dtype}" if hasattr(result, "dtype") else type(result).__name__
+    return shortened(kind, NAME)

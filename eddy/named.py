@@ -12,7 +12,7 @@ from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any
 
-from eddy.errors import QueryError, quoted
+from eddy.errors import QueryError, quoted, said
 from eddy.mistakes import Mistakes
 from eddy.places import local, readable
 from eddy.settings import Path
@@ -57,7 +57,7 @@ def imported(text: str, path: Path, mistakes: Mistakes) -> Callable[..., Any] | 
         mistakes.add(path, _no_module(text, str(error.name), folder))
         return None
     except (Exception, SystemExit) as error:  # the module is the user's: whatever it raises when it is imported is told
-        mistakes.add(path, f'module "{module}" cannot be imported: {type(error).__name__}: {error}')
+        mistakes.add(path, f'module "{module}" cannot be imported: {said(error)}')
         return None
     if callable(found):
         made: Callable[..., Any] = found

@@ -19,16 +19,17 @@ that a change of the stream shows after as many rows."""
 
 @dataclass(frozen=True, slots=True)
 class Statistic:
-    """What an operator did: rows in, evaluated, out, and seconds.
+    """What an operator did: rows in, evaluated, out, and seconds; and how many of those evaluated it skipped.
 
     >>> Statistic(10, 10, 4, 0.5) + Statistic(10, 0, 2, 0.25)
-    Statistic(rows_in=20, evaluated=10, rows_out=6, seconds=0.75)
+    Statistic(rows_in=20, evaluated=10, rows_out=6, seconds=0.75, skipped=0)
     """
 
     rows_in: float = 0
     evaluated: float = 0
     rows_out: float = 0
     seconds: float = 0.0
+    skipped: int = 0
 
     def __add__(self, other: Statistic) -> Statistic:
         return Statistic(
@@ -36,6 +37,7 @@ class Statistic:
             self.evaluated + other.evaluated,
             self.rows_out + other.rows_out,
             self.seconds + other.seconds,
+            self.skipped + other.skipped,
         )
 
     @property

@@ -11,15 +11,21 @@ import pyarrow as pa
 from eddy import sql
 from eddy.checks import fill, named, texts
 from eddy.duration import duration
-from eddy.errors import QueryError, quoted, unknown
+from eddy.errors import QueryError, quoted, repr_of, unknown
 from eddy.faults import FAILS, ON_ERROR
 from eddy.function import Function
+from eddy.limit import LEAST
 from eddy.masks import Mask
 from eddy.names import own
 from eddy.setups import Setup, check_setup
+from eddy.udfs import taken
 
 MICROS = 1_000_000
 """In a second."""
+
+SHOW, SKIP = "show", "skip"
+NULLS = (SHOW, SKIP)
+"""What becomes of rows with a null among the columns of a function: it is asked about them, or they do not pass."""
 
 Predicate = Callable[[Mapping[sql.Column, pa.Array], int], Mask]
 """Columns and a number of rows to a mask: true where a row passes; a `RowError` where there is no answer for some."""
@@ -31,7 +37,9 @@ class Filter:
 
     `where` is SQL as Spark reads it. A function reads the `columns` that are named, or those that its parameters are
     called; what it is handed follows from its annotations, or is plain values with `rowwise`: see `eddy.function`.
-    `setup` is called once in every worker, before the function sees rows there: see `eddy.setups`.
+    The function in what Spark's `udf` and `pandas_udf` make is taken out. With `nulls="skip"` it is not asked about
+    rows with a null in one of its columns: they do not pass, and are counted. `setup` is called once in every worker,
+    before the function sees rows there: see `eddy.setups`.
 
     A row for which it raises is an error of the query only if everything else lets the row pass. `on_error` says what
     else may become of such rows: "drop" them, or "keep" them as if they had passed. A call of a function that takes
@@ -51,6 +59,7 @@ class Filter:
     columns: Sequence[str] | None = field(default=None, kw_only=True)
     rowwise: bool = field(default=False, kw_only=True)
     setup: Setup | None = field(default=None, kw_only=True)
+    nulls: str = field(default=SHOW, kw_only=True)
     on_error: str = field(default=FAILS, kw_only=True)
     time_limit: str | None = field(default=None, kw_only=True)
     predicate: sql.Expression | Function = field(init=False, repr=False, compare=False)
@@ -58,8 +67,9 @@ class Filter:
     def __post_init__(self) -> None:
         where = named("filter", self.name)
         fill(self, "on", texts(self.on, f"{where}: on"))
-        if self.on_error not in ON_ERROR:
-            raise QueryError(f"{where}: on_error: expected {quoted(ON_ERROR)}, got {self.on_error!r}")
+        for key, known, got in (("on_error", ON_ERROR, self.on_error), ("nulls", NULLS, self.nulls)):
+            if got not in known:
+                raise QueryError(f"{where}: {key}: expected {quoted(known)}, got {repr_of(got)}")
         if (self.where is None) == (self.function is None):
             got = "neither" if self.where is None else "both"
             raise QueryError(f"{where}: expected either where or function, got {got}")
@@ -83,21 +93,27 @@ class Filter:
     def _text(self, where: str) -> sql.Expression:
         if self.columns is not None or self.rowwise or self.setup is not None:
             raise QueryError(f"{where}: columns, rowwise and setup go with function; where names its columns itself")
+        if self.nulls != SHOW:
+            raise QueryError(f'{where}: nulls goes with function; SQL has nulls of its own, such as "v is not null"')
         if self.time_limit is not None:
             raise QueryError(f"{where}: time_limit goes with function; SQL is not interrupted")
         if not isinstance(self.where, str):
-            raise QueryError(f"{where}: expected SQL text as where, got {self.where!r}")
+            raise QueryError(f"{where}: expected SQL text as where, got {repr_of(self.where)}")
         return sql.parse(self.where, where=where).qualified(self._resolve)
 
     def _function(self, where: str) -> Function:
-        assert self.function is not None
+        made = taken(self.function, rowwise=self.rowwise, where=where)
+        fill(self, "function", made.function)
+        fill(self, "rowwise", made.rowwise)
         columns = None if self.columns is None else texts(self.columns, f"{where}: columns")
         fill(self, "columns", columns)
         if self.setup is not None:
             check_setup(self.setup, where)
         seconds = None if self.time_limit is None else _seconds(self.time_limit, f"{where}: time_limit")
-        made = Function.of(self.function, columns, rowwise=self.rowwise, where=where, seconds=seconds)
-        return made.qualified(self._resolve)
+        checked = Function.of(
+            made.function, columns, rowwise=made.rowwise, where=where, seconds=seconds, unsaid=made.unsaid
+        )
+        return checked.qualified(self._resolve)
 
     def _resolve(self, column: sql.Column) -> sql.Column:
         if column.stream is not None:
@@ -111,6 +127,7 @@ class Filter:
 
 
 def _seconds(limit: object, where: str) -> float:
-    if not isinstance(limit, str) or (micros := duration(limit, where=where)) <= 0:
-        raise QueryError(f'{where}: expected a duration such as "5 seconds", got {limit!r}')
-    return micros / MICROS
+    if not isinstance(limit, str) or (seconds := duration(limit, where=where) / MICROS) < LEAST:
+        least = f"{LEAST * 1_000:g} millisecond"
+        raise QueryError(f'{where}: expected a duration such as "5 seconds", of {least} or more, got {repr_of(limit)}')
+    return seconds

@@ -13,7 +13,7 @@ import pandas as pd
 
 from eddy import sql
 from eddy.checks import distinct, fill, members, named, texts
-from eddy.errors import QueryError, quoted, unknown
+from eddy.errors import NAME, QueryError, quoted, shortened, unknown
 from eddy.inputs import Stream, Table
 from eddy.lineage import probe_name, reachable
 from eddy.names import own
@@ -133,7 +133,7 @@ class Query:
             raise unknown("stream or table", name, self.inputs, where=where)
 
     def _join(self, text: str) -> tuple[sql.Expression, ...]:
-        where = f'join "{text}"'
+        where = f'join "{shortened(text, NAME)}"'
         parts = sql.parse(text, where=where).qualified(self.named).conjuncts()
         for part in parts:
             streams = dict.fromkeys(column.stream for column in part.columns)
@@ -143,8 +143,8 @@ class Query:
                 self._check_input(column.stream, where)
             if len(streams) < 2:
                 raise QueryError(
-                    f'{where}: expected a condition between two or more streams or tables, got "{part.text}"; '
-                    "a condition on one of them is a filter"
+                    f"{where}: expected a condition between two or more streams or tables, got "
+                    f'"{shortened(part.text, NAME)}"; a condition on one of them is a filter'
                 )
         return parts
 
@@ -152,7 +152,7 @@ class Query:
         if self.select is None:
             return None
         fill(self, "select", texts(self.select, "query: select"))
-        read = [sql.parse_select(text, where=f'select "{text}"') for text in self.select]
+        read = [sql.parse_select(text, where=f'select "{shortened(text, NAME)}"') for text in self.select]
         outputs = tuple((self.named(column), name) for column, name in read)
         for column, _ in outputs:
             if column.stream is None:

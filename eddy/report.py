@@ -15,7 +15,7 @@ from eddy.observe import VARIOUS, Counters, Route, StreamCount, Way, total
 MOST_ROUTES = 1_000
 """Rows of a stream in `Report.routes`, besides one for the rest: forty classes, and twenty-five routes of each."""
 
-COUNTS = ["rows_in", "evaluated", "rows_out", "seconds"]
+COUNTS = ["rows_in", "evaluated", "skipped", "rows_out", "seconds"]
 
 BATCH: Mapping[str, Callable[[Counters], Any]] = {
     "batch": lambda c: c.batch,
@@ -78,10 +78,11 @@ class Report:
         """One row for each operator and access pattern, or for each of them in each micro-batch.
 
         `evaluated` are the rows that a filter had not judged before, or the candidates that a probe looked at;
+        `skipped` are those of them with a null that a filter with `nulls="skip"` has not asked its function about;
         `rate` is outputs per input, `microseconds` the cost of one input.
         """
         rows = [
-            [c.batch, hop.operator, hop.pattern, s.rows_in, s.evaluated, s.rows_out, s.seconds]
+            [c.batch, hop.operator, hop.pattern, s.rows_in, s.evaluated, s.skipped, s.rows_out, s.seconds]
             for c in self.counters
             for hop, s in c.operators.items()
         ]

@@ -201,7 +201,7 @@ class Router:
         started = self._clock()
         outcome = self._run[hop.operator](tuples)
         seconds = self._clock() - started
-        statistic = Statistic(len(outcome.counts), outcome.evaluated, len(outcome.tuples), seconds)
+        statistic = Statistic(len(outcome.counts), outcome.evaluated, len(outcome.tuples), seconds, outcome.skipped)
         self.routing.add(hop, statistic)
         return outcome, statistic
 

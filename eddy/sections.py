@@ -131,6 +131,12 @@ FILTER = Section(
             text="a function without parameters, by its import path: called once in every worker, before `function` "
             "sees rows there, to load what it needs into a global of its module"
         ),
+        "nulls": Key(
+            text="rows with a null in a column of the function: `show` them to it as a `pandas_udf` would, NaN among "
+            "numbers and None among others, or `skip` them: they do not pass, and are counted",
+            default="show",
+            choices=("show", "skip"),
+        ),
         "on_error": Key(
             text="what becomes of a row for which the function raises, or the SQL cannot be computed: `fail` fails the "
             "query if everything else lets the row pass; `drop` and `keep` count it, and go on without it or with it",
@@ -138,7 +144,8 @@ FILTER = Section(
             choices=("fail", "drop", "keep"),
         ),
         "time_limit": Key(
-            text="how long one call of the function may take; a longer one is ended, and fails the job",
+            text="how long one call of the function may take, 1 millisecond or more; a longer one is ended, and fails "
+            "the job",
             kind=INTERVAL,
         ),
     },

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
-from eddy.errors import QueryError
+from eddy.errors import QueryError, repr_of, said, text_of
 
 if TYPE_CHECKING:
     from eddy.query import Filter
@@ -31,12 +31,12 @@ LOCK = threading.Lock()
 def check_setup(setup: object, where: str) -> None:
     """Refuse what cannot be called without arguments."""
     if not inspect.isroutine(setup):
-        raise QueryError(f"{where}: setup: expected a function, got {setup!r}")
+        raise QueryError(f"{where}: setup: expected a function, got {repr_of(setup)}")
     try:
         inspect.signature(setup).bind()
     except TypeError as error:
         raise QueryError(
-            f'{where}: setup: function "{setup.__qualname__}" cannot be called without arguments: {error}; '
+            f'{where}: setup: function "{setup.__qualname__}" cannot be called without arguments: {text_of(error)}; '
             "it takes none, and leaves what it makes in a global of its module"
         ) from None
     except ValueError:  # one in C that does not tell its parameters
@@ -59,6 +59,4 @@ def _run(setup: Setup, filter: str) -> None:
     except Exception as error:
         frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename != __file__]
         place = f", at line {frames[0].lineno} of {frames[0].filename}: {frames[0].line}" if frames else ""
-        raise QueryError(
-            f'filter "{filter}": setup "{setup.__qualname__}" raised {type(error).__name__}: {error}{place}'
-        ) from error
+        raise QueryError(f'filter "{filter}": setup "{setup.__qualname__}" raised {said(error)}{place}') from error

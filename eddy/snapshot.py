@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from eddy import ipc
-from eddy.errors import CheckpointError, EddyError
+from eddy.errors import CheckpointError, EddyError, said
 
 FORMAT = 1
 """The version of what follows; a change that an older reader would misread needs a new one."""
@@ -67,7 +67,7 @@ def unpack(snapshot: Snapshot) -> tuple[dict[str, Any], dict[str, pa.RecordBatch
         checksum, _, written = snapshot.meta.partition(" ")
         intact = checksum == _checksum(written, snapshot.blob)
     except Exception as error:  # what a store gives back in place of texts and bytes may be anything
-        raise CheckpointError(_damaged(snapshot, f"{type(error).__name__}: {error}")) from error
+        raise CheckpointError(_damaged(snapshot, said(error))) from error
     if not intact:
         raise CheckpointError(_damaged(snapshot, "the checksum does not match"))
     try:
@@ -75,7 +75,7 @@ def unpack(snapshot: Snapshot) -> tuple[dict[str, Any], dict[str, pa.RecordBatch
         whole = pa.py_buffer(snapshot.blob)
         return meta, {name: _read(name, whole, *place) for name, place in meta["sections"].items()}
     except Exception as error:  # the bytes may be anybody's, so anything may be wrong with them
-        raise CheckpointError(_damaged(snapshot, f"{type(error).__name__}: {error}")) from error
+        raise CheckpointError(_damaged(snapshot, said(error))) from error
 
 
 def restoring(restore: Callable[[Reader, Snapshot], None]) -> Callable[[Reader, Snapshot], None]:
@@ -88,7 +88,7 @@ def restoring(restore: Callable[[Reader, Snapshot], None]) -> Callable[[Reader, 
         except EddyError:
             raise
         except Exception as error:  # it can be read, and was written by something else: anything may be missing
-            raise CheckpointError(_damaged(snapshot, f"{type(error).__name__}: {error}")) from error
+            raise CheckpointError(_damaged(snapshot, said(error))) from error
 
     return checked
 
@@ -99,7 +99,7 @@ def learned(policy: Learner, name: str, state: Mapping[str, Any]) -> None:
         policy.restore(state)
     except Exception as error:  # a policy is a plug-in, and may have been another one when it wrote this
         raise CheckpointError(
-            f"checkpoint: policy {name}: it cannot go on from what it had learned, {type(error).__name__}: {error}; "
+            f"checkpoint: policy {name}: it cannot go on from what it had learned, {said(error)}; "
             "restart with the version of it that wrote the checkpoint, or with another policy, or with other "
             "parameters: then it keeps the rows, and learns anew"
         ) from error

@@ -17,11 +17,12 @@ import pyarrow as pa
 from eddy.binding import Binding, bind
 from eddy.contracts import Operator, Policy, Setting
 from eddy.engine import Engine, Machinery
-from eddy.errors import QueryError, quoted, unknown
+from eddy.errors import QueryError, quoted, said, unknown
 from eddy.faults import Faults
 from eddy.features import can_classify
 from eddy.judge import Judge
 from eddy.lineage import Rule, near
+from eddy.predicate import SKIP
 from eddy.query import Filter, Query
 from eddy.router import Clock
 from eddy.sql import Column
@@ -161,8 +162,7 @@ def _policy(name: str) -> Callable[..., Policy]:
         build: Callable[..., Policy] = points[name].load()
     except Exception as error:
         raise QueryError(
-            f'policy "{name}": the package that offers it as "{points[name].value}" cannot be loaded: '
-            f"{type(error).__name__}: {error}"
+            f'policy "{name}": the package that offers it as "{points[name].value}" cannot be loaded: {said(error)}'
         ) from error
     return build
 
@@ -170,7 +170,8 @@ def _policy(name: str) -> Callable[..., Policy]:
 def _filter(
     asked: Filter, binding: Binding, takes: Mapping[str, Take], faults: Faults, memory: Memory | None = None
 ) -> Operator:
-    judge = Judge(asked.name, asked.bind(binding.types), faults, on_error=asked.on_error)
-    times = {s.name: s.time for s in binding.query.streams if s.name in asked.on and s.time is not None}
+    predicate = asked.bind(binding.types)
+    judge = Judge(asked.name, predicate, faults, on_error=asked.on_error, skips_nulls=asked.nulls == SKIP)
+    times = {stream.name: stream.time for stream in binding.query.streams if stream.name in asked.on and stream.time}
     reading = Reading(asked.on, asked.predicate.columns, takes, times)
     return OPERATORS["filter"](asked.name, judge, reading, memory)

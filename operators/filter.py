@@ -78,7 +78,7 @@ class Filter:
             judged, evaluated = self._remember(self._memory, tuples)
         kept = judged.passed.nonzero()[0]
         faults = None if judged.faults is None else judged.faults.take(kept)
-        return Outcome(tuples=tuples.take(kept).faulty(faults), counts=judged.passed, evaluated=evaluated)
+        return Outcome(tuples.take(kept).faulty(faults), judged.passed, evaluated, judged.skipped)
 
     def _ask(self, ids: Mapping[str, RowIds], rows: int) -> Judged:
         try:
@@ -92,12 +92,15 @@ class Filter:
         new = ids if unknown.all() else ids[unknown]
         if len(tuples.ids) > 1:
             new = np.unique(new)
+        skipped = 0
         if len(new):
-            memory.judge(self.name, new, self._ask({self._on: new}, len(new)))
+            judged = self._ask({self._on: new}, len(new))
+            memory.judge(self.name, new, judged)
+            skipped = judged.skipped
         verdicts = memory.verdicts(self.name, ids)
         if verdicts is None:
-            return Judged(memory.passed(self.name, ids), None), len(new)
-        return Judged(verdicts != FAIL, np.where(verdicts < PENDING, np.uint8(0), verdicts)), len(new)
+            return Judged(memory.passed(self.name, ids), None, skipped), len(new)
+        return Judged(verdicts != FAIL, np.where(verdicts < PENDING, np.uint8(0), verdicts), skipped), len(new)
 
     def _told(self, ids: Mapping[str, RowIds]) -> str:
         """Which rows they were, as a person can find them."""

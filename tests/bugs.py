@@ -96,8 +96,8 @@ BUGS = (
     Bug(
         name="a filter lets pass whatever it has judged before",
         file="operators/filter.py",
-        old="return Judged(memory.passed(self.name, ids), None), len(new)",
-        new="return Judged(memory.passed(self.name, ids) | ~unknown, None), len(new)",
+        old="return Judged(memory.passed(self.name, ids), None, skipped), len(new)",
+        new="return Judged(memory.passed(self.name, ids) | ~unknown, None, skipped), len(new)",
         tests=(VERDICTS,),
     ),
     Bug(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 from hypothesis import strategies as st
 
@@ -13,6 +14,12 @@ import eddy
 from tests import reference
 from tests.conditions import Condition, edges, negation, ratio
 from tests.reference import before, same
+
+FORMS = st.sampled_from([None, "row", "array", "series", "skipping"])
+"""How a filter is asked: as SQL, or as a function of rows, of arrays, of Series, or of Series without nulls."""
+
+READ = ("k", "x", "s")
+"""The columns of an input that a function of Series reads: a Series of floats does not tell null from NaN."""
 
 ON_ERROR = st.sampled_from(["fail", "fail", "drop", "keep"])
 
@@ -23,14 +30,27 @@ class Filter:
 
     on: tuple[str, ...]
     condition: Condition
-    python: bool
-    rowwise: bool = True
+    form: str | None
     on_error: str = "fail"
 
+    @property
+    def sql(self) -> str:
+        """As DuckDB reads it."""
+        if self.form != "skipping":
+            return self.condition.sql
+        return " and ".join([f"({self.condition.sql})", *(f"{one}.{c} is not null" for one in self.on for c in READ)])
+
+    def holds(self, combination: reference.Combination) -> bool | None:
+        """As the naive answer asks it: of one combination after the other."""
+        if self.form == "skipping" and any(combination[one][column] is None for one in self.on for column in READ):
+            return False
+        return self.condition.holds(combination)
+
     def asked(self, name: str, columns: Sequence[str]) -> eddy.Filter:
-        """As the engine takes it; a function is handed these columns of every input."""
-        if not self.python:
+        """As the engine takes it; a function is handed these columns of every input, or some of them."""
+        if self.form is None:
             return eddy.Filter(name, on=self.on, where=self.condition.sql, on_error=self.on_error)
+        columns = READ if self.form in ("series", "skipping") else columns
         size = len(columns)
 
         def ask(*values: Any) -> bool | None:
@@ -41,15 +61,33 @@ class Filter:
         def ask_all(*values: pa.Array) -> list[bool | None]:
             return [ask(*row) for row in zip(*(column.to_pylist() for column in values), strict=True)]
 
+        def ask_series(*values: pd.Series) -> list[bool | None]:
+            return [ask(*map(_plain, row)) for row in zip(*(column.tolist() for column in values), strict=True)]
+
         ask_all.__annotations__ = {"values": pa.Array}
+        functions: dict[str, Callable[..., Any]] = {
+            "row": ask,
+            "array": ask_all,
+            "series": ask_series,
+            "skipping": ask_series,
+        }
         return eddy.Filter(
             name,
             on=self.on,
-            function=ask if self.rowwise else ask_all,
+            function=functions[self.form],
             columns=[f"{one}.{column}" for one in self.on for column in columns],
-            rowwise=self.rowwise,
+            rowwise=self.form == "row",
+            nulls="skip" if self.form == "skipping" else "show",
             on_error=self.on_error,
         )
+
+
+def _plain(value: Any) -> Any:
+    """What a Series shows of an integer or a text, as the reference has it; a whole number is never a float."""
+    if pd.isna(value):
+        return None
+    assert isinstance(value, int | str)
+    return value
 
 
 @st.composite
@@ -58,11 +96,12 @@ def filters(draw: st.DrawFn, names: Sequence[str], *, faults: bool) -> Filter:
     name = draw(st.sampled_from(names))
     on_error = draw(ON_ERROR)
     value = draw(st.integers(0, 3))
-    python, rowwise = draw(st.booleans()), draw(st.booleans())
+    form = draw(FORMS)
     if draw(st.integers(0, 3)) == 0 and len(names) > 1:
         a, b = draw(st.permutations(names))[:2]
         condition = ratio(a, b) if faults and draw(st.booleans()) else draw(edges(a, b))
-        return Filter(on=(a, b), condition=condition, python=python, rowwise=rowwise, on_error=on_error)
+        form = {"series": "array", "skipping": "array"}.get(str(form), form)  # these read other columns as well
+        return Filter(on=(a, b), condition=condition, form=form, on_error=on_error)
     condition = draw(
         st.sampled_from(
             [
@@ -73,7 +112,7 @@ def filters(draw: st.DrawFn, names: Sequence[str], *, faults: bool) -> Filter:
             ]
         )
     )
-    return Filter(on=(name,), condition=condition, python=python, rowwise=rowwise, on_error=on_error)
+    return Filter(on=(name,), condition=condition, form=form, on_error=on_error)
 
 
 def _divides(k: int | None, value: int) -> bool | None:
@@ -103,8 +142,7 @@ def _lenient(draw: st.DrawFn, names: Sequence[str]) -> Filter:
     return Filter(
         on=(a, b) if both else (a,),
         condition=two if both else one,
-        python=draw(st.booleans()),
-        rowwise=draw(st.booleans()),
+        form=draw(FORMS),
         on_error=draw(ON_ERROR),
     )
 
@@ -133,4 +171,4 @@ def _guard(draw: st.DrawFn, name: str) -> Filter:
             ]
         )
     )
-    return Filter(on=(name,), condition=condition, python=draw(st.booleans()), rowwise=draw(st.booleans()))
+    return Filter(on=(name,), condition=condition, form=draw(FORMS))

@@ -119,7 +119,7 @@ class Case:
         return reference.Question(
             streams=self.streams,
             tables={name: self.rows[name] for name in self.tables},
-            conditions=[c.holds for c in (*self.joins, *(f.condition for f in self.filters))],
+            conditions=[*(c.holds for c in self.joins), *(f.holds for f in self.filters)],
             on_error={len(self.joins) + n: f.on_error for n, f in enumerate(self.filters)},
             select=[(name, column) for name in self.inputs for column in NAMES],
         )
@@ -139,7 +139,7 @@ class Case:
         spans = [f"{newest} - {name}.ts <= {s.span}" for name, s in self.streams.items() if s.span is not None]
         limits = {name: s.max_ahead for name, s in self.streams.items() if s.max_ahead is not None}
         spans += [f"coalesce({name}.ts - {name}.{ARRIVED} <= {limit}, true)" for name, limit in limits.items()]
-        asked = [c.sql for c in (*self.joins, *(f.condition for f in self.filters))]
+        asked = [*(c.sql for c in self.joins), *(f.sql for f in self.filters)]
         columns = ", ".join(f"{name}.{column}" for name in self.inputs for column in NAMES)
         return f"select {columns} from {', '.join(self.inputs)} where " + " and ".join(
             f"({text})" for text in (*asked, *spans, "true")

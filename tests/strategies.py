@@ -161,7 +161,7 @@ def by_series(i: pd.Series) -> pd.Series:
 
 
 def by_numpy(i: npt.NDArray[np.int64], f: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
-    """Is not shown rows where either is null."""
+    """A null is NaN in both."""
     even: npt.NDArray[np.bool_] = i % 2 == 0
     return even | np.isnan(f)
 
@@ -174,6 +174,16 @@ def by_arrow(s: pa.Array) -> pa.Array:
 def by_row(b: Any, d: Any) -> Any:
     """Plain Python values."""
     return d is None or (b and d > 0)
+
+
+def by_null(i: pd.Series) -> pd.Series:
+    """Nulls alone."""
+    return i.isna()
+
+
+def by_nulls(i: pd.Series, b: npt.NDArray[np.object_]) -> pd.Series:
+    """Two columns of types whose nulls numpy does not know."""
+    return i.isna() == pd.isna(b)
 
 
 def by_text(s: pd.Series) -> pd.Series:
@@ -191,12 +201,22 @@ FUNCTIONS = [
     Condition({"function": by_series, "columns": ["i"]}, lambda row: row["i"] is not None and row["i"] > 2**53),
     Condition(
         {"function": by_numpy, "columns": ["i", "f"]},
+        lambda row: (row["i"] is not None and row["i"] % 2 == 0) or row["f"] is None or row["f"] != row["f"],
+    ),
+    Condition(
+        {"function": by_numpy, "columns": ["i", "f"], "nulls": "skip"},
         lambda row: None not in (row["i"], row["f"]) and (row["i"] % 2 == 0 or row["f"] != row["f"]),
     ),
+    Condition({"function": by_null}, lambda row: row["i"] is None),
+    Condition({"function": by_nulls}, lambda row: (row["i"] is None) == (row["b"] is None)),
     Condition({"function": by_arrow}, lambda row: row["s"] is not None and row["s"].startswith("a")),
     Condition(
         {"function": by_row, "rowwise": True},
         lambda row: row["d"] is None or (bool(row["b"]) and row["d"] > 0),
+    ),
+    Condition(
+        {"function": by_row, "rowwise": True, "nulls": "skip"},
+        lambda row: None not in (row["b"], row["d"]) and row["b"] and row["d"] > 0,
     ),
     Condition({"function": by_text}, lambda row: row["s"] is not None and "b" in row["s"]),
 ]

@@ -14,6 +14,7 @@ from typing import Any
 
 from eddy.comparison.answer import digest_in_order
 from eddy.comparison.workload import Workload
+from eddy.predicate import SHOW
 from eddy.query import Filter, Query
 
 PACKAGES = ("numpy", "pandas", "pyarrow", "pyspark")
@@ -64,7 +65,8 @@ def _filter(asked: Filter) -> str:
     if asked.function is None:
         return f"on {on}: {asked.where}"
     columns = "its parameters" if asked.columns is None else ", ".join(asked.columns)
-    return f"on {on}: function of {columns}, {code_text(asked.function)}"
+    nulls = "" if asked.nulls == SHOW else f", nulls {asked.nulls}"
+    return f"on {on}: function of {columns}{nulls}, {code_text(asked.function)}"
 
 
 def code_text(function: Callable[..., Any]) -> str:

@@ -18,7 +18,7 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
 from eddy.arrow import one_batch
-from eddy.errors import QueryError, quoted
+from eddy.errors import QueryError, quoted, text_of
 from eddy.names import folded
 from eddy.query import Query
 from eddy.sql import Column
@@ -134,7 +134,7 @@ def _table(spark: SparkSession, name: str, given: object) -> pa.RecordBatch:
         spelled = to_arrow_schema(from_arrow_schema(table.schema, True), **arrow_options(spark))
         return one_batch(name, table.cast(spelled))
     except (PySparkException, pa.ArrowException) as error:
-        raise QueryError(f'table "{name}": Spark has no way to hold it: {error}; cast the column') from error
+        raise QueryError(f'table "{name}": Spark has no way to hold it: {text_of(error)}; cast the column') from error
 
 
 def _arrow(name: str, given: object) -> pa.Table:

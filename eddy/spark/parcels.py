@@ -25,7 +25,7 @@ import pyarrow as pa
 
 from eddy import ipc, times
 from eddy.arrow import one_batch
-from eddy.errors import EngineError
+from eddy.errors import EngineError, said
 from eddy.query import Stream
 from eddy.spark.labels import label
 from eddy.spark.layout import Layout
@@ -122,7 +122,7 @@ def rows_of(payload: bytes) -> pa.RecordBatch:
     try:
         return ipc.read(body)
     except Exception as error:  # the bytes may be anybody's, so anything may be wrong with them
-        raise EngineError(_damaged(payload, f"{type(error).__name__}: {error}")) from error
+        raise EngineError(_damaged(payload, said(error))) from error
 
 
 def report_text(report: Mapping[str, Any]) -> str:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from eddy import counted
-from eddy.errors import EngineError, QueryError
+from eddy.errors import EngineError, QueryError, said
 from eddy.observe import Counters
 from eddy.report import Report
 from eddy.spark.behind import drops, warn_of_drops
@@ -74,7 +74,7 @@ def _cells(reports: Sequence[str]) -> dict[int, Counters]:
         cells = {part.pop("cell"): counted.restored(part) for part in map(json.loads, reports)}
     except Exception as error:  # it has come by way of Spark, from workers that may run anything
         raise EngineError(
-            f"report: what a cell has told cannot be read, {type(error).__name__}: {error}; "
+            f"report: what a cell has told cannot be read, {said(error)}; "
             "run the same version of the project on the driver and all workers"
         ) from error
     return dict(sorted(cells.items()))

@@ -16,7 +16,7 @@ import cloudpickle
 import pyarrow as pa
 
 from eddy.engine import Engine
-from eddy.errors import QueryError, quoted
+from eddy.errors import QueryError, quoted, said
 from eddy.query import Query
 from eddy.router import Clock
 from eddy.spark.parcels import rows_of
@@ -88,7 +88,7 @@ def _pickled(value: object, what: str) -> bytes:
         return cloudpickle.dumps(value)
     except Exception as error:  # whatever an object of the user's raises when it is asked for its state
         raise QueryError(
-            f"{what} cannot be sent to the workers, {type(error).__name__}: {error}; "
+            f"{what} cannot be sent to the workers, {said(error)}; "
             "it must not hold a lock, an open file, a connection or a Spark session: make such things inside of it"
         ) from error
 
@@ -108,7 +108,7 @@ def _open(shipped: Shipped) -> Opened:
     except Exception as error:  # the import of a user's module may raise anything
         raise QueryError(
             f"{quoted(shipped.functions) if shipped.functions else 'policy'}: cannot be loaded on a worker, "
-            f"{type(error).__name__}: {error}; send the module to the workers, with --py-files or "
+            f"{said(error)}; send the module to the workers, with --py-files or "
             "spark.addArtifact(..., pyfile=True), or define the function in the job itself"
         ) from error
     return Opened(query, policy, {name: rows_of(data) for name, data in shipped.tables.items()})

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from eddy.errors import QueryError, RowError, unknown
+from eddy.errors import NAME, QueryError, RowError, shortened, unknown
+
+WIDE = 160
+"""Characters of a line that are shown around a mark; a line of a text may be as long as the text."""
 
 
 @dataclass(frozen=True)
@@ -23,21 +26,29 @@ class Place:
           a + b
               ^
         """
-        return QueryError(f"{self.where}: {message}\n{self.marked(start, end)}")
+        return QueryError(self._told(message, start, end))
 
     def fault(self, message: str, start: int, end: int) -> RowError:
         """Build the error of values in some row that `text[start:end]` has no answer for."""
-        kind = f"cannot be computed: {self.text[start:end]}"
-        return RowError(f"{self.where}: {message}\n{self.marked(start, end)}", kind=kind)
+        kind = f"cannot be computed: {shortened(self.text[start:end], NAME)}"
+        return RowError(self._told(message, start, end), kind=kind)
 
     def unknown(self, kind: str, name: str, known: Iterable[str], start: int, end: int) -> QueryError:
         """Build the error for a name in `text[start:end]` that nothing has."""
-        return QueryError(f"{unknown(kind, name, known, where=self.where)}\n{self.marked(start, end)}")
+        return QueryError(f"{unknown(kind, name, known, where=shortened(self.where))}\n{self.marked(start, end)}")
 
     def marked(self, start: int, end: int) -> str:
-        """Show the line that holds `start`, and carets under it."""
+        """Show the line that holds `start`, or a part of it, and carets under it."""
         first = self.text.rfind("\n", 0, start) + 1
         line = self.text[first:].split("\n", 1)[0]
-        lead = "".join("\t" if c == "\t" else " " for c in line[: start - first])
-        width = max(1, min(end, first + len(line)) - start)
-        return f"  {line}\n  {lead}{'^' * width}"
+        at, low = start - first, 0
+        if len(line) > WIDE:
+            low = max(0, min(at - WIDE // 2, len(line) - WIDE))
+        part = line[low : low + WIDE]
+        lead = "".join("\t" if c == "\t" else " " for c in part[: at - low])
+        width = max(1, min(end - first - low, len(part)) - (at - low))
+        before, after = "... " if low else "", " ..." if low + WIDE < len(line) else ""
+        return f"  {before}{part}{after}\n  {' ' * len(before)}{lead}{'^' * width}"
+
+    def _told(self, message: str, start: int, end: int) -> str:
+        return f"{shortened(self.where)}: {shortened(message)}\n{self.marked(start, end)}"

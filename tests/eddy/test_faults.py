@@ -138,6 +138,41 @@ def test_the_rows_that_raise_are_found_with_a_bounded_number_of_calls(rows: int,
     assert calls <= rows + rows // (ALONE // 2) + 2
 
 
+NULLS = pa.table({"v": range(6), "w": [1, None, 3, None, 5, 6], "s": ["a", "b", None, None, "e", "f"]})
+
+
+@pytest.mark.parametrize("rowwise", [False, True])
+def test_rows_with_nulls_are_skipped_if_it_is_asked_for_and_counted(rowwise: bool) -> None:
+    asked: list[float] = []
+
+    def look(w: Any, s: Any) -> Any:
+        asked.extend([w] if rowwise else w)
+        if 6 in asked[-1:]:
+            raise ValueError("the last one")
+        return w != 1
+
+    look.__annotations__ = {} if rowwise else {"s": pa.Array}
+    one = eddy.Filter("f", on="a", function=look, rowwise=rowwise, nulls="skip", on_error="keep")
+    found = eddy.run_local(eddy.Query(streams=[eddy.Stream("a", time="v")], filters=[one]), {"a": NULLS}, batch_rows=4)
+    assert values(found) == [4, 5]
+    assert set(asked) == {1, 5, 6}
+    counts = found.report.operators(by_batch=True)[["rows_in", "evaluated", "skipped", "rows_out"]]
+    assert counts.to_numpy().tolist() == [[4, 4, 3, 0], [2, 2, 0, 2]]
+    assert found.report.operators()["skipped"].tolist() == [3]
+    assert found.report.batches()["errors"].tolist() == [0, 1]
+
+
+def test_a_stored_row_is_skipped_once() -> None:
+    streams = [eddy.Stream(s, time="ts", window=eddy.Range(5), delay=0) for s in "ab"]
+    skips = eddy.Filter("f", on="b", function=lambda w: w > 0, columns=["w"], nulls="skip")
+    asked = eddy.Query(streams=streams, joins=["a.k = b.k"], filters=[skips])
+    rows = pa.table({"ts": [1, 1, 1], "k": [7, 7, 7], "w": [1, None, None]})
+    policy = {"name": "fixed", "order": ["probe_b", "probe_a", "f"]}
+    run = eddy.run_local(asked, {"a": [rows, rows], "b": [rows, rows.slice(0, 0)]}, policy=policy)
+    assert run.results.num_rows == 6
+    assert run.report.operators()["skipped"].sum() == 2
+
+
 SLOW = [eddy.Stream(s, time="ts", window=eddy.Range(5), delay=0) for s in "ab"]
 
 
@@ -263,7 +298,16 @@ def test_what_is_fast_enough_is_let_alone() -> None:
     ("more", "message"),
     [
         ({"function": by_row, "on_error": "ignore"}, 'on_error: expected "fail", "drop", "keep", got \'ignore\''),
-        ({"function": by_row, "time_limit": 5}, 'time_limit: expected a duration such as "5 seconds", got 5'),
+        (
+            {"function": by_row, "time_limit": 5},
+            'time_limit: expected a duration such as "5 seconds", of 1 millisecond or more, got 5',
+        ),
+        (
+            {"function": by_row, "time_limit": "999 microseconds"},
+            "time_limit: .*of 1 millisecond or more, got '999 mic",
+        ),
+        ({"function": by_row, "nulls": "drop"}, 'nulls: expected "show", "skip", got \'drop\''),
+        ({"where": "v > 1", "nulls": "skip"}, "nulls goes with function; SQL has nulls of its own"),
         ({"function": by_row, "time_limit": "0 seconds"}, "time_limit: expected a duration"),
         ({"where": "v > 1", "time_limit": "5 seconds"}, "time_limit goes with function"),
     ],

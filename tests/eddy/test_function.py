@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import linecache
 from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -11,11 +14,18 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+from eddy.bisect import RowErrors
 from eddy.errors import QueryError
+from eddy.faults import Faults
 from eddy.function import Function
+from eddy.judge import Judge
 from eddy.sql import Column
 
 COLUMN = Column(None, "v")
+
+
+RECURSIONS = 50
+"""Rows for which a function recurses until Python ends it."""
 
 
 def mask(function: Callable[..., Any], values: pa.Array, *, rowwise: bool = False) -> list[bool]:
@@ -72,7 +82,7 @@ def test_numpy_when_asked_for() -> None:
         assert type(v) is np.ndarray
         return v != 7
 
-    assert mask(shown, pa.array([7, None, 8])) == [False, False, True]
+    assert mask(shown, pa.array([7, None, 8])) == [False, True, True]
 
 
 def test_numpy_typing_is_understood() -> None:
@@ -83,12 +93,187 @@ def test_numpy_typing_is_understood() -> None:
     assert mask(shown, pa.array([1, 2])) == [False, True]
 
 
-def test_a_numpy_function_is_not_called_when_every_row_has_a_null() -> None:
-    def shown(v: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-        below: npt.NDArray[np.bool_] = v < v.max()
-        return below
+@pytest.mark.parametrize("null", [pa.int8(), pa.int64(), pa.uint64(), pa.bool_()])
+def test_a_null_is_seen(null: pa.DataType) -> None:
+    assert mask(lambda v: v.isna(), pa.array([None, None], null)) == [True, True]
+    assert mask(lambda v: v.isna(), pa.array([1, None], pa.int64()).cast(null)) == [False, True]
+    assert mask(lambda v: v.isna(), pa.array([], null)) == []
 
-    assert mask(shown, pa.array([None, None], pa.int64())) == [False, False]
+
+NULLS: list[tuple[Any, pa.DataType, str, str]] = [
+    (1, pa.int8(), "float64", "nan"),
+    (2**63, pa.uint64(), "float64", "nan"),
+    (2**53 + 1, pa.dictionary(pa.int8(), pa.int64()), "float64", "nan"),
+    (True, pa.bool_(), "object", "None"),
+    (1.5, pa.float32(), "float32", "nan"),
+    ("x", pa.string(), "object", "None"),
+    ("x", pa.dictionary(pa.int32(), pa.string()), "object", "None"),
+    (b"x", pa.binary(), "object", "None"),
+    (Decimal("1.5"), pa.decimal128(10, 2), "object", "None"),
+    (date(2024, 1, 1), pa.date32(), "object", "None"),
+    (datetime(2024, 1, 1), pa.timestamp("us"), "datetime64[us]", "NaT"),
+    (datetime(2024, 1, 1, tzinfo=UTC), pa.timestamp("us", "Europe/Paris"), "datetime64[us, Europe/Paris]", "NaT"),
+    (timedelta(1), pa.duration("us"), "timedelta64[us]", "NaT"),
+    ([1, None], pa.list_(pa.int64()), "object", "None"),
+    ({"a": None}, pa.struct({"a": pa.int64()}), "object", "None"),
+    (None, pa.null(), "object", "None"),
+]
+"""A value, its type, and the type and the null of the column when nothing but a null is shown in it."""
+
+NUMPY = {pa.date32(): ("datetime64[D]", "NaT"), pa.timestamp("us", "Europe/Paris"): ("datetime64[us]", "NaT")}
+"""What is another for a function of arrays."""
+
+
+def looks(values: pa.Array, form: type) -> list[tuple[str, str]]:
+    """How each row looks to a function, by the type of the column and the value; no row comes twice."""
+    found: dict[int, tuple[str, str]] = {}
+
+    def look(row: pd.Series, v: Any) -> Any:
+        assert not found.keys() & set(row)
+        found.update((n, (str(v.dtype), str(one))) for n, one in zip(row, v, strict=True))
+        return row >= 0
+
+    look.__annotations__["v"] = form
+    built = Function.of(look, None, rowwise=False, where="here")
+    columns = {Column(None, "row"): pa.array(range(len(values))), COLUMN: values}
+    assert built.mask(columns, len(values)).all()
+    return [found[n] for n in range(len(values))]
+
+
+@pytest.mark.parametrize(("value", "kind", "dtype", "null"), NULLS, ids=[str(case[1]) for case in NULLS])
+@pytest.mark.parametrize("form", [pd.Series, np.ndarray])
+def test_a_row_looks_the_same_in_every_company(
+    value: Any, kind: pa.DataType, dtype: str, null: str, form: type
+) -> None:
+    """As a pandas_udf sees it alone."""
+    values = pa.array([value, None, None, value], kind)
+    together = looks(values, form)
+    assert together == [one for n in range(4) for one in looks(values.slice(n, 1), form)]
+    assert together[1] == (NUMPY.get(kind, (dtype, null)) if form is np.ndarray else (dtype, null))
+
+
+def test_a_null_among_the_words_of_a_dictionary_is_a_null() -> None:
+    values = pa.DictionaryArray.from_arrays(pa.array([0, 1, None]), pa.array([2**53 + 1, None]))
+    assert [dtype for dtype, _ in looks(values, pd.Series)] == ["int64", "float64", "float64"]
+
+
+def test_rows_are_asked_about_by_which_columns_are_null() -> None:
+    asked: list[list[tuple[Any, Any]]] = []
+
+    def look(v: pd.Series, w: npt.NDArray[np.bool_], s: pd.Series) -> pd.Series:
+        asked.append(list(zip(v.tolist(), w.tolist(), strict=True)))
+        return s.isna() & v.notna()
+
+    rows = {
+        COLUMN: pa.array([1, None, 3, None, 5], pa.int16()),
+        Column(None, "w"): pa.array([True, None, None, False, True]),
+        Column(None, "s"): pa.array([None, None, "x", "x", "x"]),
+    }
+    built = Function.of(look, None, rowwise=False, where="here")
+    assert built.mask(rows, 5).tolist() == [True, False, False, False, False]
+    assert str(asked) == "[[(1, True), (5, True)], [(3, None)], [(nan, False)], [(nan, None)]]"
+    asked.clear()
+    built.mask({column: array.slice(4) for column, array in rows.items()}, 1)
+    built.mask({column: array.slice(1, 1) for column, array in rows.items()}, 1)
+    assert str(asked) == "[[(5, True)], [(nan, None)]]"
+
+
+def test_where_nulls_raise_other_rows_are_not_asked_again() -> None:
+    asked: list[Any] = []
+
+    def look(v: pd.Series) -> pd.Series:
+        asked.extend(v.tolist())
+        return ~v
+
+    built = Function.of(look, None, rowwise=False, where="here")
+    with pytest.raises(
+        RowErrors, match=r"raised TypeError: .* it was called with 1 rows of v bool with nulls"
+    ) as caught:
+        built.mask({COLUMN: pa.array([True, None, False, None])}, 4)
+    assert caught.value.passed.tolist() == [False, False, True, False]
+    assert caught.value.faulty.tolist() == [1, 3]
+    assert asked[:2] == [True, False]
+    assert set(asked[2:]) == {None}
+
+
+def test_a_function_that_compares_rows_is_wrong_beside_nulls_too() -> None:
+    def look(v: pd.Series) -> Any:
+        return v > 0 if len(v) == 1 else 3
+
+    with pytest.raises(QueryError, match="expected one boolean for each of 2 rows, got int"):
+        mask(look, pa.array([1, None, 2, None]))
+
+
+class Broken(Exception):
+    """An exception that cannot be asked."""
+
+    def __str__(self) -> str:
+        raise ValueError("not now")
+
+    __repr__ = __str__
+
+
+class Text(str):
+    """A text with ideas of its own."""
+
+    def __getitem__(self, key: object) -> str:
+        raise ValueError("not now")
+
+
+class Talkative(Exception):
+    """An exception with far too much to say."""
+
+    def __str__(self) -> str:
+        return Text("x" * 100_000 + "the end")
+
+
+@pytest.mark.parametrize("rowwise", [False, True])
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (Broken(), r"raised Broken: \(asked for its text, it raised ValueError\), at line"),
+        (Talkative(), r"raised Talkative: x+ \.\.\. x*the end, at line"),
+        (type("N" * 10_000, (Exception,), {})("no"), r"raised N+ \.\.\. N+: no, at line"),
+    ],
+    ids=["broken", "talkative", "named"],
+)
+def test_whatever_an_exception_says_it_is_told(error: Exception, told: str, rowwise: bool) -> None:
+    def look(v: Any) -> Any:
+        raise error
+
+    with pytest.raises(QueryError, match=told) as caught:
+        mask(look, pa.array([1]), rowwise=rowwise)
+    assert len(str(caught.value)) < 2_000
+
+
+def test_whatever_a_function_gives_it_is_told() -> None:
+    with pytest.raises(QueryError, match=r"got Series of object: .*; make each of them a bool") as caught:
+        mask(lambda v: pd.Series([Broken()], dtype=object), pa.array([1]))
+    assert len(str(caught.value)) < 2_000
+    broken: Any = Broken()
+    with pytest.raises(QueryError, match=r"expected a function, got a Broken \(asked for its text"):
+        Function.of(broken, None, rowwise=False, where="here")
+
+
+@pytest.mark.parametrize("rowwise", [False, True])
+def test_of_a_recursion_without_end_one_line_is_read(rowwise: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not the thousand that are on the way to it, for every row once more."""
+
+    def forever(v: Any) -> Any:
+        return forever(v)
+
+    read: list[int] = []
+    line = linecache.getline
+
+    def note(*place: Any) -> str:
+        read.append(place[1])
+        return line(*place)
+
+    monkeypatch.setattr(linecache, "getline", note)
+    judge = Judge("f", Function.of(forever, None, rowwise=rowwise, where="here").mask, Faults(), on_error="drop")
+    judged = judge.ask({COLUMN: pa.array(range(RECURSIONS))}, RECURSIONS)
+    assert not judged.passed.any()
+    assert RECURSIONS <= len(read) <= 2 * RECURSIONS
 
 
 def test_arrow_when_asked_for() -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 
@@ -122,7 +124,35 @@ def test_a_where_is_never_code(text: str, tmp_path: Path) -> None:
     "text", ["(" * LONG, "not " * LONG + "true", "- " * LONG + "1 = 1", "value" + " + 1" * LONG, "case " * LONG]
 )
 def test_a_where_without_end_is_refused(text: str, tmp_path: Path) -> None:
-    assert "filters.f" in refused(tmp_path, GOOD.replace(b"value > 1", text.encode()))
+    told = refused(tmp_path, GOOD.replace(b"value > 1", text.encode()))
+    assert "filters.f" in told
+    assert len(told) < 1_500
+
+
+@pytest.mark.parametrize("text", ["(" * LONG, "a.x = b.x " * 500, "a." + "x" * LONG + " > 1", "`" + "a" * LONG])
+def test_a_text_without_end_is_shown_where_it_is_wrong(text: str) -> None:
+    streams = [eddy.Stream(name, time="ts") for name in "ab"]
+    wrong: list[dict[str, Any]] = [{"joins": [text]}, {"select": [text]}]
+    for more in wrong:
+        with pytest.raises(eddy.QueryError) as caught:
+            eddy.Query(streams=streams, **more)
+        assert len(str(caught.value)) < 1_500
+    far = "x > 1 and\n" + "y > 2 or " * 500 + "= 5" + " or z > 3" * 500
+    with pytest.raises(eddy.QueryError) as caught:
+        eddy.Filter("f", on="a", where=far)
+    *_, line, marks = str(caught.value).split("\n")
+    assert line[marks.index("^")] == "="
+    assert line.strip().startswith("...")
+    assert line.endswith("...")
+
+
+def test_a_value_without_end_is_cut_in_an_error() -> None:
+    asked = eddy.Query(
+        streams=[eddy.Stream("a", time="t")], filters=[eddy.Filter("f", on="a", where="cast(v as int) > 1")]
+    )
+    with pytest.raises(eddy.QueryError, match=r"cannot be cast to .*use try_cast") as caught:
+        eddy.run_local(asked, {"a": pa.table({"t": [1], "v": ["9" * 100_000]})})
+    assert len(str(caught.value)) < 2_000
 
 
 @pytest.mark.parametrize(

@@ -200,11 +200,14 @@ def test_mistakes_in_one_part_hide_none_of_each_other(tmp_path: Path, capsys: py
     told = capsys.readouterr().err
     assert 'line 10, policy.strategy: policy "query_mesh": unknown strategy "improvment"; did you mean' in told
     assert 'line 11, policy.budget_ms: policy "query_mesh": budget_ms: expected a number' in told
-    text = EXAMPLE["readme"].replace("rowwise = true", 'rowwise = true, on_error = "skip", time_limit = "-5 s"')
+    text = EXAMPLE["readme"].replace(
+        "rowwise = true", 'rowwise = true, on_error = "skip", nulls = "drop", time_limit = "-5 s"'
+    )
     (tmp_path / "broken.toml").write_text(text, "utf-8")
     assert cli.main(["validate", str(tmp_path / "broken.toml")]) == cli.FAILED
     told = capsys.readouterr().err
     assert 'filters.bad_token.on_error: unknown on_error "skip"; known: "drop", "fail", "keep"' in told
+    assert 'filters.bad_token.nulls: unknown nulls "drop"; known: "show", "skip"' in told
     assert "time_limit: expected a duration" in told
 
 

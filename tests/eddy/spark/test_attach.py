@@ -176,6 +176,26 @@ def test_filters_alone(spark: SparkSession, tmp_path: Path) -> None:
     assert more.report.batches()[["rows", "late", "untimed"]].sum().tolist() == [42, 0, 0]
 
 
+def test_nulls_and_functions_of_spark(spark: SparkSession, tmp_path: Path) -> None:
+    """A function sees nulls, one that is on its way to be one of Spark's too; those that are skipped are counted."""
+    from pyspark.sql.pandas.functions import pandas_udf
+
+    def unknown(k: pd.Series) -> pd.Series:
+        return k.isna() | (k > 4)
+
+    wrap: Any = pandas_udf
+
+    skips = eddy.Filter("skips", on="a", function=odd, nulls="skip")
+    wrapped = eddy.Filter("wrapped", on="a", function=wrap(unknown, "boolean"))
+    asked = query("a", filters=[skips, wrapped])
+    data = {"a": [*rows(5), table([30, 31, 32, 33], [None, 7, 1, None], [None, None, 3, 5])]}
+    frames = feeds.streams(spark, tmp_path / "in", data)
+    found = feeds.answer(eddy.attach(asked, frames, policy="fixed", cells=2), tmp_path / "checkpoint")
+    assert found.rows == local(asked, data)
+    assert any(None in row for row in found.rows)
+    assert found.report.operators()["skipped"].tolist() == [2, 0]
+
+
 def test_lookup_tables(spark: SparkSession, tmp_path: Path) -> None:
     lookup = pa.table({"k": [1, 2, 2, None], "name": ["one", "two", "zwei", "none"]})
     asked = query("ab", tables=[eddy.Table("t")], joins=["a.k = b.k", "a.k = t.k"])
