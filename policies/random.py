@@ -6,13 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from eddy.contracts import Leg, Observation, Setting, State, Task
-from eddy.features import NO_FEATURES
+from eddy.contracts import Leg, Policy, Setting, Task
 from eddy.lineage import Hop
-from eddy.observe import NO_INSIGHT
 
 
-class Random:
+class Random(Policy):
     """Sends every tuple to any operator that is ready.
 
     Each row draws for itself, so that a task splits into as many legs as there are choices: no policy asks more
@@ -22,9 +20,6 @@ class Random:
     {}
     """
 
-    features = NO_FEATURES
-    insight = NO_INSIGHT
-
     def __init__(self, setting: Setting) -> None:
         pass
 
@@ -32,13 +27,3 @@ class Random:
         """A leg for each hop, with the rows that drew it."""
         drawn = task.chance().integers(len(ready), size=task.rows)
         return [Leg(route=(hop,), rows=np.flatnonzero(drawn == i)) for i, hop in enumerate(ready)]
-
-    def observe(self, observation: Observation) -> None:
-        """Chance learns nothing."""
-
-    def snapshot(self) -> State:
-        """Nothing to keep: the generator belongs to the micro-batch."""
-        return {}
-
-    def restore(self, state: State) -> None:
-        """Nothing to go on from."""
