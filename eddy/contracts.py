@@ -1,23 +1,27 @@
 """What a plug-in's author has to read: operators, indexes and policies.
 
 For every task the router calls `Policy.plan` once; for every step of every leg `Operator.run` and then
-`Policy.observe`. Between micro-batches it may call `Policy.snapshot`; `restore` comes before the first `plan`.
+`Policy.observe`. At the end of a micro-batch it calls `Policy.learn` once. Between micro-batches it may read
+`Policy.insight` and call `Policy.snapshot`; `restore` comes before the first `plan`.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+import pyarrow as pa
 
 from eddy.codes import Valid
-from eddy.features import Features, Look
+from eddy.features import NO_FEATURES, Features, Look
 from eddy.lineage import Hop, Lineage, Rule
-from eddy.observe import Insight, Statistic, Statistics
+from eddy.observe import NO_INSIGHT, Insight, Statistic, Statistics
 from eddy.ranges import Ranges, Reach, Segment
 from eddy.sql import Column
+from eddy.times import Ticks
 from eddy.tuples import RowIds, Tuples
 
 Counts = np.ndarray[Any, np.dtype[np.bool_]] | np.ndarray[Any, np.dtype[np.int64]]
@@ -93,6 +97,32 @@ class Index(Protocol):
         """The micro-batch is over: let go of what the next `refresh` makes anyway."""
 
 
+class Store(Protocol):
+    """The rows of one input: a STeM, or the rows of a query that joins nothing."""
+
+    def __len__(self) -> int:
+        """How many rows are kept."""
+
+    @property
+    def nbytes(self) -> int:
+        """What they occupy, indexes included."""
+
+    def append(self, rows: pa.RecordBatch, ticks: Ticks, arrivals: RowIds) -> RowIds:
+        """Keep rows, in the order of their arrival; says under which ids."""
+
+    def take(self, column: str, ids: RowIds) -> pa.Array:
+        """The values of a column at some ids."""
+
+    def settle(self, watermark: float | None) -> None:
+        """End the micro-batch: let go of the rows that nothing can meet any more."""
+
+    def snapshot(self) -> tuple[dict[str, int], pa.RecordBatch]:
+        """What must survive a restart: numbers, and rows."""
+
+    def restore(self, numbers: Mapping[str, int], rows: pa.RecordBatch) -> None:
+        """Go on from a snapshot; called on a store that is empty."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Setting:
     """What a policy knows of the query when it is built.
@@ -143,7 +173,8 @@ class Leg:
 
     `rows` are positions in the task, or None for all of them. An exhaustive leg runs every hop of its route on
     every row, to learn; the hops must all be ready when it starts. It changes no answer. `classes` says which classes
-    the policy told apart, and `label` what rows are called that have another reason to be here.
+    the policy told apart, and `label` what rows are called that have another reason to be here. `tag` is the policy's
+    own: the leg comes back with it in every observation.
     """
 
     route: tuple[Hop, ...]
@@ -151,6 +182,7 @@ class Leg:
     exhaustive: bool = False
     classes: Classes | None = None
     label: str = ""
+    tag: object = None
 
 
 class Observation(NamedTuple):
@@ -174,21 +206,20 @@ class Observation(NamedTuple):
 class Policy(Protocol):
     """Who goes first.
 
-    A policy is built as `Name(setting, parameter=value, ...)`; its parameters are keyword-only and are checked by
-    the policy, with errors for the person who wrote the config file.
+    A policy derives from this class and is built as `Name(setting, parameter=value, ...)`. Its parameters are
+    keyword-only, and the policy checks them, with errors for the person who wrote the config file. Only `plan` has to
+    be written: a policy that learns nothing needs nothing else.
     """
 
-    @property
-    def features(self) -> Features:
-        """The attributes by which it tells rows apart; `NO_FEATURES` for none."""
+    features: Features = NO_FEATURES
+    """The attributes by which it tells rows apart."""
 
     @property
     def insight(self) -> Insight:
-        """What it has done and why, for reports; `NO_INSIGHT` for nothing.
+        """What it has done and why, for reports. Reading it must change nothing."""
+        return NO_INSIGHT
 
-        Asked for once at the end of every micro-batch, so that a policy may put off its learning until then.
-        """
-
+    @abstractmethod
     def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
         """Split the task into legs.
 
@@ -197,10 +228,17 @@ class Policy(Protocol):
         """
 
     def observe(self, observation: Observation) -> None:
-        """Learn from what a step did; called once for each step, before the next `plan`."""
+        """Take note of what a step did; called once for each step, before the next `plan`."""
+        return
+
+    def learn(self) -> None:
+        """Think about what was observed; called once at the end of every micro-batch, and nowhere else."""
+        return
 
     def snapshot(self) -> State:
         """What must survive a restart, as plain values and numpy arrays; {} for nothing."""
+        return {}
 
     def restore(self, state: State) -> None:
         """Go on from a snapshot that the same policy with the same parameters took."""
+        return

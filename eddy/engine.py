@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +12,7 @@ import pyarrow as pa
 from eddy import fingerprint, room
 from eddy.admission import Admitted, Gate, Mark
 from eddy.binding import Binding
-from eddy.contracts import Operator, Policy
+from eddy.contracts import Operator, Policy, Store
 from eddy.errors import EngineError
 from eddy.faults import Faults
 from eddy.features import Classifier, Look
@@ -23,35 +23,8 @@ from eddy.routing import Routes
 from eddy.setups import prepare
 from eddy.snapshot import Snapshot, from_table, learned, pack, restoring, to_table, unpack
 from eddy.taken import came, taken
-from eddy.times import Ticks
 from eddy.trees import Trees
-from eddy.tuples import RowIds, Tuples
-
-
-class Store(Protocol):
-    """Where the engine keeps the rows of one input."""
-
-    def __len__(self) -> int:
-        """How many rows are kept."""
-
-    @property
-    def nbytes(self) -> int:
-        """What they occupy, indexes included."""
-
-    def append(self, rows: pa.RecordBatch, ticks: Ticks, arrivals: RowIds) -> RowIds:
-        """Keep rows, in the order of their arrival; says under which ids."""
-
-    def take(self, column: str, ids: RowIds) -> pa.Array:
-        """The values of a column at some ids."""
-
-    def settle(self, watermark: float | None) -> None:
-        """End the micro-batch: let go of the rows that nothing can meet any more."""
-
-    def snapshot(self) -> tuple[dict[str, int], pa.RecordBatch]:
-        """What must survive a restart: numbers, and rows."""
-
-    def restore(self, numbers: Mapping[str, int], rows: pa.RecordBatch) -> None:
-        """Go on from a snapshot; called on a store that is empty."""
+from eddy.tuples import Tuples
 
 
 class Machinery(NamedTuple):
@@ -171,8 +144,9 @@ class Engine:
     def _count(self, admitted: Mapping[str, Admitted], routes: Routes, seconds: float) -> Counters:
         routing = self._router.routing
         started = self._clock()
-        insight = self._policy.insight
+        self._policy.learn()
         learning = self._clock() - started
+        insight = self._policy.insight
         stores = {name: (len(store), store.nbytes) for name, store in self._streams.items()}
         return Counters(
             batch=self._batch,

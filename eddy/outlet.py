@@ -7,12 +7,13 @@ routing, and what comes out of it does not.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from eddy.binding import Binding
+from eddy.contracts import Store
 from eddy.errors import QueryError
 from eddy.faults import Faults
 from eddy.lots import lots
@@ -21,20 +22,10 @@ from eddy.tuples import RowIds, Tuples
 Counted = dict[str, np.ndarray[Any, np.dtype[np.int64]]]
 
 
-class Rows(Protocol):
-    """The stored rows of one input."""
-
-    def __len__(self) -> int:
-        """How many rows are kept."""
-
-    def take(self, column: str, ids: RowIds) -> pa.Array:
-        """The values of a column at some ids."""
-
-
 class Outlet:
     """Lets complete tuples out as rows of the answer."""
 
-    def __init__(self, binding: Binding, stores: Mapping[str, Rows], faults: Faults) -> None:
+    def __init__(self, binding: Binding, stores: Mapping[str, Store], faults: Faults) -> None:
         self._binding = binding
         self._stores = stores
         self._faults = faults

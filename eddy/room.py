@@ -3,25 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
 
+from eddy.contracts import Store
 from eddy.errors import QueryError
 
 MEGABYTE = 1 << 20
 
 
-class Sized(Protocol):
-    """Stored rows."""
-
-    def __len__(self) -> int:
-        """How many there are."""
-
-    @property
-    def nbytes(self) -> int:
-        """What they occupy."""
-
-
-def check(stores: Mapping[str, Sized], most: int, stand: str) -> None:
+def check(stores: Mapping[str, Store], most: int, stand: str) -> None:
     """Refuse to hold more, and say which streams it is, and which of them holds the others up."""
     sizes = {name: store.nbytes for name, store in stores.items()}
     if sum(sizes.values()) <= most:

@@ -1,7 +1,6 @@
 """The eddy: plan, run and observe until every tuple is complete or dropped.
 
-Tasks wait by lineage, so that tuples which took different routes to the same lineage go on together. The least
-advanced lineage is taken first: when its turn comes, nothing that is still under way can join it any more.
+Tasks wait by lineage, so that tuples which took different routes to the same lineage go on together.
 """
 
 from __future__ import annotations
@@ -24,12 +23,43 @@ from eddy.walks import Step, Walks
 Clock = Callable[[], float]
 Classify = Callable[[Tuples], Look]
 Chance = Callable[[], np.random.Generator]
-Waiting = dict[Lineage, list[Tuples]]
 
 NO_HOPS: tuple[Hop, ...] = ()
 
 CROWD = 1 << 20
 """Tuples that may wait before those nearest to their end go first: some tens of megabytes of row ids."""
+
+
+class Waiting:
+    """Tuples that wait for a decision, by lineage."""
+
+    def __init__(self) -> None:
+        self._parts: dict[Lineage, list[Tuples]] = {}
+        self._tuples = 0
+
+    def __bool__(self) -> bool:
+        return bool(self._parts)
+
+    @property
+    def is_crowd(self) -> bool:
+        """More wait than may be held at a time."""
+        return self._tuples > CROWD
+
+    def put(self, tuples: Tuples) -> None:
+        """Let some more wait."""
+        self._parts.setdefault(tuples.lineage, []).append(tuples)
+        self._tuples += len(tuples)
+
+    def next(self) -> Tuples:
+        """Take the tuples whose turn it is.
+
+        Normally they are the least advanced: nothing that is still under way can join them any more. In a crowd they
+        are the most advanced, which is the shortest way out of it.
+        """
+        choose = max if self.is_crowd else min
+        tuples = merge(self._parts.pop(choose(self._parts, key=_advance)))
+        self._tuples -= len(tuples)
+        return tuples
 
 
 class Counted(NamedTuple):
@@ -59,23 +89,22 @@ class Router:
     def route(self, arrived: Sequence[Tuples], chance: Chance) -> Iterator[Tuples]:
         """Bring tuples to their end; yields those that completed, as they do."""
         self.routing = Routing()
-        waiting: Waiting = {}
+        waiting = Waiting()
         for tuples in arrived:
             yield from self._place(tuples, waiting)
-        yield from self._drain(waiting, chance, 0)
-
-    def _drain(self, waiting: Waiting, chance: Chance, enough: int) -> Iterator[Tuples]:
-        """Route until no more than so many tuples wait.
-
-        Normally the least advanced lineage is next; in a crowd it is the most advanced, which is the shortest way
-        out of it.
-        """
-        while (crowd := sum(len(t) for parts in waiting.values() for t in parts)) > enough:
-            lineage = max(waiting, key=_advance) if crowd > CROWD else min(waiting, key=_advance)
-            tuples = merge(waiting.pop(lineage))
-            for moved in self._take(tuples, self._plan(tuples, chance)):
+        # The plans under way, the innermost last. A plan makes its tuples one step at a time. When too many wait, the
+        # plan rests where it is, and those that wait go first:
+        #
+        #     [plan of the arrivals]  ->  crowd  ->  [plan of the arrivals, plan of those nearest to their end]
+        plans: list[Iterator[Tuples]] = []
+        while plans or waiting:
+            if not plans or waiting.is_crowd:
+                tuples = waiting.next()
+                plans.append(self._take(tuples, self._plan(tuples, chance)))
+            elif (moved := next(plans[-1], None)) is None:
+                plans.pop()
+            else:
                 yield from self._place(moved, waiting)
-                yield from self._drain(waiting, chance, CROWD)
 
     def _take(self, tuples: Tuples, legs: Sequence[Leg]) -> Iterator[Tuples]:
         """Take all legs of a plan."""
@@ -112,7 +141,7 @@ class Router:
         if len(tuples) and self.machine.complete(tuples.lineage):
             yield tuples
         elif len(tuples):
-            waiting.setdefault(tuples.lineage, []).append(tuples)
+            waiting.put(tuples)
 
     def _plan(self, tuples: Tuples, chance: Chance) -> Sequence[Leg]:
         lineage = tuples.lineage

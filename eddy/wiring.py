@@ -36,6 +36,8 @@ from policies.registry import POLICIES
 PolicyChoice = str | Mapping[str, Any] | Callable[[Setting], Policy]
 """A policy's name; its name and parameters, {"name": "fixed", "order": ["big"]}; or a class that is being written."""
 
+POLICY_PARTS = ("features", "insight", "plan", "observe", "learn", "snapshot", "restore")
+
 ENTRY_POINTS = "eddy.policies"
 """The entry-point group in which other packages register policies."""
 
@@ -112,7 +114,7 @@ def _joining(binding: Binding, tables: Mapping[str, pa.RecordBatch], faults: Fau
 def make_policy(choice: PolicyChoice, setting: Setting) -> Policy:
     """Build a policy from what a user chose."""
     if isinstance(choice, type) or (callable(choice) and not isinstance(choice, str)):
-        return choice(setting)
+        return _check_contract(choice(setting), policy_name(choice))
     parameters = {"name": choice} if isinstance(choice, str) else choice
     if not isinstance(parameters, Mapping) or not isinstance(parameters.get("name"), str):
         raise QueryError(f'policy: expected a name, or {{"name": ..., parameter: value}}, or a class, got {choice!r}')
@@ -124,9 +126,18 @@ def make_policy(choice: PolicyChoice, setting: Setting) -> Policy:
     missing = [p for p, default in known.items() if default is inspect.Parameter.empty and p not in parameters]
     if missing:
         raise QueryError(f'policy "{name}": expected the parameter {quoted(missing)}, got none; add it')
-    return _policy(name)(
+    made = _policy(name)(
         setting, **{parameter: value for parameter, value in parameters.items() if parameter != "name"}
     )
+    return _check_contract(made, name)
+
+
+def _check_contract(policy: Policy, name: str) -> Policy:
+    """Refuse a policy that lacks a part of the contract, before it is asked for it in the middle of a query."""
+    missing = [part for part in POLICY_PARTS if not hasattr(policy, part)]
+    if missing:
+        raise QueryError(f'policy "{name}": it has no {quoted(missing)}; derive its class from eddy.contracts.Policy')
+    return policy
 
 
 def policy_parameters(name: str) -> dict[str, Any]:

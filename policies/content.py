@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from eddy.contracts import Leg, Observation, Setting, State, Task
+from eddy.contracts import Leg, Observation, Policy, Setting, State, Task
 from eddy.divider import Buckets
 from eddy.errors import QueryError
 from eddy.features import choose
@@ -31,7 +31,7 @@ from policies.orders import MANY, STEP, Integers, best_orders, classes, legs
 from policies.profile import NO_ATTRIBUTE
 from policies.pruning import settled
 from policies.running import Floats
-from policies.samples import Samples
+from policies.samples import lessons, send_samples
 from policies.standing import Standing
 from policies.trial import Trial
 from policies.uses import Uses
@@ -47,7 +47,7 @@ ENOUGH = 2
 """Times |R| are the most rows that an operator is sent to learn from in one micro-batch, however large it is."""
 
 
-class Content:
+class Content(Policy):
     """Learns which attribute tells what each operator will do, and routes each class its own way.
 
     `attributes` are those that may classify; all that can, when none are named. `d` is the number of buckets of each,
@@ -84,14 +84,12 @@ class Content:
         self._price = STEP if costs == "time" else 0.0
         self._alone = len(setting.operators) == 1
         self._known: dict[str, Knowledge] = {}
-        self._samples = Samples()
         self._trial: Trial | None = None
         self._uses = Uses(self.features)
 
     @property
     def insight(self) -> Insight:
         """For each operator the classifier, its gain ratio, and the calls that went by it."""
-        self._catch_up()
         gains: dict[str, float] = {}
         for known in self._known.values():
             for hop, profile in zip(known.hops, known.profiles, strict=True):
@@ -118,9 +116,7 @@ class Content:
             return self._routed(task, ready, rows, without=None if is_new else tried)
         old, new = trial.split(rows, task.chance())
         ways = self._routed(task, ready, old, without=tried), self._routed(task, ready, new)
-        for number, way in enumerate(ways):
-            trial.follow(way, new=bool(number))
-        return [*ways[True], *ways[False]]
+        return [*trial.mark(ways[1], new=True), *trial.mark(ways[0], new=False)]
 
     def _knowledge(self, origin: str) -> Knowledge:
         known = self._known.get(origin)
@@ -137,7 +133,7 @@ class Content:
         buckets = task.buckets(attributes, rows)
         onward = self._routed(task, ready, rows) if task.independent else []
         ways = [(leg.route, np.searchsorted(rows, leg.rows)) for leg in onward if leg.rows is not None]
-        return self._samples.send(pupils, ways or [((), np.arange(len(rows)))], rows, attributes, buckets)
+        return send_samples(pupils, ways or [((), np.arange(len(rows)))], rows, attributes, buckets)
 
     def _pupils(self, task: Task, ready: tuple[Hop, ...]) -> tuple[Sequence[Hop], float]:
         """Which operators learn from this task, and from which share of its rows.
@@ -195,7 +191,7 @@ class Content:
         known, (hop,) = self._knowledge(observation.origin), observation.hops
         known.keep(observation)
         taught = 0
-        for lesson in self._samples.taught(observation):
+        for lesson in lessons(observation):
             known.keep_lesson(hop, lesson)
             taught += len(lesson.outcomes)
         self._uses.count(observation, known.profile(hop).classifiers, taught)
@@ -203,9 +199,8 @@ class Content:
             seconds = sum(statistic.seconds for statistic in observation.statistics) / max(sum(observation.rows), 1)
             self._trial.pay(observation.legs, observation.rows, 1.0 if self._costs == "unit" else seconds)
 
-    def _catch_up(self) -> None:
+    def learn(self) -> None:
         """Learn from the micro-batch that is over; a new classifier is on trial, if no other is."""
-        self._samples.clear()
         if self._trial is not None:
             self._trial.rest()
         for origin, known in self._known.items():

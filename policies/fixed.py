@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from eddy.contracts import Leg, Observation, Setting, State, Task
+from eddy.contracts import Leg, Policy, Setting, Task
 from eddy.errors import QueryError, quoted, unknown
-from eddy.features import NO_FEATURES
 from eddy.lineage import Hop
-from eddy.observe import NO_INSIGHT
 from policies.greedy import greedy_route
 
 
-class Fixed:
+class Fixed(Policy):
     """Routes every tuple in the order of the query, or in a given one.
 
     `order` names operators; those that it leaves out follow in the order of the query. Where the next one in the
@@ -21,9 +19,6 @@ class Fixed:
     >>> Fixed(Setting(operators=("cheap", "dear")), order=["dear"]).order
     ('dear', 'cheap')
     """
-
-    features = NO_FEATURES
-    insight = NO_INSIGHT
 
     def __init__(self, setting: Setting, *, order: Sequence[str] = ()) -> None:
         if isinstance(order, str) or not isinstance(order, Sequence):
@@ -46,13 +41,3 @@ class Fixed:
 
     def _route(self, task: Task, ready: tuple[Hop, ...]) -> tuple[Hop, ...]:
         return greedy_route(task, ready, lambda hop: self._rank[hop.operator])
-
-    def observe(self, observation: Observation) -> None:
-        """A static plan learns nothing."""
-
-    def snapshot(self) -> State:
-        """Nothing to keep."""
-        return {}
-
-    def restore(self, state: State) -> None:
-        """Nothing to go on from."""

@@ -14,7 +14,7 @@ from eddy.features import Look
 from eddy.lineage import Hop
 from policies.profile import NO_ATTRIBUTE, Profile
 from policies.running import Floats, Integers, Running
-from policies.samples import Lesson, joined, untaught
+from policies.samples import Lesson, join_lessons, untaught
 from policies.standing import Standing
 
 SELDOM = 4
@@ -157,7 +157,7 @@ class Knowledge:
             lessons += self._unexplained(steps)
         if steps:
             self._count(steps)
-        for number, lesson in joined(lessons):
+        for number, lesson in join_lessons(lessons):
             self.profiles[number].learn(*lesson)
         self._turn += 1
         changed = list(self._judge())

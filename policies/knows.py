@@ -12,12 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from eddy.contracts import Leg, Observation, Setting, State, Task
+from eddy.contracts import Leg, Policy, Setting, Task
 from eddy.divider import Attribute
 from eddy.errors import QueryError, unknown
 from eddy.features import MOST, Features
 from eddy.lineage import Hop
-from eddy.observe import NO_INSIGHT
 from policies.checks import check_costs
 from policies.merit import Costs, cost
 from policies.orders import best_orders, legs
@@ -25,7 +24,7 @@ from policies.orders import best_orders, legs
 PARTS = ("attribute", "values", "selectivities")
 
 
-class Knows:
+class Knows(Policy):
     """Routes each class by the true selectivities.
 
     `truth` names the classifier `attribute` as "stream.column", its `values`, and for each operator its
@@ -36,8 +35,6 @@ class Knows:
     >>> Knows(Setting(operators=("cheap",), columns=(Column("s", "c"),)), truth=truth).features.buckets
     2
     """
-
-    insight = NO_INSIGHT
 
     def __init__(self, setting: Setting, *, truth: Mapping[str, Any], costs: Costs = "time") -> None:
         where = 'policy "knows": truth'
@@ -74,16 +71,6 @@ class Knows:
         orders = orders if task.independent else orders[:, :1]
         buckets = np.append(np.arange(len(table)), self.features.buckets).astype(np.uint8)
         return legs(orders, which, np.arange(task.rows), ready, (0,), buckets[:, None])
-
-    def observe(self, observation: Observation) -> None:
-        """Nothing is left to learn."""
-
-    def snapshot(self) -> State:
-        """Nothing to keep: the truth is a parameter."""
-        return {}
-
-    def restore(self, state: State) -> None:
-        """Nothing to go on from."""
 
 
 def _checked(operator: str, told: Any, values: int, setting: Setting, where: str) -> Sequence[float]:

@@ -12,15 +12,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from eddy.contracts import Leg, Observation, Setting, State, Task
-from eddy.features import NO_FEATURES
+from eddy.contracts import Leg, Observation, Policy, Setting, State, Task
 from eddy.lineage import Hop
-from eddy.observe import NO_INSIGHT
 from policies.checks import check_count
 from policies.drawing import draw
 
 
-class Lottery:
+class Lottery(Policy):
     """Sends each tuple to an operator that it draws, by tickets.
 
     `half_life` is the number of tuples given to an operator after which its older tickets count half.
@@ -28,9 +26,6 @@ class Lottery:
     >>> Lottery(Setting(operators=("cheap", "dear")), half_life=500).snapshot()
     {'tickets': []}
     """
-
-    features = NO_FEATURES
-    insight = NO_INSIGHT
 
     def __init__(self, setting: Setting, *, half_life: int = 1_000) -> None:
         check_count(half_life, "half_life", where='policy "lottery"')

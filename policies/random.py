@@ -6,14 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from eddy.contracts import Leg, Observation, Setting, State, Task
-from eddy.features import NO_FEATURES
+from eddy.contracts import Leg, Policy, Setting, Task
 from eddy.lineage import Hop
-from eddy.observe import NO_INSIGHT
 from policies.drawing import draw
 
 
-class Random:
+class Random(Policy):
     """Sends every tuple to any operator that is ready.
 
     Each row draws for itself when it arrives; `drawing` says when rows draw together.
@@ -22,22 +20,9 @@ class Random:
     {}
     """
 
-    features = NO_FEATURES
-    insight = NO_INSIGHT
-
     def __init__(self, setting: Setting) -> None:
         self._operators = len(setting.operators)
 
     def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
         """A leg for each hop, with the rows that drew it."""
         return draw(task, ready, np.full(len(ready), 1 / len(ready)), self._operators)
-
-    def observe(self, observation: Observation) -> None:
-        """Chance learns nothing."""
-
-    def snapshot(self) -> State:
-        """Nothing to keep: the generator belongs to the micro-batch."""
-        return {}
-
-    def restore(self, state: State) -> None:
-        """Nothing to go on from."""

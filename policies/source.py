@@ -13,11 +13,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from eddy.contracts import Leg, Observation, Setting, State, Task
+from eddy.contracts import Leg, Policy, Setting, Task
 from eddy.errors import QueryError
-from eddy.features import NO_FEATURES
 from eddy.lineage import Hop
-from eddy.observe import NO_INSIGHT
 from policies.checks import check_costs
 from policies.drawing import draw
 from policies.greedy import greedy_route
@@ -29,7 +27,7 @@ FLOOR = 0.01
 """The least selectivity that a share is inverse to: without one, an operator that drops all would get all."""
 
 
-class Source:
+class Source(Policy):
     """Routes by statistics over all tuples of the source.
 
     `explore` is the share of tuples that the greedy form sends to another operator first.
@@ -37,9 +35,6 @@ class Source:
     >>> Source(Setting(operators=("cheap", "dear")), costs="unit").snapshot()
     {}
     """
-
-    features = NO_FEATURES
-    insight = NO_INSIGHT
 
     def __init__(
         self, setting: Setting, *, costs: Costs = "time", choice: str = "greedy", explore: float = 0.01
@@ -73,13 +68,3 @@ class Source:
         """One hop for each tuple or group, drawn with weights inverse to the outputs per input."""
         weights = np.array([1 / max(task.statistics[hop].rate, FLOOR) for hop in ready])
         return draw(task, ready, weights / weights.sum(), self._operators)
-
-    def observe(self, observation: Observation) -> None:
-        """The engine's statistics are all it goes by."""
-
-    def snapshot(self) -> State:
-        """Nothing of its own: the statistics are kept with the cell."""
-        return {}
-
-    def restore(self, state: State) -> None:
-        """Nothing to go on from."""

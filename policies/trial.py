@@ -7,7 +7,8 @@ to wait for another, nobody knows which later tuples came from which of the rows
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,6 +29,12 @@ SURE = 2.0
 """Standard errors by which the new way must be worse to be given up."""
 
 
+class OnTrial(NamedTuple):
+    """The way that a leg goes, new or old."""
+
+    new: bool
+
+
 class Trial:
     """Costs per row with a new classifier of an operator, for the rows of one stream, and without it."""
 
@@ -37,7 +44,6 @@ class Trial:
         self._cost = np.zeros(2)
         self._turns = np.zeros(2)
         self._turn: bool | None = None
-        self._legs: dict[int, tuple[Leg, bool]] = {}
 
     def place(self, ready: Sequence[Hop]) -> int | None:
         """Which of some hops is on trial."""
@@ -50,9 +56,9 @@ class Trial:
         self._rows += [len(part) for part in parts]
         return parts
 
-    def follow(self, legs: Sequence[Leg], *, new: bool) -> None:
-        """These legs go the new way, or the old one; what they cost is counted."""
-        self._legs |= {id(leg): (leg, new) for leg in legs}
+    def mark(self, legs: Sequence[Leg], *, new: bool) -> list[Leg]:
+        """Mark legs that go the new way, or the old one, so that what they cost is counted."""
+        return [replace(leg, tag=OnTrial(new)) for leg in legs]
 
     def turn(self, arriving: int, chance: np.random.Generator) -> bool:
         """Is it the new way that a whole micro-batch goes; drawn when its first rows arrive."""
@@ -68,12 +74,12 @@ class Trial:
             self._cost[int(self._turn)] += sum(rows) * price
             return
         for leg, count in zip(legs, rows, strict=True):
-            if id(leg) in self._legs:
-                self._cost[int(self._legs[id(leg)][1])] += count * price
+            if isinstance(leg.tag, OnTrial):
+                self._cost[int(leg.tag.new)] += count * price
 
     def rest(self) -> None:
         """The micro-batch is over."""
-        self._legs, self._turn = {}, None
+        self._turn = None
 
     @property
     def is_over(self) -> bool:

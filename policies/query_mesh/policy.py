@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
-from eddy.contracts import Leg, Observation, Setting, State, Task
+from eddy.contracts import Leg, Observation, Policy, Setting, State, Task
 from eddy.divider import Buckets
 from eddy.errors import QueryError
 from eddy.features import choose
@@ -37,14 +37,20 @@ FOREIGN = "first rows; what was restored is for other operators, attributes, d o
 
 
 class Ruster(NamedTuple):
-    """Rows that set out together: their leg, and the way of the generation that they are on."""
+    """Rows that set out together: how many, and the way of the generation that they are on."""
 
-    leg: Leg
+    rows: int
     generation: Generation
     way: int
 
 
-class QueryMesh:
+class Sampled(NamedTuple):
+    """The buckets of rows that go to all operators."""
+
+    buckets: Buckets
+
+
+class QueryMesh(Policy):
     """Decides a full route for each class of rows at once, by a search over sets of routes.
 
     `attributes` are those that may classify; all that can, when none are named. `d` is the number of buckets of each,
@@ -88,15 +94,13 @@ class QueryMesh:
         self._fabrics: dict[str, tuple[Fabric, Legality]] = {}
         self._restored: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {}
         self._steps: list[Done] = []
-        self._under_way: dict[int, Ruster] = {}
-        self._samples: dict[int, tuple[Leg, Buckets]] = {}
+        self._rusters: list[Ruster] = []
         self._seeds: dict[str, int] = {}
         self._uses = Uses(self.features)
 
     @property
     def insight(self) -> Insight:
         """How operators were used, and the mesh of each stream."""
-        self._catch_up()
         decisions = [fabric.decision for fabric, _ in self._fabrics.values()]
         return Insight(uses=self._uses.all({}), decisions=[decision for decision in decisions if decision])
 
@@ -112,8 +116,9 @@ class QueryMesh:
             return self._routed(task, ready, np.arange(task.rows), fabric, legality)
         chosen = np.zeros(task.rows, np.bool_)
         chosen[task.chance().choice(task.rows, count, replace=False)] = True
-        leg = Leg(route=ready, rows=np.flatnonzero(chosen), exhaustive=True, label=SAMPLE)
-        self._samples[id(leg)] = (leg, task.buckets(None, leg.rows))
+        drawn = np.flatnonzero(chosen)
+        tag = Sampled(task.buckets(None, drawn))
+        leg = Leg(route=ready, rows=drawn, exhaustive=True, label=SAMPLE, tag=tag)
         self._seeds[task.lineage.origin] = int(task.chance().integers(1 << 62))
         return [leg, *self._routed(task, ready, np.flatnonzero(~chosen), fabric, legality)]
 
@@ -155,9 +160,9 @@ class QueryMesh:
         for way, part, told in lots(ways, which, rows, used, examples):
             wheel = generation.wheels[way]
             route: Route = generation.mesh.routes[way] if wheel.is_certain else wheel.draw(task.chance())
-            leg = Leg(route=legality.hops(route), rows=part, classes=told if used else None)
-            self._under_way[id(leg)] = Ruster(leg, generation, way)
-            legs.append(leg)
+            ruster = Ruster(len(part), generation, way)
+            self._rusters.append(ruster)
+            legs.append(Leg(route=legality.hops(route), rows=part, classes=told if used else None, tag=ruster))
         return legs
 
     def observe(self, observation: Observation) -> None:
@@ -168,15 +173,15 @@ class QueryMesh:
         self._uses.count(observation, by, observation.rows[0] if leg.exhaustive else 0)
         if len(fabric.operators) > 1:
             self._steps.append(Done.of(observation))
-        if id(leg) in self._samples:
-            fabric.keep(observation.hops, self._samples[id(leg)][1], observation.outcomes)
+        if isinstance(leg.tag, Sampled):
+            fabric.keep(observation.hops, leg.tag.buckets, observation.outcomes)
 
-    def _catch_up(self) -> None:
+    def learn(self) -> None:
         """Count what the steps of the micro-batch did, and decide anew where there is a reason to."""
         counts: dict[int, Count] = {}
-        for ruster in self._under_way.values():
+        for ruster in self._rusters:
             count = counts.setdefault(id(ruster.generation), Count.of(ruster.generation))
-            count.rows[ruster.way] += len(ruster.leg.rows) if ruster.leg.rows is not None else 0
+            count.rows[ruster.way] += ruster.rows
         for step in self._steps:
             fabric, _ = self._fabrics[step.origin]
             fabric.learn(step.hops, step.statistics)
@@ -186,15 +191,15 @@ class QueryMesh:
             count.generation.pay(count.rows, count.cost)
         for origin, (fabric, legality) in self._fabrics.items():
             fabric.decide(legality, self._seeds.get(origin, 0), self._clock)
-        self._steps, self._under_way, self._samples, self._seeds = [], {}, {}, {}
+        self._steps, self._rusters, self._seeds = [], [], {}
 
     def _pay(self, step: Done, operator: int, counts: Mapping[int, Count]) -> None:
         """What a step cost each way, and what it left of it."""
         for leg, rows, out in zip(step.legs, step.rows, step.left, strict=True):
-            ruster = self._under_way.get(id(leg))
-            if ruster is not None and rows:
-                counts[id(ruster.generation)].cost[ruster.way] += rows * ruster.generation.costs[operator]
-                ruster.generation.count(ruster.way, operator, rows, out)
+            if isinstance(leg.tag, Ruster) and rows:
+                _, generation, way = leg.tag
+                counts[id(generation)].cost[way] += rows * generation.costs[operator]
+                generation.count(way, operator, rows, out)
 
     def snapshot(self) -> State:
         """What is known of each stream, and what has been counted."""

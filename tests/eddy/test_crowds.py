@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import pytest
 
 import eddy
-from eddy.contracts import Leg, Observation, State, Task
-from eddy.features import NO_FEATURES
+from eddy.contracts import Leg, Observation, Policy, Task
 from eddy.lineage import Hop, Lineage
 from eddy.lots import EMITTED
-from eddy.observe import NO_INSIGHT
 from eddy.router import CROWD
 from operators.probe import CANDIDATES
 from tests.eddy.test_engine import batch, engine, pairs, query
@@ -22,11 +19,9 @@ ABC = [eddy.Stream(s, time="ts", window=eddy.Range(10), delay=0) for s in "abc"]
 
 
 @dataclass
-class Stepwise:
+class Stepwise(Policy):
     """Plans one hop at a time, and counts the tuples that wait besides those that have just arrived."""
 
-    features: ClassVar = NO_FEATURES
-    insight: ClassVar = NO_INSIGHT
     waiting: int = 0
     most: int = 0
 
@@ -37,12 +32,6 @@ class Stepwise:
     def observe(self, observation: Observation) -> None:
         self.waiting += sum(int(counts.sum()) for counts in observation.outcomes)
         self.most = max(self.most, self.waiting)
-
-    def snapshot(self) -> State:
-        return {}
-
-    def restore(self, state: State) -> None:
-        raise AssertionError("nothing was saved")
 
 
 @dataclass

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
-from eddy.contracts import Classes, Leg, Observation, Outcome, State, Task
+from eddy.contracts import Classes, Leg, Observation, Outcome, Policy, Task
 from eddy.errors import EngineError
-from eddy.features import NO_FEATURES
 from eddy.lineage import Hop, Lineage, Rule
-from eddy.observe import NO_INSIGHT
 from eddy.router import Router
 from eddy.tuples import Tuples
 from tests.policies.checks import steady_clock
@@ -42,25 +40,17 @@ class Multiples:
 
 
 @dataclass
-class Scripted:
+class Scripted(Policy):
     """Plans what a test says."""
 
     script: Plan
     observed: list[Observation] = field(default_factory=list)
-    features: ClassVar = NO_FEATURES
-    insight: ClassVar = NO_INSIGHT
 
     def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
         return self.script(task, ready)
 
     def observe(self, observation: Observation) -> None:
         self.observed.append(observation)
-
-    def snapshot(self) -> State:
-        return {}
-
-    def restore(self, state: State) -> None:
-        raise AssertionError("nothing was saved")
 
 
 @dataclass

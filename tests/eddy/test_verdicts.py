@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
 import eddy
-from eddy.contracts import Leg, Observation, State, Task
-from eddy.features import NO_FEATURES
+from eddy.contracts import Leg, Policy, Task
 from eddy.lineage import Hop
-from eddy.observe import NO_INSIGHT
 from tests.eddy.test_engine import calls, engine, pairs, query
 
 
-class Staggered:
+class Staggered(Policy):
     """Probes first, then has a filter meet the same stored rows twice: for some tuples at once, for others later."""
-
-    features: ClassVar = NO_FEATURES
-    insight: ClassVar = NO_INSIGHT
 
     def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
         hops = {hop.operator: hop for hop in ready}
@@ -32,15 +27,6 @@ class Staggered:
             return [Leg(route=ready[:1])]
         early, late = np.arange(4), np.arange(4, task.rows)
         return [Leg(route=(hops["fb"],), rows=early), Leg(route=(hops["fa"], hops["fb"]), rows=late)]
-
-    def observe(self, observation: Observation) -> None:
-        """It has nothing to learn."""
-
-    def snapshot(self) -> State:
-        return {}
-
-    def restore(self, state: State) -> None:
-        raise AssertionError("nothing was saved")
 
 
 @pytest.mark.parametrize("passes", [0, 1, 2])

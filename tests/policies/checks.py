@@ -18,7 +18,6 @@ import eddy
 from eddy import wiring
 from eddy.contracts import Leg, Observation, Policy, Setting, State, Task
 from eddy.engine import Engine
-from eddy.features import Features
 from eddy.lineage import Hop
 from eddy.local import Run
 from eddy.observe import Insight
@@ -74,15 +73,15 @@ def batches(start: int, stop: int) -> list[dict[str, pa.RecordBatch]]:
 
 
 @dataclass
-class Watched:
+class Watched(Policy):
     """A policy, and what it was told."""
 
     policy: Policy
     observed: list[Observation] = field(default_factory=list)
+    learned: list[int] = field(default_factory=list)
 
-    @property
-    def features(self) -> Features:
-        return self.policy.features
+    def __post_init__(self) -> None:
+        self.features = self.policy.features
 
     @property
     def insight(self) -> Insight:
@@ -94,6 +93,10 @@ class Watched:
     def observe(self, observation: Observation) -> None:
         self.observed.append(observation)
         self.policy.observe(observation)
+
+    def learn(self) -> None:
+        self.learned.append(len(self.observed))
+        self.policy.learn()
 
     def snapshot(self) -> State:
         return self.policy.snapshot()
@@ -171,6 +174,25 @@ def check_a_snapshot_is_plain(name: str) -> None:
     run(watched(name, watches))
     for part in watches[0].snapshot().values():
         assert isinstance(part, np.ndarray) or json.dumps(part) is not None
+
+
+def check_insight_only_tells(name: str) -> None:
+    """Whoever looks at a policy, however often, changes nothing."""
+    watches: list[Watched] = []
+    run(watched(name, watches))
+    policy = watches[0].policy
+    before = cloudpickle.dumps(policy.snapshot())
+    assert policy.insight == policy.insight
+    assert cloudpickle.dumps(policy.snapshot()) == before
+
+
+def check_it_learns_once_a_micro_batch(name: str) -> None:
+    """After all that was observed in it, and never in between."""
+    watches: list[Watched] = []
+    run(watched(name, watches), batch_rows=500)
+    assert watches[0].learned == sorted(watches[0].learned)
+    assert len(watches[0].learned) == ROWS // 500
+    assert watches[0].learned[-1] == len(watches[0].observed)
 
 
 def check_what_is_restored_goes_on_as_it_was(name: str) -> None:

@@ -23,8 +23,8 @@ def split(trial: Trial, old_price: float, new_price: float) -> None:
     parts = trial.split(np.arange(ROWS), np.random.default_rng(0))
     legs = [Leg(route=(HOP,), rows=part) for part in parts]
     for leg, new, price in zip(legs, (False, True), (old_price, new_price), strict=True):
-        trial.follow([leg], new=new)
-        trial.pay([leg], [len(leg.rows) if leg.rows is not None else 0], price)
+        marked = trial.mark([leg], new=new)
+        trial.pay(marked, [len(leg.rows) if leg.rows is not None else 0], price)
     trial.rest()
 
 

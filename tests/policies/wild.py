@@ -6,21 +6,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from eddy.contracts import Leg, Observation, Setting, State, Task
-from eddy.features import NO_FEATURES
+from eddy.contracts import Leg, Observation, Policy, Setting, State, Task
 from eddy.lineage import Hop
-from eddy.observe import NO_INSIGHT
 
 
-class Wild:
+class Wild(Policy):
     """Splits tasks anyhow, and gives each part a route of any length, or an exhaustive leg.
 
     It counts its plans and each operator's tuples, so that it has something to lose in a restart. It is not registered:
     it is no use to anybody but to tests.
     """
-
-    features = NO_FEATURES
-    insight = NO_INSIGHT
 
     def __init__(self, setting: Setting) -> None:
         self._operators = setting.operators
