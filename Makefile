@@ -33,7 +33,7 @@ demo: java $(VENV)/.run ## Watch policies follow a stream that changes: a minute
 	@$(VENV)/bin/eddy demo --report build/demo.html
 
 dist: $(VENV)/.run ## Make dist/eddy.zip, for spark-submit --py-files
-	@$(PY) -m jobs.dist
+	@$(PY) -m eddy.jobs.dist
 
 kafka: $(VENV)/.dev ## Fetch a broker of Kafka and Spark's connector into build/kafka, as the tests do
 	@$(PY) -m tests.jobs.kafka.jars

@@ -18,7 +18,7 @@ import pyarrow as pa
 import eddy
 from benchmarks.measure import Goal, Line, ratios, seconds_of, setting
 from eddy import wiring
-from eddy.masks import Mask
+from eddy.tuples.arrays import Mask
 
 ROWS, COSTLY_ROWS = 1_000_000, 400_000
 """A hundred micro-batches of cheap filters, and forty of costly ones: a hundred would take each contender a minute."""

@@ -24,10 +24,11 @@ from benchmarks.growth import COUNTED, Case, Growth, growth
 from benchmarks.measure import Line
 from benchmarks.spark_filters import best_per_class, best_static
 from eddy import wiring
-from jobs.burn import Judge
-from jobs.selectivities import Matrix, skew
-from jobs.spread import CLASSIFIER
-from jobs.stream_star import stream_star
+from eddy.jobs.workloads.burn import MaskFunction
+from eddy.jobs.workloads.selectivities import skew
+from eddy.jobs.workloads.spread import CLASSIFIER
+from eddy.jobs.workloads.stream_star import stream_star
+from eddy.tuples.arrays import Floats
 
 OURS, PLAIN, CONTROL = "eddy, content", "eddy, fixed", "eddy again (control)"
 DUCK, POLARS, NUMPY = "duckdb", "polars", "numpy, by hand"
@@ -47,7 +48,7 @@ LEARNING = 20
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 Contender = Callable[[pa.RecordBatch], Ints]
-Judges = Sequence[tuple[str, Judge]]
+Judges = Sequence[tuple[str, MaskFunction]]
 
 
 def cheap_rows(sizes: Sequence[int] = CHEAP_SIZES, folder: Path = plots.FIGURES) -> Iterator[Line | Growth]:
@@ -166,7 +167,7 @@ class Duck:
         return _ids(self._connection.sql(self._text).to_arrow_table().column("id"))
 
 
-def _of_arrow(judge: Judge) -> Callable[[Any], Any]:
+def _of_arrow(judge: MaskFunction) -> Callable[[Any], Any]:
     def passes(keys: Any) -> Any:
         return pa.array(judge(keys.to_numpy()))
 
@@ -182,7 +183,7 @@ def in_order(judges: Judges) -> Contender:
     return run
 
 
-def in_order_of_class(judges: Judges, values: Matrix) -> Contender:
+def in_order_of_class(judges: Judges, values: Floats) -> Contender:
     """By hand, with the best order of each class, told in advance."""
     orders = [[judges[which] for which in order] for order in best_per_class(values)]
 

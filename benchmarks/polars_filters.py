@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from jobs.burn import Judge
+from eddy.jobs.workloads.burn import MaskFunction
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -24,7 +24,7 @@ def comparisons(bounds: Mapping[str, int]) -> Callable[[pa.RecordBatch], Ints]:
     return run
 
 
-def functions(judges: Sequence[tuple[str, Judge]]) -> Callable[[pa.RecordBatch], Ints]:
+def functions(judges: Sequence[tuple[str, MaskFunction]]) -> Callable[[pa.RecordBatch], Ints]:
     """Each function sees what those before it have passed.
 
     In one lazy query Polars would hand every row to all of them, so the steps are eager. Only the number and the keys

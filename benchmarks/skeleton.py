@@ -19,8 +19,8 @@ from pyspark.sql import functions as F  # noqa: N812  as everybody calls it
 from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
 
 from benchmarks.feeds import CORES
-from eddy.spark import cell, guard
-from eddy.spark.labels import label
+from eddy.spark import cell, checkpoint_guard
+from eddy.spark.layout.hashing import label
 from eddy.spark.parcels import PARCEL_SCHEMA, PARCELS, RESULTS
 
 STATE = (1, "{}", bytes(1_000))
@@ -38,7 +38,7 @@ class Steps:
 
 def skeleton(frames: Sequence[DataFrame], steps: Steps, answer: str) -> DataFrame:
     """Lay the steps out over streams with a time `ts`; `answer` is the schema of results, of which there are none."""
-    labels = [label(number) for number in range(CORES)] + [guard.LABEL] * steps.guarded
+    labels = [label(number) for number in range(CORES)] + [checkpoint_guard.LABEL] * steps.guarded
     packed = [f.mapInArrow(_packer(labels), PARCELS).withWatermark("time", "0 seconds") for f in frames]
     found = (
         reduce(DataFrame.unionAll, packed)

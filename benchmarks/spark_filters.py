@@ -22,11 +22,12 @@ from benchmarks import feeds
 from benchmarks.measure import Goal, Line
 from benchmarks.suite import Suite
 from benchmarks.turns import WARM, Contender
-from jobs.burn import Judge
-from jobs.selectivities import Matrix, skew
-from jobs.spread import CLASSIFIER
-from jobs.stream_star import stream_star
-from jobs.workload import Workload
+from eddy.comparison.workload import Workload
+from eddy.jobs.workloads.burn import MaskFunction
+from eddy.jobs.workloads.selectivities import skew
+from eddy.jobs.workloads.spread import CLASSIFIER
+from eddy.jobs.workloads.stream_star import stream_star
+from eddy.tuples.arrays import Floats
 
 OPERATORS, CLASSES, COST_US = 6, 8, 20
 SIZES = (30_000, 100_000)
@@ -62,13 +63,13 @@ def near(sizes: Sequence[int] = SIZES[-1:], repeats: int = REPEATS, warm: int = 
     yield from _compare(0.95, (OURS, CONTROL, STATIC), NEAR_GOALS, (sizes, repeats, warm))
 
 
-def selectivities(share: float) -> Matrix:
+def selectivities(share: float) -> Floats:
     """A row for each class: there are more classes than filters, so some have the same."""
     table = skew(OPERATORS, 0, A=share).values
     return np.stack([table[number % OPERATORS] for number in range(CLASSES)])
 
 
-def best_static(values: Matrix) -> list[int]:
+def best_static(values: Floats) -> list[int]:
     """The one order of filters that calls the fewest, where classes are equally frequent.
 
     The greedy choice, by what is left of the rows that are still alive.
@@ -81,7 +82,7 @@ def best_static(values: Matrix) -> list[int]:
     return order
 
 
-def best_per_class(values: Matrix) -> list[list[int]]:
+def best_per_class(values: Floats) -> list[list[int]]:
     """The best order of each class: the filter first that drops the most of it."""
     return [np.argsort(row, kind="stable").tolist() for row in values]
 
@@ -101,7 +102,7 @@ def _compare(
         yield from suite.compare(spark, chosen, place, baseline=OURS, goals=[goals] * len(sizes), agree=agree)
 
 
-def contenders(workload: Workload, values: Matrix, place: Path) -> dict[str, Contender]:
+def contenders(workload: Workload, values: Floats, place: Path) -> dict[str, Contender]:
     """All of them, over the files of the stream."""
     judges = [(str(f.columns[0]), f.function) for f in workload.query.filters if f.columns and f.function]
 
@@ -124,7 +125,7 @@ def contenders(workload: Workload, values: Matrix, place: Path) -> dict[str, Con
     }
 
 
-def chained(frame: DataFrame, judges: Sequence[tuple[str, Judge]], *, deterministic: bool) -> DataFrame:
+def chained(frame: DataFrame, judges: Sequence[tuple[str, MaskFunction]], *, deterministic: bool) -> DataFrame:
     """One filter after the other, in the order in which the query has them."""
     for column, judge in judges:
         step = _udf(judge)
@@ -132,7 +133,7 @@ def chained(frame: DataFrame, judges: Sequence[tuple[str, Judge]], *, determinis
     return frame.select("id")
 
 
-def _udf(judge: Judge) -> Any:
+def _udf(judge: MaskFunction) -> Any:
     def passes(keys: pd.Series) -> pd.Series:
         return pd.Series(judge(keys.to_numpy()))
 
@@ -141,7 +142,7 @@ def _udf(judge: Judge) -> Any:
     return make(passes, "boolean")
 
 
-def in_order(judges: Sequence[tuple[str, Judge]], order: Sequence[int]) -> Step:
+def in_order(judges: Sequence[tuple[str, MaskFunction]], order: Sequence[int]) -> Step:
     """Each filter sees what those before it have passed."""
 
     def step(frames: Frames) -> Frames:
@@ -151,7 +152,7 @@ def in_order(judges: Sequence[tuple[str, Judge]], order: Sequence[int]) -> Step:
     return step
 
 
-def in_order_of_class(judges: Sequence[tuple[str, Judge]], orders: Sequence[Sequence[int]]) -> Step:
+def in_order_of_class(judges: Sequence[tuple[str, MaskFunction]], orders: Sequence[Sequence[int]]) -> Step:
     """The same, with an order for each class."""
 
     def step(frames: Frames) -> Frames:
@@ -163,7 +164,7 @@ def in_order_of_class(judges: Sequence[tuple[str, Judge]], orders: Sequence[Sequ
     return step
 
 
-def _kept(frame: pd.DataFrame, column: str, judge: Judge) -> pd.DataFrame:
+def _kept(frame: pd.DataFrame, column: str, judge: MaskFunction) -> pd.DataFrame:
     return frame[judge(frame[column].to_numpy())] if len(frame) else frame
 
 

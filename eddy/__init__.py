@@ -1,15 +1,14 @@
 """An adaptive query processor for streams: every class of tuples takes the order that is best for it, now."""
 
 from eddy.comparison.compare import compare
-from eddy.comparison.comparison import Comparison
+from eddy.comparison.result import Comparison
 from eddy.errors import CheckpointError, EddyError, EddyWarning, EngineError, QueryError
-from eddy.explain import explain
 from eddy.local import Run, Running, iter_local, run_local
-from eddy.query import Filter, Query, Stream, Table
-from eddy.report import Report
+from eddy.observe.report import Report
+from eddy.query import Filter, Query, Range, Rows, Stream, Table, Unbounded
+from eddy.query.explain import explain
 from eddy.spark.attach import attach
 from eddy.spark.progress import report_of
-from eddy.window import Range, Rows, Unbounded
 
 __all__ = [
     "CheckpointError",

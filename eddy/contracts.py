@@ -15,14 +15,15 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import pyarrow as pa
 
-from eddy.codes import Valid
-from eddy.features import NO_FEATURES, Features, Look
-from eddy.lineage import Hop, Lineage, Rule
-from eddy.observe import NO_INSIGHT, Insight, Statistic, Statistics
-from eddy.ranges import Ranges, Reach, Segment
+from eddy.classes.classifier import NO_FEATURES, Features, Look
+from eddy.observe.insight import NO_INSIGHT, Insight
+from eddy.observe.statistics import Statistic, Statistics
 from eddy.sql import Column
-from eddy.times import Ticks
-from eddy.tuples import RowIds, Tuples
+from eddy.tuples import Hop, Lineage, Tuples
+from eddy.tuples.arrays import KeyCodes, RowIds, Valid
+from eddy.tuples.event_time import Ticks
+from eddy.tuples.lineage import Rule
+from eddy.tuples.runs import Ranges, Reach, Segment
 
 Counts = np.ndarray[Any, np.dtype[np.bool_]] | np.ndarray[Any, np.dtype[np.int64]]
 State = Mapping[str, Any]
@@ -67,8 +68,7 @@ class Operator(Protocol):
         """
 
 
-Codes = np.ndarray[Any, Any]
-Keys = Callable[[int, int], tuple[Sequence[Codes], Valid]]
+Keys = Callable[[int, int], tuple[Sequence[KeyCodes], Valid]]
 """The codes of the rows from one position to another, one array for each key, and which rows have all; None for all."""
 
 
@@ -86,7 +86,7 @@ class Index(Protocol):
         other positions.
         """
 
-    def search(self, bounds: Sequence[tuple[str, Codes]], reach: Reach | None = None) -> Ranges:
+    def search(self, bounds: Sequence[tuple[str, KeyCodes]], reach: Reach | None = None) -> Ranges:
         """Where the rows are whose keys compare with each probe's as asked: (op, codes) for each key.
 
         May find rows that do not match, since the probe verifies them; must not miss one that does, in a segment that
@@ -242,3 +242,6 @@ class Policy(Protocol):
     def restore(self, state: State) -> None:
         """Go on from a snapshot that the same policy with the same parameters took."""
         return
+
+
+Clock = Callable[[], float]

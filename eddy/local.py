@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import pyarrow as pa
 
-from eddy import notes
-from eddy.arrow import no_rows, one_batch
+from eddy.contracts import Clock
 from eddy.engine import Engine
 from eddy.errors import QueryError, text_of
-from eddy.observe import Counters
-from eddy.plural import plural
+from eddy.observe import notebook
+from eddy.observe.counters import Counters
+from eddy.observe.report import Report
+from eddy.observe.text import plural
 from eddy.query import Query
-from eddy.report import Report
-from eddy.router import Clock
+from eddy.tuples.arrow import no_rows, one_batch
 
 BATCH_ROWS = 10_000
 """Rows of each stream in a micro-batch: enough that the cost of a call into an operator is small beside its work."""
@@ -43,11 +43,11 @@ class Run:
         return f"Run({self.results.num_rows:,} results, {self.report!r})"
 
     def _repr_html_(self) -> str:
-        first = self.results.slice(0, notes.ROWS)
+        first = self.results.slice(0, notebook.MOST_NOTE_ROWS)
         rows = pd.DataFrame(first.to_pylist(), columns=first.schema.names, dtype=object)
         few = "" if len(first) == len(self.results) else f", the first {len(first)}"
         title = f"{plural(self.results.num_rows, 'result')}{few}"
-        return f"{notes.heading(title)}{notes.table(rows)}{self.report._repr_html_()}"
+        return f"{notebook.heading(title)}{notebook.table(rows)}{self.report._repr_html_()}"
 
 
 class Running:

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from eddy.settings import Path
+KeyPath = tuple[str, ...]
+"""Where something stands in a config file: ("streams", "orders", "delay")."""
 
 HIDDEN = "(hidden)"
 
@@ -30,7 +31,7 @@ SHORTEST = 4
 """Letters of a secret: what is shorter is found in any text, and is none."""
 
 
-def is_secret(path: Path) -> bool:
+def is_secret(path: KeyPath) -> bool:
     """Does the name of a key say that its value is a secret.
 
     The type of a column never is one, nor is what the user calls a stream, a table or a filter the name of a key.
@@ -44,7 +45,7 @@ def is_secret(path: Path) -> bool:
     return bool(path) and not named and path[-2:-1] != ("schema",) and _SECRET.search(path[-1]) is not None
 
 
-def shown(path: Path, value: Any) -> str:
+def shown(path: KeyPath, value: Any) -> str:
     """A value for people, as TOML would spell it; a secret is not.
 
     >>> shown(("source", "path"), "s3://me:hush@host/a"), shown(("password",), "hush"), shown(("cross",), True)
@@ -73,7 +74,7 @@ def blotted(text: str, values: Mapping[str, Any]) -> str:
     return cleaned(text)
 
 
-def _secrets(value: Any, path: Path) -> Iterator[str]:
+def _secrets(value: Any, path: KeyPath) -> Iterator[str]:
     """The texts within a value that are secrets: by their key, or by what stands before them."""
     if isinstance(value, Mapping):
         for name, inner in value.items():
@@ -87,7 +88,7 @@ def _secrets(value: Any, path: Path) -> Iterator[str]:
         yield from (one for one in found if len(one) >= SHORTEST)
 
 
-def _spelled(value: Any, path: Path) -> str:
+def _spelled(value: Any, path: KeyPath) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):

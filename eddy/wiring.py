@@ -14,24 +14,25 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from eddy.binding import Binding, bind
-from eddy.contracts import Operator, Policy, Setting
-from eddy.engine import Engine, Machinery
+from eddy.classes.classifier import can_classify
+from eddy.contracts import Clock, Operator, Policy, Setting
+from eddy.engine import Engine
+from eddy.engine.engine import Machinery
 from eddy.errors import QueryError, quoted, said, unknown
-from eddy.faults import Faults
-from eddy.features import can_classify
-from eddy.judge import Judge
-from eddy.lineage import Rule, near
-from eddy.predicate import SKIP
+from eddy.operators.conditions import conditions
+from eddy.operators.filter import FilterColumns, Take, Verdicts
+from eddy.operators.passing import Passing
+from eddy.operators.registry import OPERATORS
+from eddy.operators.stem import Stem
+from eddy.policies.registry import POLICIES
+from eddy.predicates.faults import Faults
+from eddy.predicates.judge import Judge
 from eddy.query import Filter, Query
-from eddy.router import Clock
+from eddy.query.binding import Binding, bind
+from eddy.query.filter import SKIP
+from eddy.query.join_graph import near
 from eddy.sql import Column
-from operators.conditions import conditions
-from operators.filter import Memory, Reading, Take
-from operators.passing import Passing
-from operators.registry import OPERATORS
-from operators.stem import Stem
-from policies.registry import POLICIES
+from eddy.tuples.lineage import Rule
 
 PolicyChoice = str | Mapping[str, Any] | Callable[[Setting], Policy]
 """A policy's name; its name and parameters, {"name": "fixed", "order": ["big"]}; or a class that is being written."""
@@ -179,10 +180,10 @@ def _policy(name: str) -> Callable[..., Policy]:
 
 
 def _filter(
-    asked: Filter, binding: Binding, takes: Mapping[str, Take], faults: Faults, memory: Memory | None = None
+    asked: Filter, binding: Binding, takes: Mapping[str, Take], faults: Faults, memory: Verdicts | None = None
 ) -> Operator:
     predicate = asked.bind(binding.types)
     judge = Judge(asked.name, predicate, faults, on_error=asked.on_error, skips_nulls=asked.nulls == SKIP)
     times = {stream.name: stream.time for stream in binding.query.streams if stream.name in asked.on and stream.time}
-    reading = Reading(asked.on, asked.predicate.columns, takes, times)
+    reading = FilterColumns(asked.on, asked.predicate.columns, takes, times)
     return OPERATORS["filter"](asked.name, judge, reading, memory)

@@ -9,18 +9,18 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from eddy.errors import EddyError
-from jobs.commands.command import Command
+from eddy.jobs.commands.command import Command
 
 FAILED, INTERRUPTED, UNREAD = 2, 130, 141
 
 COMMANDS = {
-    "run": "jobs.commands.run",
-    "validate": "jobs.commands.validate",
-    "explain": "jobs.commands.explain",
-    "compare": "jobs.commands.compare",
-    "doctor": "jobs.commands.doctor",
-    "inspect": "jobs.commands.inspect",
-    "demo": "jobs.commands.demo",
+    "run": "eddy.jobs.commands.run",
+    "validate": "eddy.jobs.commands.validate",
+    "explain": "eddy.jobs.commands.explain",
+    "compare": "eddy.jobs.commands.compare",
+    "doctor": "eddy.jobs.commands.doctor",
+    "inspect": "eddy.jobs.commands.inspect",
+    "demo": "eddy.jobs.commands.demo",
 }
 """Every command and its module; a new one is its file and one line here."""
 

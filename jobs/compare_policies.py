@@ -1,4 +1,4 @@
-"""Policies side by side, on an experiment or on a job: python -m jobs.compare_policies CONF --report OUT."""
+"""Policies side by side, on an experiment or on a job: python -m eddy.jobs.compare_policies CONF --report OUT."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
-from eddy.comparison import saving
-from eddy.comparison.compared import compared
-from eddy.comparison.comparison import Comparison
+from eddy.comparison import export
+from eddy.comparison.compare import run_comparison
 from eddy.comparison.experiment import Experiment
-from eddy.comparison.runner import RUNNERS, OnSpark, chosen
+from eddy.comparison.result import Comparison
+from eddy.comparison.runner import RUNNERS, OnSpark, choose_runner
 from eddy.errors import EddyError, QueryError, quoted
-from eddy.overrides import from_command
+from eddy.jobs.config.overrides import from_command
+from eddy.jobs.experiments import job_comparison
+from eddy.jobs.experiments.experiment import load
+from eddy.jobs.experiments.improvement import besides
 from eddy.redaction import HIDDEN, is_secret
-from jobs import job_comparison
-from jobs.experiment import load
-from jobs.improvement import besides
 
 CORES = 2
 """Of the session that runs them on Spark."""
@@ -53,7 +53,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quiet", action="store_true", help="no progress")
     parser.epilog = "Of a job, arguments for spark-submit come last, after --: -- --packages ..."
     job = parser.add_argument_group("of a job only")
-    job.add_argument("--rows", type=int, help=f"the first rows of each stream ({job_comparison.ROWS:,})")
+    job.add_argument("--rows", type=int, help=f"the first rows of each stream ({job_comparison.SAMPLED_ROWS:,})")
     job.add_argument("--repeats", type=int, help=f"how often each policy runs ({REPEATS})")
     job.add_argument(
         "--policy",
@@ -67,9 +67,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(asked: argparse.Namespace) -> int:
     """Run an experiment, write what is asked for, and print the verdict and what each policy gained."""
     for path in asked.out:  # found now, and not after an hour
-        saving.checked(path)
+        export.check_target(path)
     if asked.report:
-        saving.checked(asked.report, saving.PAGES)
+        export.check_target(asked.report, export.PAGES)
     is_job = _is_job(asked.conf)
     experiment = _of_job(asked) if is_job else _experiment(asked)
     try:
@@ -89,7 +89,7 @@ def run(asked: argparse.Namespace) -> int:
 def _of_job(asked: argparse.Namespace) -> Experiment:
     """A job, tried on a sample of its rows."""
     of_job = job_comparison.Asked(
-        rows=job_comparison.ROWS if asked.rows is None else asked.rows,
+        rows=job_comparison.SAMPLED_ROWS if asked.rows is None else asked.rows,
         policies=asked.policy or (),
         repeats=REPEATS if asked.repeats is None else asked.repeats,
     )
@@ -123,18 +123,18 @@ def _is_job(path: str) -> bool:
 
 
 def _compared(experiment: Experiment, asked: argparse.Namespace) -> Comparison:
-    place = chosen(asked.runner, asked.cells)
+    place = choose_runner(asked.runner, asked.cells)
     with _spark(asked.runner == OnSpark.name):
-        return compared(experiment, place, command=_command(asked), resume=asked.resume, quiet=asked.quiet)
+        return run_comparison(experiment, place, command=_command(asked), resume=asked.resume, quiet=asked.quiet)
 
 
 def _spark(needed: bool) -> AbstractContextManager[object]:
     """A session that leaves nothing behind, if one is needed."""
     if not needed:
         return nullcontext()
-    from jobs.quiet import session  # noqa: PLC0415  other runs start no Spark
+    from eddy.jobs.run.run_job import own_session  # noqa: PLC0415  other runs start no Spark
 
-    return session(CORES)
+    return own_session(CORES)
 
 
 def _command(asked: argparse.Namespace) -> str:
@@ -148,7 +148,7 @@ def _command(asked: argparse.Namespace) -> str:
     more += [] if asked.runner == RUNNERS[0] else ["--runner", asked.runner]
     more += ["--cells", str(asked.cells)] if asked.cells else []
     more += ["--report", asked.report] if asked.report else []
-    return shlex.join(["python", "-m", "jobs.compare_policies", asked.conf, *more])
+    return shlex.join(["python", "-m", "eddy.jobs.compare_policies", asked.conf, *more])
 
 
 def _shown(text: str) -> str:
@@ -168,7 +168,7 @@ def _print(comparison: Comparison, *, is_job: bool) -> None:
     print(f"\n{comparison.verdict}")
 
 
-def main(given: Sequence[str] | None = None, *, prog: str = "python -m jobs.compare_policies") -> int:
+def main(given: Sequence[str] | None = None, *, prog: str = "python -m eddy.jobs.compare_policies") -> int:
     """Do what the arguments say; a mistake is one line."""
     parser = argparse.ArgumentParser(prog=prog, description=f"Policies side by side: {prog} CONF --report OUT.")
     arguments(parser)

@@ -1,7 +1,8 @@
-"""dist/eddy.zip, for spark-submit --py-files: python -m jobs.dist."""
+"""dist/eddy.zip, for spark-submit --py-files: python -m eddy.jobs.dist."""
 
 from __future__ import annotations
 
+import os
 import sys
 import zipfile
 from collections.abc import Iterator
@@ -9,7 +10,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
-PACKAGES = ("eddy", "operators", "policies", "jobs")
+PACKAGE = "eddy"
+"""The one name that is imported; `eddy/operators`, `eddy/policies` and `eddy/jobs` are links to folders beside it."""
 
 MOMENT = (1980, 1, 1, 0, 0, 0)
 """The time that a zip says of every file: the same sources make the same bytes, whoever packs them when."""
@@ -17,8 +19,8 @@ MOMENT = (1980, 1, 1, 0, 0, 0)
 
 def files(root: Path = ROOT) -> Iterator[Path]:
     """Our modules, and nothing that is compiled or lies about."""
-    for package in PACKAGES:
-        yield from sorted(path for path in (root / package).rglob("*.py") if "__pycache__" not in path.parts)
+    for folder, _, names in sorted(os.walk(root / PACKAGE, followlinks=True)):
+        yield from (Path(folder, name) for name in sorted(names) if name.endswith(".py"))
 
 
 def pack(target: Path, root: Path = ROOT) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -23,30 +24,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--live", action="store_true", help="progress on one line, for a terminal")
     parser.add_argument("--traceback", action="store_true", help="show where in the code an error came from")
     chosen = parser.parse_args(arguments)
-    find_modules()
-    from jobs import complaints, running, stopping  # noqa: PLC0415  they are found only now
+    find_package()
+    from eddy.jobs.run import error_text, run_job, stopping  # noqa: PLC0415  they are found only now
 
     try:
-        return running.run(chosen.conf, sets=chosen.set, quiet=chosen.quiet, live=chosen.live)
-    except complaints.EXPECTED as error:
+        return run_job.run(chosen.conf, sets=chosen.set, quiet=chosen.quiet, live=chosen.live)
+    except error_text.EXPECTED as error:
         if chosen.traceback:
             raise
-        print(complaints.told(error), file=sys.stderr)
-        return complaints.FAILED
+        print(error_text.explain_error(error), file=sys.stderr)
+        return error_text.FAILED
     except KeyboardInterrupt:
         print(stopping.NOT_BEGUN, file=sys.stderr)
-        return complaints.INTERRUPTED
+        return error_text.INTERRUPTED
 
 
-def find_modules() -> None:
-    """Find our packages in the checkout; the user's are found beside the job's file when that is read.
+def find_package() -> None:
+    """Import our package from the checkout, if this file stands in one.
 
-    Python itself begins with the folder of this file, in which modules have names that others may want.
+    Python begins with the folder of this file, in which modules have names that others may want, and beside our
+    package stand folders that a user's own may be called like. So neither is a place where Python looks.
     """
-    here = str(ROOT / "jobs")
+    here, init = str(ROOT / "jobs"), ROOT / "eddy" / "__init__.py"
     sys.path[:] = [place for place in sys.path if place != here]
-    if (ROOT / "eddy").is_dir() and str(ROOT) not in sys.path:
-        sys.path.insert(0, str(ROOT))
+    if init.is_file() and "eddy" not in sys.modules:
+        spec = spec_from_file_location("eddy", init, submodule_search_locations=[str(init.parent)])
+        if spec is not None and spec.loader is not None:
+            sys.modules["eddy"] = module_from_spec(spec)
+            spec.loader.exec_module(sys.modules["eddy"])
 
 
 if __name__ == "__main__":

@@ -11,11 +11,9 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
-from eddy.arrow import raw
 from eddy.errors import QueryError
-from eddy.tuples import RowIds
-
-Values = np.ndarray[Any, Any]
+from eddy.tuples.arrays import Numbers, RowIds
+from eddy.tuples.arrow import raw
 
 ROOM = 0.125
 """An array is made this much longer than what it has to hold: an eighth keeps a row well under 1.5 times its Arrow
@@ -60,7 +58,7 @@ class Growing:
     """A numpy array that grows at the end and shrinks at the start."""
 
     def __init__(self, dtype: Any) -> None:
-        self._buffer: Values = np.empty(0, dtype)
+        self._buffer: Numbers = np.empty(0, dtype)
         self._start = 0
         self._stop = 0
 
@@ -68,7 +66,7 @@ class Growing:
         return self._stop - self._start
 
     @property
-    def values(self) -> Values:
+    def values(self) -> Numbers:
         """What is held, without a copy; good until the next change."""
         return self._buffer[self._start : self._stop]
 
@@ -77,7 +75,7 @@ class Growing:
         """What it occupies, with the room to grow."""
         return self._buffer.nbytes
 
-    def append(self, values: Values) -> None:
+    def append(self, values: Numbers) -> None:
         """Add values at the end; the first ones are adopted as they are."""
         if not len(self):
             self._buffer, self._start, self._stop = values.astype(self._buffer.dtype, copy=False), 0, len(values)
@@ -95,7 +93,7 @@ class Growing:
         """Let go of the oldest."""
         self._start += count
 
-    def put(self, ids: RowIds, values: Values) -> None:
+    def put(self, ids: RowIds, values: Numbers) -> None:
         """Change the values at some positions."""
         self.values[ids] = values
 
@@ -105,7 +103,7 @@ class Growing:
         self._start, self._stop = 0, len(ids)
 
 
-class Fixed:
+class FixedWidth:
     """Values of a fixed width."""
 
     def __init__(self, data_type: pa.DataType) -> None:
@@ -114,12 +112,12 @@ class Fixed:
         self._valid: Growing | None = None
 
     @property
-    def values(self) -> Values:
+    def values(self) -> Numbers:
         """The numbers; whatever stands there where a value is null."""
         return self._values.values
 
     @property
-    def valid(self) -> Values | None:
+    def valid(self) -> Numbers | None:
         """Where there is a value; None when there is one everywhere."""
         return None if self._valid is None else self._valid.values
 
@@ -214,9 +212,9 @@ class Chunked:
         return taken.combine_chunks() if isinstance(taken, pa.ChunkedArray) else taken
 
 
-def column(data_type: pa.DataType) -> Fixed | Chunked:
+def column(data_type: pa.DataType) -> FixedWidth | Chunked:
     """The column for a type."""
-    return Fixed(data_type) if is_fixed(data_type) else Chunked(data_type)
+    return FixedWidth(data_type) if is_fixed(data_type) else Chunked(data_type)
 
 
 def is_fixed(data_type: pa.DataType) -> bool:

@@ -12,15 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from eddy.bisect import bisected
-from eddy.codes import is_exact
-from eddy.faults import FAILS, Faults
-from eddy.judge import Judge, Judged
-from eddy.masks import Mask
-from eddy.sql import Bound, Column, Comparison, Expression, bind_pair, truth
-from eddy.tuples import RowIds
-from operators.keys import Key
-from operators.stem import Stem
+from eddy.operators.keys import Key
+from eddy.operators.stem import Stem
+from eddy.predicates.faults import FAILS, Faults
+from eddy.predicates.judge import Judge, Judged
+from eddy.predicates.row_errors import ask_by_halves
+from eddy.sql import Bound, Column, ComparedPair, Expression, bind_pair, truth
+from eddy.tuples.arrays import Mask, RowIds
+from eddy.tuples.codes import is_exact
 
 MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 """The same comparison, seen from the other side."""
@@ -37,7 +36,7 @@ class Side:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pair:
+class JoinPair:
     """A comparison between two inputs: its sides, and how each compares with the other."""
 
     sides: Mapping[str, Side]
@@ -79,8 +78,8 @@ class Residual:
 class Conditions:
     """All conditions of a query."""
 
-    equalities: Sequence[Pair]
-    orders: Sequence[Pair]
+    equalities: Sequence[JoinPair]
+    orders: Sequence[JoinPair]
     residuals: Sequence[Residual]
 
 
@@ -91,8 +90,8 @@ def conditions(
     faults: Faults,
 ) -> Conditions:
     """Sort the conditions of a query by what can be done with them."""
-    equalities: list[Pair] = []
-    orders: list[Pair] = []
+    equalities: list[JoinPair] = []
+    orders: list[JoinPair] = []
     residuals: list[Residual] = []
     for predicate in predicates:
         bound = predicate.condition(types)
@@ -123,7 +122,7 @@ def columns_of(
 def _is_null(side: Bound, columns: Mapping[Column, pa.Array], rows: int) -> Mask:
     """Where one side of a comparison is null, and not what cannot be computed."""
     null = np.zeros(rows, np.bool_)
-    for part, known in bisected(lambda part: _nulls(side, columns, part), rows).parts:
+    for part, known in ask_by_halves(lambda part: _nulls(side, columns, part), rows).parts:
         null[part] = known
     return null
 
@@ -134,7 +133,7 @@ def _nulls(side: Bound, columns: Mapping[Column, pa.Array], part: RowIds) -> Mas
     return np.array(values.is_null().to_numpy(zero_copy_only=False), np.bool_)
 
 
-def _between_two(comparison: Comparison | None) -> Comparison | None:
+def _between_two(comparison: ComparedPair | None) -> ComparedPair | None:
     """The comparison, if each side is about one input, and they are two."""
     if comparison is None:
         return None
@@ -150,8 +149,8 @@ def _residual(predicate: Expression, bound: Bound, sides: Sequence[Bound], fault
 
 
 def _pair(
-    comparison: Comparison, types: Mapping[Column, pa.DataType], stems: Mapping[str, Stem], faults: Faults
-) -> Pair | None:
+    comparison: ComparedPair, types: Mapping[Column, pa.DataType], stems: Mapping[str, Stem], faults: Faults
+) -> JoinPair | None:
     """The comparison with its keys; None for one of values whose codes do not sort as they do, and for `!=`."""
     if comparison.op not in MIRRORED:
         return None
@@ -165,4 +164,4 @@ def _pair(
         key = stems[name].key(expression, bound, faults)
         sides[name] = Side(input=name, key=key, bound=bound, text=expression.text)
     left, right = sides
-    return Pair(sides=sides, ops={left: comparison.op, right: MIRRORED[comparison.op]})
+    return JoinPair(sides=sides, ops={left: comparison.op, right: MIRRORED[comparison.op]})

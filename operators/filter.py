@@ -11,18 +11,18 @@ import pyarrow.compute as pc
 
 from eddy.contracts import Outcome
 from eddy.errors import quoted
-from eddy.faults import FAIL, PENDING
-from eddy.function import TooSlow
-from eddy.judge import Judge, Judged
-from eddy.lineage import Lineage, Rule
-from eddy.masks import Mask
+from eddy.predicates.faults import FAIL, PENDING
+from eddy.predicates.function import TooSlow
+from eddy.predicates.judge import Judge, Judged
 from eddy.sql import Column
-from eddy.tuples import Codes, RowIds, Tuples
+from eddy.tuples import Lineage, Tuples
+from eddy.tuples.arrays import FaultCodes, Mask, RowIds
+from eddy.tuples.lineage import Rule
 
 Take = Callable[[str, RowIds], pa.Array]
 
 
-class Memory(Protocol):
+class Verdicts(Protocol):
     """What filters have said of stored rows."""
 
     def unknown(self, filter: str, ids: RowIds) -> Mask:
@@ -31,14 +31,14 @@ class Memory(Protocol):
     def passed(self, filter: str, ids: RowIds) -> Mask:
         """Which rows have passed it."""
 
-    def verdicts(self, filter: str, ids: RowIds) -> Codes | None:
+    def verdicts(self, filter: str, ids: RowIds) -> FaultCodes | None:
         """What it has said of rows, if any of all rows has a fault."""
 
     def judge(self, filter: str, ids: RowIds, judged: Judged) -> None:
         """Remember what it says of some rows, each of them once."""
 
 
-class Reading(NamedTuple):
+class FilterColumns(NamedTuple):
     """The inputs that a filter is about, the columns that it reads, and where they are.
 
     `times` are the columns with the event times of those inputs that have any.
@@ -50,14 +50,14 @@ class Reading(NamedTuple):
     times: Mapping[str, str]
 
 
-class Filter:
+class FilterOperator:
     """A predicate over the inputs that it reads.
 
     With a memory, a filter over one input runs at most once for each of its rows, whoever meets the row first: the
     row itself when it arrives, or a later tuple that joined with it.
     """
 
-    def __init__(self, name: str, judge: Judge, reading: Reading, memory: Memory | None = None) -> None:
+    def __init__(self, name: str, judge: Judge, reading: FilterColumns, memory: Verdicts | None = None) -> None:
         self.name = name
         self.rule = Rule(needs=frozenset(reading.on))
         self._on = reading.on[0]
@@ -86,7 +86,7 @@ class Filter:
         except TooSlow as error:
             raise TooSlow(f"{error}; {self._told(ids)}") from None
 
-    def _remember(self, memory: Memory, tuples: Tuples) -> tuple[Judged, int]:
+    def _remember(self, memory: Verdicts, tuples: Tuples) -> tuple[Judged, int]:
         ids = tuples.ids[self._on]
         unknown = memory.unknown(self.name, ids)
         new = ids if unknown.all() else ids[unknown]

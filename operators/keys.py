@@ -1,7 +1,7 @@
 """Join keys as 64-bit codes.
 
-Rows are brought together by the codes of their keys (`eddy.codes`). Where a code is a hash, they are compared by their
-values before they are joined.
+Rows are brought together by the codes of their keys (`tuples.codes`). Where a code is a hash, their values are compared
+before they are joined.
 """
 
 from __future__ import annotations
@@ -14,14 +14,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from eddy.bisect import bisected
-from eddy.codes import Valid, encode, is_exact
 from eddy.errors import RowError
-from eddy.faults import FAILS, Faults
-from eddy.ranges import Integers
+from eddy.operators.columns import FixedWidth, Growing
+from eddy.predicates.faults import FAILS, Faults
+from eddy.predicates.row_errors import ask_by_halves
 from eddy.sql import Bound, Column
-from eddy.tuples import Codes, RowIds
-from operators.columns import Fixed, Growing
+from eddy.tuples.arrays import FaultCodes, Integers, RowIds, Valid
+from eddy.tuples.codes import encode, is_exact
 
 
 class Key(Protocol):
@@ -41,23 +40,23 @@ class Key(Protocol):
     def valid(self, ids: RowIds) -> Valid:
         """Which of them have a key; None for all."""
 
-    def faults(self, ids: RowIds) -> Codes:
+    def faults(self, ids: RowIds) -> FaultCodes:
         """The fault of each, 0 for none; asked for where there are faulty rows."""
 
 
-class Coded(NamedTuple):
+class CodedKeys(NamedTuple):
     """The codes of new rows, which of them have a key, and the faults; None for all, and for none."""
 
     codes: Integers
     valid: Valid
-    faults: Codes | None
+    faults: FaultCodes | None
 
 
 @dataclass(frozen=True)
 class ColumnKey:
     """The codes of an integer or time column are its values; nothing is stored twice."""
 
-    column: Fixed
+    column: FixedWidth
     exact: bool = True
     faulty: bool = False
 
@@ -69,7 +68,7 @@ class ColumnKey:
         """Which of them have a key; None for all."""
         return None if self.column.valid is None else self.column.valid.take(ids)
 
-    def faults(self, ids: RowIds) -> Codes:
+    def faults(self, ids: RowIds) -> FaultCodes:
         """None has any."""
         return np.zeros(len(ids), np.uint8)
 
@@ -105,14 +104,14 @@ class ComputedKey:
         """Is there a row whose key cannot be computed."""
         return self._faults is not None
 
-    def encode(self, columns: Mapping[Column, pa.Array], rows: int) -> Coded:
+    def encode(self, columns: Mapping[Column, pa.Array], rows: int) -> CodedKeys:
         """Work out the codes of new rows."""
         try:
-            return Coded(*encode(self._bound.evaluate(columns, rows)), None)
+            return CodedKeys(*encode(self._bound.evaluate(columns, rows)), None)
         except RowError:
             return self._apart(columns, rows)
 
-    def append(self, coded: Coded) -> None:
+    def append(self, coded: CodedKeys) -> None:
         """Store the codes of new rows."""
         count = len(coded.codes)
         if coded.faults is not None and self._faults is None:
@@ -131,7 +130,7 @@ class ComputedKey:
         """Which of them have a key."""
         return self._valid.values.take(ids)
 
-    def faults(self, ids: RowIds) -> Codes:
+    def faults(self, ids: RowIds) -> FaultCodes:
         """The fault of each, 0 for none."""
         return np.zeros(len(ids), np.uint8) if self._faults is None else self._faults.values.take(ids)
 
@@ -156,7 +155,7 @@ class ComputedKey:
         if self._faults is not None and not self._faults.values.any():
             self._faults = None
 
-    def _apart(self, columns: Mapping[Column, pa.Array], rows: int) -> Coded:
+    def _apart(self, columns: Mapping[Column, pa.Array], rows: int) -> CodedKeys:
         """The codes of the rows that have one, one part of them after the other."""
 
         def ask(part: RowIds) -> tuple[Integers, Valid]:
@@ -164,13 +163,13 @@ class ComputedKey:
             taken = {column: array.take(places) for column, array in columns.items()}
             return encode(self._bound.evaluate(taken, len(part)))
 
-        found = bisected(ask, rows)
+        found = ask_by_halves(ask, rows)
         codes, valid, faults = np.zeros(rows, np.int64), np.zeros(rows, np.bool_), np.zeros(rows, np.uint8)
         for part, (coded, known) in found.parts:
             codes[part] = coded
             valid[part] = True if known is None else known
         faults[found.faulty] = self._noted.note(f"join key {self._text}", found.errors, FAILS)
-        return Coded(codes, valid, faults)
+        return CodedKeys(codes, valid, faults)
 
 
 def is_plain(stored: pa.DataType, compared: pa.DataType) -> bool:

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 import numpy as np
 import pyarrow as pa
 
-from eddy.arrow import no_rows
-from eddy.times import Ticks
-from eddy.tuples import RowIds
-from operators.columns import Stored, column
+from eddy.operators.columns import Stored, column
+from eddy.tuples.arrays import RowIds
+from eddy.tuples.arrow import no_rows
+from eddy.tuples.event_time import Ticks
 
 
 class Passing:

@@ -10,20 +10,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from typing import NamedTuple
 
 import numpy as np
 
 from eddy.contracts import Outcome
-from eddy.lineage import Lineage, Rule, probe_name
-from eddy.masks import Mask
-from eddy.ranges import Ranges, Reach, everything
-from eddy.tuples import RowIds, Tuples
-from eddy.window import Range
-from operators.conditions import Conditions, Pair, Residual, Side, evaluate
-from operators.faulty import Pairs, alike, widened
-from operators.keys import Key, equal
-from operators.stem import Stem
-from operators.window import inside
+from eddy.operators.conditions import Conditions, JoinPair, Residual, Side, evaluate
+from eddy.operators.keys import Key, equal
+from eddy.operators.stem import Stem
+from eddy.predicates.judge import Judged
+from eddy.query import Range
+from eddy.query.join_graph import probe_name
+from eddy.tuples import Lineage, Tuples
+from eddy.tuples.arrays import FaultCodes, Mask, RowIds
+from eddy.tuples.event_time import Ticks, age
+from eddy.tuples.lineage import Rule
+from eddy.tuples.runs import Ranges, Reach, everything
 
 CANDIDATES = 1 << 18
 """Candidates that are looked at in one go: a few megabytes, which stay in the cache, however many rows match."""
@@ -37,8 +39,8 @@ PROBES = 1 << 15
 class _Pattern:
     """How to search for tuples that span certain inputs: the access pattern."""
 
-    equalities: Sequence[Pair]
-    orders: Sequence[Pair]
+    equalities: Sequence[JoinPair]
+    orders: Sequence[JoinPair]
     residuals: Sequence[Residual]
     keys: tuple[Key, ...]
     pattern: str
@@ -49,7 +51,7 @@ class _Pattern:
         return any(side.key.faulty for one in self.searched for side in one.sides.values())
 
     @property
-    def searched(self) -> Sequence[Pair]:
+    def searched(self) -> Sequence[JoinPair]:
         """What rows are found by; nothing for a scan."""
         return self.equalities or self.orders
 
@@ -97,7 +99,7 @@ class Probe:
         orders = [o for o in self._conditions.orders if target in o.sides and joined.issuperset(o.sides)]
         residuals = [r for r in self._conditions.residuals if target in r.inputs and joined >= r.inputs]
         orders = [] if equalities else _on_one_key(orders, target)
-        searched: Sequence[Pair] = equalities or orders
+        searched: Sequence[JoinPair] = equalities or orders
         texts = [e.sides[target].text for e in equalities]
         texts += [f"{o.sides[target].text} {o.ops[target]}" for o in orders]
         keys = [one.sides[target].key for one in searched]
@@ -170,13 +172,13 @@ class Probe:
         if all(span is None for span in spans):
             return None
         ticks = [self._stems[name].ticks.take(tuples.ids[name]) for name in streams]
-        return inside(ticks, spans[:-1], at, self._stem.ticks.take(rows), spans[-1])
+        return mask_inside(ticks, spans[:-1], at, self._stem.ticks.take(rows), spans[-1])
 
     def _living(self, tuples: Tuples, at: RowIds, rows: RowIds) -> Mask | None:
         """Only rows that no filter has failed."""
         return self._stem.alive.take(rows) if self._stem.dead else None
 
-    def _equal(self, equality: Pair, tuples: Tuples, pairs: Pairs) -> Mask:
+    def _equal(self, equality: JoinPair, tuples: Tuples, pairs: Pairs) -> Mask:
         """Compare the values whose codes are alike; where a value is missing that was no answer, there is none yet."""
         own, other = equality.sides[self._target], equality.other(self._target)
         ids = tuples.ids[other.input].take(pairs.at)
@@ -196,7 +198,84 @@ def _span(stem: Stem) -> int | float | None:
     return stem.window.ticks if isinstance(stem.window, Range) else None
 
 
-def _on_one_key(orders: Sequence[Pair], target: str) -> list[Pair]:
+def _on_one_key(orders: Sequence[JoinPair], target: str) -> list[JoinPair]:
     """The orders that one index can answer: those on the key that most of them are about."""
     keys = [order.sides[target].key for order in orders]
     return [order for order, key in zip(orders, keys, strict=True) if key == max(keys, key=keys.count)]
+
+
+WindowLength = int | float | None
+"""The length of a stream's window; None where it has none by time."""
+
+
+def mask_inside(
+    ticks: Sequence[Ticks], spans: Sequence[WindowLength], at: RowIds, target: Ticks, own: WindowLength
+) -> Mask:
+    """Where every row is inside its window, for candidates of tuples that are inside theirs.
+
+    `ticks` are the tuples' event times, one array for each stream that they span; `target` are the candidates'
+    times, and `at` says to which tuple each belongs. With `m` the largest time of all, every row must have
+    `m - time <= span`. For the rows that the tuples span that is a bound on `m`, hence one on the candidate's time.
+    """
+    latest = reduce(np.maximum, ticks)
+    mask = np.ones(len(at), np.bool_)
+    if own is not None:
+        mask &= age(latest.take(at), target) <= own
+    for times, span in zip(ticks, spans, strict=True):
+        if span is not None:
+            mask &= age(target, times.take(at)) <= span
+    return mask
+
+
+class Pairs(NamedTuple):
+    """Tuples, by position, each with a row that may join, and the faults of the two together."""
+
+    at: RowIds
+    rows: RowIds
+    faults: FaultCodes | None
+
+    def keep(self, mask: Mask) -> Pairs:
+        """Some of the pairs."""
+        if mask.all():
+            return self
+        kept = np.flatnonzero(mask)
+        faults = None if self.faults is None else self.faults.take(kept)
+        return Pairs(self.at.take(kept), self.rows.take(kept), faults)
+
+    def faulty(self, judged: Judged) -> Pairs:
+        """The same pairs, those that a condition let pass, with the faults that it found."""
+        if judged.faults is None:
+            return self
+        found = judged.faults[judged.passed]
+        return Pairs(self.at, self.rows, found if self.faults is None else np.maximum(self.faults, found))
+
+
+def alike(own: Key, rows: RowIds, other: Key, ids: RowIds) -> Judged:
+    """Which rows have the same code as others, or none because of a fault."""
+    own_faults, other_faults = own.faults(rows), other.faults(ids)
+    faults = np.maximum(own_faults, other_faults)
+    present = (_valid(own, rows) | (own_faults > 0)) & (_valid(other, ids) | (other_faults > 0))
+    passed = present & ((faults > 0) | (own.codes(rows) == other.codes(ids)))
+    return Judged(passed, faults)
+
+
+def widened(ranges: Ranges, searched: Sequence[JoinPair], target: str, tuples: Tuples, alive: Mask) -> Ranges:
+    """The candidates that an index found, and those that faulty keys make candidates."""
+    keys = [one.sides[target].key for one in searched]
+    stored = np.logical_or.reduce([key.faults(np.arange(len(alive))) > 0 for key in keys]) & alive
+    others = [one.other(target) for one in searched]
+    coming = np.logical_or.reduce([side.key.faults(tuples.ids[side.input]) > 0 for side in others])
+    strays = np.flatnonzero(stored)
+    found, rows = len(ranges.rows), np.arange(len(alive))
+    starts = np.broadcast_to(np.array([found, found + len(strays)]), (len(tuples), 2))
+    counts = np.where(coming[:, None], [0, len(rows)], [len(strays), 0])
+    return Ranges(
+        np.hstack([ranges.starts, starts]),
+        np.hstack([np.where(coming[:, None], 0, ranges.counts), counts]),
+        np.concatenate([ranges.rows, strays, rows]),
+    )
+
+
+def _valid(key: Key, ids: RowIds) -> Mask:
+    valid = key.valid(ids)
+    return np.ones(len(ids), np.bool_) if valid is None else valid

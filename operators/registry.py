@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from eddy.contracts import Operator
-from operators.filter import Filter
-from operators.probe import Probe
+from eddy.operators.filter import FilterOperator
+from eddy.operators.probe import Probe
 
 OPERATORS: dict[str, Callable[..., Operator]] = {
-    "filter": Filter,
+    "filter": FilterOperator,
     "probe": Probe,
 }

@@ -13,19 +13,18 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from eddy import times
-from eddy.faults import FAIL, PASS, PENDING, UNKNOWN, Faults
-from eddy.judge import Judged
-from eddy.masks import Mask
-from eddy.ranges import Integers, Segment
+from eddy.operators.columns import FixedWidth, Growing, Rowwise, Stored, column
+from eddy.operators.index.catalog import Catalog
+from eddy.operators.index.segments import Segments
+from eddy.operators.keys import ColumnKey, ComputedKey, Key, is_plain
+from eddy.predicates.faults import FAIL, PASS, PENDING, UNKNOWN, Faults
+from eddy.predicates.judge import Judged
+from eddy.query import Range, Rows, Unbounded, Window
 from eddy.sql import Bound, Expression
-from eddy.times import Ticks
-from eddy.tuples import Codes, RowIds
-from eddy.window import Range, Rows, Unbounded, Window
-from operators.columns import Fixed, Growing, Rowwise, Stored, column
-from operators.index.catalog import Catalog
-from operators.index.segments import Segments
-from operators.keys import ColumnKey, ComputedKey, Key, is_plain
+from eddy.tuples import event_time
+from eddy.tuples.arrays import FaultCodes, Integers, Mask, RowIds
+from eddy.tuples.event_time import Ticks
+from eddy.tuples.runs import Segment
 
 SPARE = 16
 """Bytes that a row may occupy beside one and a half times its values."""
@@ -101,7 +100,7 @@ class Stem:
         """The codes of an expression over this input; asked for before the first row is stored."""
         column = expression.as_column()
         stored = self._columns[column.name] if column else None
-        if isinstance(stored, Fixed) and is_plain(stored.type, bound.type):
+        if isinstance(stored, FixedWidth) and is_plain(stored.type, bound.type):
             return ColumnKey(stored)
         made = ComputedKey(bound, expression.text, faults)
         return self._keys.setdefault((expression.text, str(bound.type)), made)
@@ -158,7 +157,7 @@ class Stem:
         passed: Mask = self._verdicts[filter].values.take(ids) == PASS
         return passed
 
-    def verdicts(self, filter: str, ids: RowIds) -> Codes | None:
+    def verdicts(self, filter: str, ids: RowIds) -> FaultCodes | None:
         """What a filter has said of rows, if there may be a row for which it had no answer."""
         return self._verdicts[filter].values.take(ids) if filter in self._faulty else None
 
@@ -209,7 +208,7 @@ class Stem:
         )
         ticks: Ticks = np.zeros(rows.num_rows, np.int64)
         if self._time is not None:
-            ticks, _ = times.ticks(stored.column(self._time), self._tick_type)
+            ticks, _ = event_time.ticks(stored.column(self._time), self._tick_type)
         self.append(stored, ticks, np.arange(rows.num_rows))
         for name, held in self._verdicts.items():
             held.put(np.arange(len(self)), rows.column(f"verdict {name}").to_numpy())
@@ -243,14 +242,18 @@ class Stem:
         ranks: list[Rowwise] = [self._ranks] if isinstance(self.window, Rows) else []
         return [*self._columns.values(), *own, *ranks, *self._verdicts.values(), *self._keys.values(), self._alive]
 
-    def _ticking(self) -> Fixed | Growing:
+    def _ticking(self) -> FixedWidth | Growing:
         """Where the event times are: in their column, if it holds them as they are compared."""
         if self._time is not None:
             stored, data_type = self._columns[self._time], self.schema.field(self._time).type
-            if isinstance(stored, Fixed) and times.are_ticks(data_type) and times.dtype(data_type) is self._tick_type:
+            if (
+                isinstance(stored, FixedWidth)
+                and event_time.are_ticks(data_type)
+                and event_time.dtype(data_type) is self._tick_type
+            ):
                 return stored
         return Growing(self._tick_type)
 
 
-def _known(verdicts: Codes) -> Codes:
+def _known(verdicts: FaultCodes) -> FaultCodes:
     return np.where(verdicts < PENDING, verdicts, np.uint8(UNKNOWN))

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from eddy.contracts import Leg, Policy, Setting, Task
 from eddy.errors import QueryError, quoted, unknown
-from eddy.lineage import Hop
-from policies.greedy import greedy_route
+from eddy.policies.shared.merit import greedy_route
+from eddy.tuples import Hop
 
 
 class Fixed(Policy):

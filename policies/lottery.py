@@ -13,9 +13,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from eddy.contracts import Leg, Observation, Policy, Setting, State, Task
-from eddy.lineage import Hop
-from policies.checks import check_count
-from policies.drawing import draw
+from eddy.policies.shared.checks import check_count
+from eddy.policies.shared.drawing import draw
+from eddy.tuples import Hop
 
 
 class Lottery(Policy):

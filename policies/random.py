@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from eddy.contracts import Leg, Policy, Setting, Task
-from eddy.lineage import Hop
-from policies.drawing import draw
+from eddy.policies.shared.drawing import draw
+from eddy.tuples import Hop
 
 
 class Random(Policy):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from eddy.contracts import Policy
-from policies.content import Content
-from policies.fixed import Fixed
-from policies.knows import Knows
-from policies.lottery import Lottery
-from policies.query_mesh.policy import QueryMesh
-from policies.random import Random
-from policies.source import Source
+from eddy.policies.content.policy import Content
+from eddy.policies.fixed import Fixed
+from eddy.policies.lottery import Lottery
+from eddy.policies.oracle import Knows
+from eddy.policies.query_mesh.policy import QueryMesh
+from eddy.policies.random import Random
+from eddy.policies.source import Source
 
 POLICIES: dict[str, Callable[..., Policy]] = {
     "fixed": Fixed,

@@ -15,11 +15,10 @@ import numpy as np
 
 from eddy.contracts import Leg, Policy, Setting, Task
 from eddy.errors import QueryError
-from eddy.lineage import Hop
-from policies.checks import check_costs
-from policies.drawing import draw
-from policies.greedy import greedy_route
-from policies.merit import Costs, merit
+from eddy.policies.shared.checks import check_costs
+from eddy.policies.shared.drawing import draw
+from eddy.policies.shared.merit import Costs, greedy_route, merit
+from eddy.tuples import Hop
 
 CHOICES = ("greedy", "proportional")
 

@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 import eddy
 from eddy import wiring
 from eddy.engine import Engine
-from eddy.snapshot import FORMAT, Snapshot
+from eddy.engine.snapshot import FORMAT, Snapshot
+from eddy.policies.registry import POLICIES
 from eddy.spark.parcels import CHECKSUM_BYTES, MARK, rows_of, write
-from policies.registry import POLICIES
 from tests.memory import measured
 from tests.policies.checks import steady_clock
 from tests.policies.choices import chosen

@@ -13,11 +13,11 @@ from typing import Any
 from hypothesis import strategies as st
 
 import eddy
-from eddy.config import load, resolved
-from eddy.overrides import from_command, from_spark
-from eddy.sections import JOB
-from eddy.settings import Key, Named, Part, Section, Variants
-from policies.registry import POLICIES
+from eddy.jobs.config.config import load, resolved
+from eddy.jobs.config.overrides import from_command, from_spark
+from eddy.jobs.config.schema import ConfigKey, ConfigPart, NamedSections, Section, Variants
+from eddy.jobs.config.sections import JOB
+from eddy.policies.registry import POLICIES
 
 LONG = 5_000
 """Letters, or levels of brackets: more than a reader by recursion can follow."""
@@ -59,11 +59,11 @@ ANY = st.recursive(
 
 
 @st.composite
-def parts(draw: st.DrawFn, part: Part) -> Any:
+def parts(draw: st.DrawFn, part: ConfigPart) -> Any:
     """Values for a part of a file, most of them where they belong."""
     if draw(st.integers(0, 19)) == 0:
         return draw(ANY)
-    if isinstance(part, Named):
+    if isinstance(part, NamedSections):
         names = draw(st.lists(NAMES, min_size=1, max_size=3, unique=True))
         return {name: draw(parts(part.each)) for name in names}
     if isinstance(part, Variants):
@@ -86,7 +86,7 @@ def sections(draw: st.DrawFn, section: Section) -> dict[str, Any]:
 
 
 @st.composite
-def values(draw: st.DrawFn, key: Key) -> Any:
+def values(draw: st.DrawFn, key: ConfigKey) -> Any:
     fitting: st.SearchStrategy[Any] = SCALARS | st.lists(st.sampled_from(WORDS), max_size=2)
     fitting = fitting.filter(key.kind.fits) if draw(st.integers(0, 5)) else fitting | ANY
     return draw(st.sampled_from(key.choices) | fitting) if key.choices else draw(fitting)

@@ -17,8 +17,8 @@ import pytest
 from hypothesis import strategies as st
 
 import eddy
+from eddy.policies.registry import POLICIES
 from eddy.wiring import PolicyChoice
-from policies.registry import POLICIES
 from tests.memory import measured
 from tests.policies.choices import chosen
 

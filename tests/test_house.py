@@ -20,7 +20,7 @@ from tests.house import ROOT, Module
 
 Rule = Callable[[Module], list[str]]
 
-KNOWN = frozenset(module.name for module in house.modules("eddy", "operators", "policies", "jobs", "benchmarks"))
+KNOWN = frozenset(module.name for module in house.modules(*house.SHIPPED, "benchmarks"))
 PLACES = (*house.SHIPPED, "benchmarks", "tests", "stubs", "conf", "notebooks", "docs", ".ci")
 
 
@@ -69,55 +69,59 @@ def test_imports_point_one_way() -> None:
 @pytest.mark.parametrize(
     ("name", "line"),
     [
-        ("eddy.query", "import pyspark"),
-        ("eddy.query", "from pyspark.sql import DataFrame"),
-        ("eddy.query", "from operators.filter import Filter"),
-        ("eddy.router", "from policies.registry import POLICIES"),
-        ("eddy.sql.reader", "from eddy.wiring import engine"),
-        ("eddy.engine", "from eddy import wiring"),
-        ("eddy.engine", "from eddy import Query"),
-        ("eddy.report", "import eddy"),
-        ("eddy.query", "import jobs.demo"),
+        ("eddy.query.query", "import pyspark"),
+        ("eddy.query.query", "from pyspark.sql import DataFrame"),
+        ("eddy.query.query", "from eddy.operators.filter import Filter"),
+        ("eddy.routing.router", "from eddy.policies.registry import POLICIES"),
+        ("eddy.sql.text.reader", "from eddy.wiring import engine"),
+        ("eddy.engine.engine", "from eddy import wiring"),
+        ("eddy.engine.engine", "from eddy import Query"),
+        ("eddy.observe.report", "import eddy"),
+        ("eddy.query.query", "import jobs.demo"),
         ("eddy.comparison.turns", "import jobs.demo"),
         ("eddy.comparison.runner", "import pyspark"),
-        ("eddy.query", "from eddy.comparison.compare import compare"),
+        ("eddy.query.query", "from eddy.comparison.compare import compare"),
         ("eddy.wiring", "from eddy.local import run_local"),
-        ("eddy.local", "from operators.filter import Filter"),
-        ("eddy.config", "import policies.fixed"),
-        ("eddy.config", "import pyspark.sql"),
-        ("eddy.spark.cell", "from policies.fixed import Fixed"),
-        ("operators.filter", "from policies.fixed import Fixed"),
-        ("operators.filter", "from eddy.wiring import engine"),
-        ("operators.filter", "import pyspark"),
-        ("policies.fixed", "from operators.filter import Filter"),
-        ("policies.fixed", "def f():\n    from jobs import demo"),
-        ("policies.fixed", "import eddy.spark.cell"),
-        ("jobs.demo", "from policies.fixed import Fixed"),
-        ("policies.fixed", "from importlib import import_module\nimport_module('pyspark')"),
-        ("policies.fixed", "import importlib as i\ni.import_module(name='operators.filter')"),
-        ("eddy.query", "__import__('pyspark.sql')"),
+        ("eddy.local", "from eddy.operators.filter import Filter"),
+        ("eddy.jobs.config.config", "import eddy.policies.fixed"),
+        ("eddy.jobs.config.config", "import pyspark.sql"),
+        ("eddy.spark.cell", "from eddy.policies.fixed import Fixed"),
+        ("eddy.operators.filter", "from eddy.policies.fixed import Fixed"),
+        ("eddy.operators.filter", "from eddy.wiring import engine"),
+        ("eddy.operators.filter", "import pyspark"),
+        ("eddy.policies.fixed", "from eddy.operators.filter import Filter"),
+        ("eddy.policies.fixed", "def f():\n    from jobs import demo"),
+        ("eddy.policies.fixed", "import eddy.spark.cell"),
+        ("eddy.local", "import operators.filter"),
+        ("eddy.local", "from policies import fixed"),
+        ("benchmarks.filters", "from jobs.workloads import burn"),
+        ("eddy.sql.values.types", "from eddy.sql.kernels import casts"),
+        ("eddy.jobs.demo.racing", "from eddy.policies.fixed import Fixed"),
+        ("eddy.policies.fixed", "from importlib import import_module\nimport_module('pyspark')"),
+        ("eddy.policies.fixed", "import importlib as i\ni.import_module(name='eddy.operators.filter')"),
+        ("eddy.query.query", "__import__('pyspark.sql')"),
     ],
 )
 def test_an_import_that_points_the_wrong_way_is_found(name: str, line: str) -> None:
-    assert house.wrong_imports(python(name, line), KNOWN | {"eddy.wiring", "eddy.query"}) != []
+    assert house.wrong_imports(python(name, line), KNOWN | {"eddy.wiring", "eddy.query.query"}) != []
 
 
 @pytest.mark.parametrize(
     ("name", "line"),
     [
-        ("eddy.engine", "from eddy.lineage import Lineage"),
-        ("eddy.engine", "from eddy import query"),
-        ("operators.filter", "import eddy.tuples"),
-        ("eddy.wiring", "from policies.registry import POLICIES"),
+        ("eddy.engine.engine", "from eddy.tuples.lineage import Lineage"),
+        ("eddy.engine.engine", "from eddy import query"),
+        ("eddy.operators.filter", "import eddy.tuples.tuples"),
+        ("eddy.wiring", "from eddy.policies.registry import POLICIES"),
         ("eddy.local", "from eddy import wiring"),
         ("eddy.local", "def f():\n    from eddy import wiring"),
         ("eddy.spark.cell", "from pyspark.sql import DataFrame"),
-        ("jobs.demo", "import eddy, pyspark"),
-        ("eddy.query", "import re, numpy.random, sqlglot"),
+        ("eddy.jobs.demo.racing", "import eddy, pyspark"),
+        ("eddy.query.query", "import re, numpy.random, sqlglot"),
     ],
 )
 def test_an_import_that_points_the_right_way_is_allowed(name: str, line: str) -> None:
-    assert house.wrong_imports(python(name, line), KNOWN | {"eddy.wiring", "eddy.query"}) == []
+    assert house.wrong_imports(python(name, line), KNOWN | {"eddy.wiring", "eddy.query.query"}) == []
 
 
 ALONE = """
@@ -175,13 +179,13 @@ GREEDY = ("class Greedy:", "    def plan(self, task, ready): ...")
     "lines",
     [
         GREEDY,
-        ("from policies.fixed import Fixed", "class Greedy(Fixed): ..."),
+        ("from eddy.policies.fixed import Fixed", "class Greedy(Fixed): ..."),
         ("class _Base:", "    def plan(self): ...", "class Greedy(_Base): ..."),
         ("class Greedy:", "    plan = lambda self, task, ready: []"),
     ],
 )
 def test_an_unregistered_plug_in_is_found(lines: tuple[str, ...]) -> None:
-    module = run("policies.greedy", *lines)
+    module = run("eddy.policies.shared.merit", *lines)
     assert len(house.unregistered([module], {}, "policies")) == 1
     assert house.unregistered([module], {"greedy": module.Greedy}, "policies") == []
 
@@ -191,13 +195,13 @@ def test_an_unregistered_plug_in_is_found(lines: tuple[str, ...]) -> None:
     [
         ("class Merit:", "    def best(self): ..."),
         ("class _Base:", "    def plan(self, task, ready): ..."),
-        ("from policies.fixed import Fixed",),
+        ("from eddy.policies.fixed import Fixed",),
         ("from typing import Protocol", "class Planner(Protocol):", "    def plan(self): ..."),
         ("import abc", "class Planner(abc.ABC):", "    @abc.abstractmethod", "    def plan(self): ..."),
     ],
 )
 def test_what_is_no_plug_in_needs_no_registry(lines: tuple[str, ...]) -> None:
-    assert house.unregistered([run("policies.merit", *lines)], {}, "policies") == []
+    assert house.unregistered([run("eddy.policies.shared.merit", *lines)], {}, "policies") == []
 
 
 @pytest.mark.parametrize(
@@ -215,12 +219,12 @@ def test_what_is_no_plug_in_needs_no_registry(lines: tuple[str, ...]) -> None:
     ],
 )
 def test_a_registry_that_is_no_literal_dict_is_found(lines: tuple[str, ...]) -> None:
-    assert house.loose_registry(python("policies.registry", "from policies.a import A", *lines), "POLICIES") != []
+    assert house.loose_registry(python("eddy.policies.registry", "from policies.a import A", *lines), "POLICIES") != []
 
 
 def test_a_registry_that_is_a_literal_dict_is_allowed() -> None:
     lines = ('"""Says."""', "from policies.a import A", "POLICIES: dict[str, type] = {'a': A}", '"""Says more."""')
-    assert house.loose_registry(python("policies.registry", *lines), "POLICIES") == []
+    assert house.loose_registry(python("eddy.policies.registry", *lines), "POLICIES") == []
 
 
 # --- what the code may do
@@ -259,62 +263,74 @@ def test_the_length_of_a_typical_function_is_the_median() -> None:
 @pytest.mark.parametrize(
     ("rule", "name", "text"),
     [
-        (house.code_from_data, "eddy.snapshot", "import pickle"),
-        (house.code_from_data, "eddy.snapshot", "from pickle import loads"),
-        (house.code_from_data, "operators.filter", "import cloudpickle"),
+        (house.code_from_data, "eddy.engine.snapshot", "import pickle"),
+        (house.code_from_data, "eddy.engine.snapshot", "from pickle import loads"),
+        (house.code_from_data, "eddy.operators.filter", "import cloudpickle"),
         (house.code_from_data, "eddy.spark.cell", "import pickle"),
         (house.code_from_data, "eddy.sql", "x = eval('1')"),
-        (house.code_from_data, "eddy.config", "exec(text)"),
-        (house.code_from_data, "eddy.snapshot", "np.load(file, allow_pickle=True)"),
-        (house.code_from_data, "eddy.snapshot", "import numpy as np\nnp.load(file, None, True)"),
-        (house.code_from_data, "policies.fixed", "pd.read_pickle(file)"),
+        (house.code_from_data, "eddy.jobs.config.config", "exec(text)"),
+        (house.code_from_data, "eddy.engine.snapshot", "np.load(file, allow_pickle=True)"),
+        (house.code_from_data, "eddy.engine.snapshot", "import numpy as np\nnp.load(file, None, True)"),
+        (house.code_from_data, "eddy.policies.fixed", "pd.read_pickle(file)"),
         (house.code_from_data, "eddy.sql", "import builtins as b\nb.eval('1')"),
         (house.code_from_data, "eddy.sql", "from builtins import eval as run"),
         (house.code_from_data, "eddy.sql", "list(map(eval, texts))"),
         (house.code_from_data, "eddy.sql", "frame.eval('a + b')"),
         (house.code_from_data, "eddy.sql", "frames[0].query(expr=text)"),
         (house.code_from_data, "eddy.sql", "import pandas as pd\npd.eval(text)"),
-        (house.code_from_data, "eddy.snapshot", "import importlib\nimportlib.import_module('pickle')"),
-        (house.code_from_data, "eddy.snapshot", "from pyspark import cloudpickle"),
-        (house.clocks_and_chance, "eddy.router", "import time"),
-        (house.clocks_and_chance, "policies.lottery", "import random"),
-        (house.clocks_and_chance, "policies.lottery", "from random import choice"),
-        (house.clocks_and_chance, "policies.lottery", "import numpy as np\nnp.random.shuffle(rows)"),
-        (house.clocks_and_chance, "policies.lottery", "import numpy\ndraw = numpy.random.random"),
-        (house.clocks_and_chance, "policies.lottery", "g = np.random.default_rng()"),
-        (house.clocks_and_chance, "policies.lottery", "from numpy.random import rand"),
-        (house.clocks_and_chance, "policies.lottery", "from numpy.random import *"),
-        (house.clocks_and_chance, "policies.lottery", "from numpy import random as r\nr.rand(3)"),
-        (house.clocks_and_chance, "policies.lottery", "from numpy.random import default_rng\ng = default_rng()"),
-        (house.clocks_and_chance, "policies.lottery", "g = np.random.default_rng(None)"),
-        (house.clocks_and_chance, "policies.lottery", "g = np.random.default_rng(seed=None)"),
+        (house.code_from_data, "eddy.engine.snapshot", "import importlib\nimportlib.import_module('pickle')"),
+        (house.code_from_data, "eddy.engine.snapshot", "from pyspark import cloudpickle"),
+        (house.clocks_and_chance, "eddy.routing.router", "import time"),
+        (house.clocks_and_chance, "eddy.policies.lottery", "import random"),
+        (house.clocks_and_chance, "eddy.policies.lottery", "from random import choice"),
+        (house.clocks_and_chance, "eddy.policies.lottery", "import numpy as np\nnp.random.shuffle(rows)"),
+        (house.clocks_and_chance, "eddy.policies.lottery", "import numpy\ndraw = numpy.random.random"),
+        (house.clocks_and_chance, "eddy.policies.lottery", "g = np.random.default_rng()"),
+        (house.clocks_and_chance, "eddy.policies.lottery", "from numpy.random import rand"),
+        (house.clocks_and_chance, "eddy.policies.lottery", "from numpy.random import *"),
+        (house.clocks_and_chance, "eddy.policies.lottery", "from numpy import random as r\nr.rand(3)"),
+        (house.clocks_and_chance, "eddy.policies.lottery", "from numpy.random import default_rng\ng = default_rng()"),
+        (house.clocks_and_chance, "eddy.policies.lottery", "g = np.random.default_rng(None)"),
+        (house.clocks_and_chance, "eddy.policies.lottery", "g = np.random.default_rng(seed=None)"),
         (
             house.clocks_and_chance,
-            "policies.lottery",
+            "eddy.policies.lottery",
             "import numpy as np\nf = field(default_factory=np.random.default_rng)",
         ),
-        (house.clocks_and_chance, "policies.lottery", "import pyarrow.compute as pc\npc.random(3)"),
-        (house.clocks_and_chance, "policies.lottery", "import pyarrow as pa\npa.compute.random(3)"),
-        (house.clocks_and_chance, "policies.lottery", "frame.sample(3)"),
-        (house.clocks_and_chance, "policies.lottery", "frame.sample(3, random_state=None)"),
-        (house.clocks_and_chance, "policies.lottery", "import os\nos.urandom(8)"),
-        (house.clocks_and_chance, "policies.lottery", "from os import urandom"),
-        (house.clocks_and_chance, "policies.lottery", "from importlib import import_module\nimport_module('random')"),
-        (house.clocks_and_chance, "eddy.engine", "n = pd.Timestamp('now')"),
-        (house.clocks_and_chance, "eddy.engine", "n = datetime.now()"),
-        (house.clocks_and_chance, "eddy.engine", "n = pd.Timestamp.now(tz='UTC')"),
-        (house.clocks_and_chance, "eddy.engine", "n = datetime.date.today()"),
-        (house.long_functions, "eddy.engine", "def f():\n" + "    x = 1\n" * house.LONGEST_FUNCTION),
-        (house.untyped_spots, "eddy.engine", "x: int = ''  # type" + ": ignore[assignment]"),
-        (house.untyped_spots, "eddy.engine", "x: int = ''  # noqa: E501  # type" + ":ignore"),
-        (house.untyped_spots, "eddy.engine", "# mypy" + ": ignore-errors"),
-        (house.untyped_spots, "eddy.engine", "import typing\n@typing.no_type_check\ndef f(): ..."),
-        (house.untyped_spots, "eddy.engine", "from typing import no_type_check as free"),
-        (house.long_file, "eddy.engine", "x = 1\n" * (house.LONGEST_FILE + 1)),
-        (house.registry_changes, "eddy.wiring", "from policies.registry import POLICIES as p\np['new'] = New"),
-        (house.registry_changes, "eddy.wiring", "from policies.registry import POLICIES\nPOLICIES.update(new=New)"),
-        (house.registry_changes, "eddy.wiring", "from policies import registry\nregistry.POLICIES |= {'new': New}"),
-        (house.registry_changes, "eddy.wiring", "from policies.registry import POLICIES\ndel POLICIES['fixed']"),
+        (house.clocks_and_chance, "eddy.policies.lottery", "import pyarrow.compute as pc\npc.random(3)"),
+        (house.clocks_and_chance, "eddy.policies.lottery", "import pyarrow as pa\npa.compute.random(3)"),
+        (house.clocks_and_chance, "eddy.policies.lottery", "frame.sample(3)"),
+        (house.clocks_and_chance, "eddy.policies.lottery", "frame.sample(3, random_state=None)"),
+        (house.clocks_and_chance, "eddy.policies.lottery", "import os\nos.urandom(8)"),
+        (house.clocks_and_chance, "eddy.policies.lottery", "from os import urandom"),
+        (
+            house.clocks_and_chance,
+            "eddy.policies.lottery",
+            "from importlib import import_module\nimport_module('random')",
+        ),
+        (house.clocks_and_chance, "eddy.engine.engine", "n = pd.Timestamp('now')"),
+        (house.clocks_and_chance, "eddy.engine.engine", "n = datetime.now()"),
+        (house.clocks_and_chance, "eddy.engine.engine", "n = pd.Timestamp.now(tz='UTC')"),
+        (house.clocks_and_chance, "eddy.engine.engine", "n = datetime.date.today()"),
+        (house.long_functions, "eddy.engine.engine", "def f():\n" + "    x = 1\n" * house.LONGEST_FUNCTION),
+        (house.untyped_spots, "eddy.engine.engine", "x: int = ''  # type" + ": ignore[assignment]"),
+        (house.untyped_spots, "eddy.engine.engine", "x: int = ''  # noqa: E501  # type" + ":ignore"),
+        (house.untyped_spots, "eddy.engine.engine", "# mypy" + ": ignore-errors"),
+        (house.untyped_spots, "eddy.engine.engine", "import typing\n@typing.no_type_check\ndef f(): ..."),
+        (house.untyped_spots, "eddy.engine.engine", "from typing import no_type_check as free"),
+        (house.long_file, "eddy.engine.engine", "x = 1\n" * (house.LONGEST_FILE + 1)),
+        (house.registry_changes, "eddy.wiring", "from eddy.policies.registry import POLICIES as p\np['new'] = New"),
+        (
+            house.registry_changes,
+            "eddy.wiring",
+            "from eddy.policies.registry import POLICIES\nPOLICIES.update(new=New)",
+        ),
+        (
+            house.registry_changes,
+            "eddy.wiring",
+            "from eddy.policies import registry\nregistry.POLICIES |= {'new': New}",
+        ),
+        (house.registry_changes, "eddy.wiring", "from eddy.policies.registry import POLICIES\ndel POLICIES['fixed']"),
     ],
 )
 def test_code_that_breaks_the_rule_is_found(rule: Rule, name: str, text: str) -> None:
@@ -327,19 +343,23 @@ def test_code_that_breaks_the_rule_is_found(rule: Rule, name: str, text: str) ->
         (house.code_from_data, "eddy.spark.cell", "import cloudpickle"),
         (house.code_from_data, "eddy.sql", "p = re.compile('x')"),
         (house.code_from_data, "eddy.sql", "bound.evaluate(columns, rows); workload.query(); eval_rows(x)"),
-        (house.code_from_data, "eddy.snapshot", "np.load(file, allow_pickle=False)"),
-        (house.clocks_and_chance, "policies.random", "from policies.random import Random"),
-        (house.clocks_and_chance, "eddy.engine", "g = np.random.default_rng([seed, cell])"),
-        (house.clocks_and_chance, "eddy.engine", "def f(g: np.random.Generator, now: int): return now"),
+        (house.code_from_data, "eddy.engine.snapshot", "np.load(file, allow_pickle=False)"),
+        (house.clocks_and_chance, "eddy.policies.random", "from eddy.policies.random import Random"),
+        (house.clocks_and_chance, "eddy.engine.engine", "g = np.random.default_rng([seed, cell])"),
+        (house.clocks_and_chance, "eddy.engine.engine", "def f(g: np.random.Generator, now: int): return now"),
         (
             house.clocks_and_chance,
-            "eddy.engine",
+            "eddy.engine.engine",
             "from numpy.random import Generator\ndef f(g: Generator): g.random(3)",
         ),
-        (house.clocks_and_chance, "eddy.engine", "frame.sample(3, random_state=seed)"),
-        (house.registry_changes, "eddy.wiring", "from policies.registry import POLICIES\nfound = POLICIES['fixed']"),
-        (house.untyped_spots, "eddy.engine", "x = '# type" + ": ignore'"),
-        (house.long_functions, "eddy.engine", "def f():\n" + "    x = 1\n" * (house.LONGEST_FUNCTION - 1)),
+        (house.clocks_and_chance, "eddy.engine.engine", "frame.sample(3, random_state=seed)"),
+        (
+            house.registry_changes,
+            "eddy.wiring",
+            "from eddy.policies.registry import POLICIES\nfound = POLICIES['fixed']",
+        ),
+        (house.untyped_spots, "eddy.engine.engine", "x = '# type" + ": ignore'"),
+        (house.long_functions, "eddy.engine.engine", "def f():\n" + "    x = 1\n" * (house.LONGEST_FUNCTION - 1)),
     ],
 )
 def test_code_that_keeps_the_rule_is_allowed(rule: Rule, name: str, text: str) -> None:
@@ -410,7 +430,9 @@ def test_our_settings_are_allowed(name: str) -> None:
     assert house.rival_settings(name, "[build-system]\nrequires = []") == []
 
 
-@pytest.mark.parametrize("module", ["eddy", "eddy.query", "operators.filter", "jobs.demo", "tests.test_house"])
+@pytest.mark.parametrize(
+    "module", ["eddy", "eddy.query.query", "eddy.operators.filter", "eddy.jobs.demo.racing", "tests.test_house"]
+)
 def test_a_warning_that_we_cause_is_an_error(module: str) -> None:
     with pytest.raises(FutureWarning, match="soon gone"):
         warnings.warn_explicit("soon gone", FutureWarning, "a.py", 1, module=module)

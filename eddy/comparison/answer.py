@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
 from eddy.errors import EngineError
-
-Hashes = np.ndarray[Any, np.dtype[np.uint64]]
+from eddy.tuples.arrays import Hashes
 
 MIX = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 SHIFTS = (30, 27, 31)

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eddy.comparison.command import command
-from eddy.comparison.compared import compared
-from eddy.comparison.comparison import Comparison
-from eddy.comparison.contender import BASELINE, Contender
+from eddy.comparison.contender import BASELINE, Contender, name_of
 from eddy.comparison.contender import label as label_of
-from eddy.comparison.experiment import Experiment
-from eddy.comparison.given import Given
-from eddy.comparison.runner import chosen
+from eddy.comparison.experiment import Experiment, Skipped, inapplicable
+from eddy.comparison.journal import Journal
+from eddy.comparison.result import Comparison
+from eddy.comparison.run_key import data_text, machine, query_text
+from eddy.comparison.runner import Runner, choose_runner
+from eddy.comparison.turns import Bar, Turns
 from eddy.comparison.workload import Workload
 from eddy.errors import QueryError, quoted, unknown
 from eddy.local import BATCH_ROWS, Data, whole
-from eddy.query import Query
-from eddy.window import Window
+from eddy.query import Query, Window
 
 if TYPE_CHECKING:
     from eddy.wiring import PolicyChoice
@@ -68,8 +70,8 @@ def compare(  # noqa: PLR0913  what a user may say
         windows=list(windows),
         repeats=_counts("repeats", repeats)[0],
     )
-    place, again = chosen(runner, cells), command(experiment, runner=runner, cells=cells, drift_points=drift_points)
-    return compared(experiment, place, command=again, resume=resume, quiet=quiet)
+    again = command(experiment, runner=runner, cells=cells, drift_points=drift_points)
+    return run_comparison(experiment, choose_runner(runner, cells), command=again, resume=resume, quiet=quiet)
 
 
 def _seeds(seeds: int | Sequence[int]) -> list[int]:
@@ -132,3 +134,98 @@ def _counts(name: str, values: Any, least: int = 1) -> list[int]:
     if not found:
         raise QueryError(f"compare: {name}: expected one or more, got none")
     return [int(value) for value in found]
+
+
+def run_comparison(
+    experiment: Experiment,
+    place: Runner,
+    *,
+    command: str,
+    resume: str | Path | None = None,
+    quiet: bool = False,
+) -> Comparison:
+    """Run what has not been run before; `command` is how to do it again."""
+    journal = Journal(resume)
+    skipped = list(inapplicable(experiment))
+    bar = Bar(_runs(experiment, skipped), quiet=quiet)
+    where = machine()
+    turns = Turns(experiment, place, journal, bar)
+    try:
+        turns.run(skipped, where)
+    finally:
+        bar.close()
+    return Comparison(
+        name=experiment.name,
+        runs=turns.rows,
+        traced=turns.traced,
+        skipped=list(map(str, skipped)),
+        settings={**_settings(experiment, place), "machine": where},
+        command=command,
+    )
+
+
+def _runs(experiment: Experiment, skipped: list[Skipped]) -> int:
+    """How many runs there are to be."""
+    policies = 0
+    for setup in experiment.setups:
+        out = [skip.contender for skip in skipped if skip.point is setup.point]
+        policies += len(experiment.controlled(without=out))
+    return policies * len(experiment.seeds) * experiment.repeats
+
+
+def _settings(experiment: Experiment, place: Runner) -> dict[str, Any]:
+    """Everything that was asked for."""
+    return {
+        "experiment": experiment.name,
+        "runner": place.name,
+        **place.describe(),
+        "repeats": experiment.repeats,
+        "seeds": list(experiment.seeds),
+        "rows of a micro-batch": list(experiment.batch_rows),
+        "windows": [str(window) for window in experiment.windows] or "those of the query",
+        "first rows only": experiment.rows,
+        "policies": {contender.label: _policy(contender) for contender in experiment.contenders},
+        "workloads": {point.label: dict(point.describe()) for point in experiment.points},
+    }
+
+
+def _policy(contender: Contender) -> dict[str, Any]:
+    """Its parameters one by one, so that those that are secret can be told."""
+    own = {} if contender.batch_rows is None else {"rows of a micro-batch": contender.batch_rows}
+    given = contender.policy
+    told = given if isinstance(given, Mapping) else {"name": given if isinstance(given, str) else name_of(given)}
+    return {**told, **own, "role": contender.role or "none"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Given:
+    """A query and its data, which are the same for every seed."""
+
+    given: Workload
+
+    @property
+    def label(self) -> str:
+        """That of the query."""
+        return self.given.name
+
+    @property
+    def varied(self) -> Mapping[str, Any]:
+        """Nothing: there is one only."""
+        return {}
+
+    def describe(self) -> Mapping[str, Any]:
+        """The query, every value of the data, and where it is known to change."""
+        return self._described
+
+    def workload(self, seed: int, rows: int | None = None) -> Workload:
+        """The data, or the first rows of each stream."""
+        if rows is None:
+            return self.given
+        streams = {stream.name for stream in self.given.query.streams}
+        data = {name: t.slice(0, rows) if name in streams else t for name, t in self.given.data.items()}
+        return replace(self.given, data=data)
+
+    @cached_property
+    def _described(self) -> dict[str, Any]:
+        told = {"query": query_text(self.given.query), "data": data_text(self.given)}
+        return told | {"drift points": list(self.given.drift_points)}

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from eddy.comparison.setting import class_text
+from eddy.comparison.run_key import class_text
 from eddy.comparison.workload import Workload
 from eddy.redaction import HIDDEN, is_secret
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from eddy.comparison.contender import BASELINE, Contender
 from eddy.comparison.workload import Workload
-from eddy.window import Range, Rows, Window
+from eddy.errors import QueryError
+from eddy.local import run_local
+from eddy.query import Range, Rows, Window
 
 QUICK_ROWS, QUICK_SEEDS, QUICK_POINTS = 10_000, 1, 4
 """What a quick look leaves of an experiment: enough to see that it runs, too little for a figure."""
@@ -34,7 +36,7 @@ class Point(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Setup:
+class SizedPoint:
     """A point with the size of its micro-batches and of its windows; no window leaves the query's own."""
 
     point: Point
@@ -111,12 +113,12 @@ class Experiment:
     rows: int | None = None
 
     @property
-    def setups(self) -> list[Setup]:
+    def setups(self) -> list[SizedPoint]:
         """Every workload in every size."""
         windows: Sequence[Window | None] = self.windows or [None]
         several = frozenset(n for n, all in (("batch_rows", self.batch_rows), ("window", self.windows)) if len(all) > 1)
         return [
-            Setup(point=point, batch_rows=batch_rows, window=window, several=several)
+            SizedPoint(point=point, batch_rows=batch_rows, window=window, several=several)
             for point, batch_rows, window in itertools.product(self.points, self.batch_rows, windows)
         ]
 
@@ -135,3 +137,40 @@ class Experiment:
         every = max(len(self.points) // QUICK_POINTS, 1)
         points, seeds = self.points[::every], self.seeds[:QUICK_SEEDS]
         return replace(self, points=points, seeds=seeds, repeats=1, rows=QUICK_ROWS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Skipped:
+    """A policy that does not apply to a workload, and why."""
+
+    contender: Contender
+    point: Point
+    reason: str
+
+    def __str__(self) -> str:
+        return f"skipped: {self.contender.label} on {self.point.label}: {self.reason}"
+
+
+def inapplicable(experiment: Experiment) -> Iterator[Skipped]:
+    """Try every policy on one row of every workload; one that can run nowhere is the user's mistake."""
+    for contender in experiment.contenders:
+        tried = [(point, *_tried(contender, point, experiment)) for point in experiment.points]
+        mistakes = [error for _, _, error in tried if error is not None]
+        if mistakes and all(reason is not None for _, reason, _ in tried):
+            raise mistakes[0]
+        for point, reason, _ in tried:
+            if reason is not None:
+                yield Skipped(contender=contender, point=point, reason=reason)
+
+
+def _tried(contender: Contender, point: Point, experiment: Experiment) -> tuple[str | None, QueryError | None]:
+    """Why a policy does not apply, and the error where the policy itself says so."""
+    workload = point.workload(experiment.seeds[0], rows=1)
+    missing = contender.missing(workload)
+    if missing is not None:
+        return missing, None
+    try:
+        run_local(workload.query, workload.data, policy=contender.choice(workload))
+    except QueryError as error:
+        return str(error), error
+    return None, None

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from eddy.comparison.workload import Workload
-from eddy.report import Report
+from eddy.observe.report import Report
 
 SUMS = {
     "routing_calls": "routing_calls",
@@ -37,16 +37,16 @@ STEADY = 0.5
 """The part of a phase, counted from its end, that says where the calls per tuple stay."""
 
 
-def measured(workload: Workload, results: int, report: Report) -> dict[str, Any]:
+def measure(workload: Workload, results: int, report: Report) -> dict[str, Any]:
     """Counters and seconds of the whole run, and what its figure needs besides."""
     batches = report.batches()
     totals = {name: batches[column].sum().item() for name, column in SUMS.items()}
     counted = {"tuples": workload.tuples, "results": results, **totals}
-    told = learned(workload, report.learning()) | decided(report.decisions())
-    return counted | dict(workload.facts) | told | settled(workload, batches)
+    told = learning_time(workload, report.learning()) | decided_calls(report.decisions())
+    return counted | dict(workload.facts) | told | settling_point(workload, batches)
 
 
-def quiet(runs: Sequence[Sequence[float]]) -> float:
+def quietest(runs: Sequence[Sequence[float]]) -> float:
     """Seconds of the same work done several times: of each micro-batch the quickest.
 
     A machine that is busy with something else makes some micro-batches slower, and none of them quicker.
@@ -62,7 +62,7 @@ def _quickest(runs: Sequence[Sequence[float]]) -> np.ndarray[Any, np.dtype[np.fl
     return least
 
 
-def produced(runs: Sequence[Sequence[Sequence[float]]], results: Sequence[Sequence[int]]) -> list[dict[str, float]]:
+def output_rate(runs: Sequence[Sequence[Sequence[float]]], results: Sequence[Sequence[int]]) -> list[dict[str, float]]:
     """Which share of its results each policy has produced by a quarter, half, ... of the time of the quickest policy.
 
     `runs` are for each policy the repeats on the same workload, each with the seconds of its micro-batches; `results`
@@ -78,14 +78,14 @@ def produced(runs: Sequence[Sequence[Sequence[float]]], results: Sequence[Sequen
     return found
 
 
-def decided(frame: pd.DataFrame) -> dict[str, float]:
+def decided_calls(frame: pd.DataFrame) -> dict[str, float]:
     """How often a policy decided, and how long a decision took, from `Report.decisions`."""
     if frame.empty:
         return {}
     return {"decisions": len(frame), "milliseconds_to_decide": float(frame["seconds"].mean() * 1_000)}
 
 
-def learned(workload: Workload, frame: pd.DataFrame) -> dict[str, float]:
+def learning_time(workload: Workload, frame: pd.DataFrame) -> dict[str, float]:
     """Shares of the routing calls by what they were decided with: the right classifier, a wrong one, none.
 
     They come from `Report.learning`, and add up to 1 with those that profiled an operator. Where nobody knows the
@@ -99,7 +99,7 @@ def learned(workload: Workload, frame: pd.DataFrame) -> dict[str, float]:
     return {kind: float(share) for kind, share in (calls / calls.sum()).items()}
 
 
-def settled(workload: Workload, batches: pd.DataFrame) -> dict[str, float]:
+def settling_point(workload: Workload, batches: pd.DataFrame) -> dict[str, float]:
     """How many tuples after a change the calls per tuple are back to where they stay; the slowest, if many."""
     if not workload.drift_points:
         return {}

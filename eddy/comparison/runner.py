@@ -13,14 +13,14 @@ import pyarrow as pa
 from eddy.comparison.workload import Workload
 from eddy.errors import QueryError, unknown
 from eddy.local import run_local
-from eddy.report import Report
+from eddy.observe.report import Report
 
 if TYPE_CHECKING:
     from eddy.wiring import PolicyChoice
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ran:
+class RunResult:
     """An answer, how it came about, and how long one waited for it."""
 
     results: pa.Table
@@ -28,10 +28,10 @@ class Ran:
     wall_seconds: float
 
 
-class Run(Protocol):
+class RunPolicy(Protocol):
     """Runs a policy, with the rows of a micro-batch and a seed."""
 
-    def __call__(self, policy: PolicyChoice, batch_rows: int, seed: int, /) -> Ran:
+    def __call__(self, policy: PolicyChoice, batch_rows: int, seed: int, /) -> RunResult:
         """One run, from beginning to end."""
 
 
@@ -45,7 +45,7 @@ class Runner(Protocol):
     def describe(self) -> dict[str, Any]:
         """What its runs depend on, besides the query, the data and the policy."""
 
-    def on(self, workload: Workload) -> AbstractContextManager[Run]:
+    def on(self, workload: Workload) -> AbstractContextManager[RunPolicy]:
         """Make ready for runs on a workload; what was made for them is gone at the end."""
 
 
@@ -59,13 +59,13 @@ class Local:
         return {}
 
     @contextmanager
-    def on(self, workload: Workload) -> Iterator[Run]:
+    def on(self, workload: Workload) -> Iterator[RunPolicy]:
         """There is nothing to make."""
 
-        def run(policy: PolicyChoice, batch_rows: int, seed: int) -> Ran:
+        def run(policy: PolicyChoice, batch_rows: int, seed: int) -> RunResult:
             started = time.perf_counter()
             done = run_local(workload.query, workload.data, policy=policy, batch_rows=batch_rows, seed=seed)
-            return Ran(results=done.results, report=done.report, wall_seconds=time.perf_counter() - started)
+            return RunResult(results=done.results, report=done.report, wall_seconds=time.perf_counter() - started)
 
         yield run
 
@@ -84,22 +84,22 @@ class OnSpark:
         return {"cells": self._cells}
 
     @contextmanager
-    def on(self, workload: Workload) -> Iterator[Run]:
+    def on(self, workload: Workload) -> Iterator[RunPolicy]:
         """Write the files; a policy with micro-batches of its own size has files of its own.
 
         The first run of all is done twice and counts once: it is in it that Spark starts its workers and compiles
         most of its code, which takes several times what a run takes.
         """
-        from eddy.spark.trial import Trial  # noqa: PLC0415  so that policies can be compared where there is no Spark
+        from eddy.spark.trial import SparkTrial  # noqa: PLC0415  so that policies can be compared where there is no Spark
 
-        with Trial(workload.query, workload.data, cells=self._cells) as trial:
+        with SparkTrial(workload.query, workload.data, cells=self._cells) as trial:
 
-            def run(policy: PolicyChoice, batch_rows: int, seed: int) -> Ran:
+            def run(policy: PolicyChoice, batch_rows: int, seed: int) -> RunResult:
                 if not self._warm:
                     trial.run(policy, batch_rows=batch_rows, seed=seed)
                     self._warm = True
                 results, report, seconds = trial.run(policy, batch_rows=batch_rows, seed=seed)
-                return Ran(results=results, report=report, wall_seconds=seconds)
+                return RunResult(results=results, report=report, wall_seconds=seconds)
 
             yield run
 
@@ -108,7 +108,7 @@ RUNNERS = ("local", "spark")
 """What a user may choose."""
 
 
-def chosen(name: str, cells: int | None = None) -> Runner:
+def choose_runner(name: str, cells: int | None = None) -> Runner:
     """A runner by its name, with the cells of one on Spark."""
     if name not in RUNNERS:
         raise unknown("runner", str(name), RUNNERS, where="compare")

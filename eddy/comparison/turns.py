@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import gc
+import sys
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 
 from eddy.comparison.answer import agree, digest
 from eddy.comparison.contender import CONTROL, Contender
-from eddy.comparison.experiment import Experiment, Setup
-from eddy.comparison.journal import Journal
-from eddy.comparison.measures import measured, produced, quiet
-from eddy.comparison.progress import Bar
-from eddy.comparison.record import Record, Trace, trace
-from eddy.comparison.runner import Run, Runner
-from eddy.comparison.setting import key
-from eddy.comparison.skipping import Skipped
+from eddy.comparison.experiment import Experiment, SizedPoint, Skipped
+from eddy.comparison.journal import Journal, Record, Trace, trace
+from eddy.comparison.measures import measure, output_rate, quietest
+from eddy.comparison.run_key import key
+from eddy.comparison.runner import Runner, RunPolicy
 from eddy.comparison.workload import Workload
 
-Row = dict[str, Any]
+MeasuredRow = dict[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,10 +46,10 @@ class Turns:
         self._runner = runner
         self._journal = journal
         self._bar = bar
-        self.rows: list[Row] = []
+        self.rows: list[MeasuredRow] = []
         self.traced: list[Traced] = []
 
-    def run(self, skipped: Sequence[Skipped], machine: Row) -> None:
+    def run(self, skipped: Sequence[Skipped], machine: MeasuredRow) -> None:
         """Run what has not been run before."""
         for setup in self._experiment.setups:
             out = [skip.contender for skip in skipped if skip.point is setup.point]
@@ -58,7 +57,7 @@ class Turns:
             for seed in self._experiment.seeds:
                 self._point(setup, contenders, seed, machine)
 
-    def _point(self, setup: Setup, contenders: Sequence[Contender], seed: int, machine: Row) -> None:
+    def _point(self, setup: SizedPoint, contenders: Sequence[Contender], seed: int, machine: MeasuredRow) -> None:
         """All policies on one workload, as often as asked."""
         workload = setup.workload(seed, self._experiment.rows)
         settings = {"rows": self._experiment.rows, "runner": self._runner.name, **self._runner.describe(), **machine}
@@ -76,7 +75,7 @@ class Turns:
                     records[contender.label].append(self._turn(turn, workload, run, records))
         self._add(setup, contenders, workload, seed, records)
 
-    def _turn(self, turn: _Turn, workload: Workload, run: Run, before: dict[str, list[Record]]) -> Record:
+    def _turn(self, turn: _Turn, workload: Workload, run: RunPolicy, before: dict[str, list[Record]]) -> Record:
         """One run, or what is known of it."""
         found = self._journal.find(turn.key)
         record = turn.run(workload, run) if found is None else found
@@ -90,7 +89,7 @@ class Turns:
 
     def _add(
         self,
-        setup: Setup,
+        setup: SizedPoint,
         contenders: Sequence[Contender],
         workload: Workload,
         seed: int,
@@ -100,7 +99,7 @@ class Turns:
         shares = self._shares(list(records.values()))
         for contender, share in zip(contenders, shares, strict=True):
             own = records[contender.label]
-            quickest = {"quiet_seconds": quiet([record.seconds for record in own])}
+            quickest = {"quiet_seconds": quietest([record.seconds for record in own])}
             for repeat, record in enumerate(own):
                 figures = {"seed": seed, "repeat": repeat, **share, **record.figures, **quickest}
                 self.rows.append(self._row(setup, contender, figures))
@@ -118,11 +117,11 @@ class Turns:
         if not self._experiment.totals:
             return [{} for _ in records]
         seconds = [[record.seconds for record in own] for own in records]
-        return produced(seconds, [own[0].results for own in records])
+        return output_rate(seconds, [own[0].results for own in records])
 
-    def _row(self, setup: Setup, contender: Contender, figures: Row) -> Row:
+    def _row(self, setup: SizedPoint, contender: Contender, figures: MeasuredRow) -> MeasuredRow:
         """A run as a flat row."""
-        named: Row = {"experiment": self._experiment.name, "workload": setup.label, "policy": contender.label}
+        named: MeasuredRow = {"experiment": self._experiment.name, "workload": setup.label, "policy": contender.label}
         named |= {"role": contender.role, "runner": self._runner.name}
         row = named | setup.sizes | setup.varied | figures
         for where, more in self._experiment.marks:
@@ -136,18 +135,18 @@ class _Turn:
     """A run that is due."""
 
     key: str
-    setup: Setup
+    setup: SizedPoint
     contender: Contender
     seed: int
     followed: bool
 
-    def run(self, workload: Workload, run: Run) -> Record:
+    def run(self, workload: Workload, run: RunPolicy) -> Record:
         """Run it."""
         gc.collect()
         batch_rows = self.contender.batch_rows or self.setup.batch_rows
         done = run(self.contender.choice(workload), batch_rows, self.seed)
         batches = done.report.batches()
-        figures = measured(workload, done.results.num_rows, done.report)
+        figures = measure(workload, done.results.num_rows, done.report)
         return Record(
             key=self.key,
             answer=digest(done.results),
@@ -156,3 +155,54 @@ class _Turn:
             results=batches["results"].tolist(),
             trace=trace(done.report) if self.followed else None,
         )
+
+
+WIDTH = 24
+"""Characters of the bar: with the counts and a name it fits into a line of a terminal."""
+
+LINES = 10
+"""Lines where there is no terminal: enough to see that it moves, too few to fill a log."""
+
+MINUTE = 60
+
+
+class Bar:
+    """A bar on a terminal, and plain lines elsewhere; nothing when it is to be quiet."""
+
+    def __init__(self, total: int, *, quiet: bool = False, out: TextIO | None = None) -> None:
+        self._out = out or sys.stderr
+        self._quiet = quiet
+        self._live = self._out.isatty()
+        self._total = total
+        self._done = self._kept = self._width = 0
+        self._started = time.monotonic()
+
+    def step(self, what: str, *, kept: bool = False) -> None:
+        """A run is over, or was there before."""
+        self._done += 1
+        self._kept += kept
+        if self._quiet:
+            return
+        if self._live:
+            line = f"[{self._bar()}] {self._counts()}  {what}"
+            self._out.write(f"\r{line:<{self._width}}")
+            self._width = len(line)
+        elif self._done * LINES // self._total > (self._done - 1) * LINES // self._total:
+            self._out.write(f"{self._counts()}  {what}\n")
+        self._out.flush()
+
+    def close(self) -> None:
+        """Leave the line of the bar."""
+        if self._live and self._width:
+            self._out.write("\n")
+            self._out.flush()
+
+    def _bar(self) -> str:
+        return f"{'#' * (self._done * WIDTH // self._total):-<{WIDTH}}"
+
+    def _counts(self) -> str:
+        own = self._done - self._kept
+        left = (time.monotonic() - self._started) / own * (self._total - self._done) if own else 0
+        soon = f"{left / MINUTE:.0f} min left" if left > MINUTE else f"{left:.0f} s left"
+        kept = f", {self._kept} kept" if self._kept else ""
+        return f"{self._done}/{self._total} runs{kept}, {soon}"

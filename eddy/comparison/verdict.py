@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from eddy.comparison.contender import BASELINE, BOUND, CONTROL
-from eddy.comparison.slower import slower, times
+from eddy.comparison.readable import slower, times
 from eddy.comparison.summary import grouped, summary
 from eddy.errors import quoted
 

@@ -14,28 +14,31 @@ Facts about Spark 4.3 that shape it:
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
+import pyarrow as pa
 from pyspark.sql.streaming.state import GroupState
 
-from eddy import counted
-from eddy.admission import Mark
 from eddy.engine import Engine
+from eddy.engine.admission import Mark
+from eddy.engine.snapshot import Snapshot
 from eddy.errors import CheckpointError, EddyError, QueryError
-from eddy.snapshot import Snapshot
-from eddy.spark import engines, guard
-from eddy.spark.arrivals import Arrivals, arrived
-from eddy.spark.labels import cell_of
-from eddy.spark.parcels import payloads, report_text
+from eddy.observe import wire
+from eddy.spark import checkpoint_guard, worker_cache
+from eddy.spark.layout.hashing import cell_of
+from eddy.spark.parcels import one, payloads, report_text, rows_of
 from eddy.spark.shipped import Shipped
+from eddy.tuples.arrays import Mask
+from eddy.tuples.arrow import no_rows
 
 STATE = "format int, meta string, blob binary"
 """The state of a cell: one row, of a schema that never changes."""
 
-LARGEST = 1 << 30
+LARGEST_STATE = 1 << 30
 """Bytes of a cell's state: Spark writes it as one row, pickled and with copies, and no row can reach 2 GB."""
 
 SENT = 64 << 20
@@ -48,8 +51,8 @@ def run(
     """Process what came for one cell."""
     label = int(key[0])
     try:
-        if label == guard.LABEL:
-            guard.check(shipped, state)
+        if label == checkpoint_guard.LABEL:
+            checkpoint_guard.check(shipped, state)
         else:
             yield from _Call(shipped, cell_of(label), state).run(frames)
     except EddyError as error:
@@ -67,7 +70,7 @@ class _Call:
 
     def run(self, frames: Iterable[pd.DataFrame]) -> Iterator[pd.DataFrame]:
         """Go on from the state, answer, and leave the state behind."""
-        came = arrived(frames, self._shipped.schemas)
+        came = unpack_arrivals(frames, self._shipped.schemas)
         started = time.perf_counter()
         engine = self._resume()
         restoring = time.perf_counter() - started
@@ -81,16 +84,16 @@ class _Call:
             saving=time.perf_counter() - started,
             state=state,
         )
-        report = report_text({"cell": self._cell, **counted.plain(counters)})
+        report = report_text({"cell": self._cell, **wire.to_plain(counters)})
         yield pd.DataFrame({"payload": [None], "report": [report]})
 
     def _resume(self) -> Engine:
         """The engine as the state says; where the state says nothing that can be understood, whose it is."""
         saved = Snapshot(*self._state.get) if self._state.exists else None
         try:
-            if saved is not None and _size(saved) > LARGEST:
+            if saved is not None and _size(saved) > LARGEST_STATE:
                 raise CheckpointError(f"checkpoint: {self._too_large('is', saved)}")
-            return engines.resume(self._shipped, self._cell, saved)
+            return worker_cache.resume(self._shipped, self._cell, saved)
         except CheckpointError as error:
             raise CheckpointError(f"cell {self._cell}: {error}") from error
 
@@ -116,16 +119,16 @@ class _Call:
     def _save(self, engine: Engine) -> int:
         """Write the state; says how many bytes it has."""
         snapshot = engine.snapshot()
-        if _size(snapshot) > LARGEST:
+        if _size(snapshot) > LARGEST_STATE:
             raise QueryError(f"cell {self._cell}: {self._too_large('has grown to', snapshot)}")
         self._state.update((snapshot.format, snapshot.meta, snapshot.blob))
-        engines.keep(self._shipped, self._cell, engine, snapshot)
+        worker_cache.keep(self._shipped, self._cell, engine, snapshot)
         return _size(snapshot)
 
     def _too_large(self, verb: str, snapshot: Snapshot) -> str:
         return (
-            f"its state {verb} {_size(snapshot) >> 20} MB, more than {LARGEST >> 20} MB, which is about what one row "
-            "of Spark's state store can hold; begin a new checkpoint with more cells, or with shorter windows"
+            f"its state {verb} {_size(snapshot) >> 20} MB, more than {LARGEST_STATE >> 20} MB, which is about what one "
+            "row of Spark's state store can hold; begin a new checkpoint with more cells, or with shorter windows"
         )
 
 
@@ -136,3 +139,44 @@ def _size(snapshot: Snapshot) -> int:
 
 def _rows(payloads: list[bytes] | list[None]) -> pd.DataFrame:
     return pd.DataFrame({"payload": payloads, "report": [None] * len(payloads)})
+
+
+MarkedRows = tuple[pa.RecordBatch, Mask]
+"""Rows, and which of them are copies."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arrivals:
+    """The rows of each stream in one batch, and what is to be known of them.
+
+    `copies` says which are copies of rows that are counted in another cell; streams without any are not in it.
+    """
+
+    rows: Mapping[str, pa.RecordBatch]
+    copies: Mapping[str, Mask]
+
+
+def unpack_arrivals(frames: Iterable[pd.DataFrame], schemas: Mapping[str, pa.Schema]) -> Arrivals:
+    """Read the frames that Spark hands over, which bring parcels in any order."""
+    held: dict[str, list[MarkedRows]] = {name: [] for name in schemas}
+    for name, payload in _in_order(frames):
+        held[name].append(_told_apart(rows_of(payload), schemas[name]))
+    return Arrivals(
+        rows={n: one([rows for rows, _ in parts], n) if parts else no_rows(schemas[n]) for n, parts in held.items()},
+        copies={
+            n: np.concatenate([c for _, c in parts]) for n, parts in held.items() if any(c.any() for _, c in parts)
+        },
+    )
+
+
+def _in_order(frames: Iterable[pd.DataFrame]) -> list[tuple[str, bytes]]:
+    """The parcels in an order that a retried task finds again."""
+    found = [row for f in frames for row in zip(f["stream"], f["time"], f["payload"], strict=True)]
+    return [(name, payload) for name, _, payload in sorted(found)]
+
+
+def _told_apart(rows: pa.RecordBatch, schema: pa.Schema) -> MarkedRows:
+    """The rows of a parcel, and which of them are copies: its last column, if it has one more than the stream."""
+    if rows.num_columns == len(schema):
+        return rows, np.zeros(rows.num_rows, np.bool_)
+    return rows.select(schema.names), rows.column(len(schema)).to_numpy(zero_copy_only=False)

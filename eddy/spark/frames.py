@@ -1,6 +1,6 @@
 """The frames that a user hands over: streams, and tables read into memory.
 
-What the engine would complain of is left to it (`eddy.binding`). Here is what only Spark can be asked.
+What the engine would complain of is left to it (`eddy.query.binding`). Here is what only Spark can be asked.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
-from eddy.arrow import one_batch
 from eddy.errors import QueryError, quoted, text_of
-from eddy.names import folded
 from eddy.query import Query
 from eddy.sql import Column
+from eddy.sql.values.name_case import folded
+from eddy.tuples.arrow import one_batch
 
-LARGEST = 256 << 20
+LARGEST_TABLE = 256 << 20
 """Bytes of a lookup table: every worker holds it, and each of its cells holds a copy with indexes."""
 
 
@@ -125,9 +125,9 @@ def _needed(query: Query) -> Needed:
 def _table(spark: SparkSession, name: str, given: object) -> pa.RecordBatch:
     """A lookup table as Spark would spell its types, and no larger than a worker can hold."""
     table = _arrow(name, given)
-    if table.nbytes > LARGEST:
+    if table.nbytes > LARGEST_TABLE:
         raise QueryError(
-            f'table "{name}": expected at most {LARGEST >> 20} MB, since every worker holds it, got '
+            f'table "{name}": expected at most {LARGEST_TABLE >> 20} MB, since every worker holds it, got '
             f"{table.nbytes >> 20} MB; select only the columns and rows that are looked up, or make it a stream"
         )
     try:

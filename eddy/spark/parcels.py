@@ -23,13 +23,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from eddy import ipc, times
-from eddy.arrow import one_batch
+from eddy.engine.row_times import read_times
 from eddy.errors import EngineError, said
 from eddy.query import Stream
-from eddy.spark.labels import label
-from eddy.spark.layout import Layout
-from eddy.timed import read_times
+from eddy.spark.layout.hashing import label
+from eddy.spark.layout.layout import Layout
+from eddy.tuples import arrow_ipc, event_time
+from eddy.tuples.arrow import one_batch
 
 PARCELS = "cell bigint, stream string, time timestamp, payload binary"
 PARCEL_SCHEMA = pa.schema(
@@ -106,7 +106,7 @@ def write(rows: pa.RecordBatch) -> bytes:
     Spark compresses what it shuffles in any case.
     """
     sink = pa.BufferOutputStream()
-    ipc.write(rows, sink)
+    arrow_ipc.write(rows, sink)
     body = sink.getvalue()
     return b"".join((MARK, _checksum(body), body))
 
@@ -120,7 +120,7 @@ def rows_of(payload: bytes) -> pa.RecordBatch:
     if payload[len(MARK) : begin] != _checksum(body):
         raise EngineError(_damaged(payload, "the checksum does not match"))
     try:
-        return ipc.read(body)
+        return arrow_ipc.read(body)
     except Exception as error:  # the bytes may be anybody's, so anything may be wrong with them
         raise EngineError(_damaged(payload, said(error))) from error
 
@@ -142,7 +142,7 @@ def latest(rows: pa.RecordBatch, stream: Stream) -> int:
     if stream.time is None:
         return 0
     kind = rows.schema.field(stream.time).type
-    timed = read_times(stream, rows, times.dtype(kind))
+    timed = read_times(stream, rows, event_time.dtype(kind))
     known = timed.ticks if timed.known is None else timed.ticks[timed.known]
     if not len(known):
         return 0

@@ -15,14 +15,14 @@ from typing import Any
 import cloudpickle
 import pyarrow as pa
 
+from eddy.contracts import Clock
 from eddy.engine import Engine
 from eddy.errors import QueryError, quoted, said
 from eddy.query import Query
-from eddy.router import Clock
 from eddy.spark.parcels import rows_of
 from eddy.wiring import PolicyChoice, engine
 
-MOST = 4
+MOST_OPENED = 4
 """Queries that a worker keeps read: it may serve several, and a restarted query is a new one."""
 
 
@@ -97,7 +97,7 @@ def _opened(shipped: Shipped) -> Opened:
     if shipped.token not in OPENED:
         OPENED[shipped.token] = _open(shipped)
     OPENED.move_to_end(shipped.token)
-    while len(OPENED) > MOST:
+    while len(OPENED) > MOST_OPENED:
         OPENED.popitem(last=False)
     return OPENED[shipped.token]
 

@@ -22,21 +22,19 @@ from pyspark.sql import functions as F  # noqa: N812  as everybody calls it
 from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
 from pyspark.sql.types import StructField, StructType
 
-from eddy import fingerprint
-from eddy.arrow import no_rows
-from eddy.binding import Binding, bind
 from eddy.errors import QueryError
-from eddy.query import Filter, Query, Stream
-from eddy.spark import cell, guard, session, workers
+from eddy.query import Filter, Query, Stream, fingerprint
+from eddy.query.binding import Binding, bind
+from eddy.spark import cell, checkpoint_guard, session
 from eddy.spark.frames import Frames, read, readable
-from eddy.spark.layout import Layout
-from eddy.spark.listener import listen
-from eddy.spark.loaded import settled
+from eddy.spark.layout.layout import Layout
+from eddy.spark.layout.planning import CELLS, plan_layout
 from eddy.spark.parcels import PARCELS, RESULTS, pack, unpack, write
-from eddy.spark.planning import CELLS, plan_layout
-from eddy.spark.progress import OBSERVED
+from eddy.spark.progress import OBSERVED, listen
 from eddy.spark.pushdown import described, push, pushable
 from eddy.spark.shipped import Shipped, pack_code
+from eddy.spark.worker_cache import frozen_from_gc
+from eddy.tuples.arrow import no_rows
 from eddy.wiring import PolicyChoice, engine
 
 MICROSECONDS = 1_000
@@ -56,7 +54,7 @@ class Options:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class AttachPlan:
     """A query as it is run: what is left for the eddy, over the columns that it needs."""
 
     frames: Frames
@@ -85,16 +83,16 @@ def attach(query: Query, given: Mapping[str, Any], options: Options) -> DataFram
     session.check(frames.spark)
     plan = _plan(query, frames, options)
     session.look_at_partitions(frames.spark, plan.layout.cells)
-    with workers.suited(frames.spark):
+    with session.suit_workers(frames.spark):
         return _answers(plan, options)
 
 
-def _answers(plan: Plan, options: Options) -> DataFrame:
+def _answers(plan: AttachPlan, options: Options) -> DataFrame:
     """The steps, from the frames to the answer."""
     shipped = _shipped(plan, options)
 
     def step(key: tuple[Any, ...], parcels: Iterable[pd.DataFrame], state: GroupState) -> Iterator[pd.DataFrame]:
-        yield from settled(cell.run(shipped, key, parcels, state))
+        yield from frozen_from_gc(cell.run(shipped, key, parcels, state))
 
     packed = reduce(DataFrame.unionAll, [_packed(plan, stream) for stream in plan.query.streams])
     answers = packed.groupBy("cell").applyInPandasWithState(
@@ -102,7 +100,7 @@ def _answers(plan: Plan, options: Options) -> DataFrame:
     )
     listen(plan.frames.spark)
     observed = answers.observe(OBSERVED, F.collect_list("report").alias("reports"))
-    return observed.mapInArrow(lambda results: settled(unpack(results)), _answer(plan))
+    return observed.mapInArrow(lambda results: frozen_from_gc(unpack(results)), _answer(plan))
 
 
 def _check_arguments(query: object, given: object, options: Options) -> None:
@@ -115,7 +113,7 @@ def _check_arguments(query: object, given: object, options: Options) -> None:
         raise QueryError(f"attach: expected seed to be a whole number of 0 or more, got {seed!r}")
 
 
-def _plan(query: Query, frames: Frames, options: Options) -> Plan:
+def _plan(query: Query, frames: Frames, options: Options) -> AttachPlan:
     """What Spark does before the eddy, what the eddy does, and where."""
     query = bind(replace(query, case_sensitive=frames.case_sensitive), frames.schemas).query
     spoken_of = _texts(options.policy)
@@ -125,7 +123,7 @@ def _plan(query: Query, frames: Frames, options: Options) -> Plan:
     schemas = _projected(left, frames, options)
     binding = bind(left, schemas)
     layout = plan_layout(binding, options.cells, default=CELLS, sizes=options.sizes, heavy=options.heavy)
-    return Plan(frames=frames, query=left, pushed=pushed, binding=binding, layout=layout)
+    return AttachPlan(frames=frames, query=left, pushed=pushed, binding=binding, layout=layout)
 
 
 def _projected(query: Query, frames: Frames, options: Options) -> dict[str, pa.Schema]:
@@ -146,7 +144,7 @@ def _texts(value: Any) -> set[str]:
     return {text for part in value for text in _texts(part)} if isinstance(value, list | tuple) else set()
 
 
-def _shipped(plan: Plan, options: Options) -> Shipped:
+def _shipped(plan: AttachPlan, options: Options) -> Shipped:
     query, spark = plan.query, plan.frames.spark
     code, functions = pack_code(query, options.policy)
     rows = int(str(spark.conf.get("spark.sql.execution.arrow.maxRecordsPerBatch")))
@@ -164,7 +162,7 @@ def _shipped(plan: Plan, options: Options) -> Shipped:
     )
 
 
-def _packed(plan: Plan, stream: Stream) -> DataFrame:
+def _packed(plan: AttachPlan, stream: Stream) -> DataFrame:
     """A stream as parcels, with the watermark on the largest event time of each.
 
     Declared before `mapInArrow` a watermark is not visible after it. The columns go without their names, since Spark
@@ -174,7 +172,9 @@ def _packed(plan: Plan, stream: Stream) -> DataFrame:
     names = plan.binding.schemas[stream.name].names
 
     def packer(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return settled(guard.guarded(pack((batch.rename_columns(names) for batch in batches), stream, layout)))
+        return frozen_from_gc(
+            checkpoint_guard.label_with_state(pack((batch.rename_columns(names) for batch in batches), stream, layout))
+        )
 
     frame = push(plan.frames.streams[stream.name], stream.name, plan.pushed)
     frame, renamed = readable(frame)
@@ -183,7 +183,7 @@ def _packed(plan: Plan, stream: Stream) -> DataFrame:
     return parcels.withWatermark("time", _delay(plan, stream)) if plan.watermarked else parcels
 
 
-def _delay(plan: Plan, stream: Stream) -> str:
+def _delay(plan: AttachPlan, stream: Stream) -> str:
     """The delay in whole milliseconds, as Spark counts: no more rows are late for it than without rounding.
 
     Where times are whole numbers of milliseconds, no fewer are late either.
@@ -197,7 +197,7 @@ def _column(name: str) -> Column:
     return F.col("`" + name.replace("`", "``") + "`")
 
 
-def _answer(plan: Plan) -> StructType:
+def _answer(plan: AttachPlan) -> StructType:
     """The schema of the answer, in the types that the frames have."""
     fields = plan.frames.fields
     return StructType(

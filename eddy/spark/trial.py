@@ -15,10 +15,10 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
 from eddy.errors import QueryError
+from eddy.observe.report import Report
 from eddy.query import Query
-from eddy.report import Report
 from eddy.spark.attach import attach
-from eddy.spark.planning import CELLS
+from eddy.spark.layout.planning import CELLS
 from eddy.spark.progress import report_of
 from eddy.spark.session import PARTITIONS
 from eddy.wiring import PolicyChoice
@@ -27,7 +27,7 @@ OLDEST = 1_000_000_000
 """Seconds since 1970: the time of the first file. Spark takes the oldest files first."""
 
 
-class Trial:
+class SparkTrial:
     """Files of the streams, one for each micro-batch, and runs over them; the files are gone at the end.
 
     It takes the session that there is, which must see this machine's files.
@@ -40,7 +40,7 @@ class Trial:
         self._place = tempfile.TemporaryDirectory(prefix="eddy-trial-")
         self._spark = _session()
 
-    def __enter__(self) -> Trial:
+    def __enter__(self) -> SparkTrial:
         return self
 
     def __exit__(

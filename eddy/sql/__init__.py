@@ -1,15 +1,15 @@
 """SQL expression texts, evaluated over Arrow columns as Spark would."""
 
-from eddy.sql.arrays import truth
-from eddy.sql.expression import Bound, Comparison, Expression, bind_pair
-from eddy.sql.parsing import parse, parse_interval, parse_select, parse_type
-from eddy.sql.spelled import ambiguous, backticked
-from eddy.sql.tree import Column
+from eddy.sql.bind.expression import Bound, ComparedPair, Expression, bind_pair
+from eddy.sql.bind.spelled import ambiguous, backticked
+from eddy.sql.text.parsing import parse, parse_interval, parse_select, parse_type
+from eddy.sql.values.arrays import truth
+from eddy.sql.values.tree import Column
 
 __all__ = [
     "Bound",
     "Column",
-    "Comparison",
+    "ComparedPair",
     "Expression",
     "ambiguous",
     "backticked",

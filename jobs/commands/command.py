@@ -6,9 +6,9 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from eddy.config import Job, load, read_job
-from eddy.overrides import from_command
-from jobs.checking import Checked, check
+from eddy.jobs.config.config import Job, load, read_job
+from eddy.jobs.config.overrides import from_command
+from eddy.jobs.run.checking import Checked, check
 
 WINS = "a value that wins over the file, such as policy.name=fixed; may be given several times"
 """What `--set` is for, in every command that takes a job."""

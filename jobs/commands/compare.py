@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from jobs.commands.command import Command
+from eddy.jobs.commands.command import Command
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -13,7 +13,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(chosen: Namespace) -> int:
     """Hand everything on."""
-    from jobs import compare_policies  # noqa: PLC0415  other commands do without it
+    from eddy.jobs import compare_policies  # noqa: PLC0415  other commands do without it
 
     return compare_policies.main(chosen.rest, prog="eddy compare")
 

@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eddy.errors import QueryError
-from jobs.commands.command import Command
-from jobs.quiet import session
+from eddy.jobs.commands.command import Command
+from eddy.jobs.run.run_job import own_session
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from jobs.racing import Lap
+    from eddy.jobs.demo.racing import Lap
 
-ROWS = 40_000
+DEMO_ROWS = 40_000
 """Enough micro-batches before and after the change for the policies to notice it, and a minute of work for all."""
 
 POLICIES: dict[str, dict[str, Any]] = {
@@ -30,7 +30,7 @@ POLICIES: dict[str, dict[str, Any]] = {
 plan that the others are held against."""
 
 CORES = 2
-POLL = 0.5
+POLL_SECONDS = 0.5
 """Seconds between two looks at the queries."""
 
 DIFFER = 1
@@ -39,14 +39,14 @@ DIFFER = 1
 
 def arguments(parser: ArgumentParser) -> None:
     """What it takes."""
-    parser.add_argument("--rows", type=int, default=ROWS, help="rows of the stream")
+    parser.add_argument("--rows", type=int, default=DEMO_ROWS, help="rows of the stream")
     parser.add_argument("--report", default="eddy-demo.html", metavar="FILE", help="where the HTML report goes")
     parser.add_argument("--quiet", action="store_true", help="no progress: the last table and the verdict alone")
 
 
 def run(chosen: Namespace) -> int:
     """Run all policies side by side; fails if two of them give different answers."""
-    from jobs.demo_page import page  # noqa: PLC0415  other commands do without it
+    from eddy.jobs.demo.page import page  # noqa: PLC0415  other commands do without it
 
     if chosen.rows < 1:
         raise QueryError(f"--rows: expected a whole number of 1 or more, got {chosen.rows}")
@@ -63,11 +63,11 @@ def run(chosen: Namespace) -> int:
 
 def raced(rows: int, *, quiet: bool) -> tuple[list[Lap], Mapping[str, pa.Table]]:
     """Let all policies run to their end, and show how far they have come."""
-    from jobs.board import Board  # noqa: PLC0415
-    from jobs.racing import Racer  # noqa: PLC0415
+    from eddy.jobs.demo.page import Board  # noqa: PLC0415
+    from eddy.jobs.demo.racing import Racer  # noqa: PLC0415
 
     board = Board(rows)
-    with session(CORES) as spark:
+    with own_session(CORES) as spark:
         racers = {}
         for policy, choice in POLICIES.items():
             racers[policy] = Racer(spark, policy, choice, rows)
@@ -75,7 +75,7 @@ def raced(rows: int, *, quiet: bool) -> tuple[list[Lap], Mapping[str, pa.Table]]
         while [policy for policy, racer in racers.items() if racer.is_running]:
             if not quiet:
                 board.show([racer.look() for racer in racers.values()])
-            time.sleep(POLL)
+            time.sleep(POLL_SECONDS)
         laps = [racer.look() for racer in racers.values()]
         board.end(laps)
         return laps, {policy: racer.answer() for policy, racer in racers.items()}

@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
-from eddy.config import Job
-from eddy.plural import plural
-from eddy.spark.planning import CELLS
+from eddy.jobs.commands.command import WINS, Command, job_of
+from eddy.jobs.config.config import Job
+from eddy.observe.text import plural
+from eddy.spark.layout.planning import CELLS
 from eddy.spark.session import PARTITIONS
-from jobs.commands.command import WINS, Command, job_of
 
 JAVA = 17
 """The oldest Java that Spark 4 runs on."""

@@ -6,18 +6,16 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from dataclasses import replace
 
-from eddy import fingerprint
-from eddy.binding import bind
-from eddy.described import joins, patterns, windows
 from eddy.errors import QueryError
-from eddy.places import local, readable
-from eddy.query import Filter
-from eddy.spark.layout import check_layout
+from eddy.jobs.commands.command import Command, checked, takes_job
+from eddy.jobs.config.file_paths import local, readable
+from eddy.jobs.run.checking import Checked
+from eddy.jobs.run.checkpoints import Checkpoint, describe_learned, has_state, read
+from eddy.query import Filter, fingerprint
+from eddy.query.binding import bind
+from eddy.query.explain import joins, patterns, windows
+from eddy.spark.layout.layout import check_layout
 from eddy.spark.pushdown import alike, described
-from jobs.checking import Checked
-from jobs.checkpoints import Checkpoint, has_state, read
-from jobs.commands.command import Command, checked, takes_job
-from jobs.learned import learned
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -56,7 +54,7 @@ def known(checked: Checked, place: str | None) -> Iterator[str]:
         raise QueryError("--checkpoint: expected a folder, since the job names no checkpoint.location")
     found = read(place)
     _check_same(checked, found)
-    yield from ("", f'learned in "{readable(place)}"', *learned(found.cells))
+    yield from ("", f'learned in "{readable(place)}"', *describe_learned(found.cells))
 
 
 def _check_same(checked: Checked, found: Checkpoint) -> None:

@@ -8,12 +8,11 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
-from eddy.aligned import aligned
 from eddy.errors import QueryError
-from eddy.observe import BAD
-from jobs.checkpoints import Cell, Checkpoint, read
-from jobs.commands.command import Command
-from jobs.learned import learned
+from eddy.jobs.commands.command import Command
+from eddy.jobs.run.checkpoints import CellState, Checkpoint, describe_learned, read
+from eddy.observe.counters import BAD
+from eddy.observe.text import align_columns
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -38,20 +37,20 @@ def told(found: Checkpoint, only: int | None) -> Iterator[str]:
     yield from ("", f"cells: {found.layout['cells']}, of which {len(found.cells)} have had rows", *_sizes(cells))
     yield from ("", "rows that came, and those that took no part", *_came(cells))
     yield ""
-    yield from learned(cells)
+    yield from describe_learned(cells)
 
 
-def _sizes(cells: Sequence[Cell]) -> Iterator[str]:
+def _sizes(cells: Sequence[CellState]) -> Iterator[str]:
     """The bytes of each cell, and the rows of each of its STeMs with theirs."""
     stems = list(dict.fromkeys(name for cell in cells for name in cell.stems))
     rows = [["cell", "micro-batches", "bytes", *stems]]
     for cell in cells:
         sizes = [_size(cell.stems[name]) for name in stems]
         rows.append([f"{cell.number}", f"{cell.meta['batch']}", f"{cell.nbytes:,}", *sizes])
-    return aligned(rows, ">" * len(rows[0]))
+    return align_columns(rows, ">" * len(rows[0]))
 
 
-def _came(cells: Sequence[Cell]) -> Iterator[str]:
+def _came(cells: Sequence[CellState]) -> Iterator[str]:
     """For each stream how many rows have come since the checkpoint began, how many late, and how many bad."""
     known: dict[str, Counter[str]] = {}
     for cell in cells:
@@ -61,7 +60,7 @@ def _came(cells: Sequence[Cell]) -> Iterator[str]:
     for stream, counts in known.items():
         bad = ", ".join(f"{counts[kind]:,} {BAD_ROWS[kind]}" for kind in BAD if counts[kind])
         rows.append([stream, f"{counts['rows']:,}", f"{counts['late']:,}", bad or "0"])
-    return aligned(rows, "<>><")
+    return align_columns(rows, "<>><")
 
 
 BAD_ROWS = {

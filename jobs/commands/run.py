@@ -13,10 +13,10 @@ from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from eddy.config import read_toml
 from eddy.errors import QueryError
-from eddy.overrides import PREFIX, from_command
-from jobs.commands.command import Command, checked, takes_job
+from eddy.jobs.commands.command import Command, checked, takes_job
+from eddy.jobs.config.config import read_toml
+from eddy.jobs.config.overrides import PREFIX, from_command
 
 TOLD = (0, 2, 130)
 """Exit codes of a job that has told by itself what there is to tell."""
@@ -24,7 +24,7 @@ TOLD = (0, 2, 130)
 KILLED = 128
 """What a shell adds to the number of a signal."""
 
-LEVEL = "spark.log.level"
+LOG_LEVEL = "spark.log.level"
 """At the level that Spark begins with, what it says of itself is a screenful."""
 
 
@@ -82,8 +82,8 @@ def _quietly(command: Sequence[str]) -> int:
 
 def submission(conf: str, sets: Sequence[str], spark: Sequence[str], *, quiet: bool, live: bool = False) -> list[str]:
     """The command line of spark-submit; it hides the terminal from the job, so the job is told that there is one."""
-    level = f"{LEVEL}={'ERROR' if quiet else 'WARN'}"
-    quieter = [] if any(one.startswith(LEVEL) for one in spark) else ["--conf", level]
+    level = f"{LOG_LEVEL}={'ERROR' if quiet else 'WARN'}"
+    quieter = [] if any(one.startswith(LOG_LEVEL) for one in spark) else ["--conf", level]
     job = Path(__file__).resolve().parent.parent / "run_stream.py"
     told = [word for one in sets for word in ("--set", one)]
     shown = [*(["--quiet"] if quiet else []), *(["--live"] if live else [])]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 import eddy
-from eddy.config import resolved
 from eddy.errors import QueryError, quoted
-from eddy.plural import plural
-from jobs.checking import Checked
-from jobs.commands.command import Command, checked, takes_job
+from eddy.jobs.commands.command import Command, checked, takes_job
+from eddy.jobs.config.config import resolved
+from eddy.jobs.run.checking import Checked
+from eddy.observe.text import plural
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -49,14 +49,14 @@ def sampled(checked: Checked, rows: int) -> str:
         raise QueryError(f"--sample: expected files with rows, or workloads; only Spark can read the rows of {missing}")
     done = eddy.run_local(job.query, data, policy=job.policy, seed=job.engine["seed"])
     counted = ", ".join(f"{table.num_rows:,} of {name}" for name, table in data.items())
-    shown = done.results.slice(0, SHOWN).to_pandas().to_string()
+    shown = done.results.slice(0, MOST_RESULTS).to_pandas().to_string()
     return f"sample: {counted}; {plural(done.results.num_rows, 'result')}\n{shown}"
 
 
 ALL = 1 << 40
 """Rows of a table that are tried: without the whole of it hardly anything would join."""
 
-SHOWN = 5
+MOST_RESULTS = 5
 """Results that are shown."""
 
 COMMAND = Command(text="check a job without starting Spark", arguments=arguments, run=run)

@@ -33,7 +33,7 @@ STEP = 50.0
 SLOWED = 5.0
 """Minutes that the wind has to cost for a flight to count as slowed."""
 
-ALIKE = (2, 15, 300)
+ALIKE_WITHIN = (2, 15, 300)
 """Flights are alike when they differ by no more hours of the day, minutes of delay and miles than these."""
 
 LATE = 15
@@ -126,7 +126,7 @@ class Forecast:
         """Look the flight's like up in the past."""
         if dep_delay is None:
             return False
-        hours, minutes, miles = ALIKE
+        hours, minutes, miles = ALIKE_WITHIN
         alike = np.abs(self._delay - dep_delay) <= minutes
         alike &= np.abs(self._hour - hour) <= hours
         alike &= np.abs(self._distance - distance) <= miles

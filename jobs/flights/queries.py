@@ -7,13 +7,15 @@ from collections.abc import Callable
 import pyarrow.compute as pc
 
 import eddy
-from jobs.flights.functions import Forecast, in_the_dark, slowed_by_wind
-from jobs.flights.source import read
+from eddy.comparison.workload import Workload
+from eddy.errors import QueryError, unknown
+from eddy.jobs.flights.functions import Forecast, in_the_dark, slowed_by_wind
+from eddy.jobs.flights.load import MONTHS, part, read
 
 READING = "1 hour"
 """From one reading of the weather to the next."""
 
-LONGEST = "1 day"
+LONGEST_FLIGHT = "1 day"
 """No flight takes longer, from the reading of the weather before it to its arrival."""
 
 PAST_DAYS = 7
@@ -66,7 +68,7 @@ def caught_up() -> eddy.Query:
     """Flights that left late, in the dark and in bad weather, and arrived on time all the same."""
     return eddy.Query(
         name="caught_up",
-        streams=[_stream(name, LONGEST) for name in ("departures", "weather", "arrivals")],
+        streams=[_stream(name, LONGEST_FLIGHT) for name in ("departures", "weather", "arrivals")],
         tables=[eddy.Table("airlines")],
         joins=[*OVER, CARRIER, "departures.id = arrivals.id"],
         filters=[DARK, BAD_WEATHER, LATE, eddy.Filter("on_time", on="arrivals", where="arr_delay <= 0")],
@@ -102,3 +104,32 @@ QUERIES: dict[str, Callable[[], eddy.Query]] = {
     "watched": watched,
 }
 """The queries, by name."""
+
+
+def flights(*, query: str = "risky", months: int = MONTHS, rows: int | None = None, seed: int = 0) -> Workload:
+    """One of the queries, over the first months of the year or no more than so many rows of each stream of them.
+
+    The data is what happened, so `seed` changes nothing here; the policies have their chance from it.
+
+    >>> flights(query="described", rows=100).query.inputs
+    ('departures', 'weather', 'planes', 'airlines')
+    """
+    del seed
+    if not isinstance(query, str) or query not in QUERIES:
+        raise unknown("query", str(query), QUERIES, where="workload flights")
+    if not _is_count(months) or months > MONTHS:
+        raise QueryError(f"workload flights: expected months to be a number from 1 to {MONTHS}, got {months!r}")
+    if rows is not None and not _is_count(rows):
+        raise QueryError(f"workload flights: expected rows to be a whole number of 1 or more, got {rows!r}")
+    asked: eddy.Query = QUERIES[query]()
+    data = part(months, rows)
+    return Workload(
+        name="flights",
+        query=asked,
+        data={name: data[name] for name in asked.inputs},
+        facts={"query": query, "operators": len(asked.filters) + len(asked.inputs) - 1},
+    )
+
+
+def _is_count(number: object) -> bool:
+    return isinstance(number, int) and not isinstance(number, bool) and number >= 1

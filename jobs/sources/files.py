@@ -12,12 +12,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import csv, json
 
-from eddy.config import text_of
 from eddy.errors import QueryError, unknown
-from eddy.places import local
-from eddy.sql import types
-from eddy.typetexts import schema as schema_of
-from jobs.sources.source import Values
+from eddy.jobs.config.config import text_of
+from eddy.jobs.config.file_paths import local
+from eddy.jobs.config.references import read_schema as schema_of
+from eddy.jobs.sources.source import SourceValues
+from eddy.sql.values import types
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -40,7 +40,7 @@ ADDED = {"modified": ("_metadata.file_modification_time", types.TIMESTAMP)}
 class Files:
     """Files of one format, in a folder that may grow."""
 
-    def __init__(self, name: str, values: Values) -> None:
+    def __init__(self, name: str, values: SourceValues) -> None:
         self._name = name
         self._values = values
         self._added: list[str] = values.get("add", [])
@@ -162,7 +162,7 @@ class Files:
         return csv.read_csv(file, read_options=read, parse_options=parse, convert_options=convert).slice(0, rows)
 
 
-def ddl(columns: Values) -> str:
+def ddl(columns: SourceValues) -> str:
     """A schema as Spark reads it.
 
     >>> ddl({"at": "timestamp", "odd name": "array<int>"})

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from eddy.config import text_of
 from eddy.errors import QueryError, unknown
-from eddy.sql import types
-from eddy.typetexts import schema as schema_of
-from jobs.sources.files import ddl, quoted
-from jobs.sources.source import Values
+from eddy.jobs.config.config import text_of
+from eddy.jobs.config.references import read_schema as schema_of
+from eddy.jobs.sources.files import ddl, quoted
+from eddy.jobs.sources.source import SourceValues
+from eddy.sql.values import types
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -41,7 +41,7 @@ value at all, and null where all is well.
 class Kafka:
     """Messages with a value in JSON or CSV. What cannot be read of a value is null."""
 
-    def __init__(self, name: str, values: Values) -> None:
+    def __init__(self, name: str, values: SourceValues) -> None:
         self._values = values
         for added in values["add"]:
             if added not in ADDED:

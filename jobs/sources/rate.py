@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from eddy.config import text_of
 from eddy.errors import QueryError
-from eddy.sql import types
-from jobs.sources.source import Values
+from eddy.jobs.config.config import text_of
+from eddy.jobs.sources.source import SourceValues
+from eddy.sql.values import types
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -24,7 +24,7 @@ SECOND = 1_000_000
 class Rate:
     """The columns `timestamp` and `value`, which counts from 0."""
 
-    def __init__(self, name: str, values: Values) -> None:
+    def __init__(self, name: str, values: SourceValues) -> None:
         self._values = values
 
     def schema(self) -> pa.Schema | None:

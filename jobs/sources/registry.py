@@ -1,16 +1,16 @@
-"""Every kind of source; a new one is its file, its section in `eddy.connectors`, and one line here."""
+"""Every kind of source; a new one is its file, its section in `eddy.jobs.config.connectors`, and one line here."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from jobs.sources.files import Files
-from jobs.sources.kafka import Kafka
-from jobs.sources.rate import Rate
-from jobs.sources.source import Source, Values
-from jobs.sources.workload import FromWorkload
+from eddy.jobs.sources.files import Files
+from eddy.jobs.sources.kafka import Kafka
+from eddy.jobs.sources.rate import Rate
+from eddy.jobs.sources.source import JobSource, SourceValues
+from eddy.jobs.sources.workload import FromWorkload
 
-SOURCES: dict[str, Callable[[str, Values], Source]] = {
+SOURCES: dict[str, Callable[[str, SourceValues], JobSource]] = {
     "parquet": Files,
     "csv": Files,
     "json": Files,

@@ -16,7 +16,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
-from jobs.sources.workload import cut, made, slices
+from eddy.jobs.sources.workload import cut, made, slices
 
 PARTS = 2
 """Tasks that read a micro-batch: reading is a slice of what is in memory, so more would only be more to start."""
@@ -41,10 +41,10 @@ class Replay(DataSource):
         the micro-batch under way is to be finished all the same. It ends when Spark does.
         """
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        return Reader(self.options["recipe"], self.options["input"], int(self.options["per_trigger"]))
+        return ReplayReader(self.options["recipe"], self.options["input"], int(self.options["per_trigger"]))
 
 
-class Rows(InputPartition):
+class RowRange(InputPartition):
     """Rows from one number to another."""
 
     def __init__(self, start: int, end: int) -> None:
@@ -52,7 +52,7 @@ class Rows(InputPartition):
         self.start, self.end = start, end
 
 
-class Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+class ReplayReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Goes through the rows, so many in each micro-batch."""
 
     def __init__(self, recipe: str, name: str, limit: int) -> None:
@@ -78,11 +78,11 @@ class Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
         """The rows of a micro-batch, for some tasks."""
-        return [Rows(low, high) for low, high in cut(start["row"], end["row"], PARTS)]
+        return [RowRange(low, high) for low, high in cut(start["row"], end["row"], PARTS)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of a task."""
-        assert isinstance(partition, Rows)
+        assert isinstance(partition, RowRange)
         yield from slices(self._recipe, self._input, partition.start, partition.end)
 
     def commit(self, end: dict[str, int]) -> None:

@@ -10,11 +10,11 @@ import pyarrow as pa
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-Values = Mapping[str, Any]
+SourceValues = Mapping[str, Any]
 """What the file says of a source."""
 
 
-class Source(Protocol):
+class JobSource(Protocol):
     """A kind of source; made of what the file says and of the name of the stream or table.
 
     The first two need no Spark, so that `eddy validate` can ask for them.

@@ -12,13 +12,13 @@ from weakref import WeakSet
 import pyarrow as pa
 
 from eddy.errors import unknown
-from jobs.sources.source import Values
-from jobs.workloads import build
+from eddy.jobs.sources.source import SourceValues
+from eddy.jobs.workloads.registry import build
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-KEPT = 4
+MOST_WORKLOADS = 4
 """Workloads that a process keeps: the streams of a job are usually of one."""
 
 
@@ -29,7 +29,7 @@ KNOWN: WeakSet[SparkSession] = WeakSet()
 class FromWorkload:
     """One of the inputs of a workload."""
 
-    def __init__(self, name: str, values: Values) -> None:
+    def __init__(self, name: str, values: SourceValues) -> None:
         self._input = values["input"] or name
         self._values = values
         data = self._data()
@@ -51,7 +51,7 @@ class FromWorkload:
 
     def stream(self, spark: SparkSession) -> DataFrame:
         """The rows in their order, so many at a time."""
-        from jobs.sources.replay import Replay  # noqa: PLC0415  so that validate needs no Spark
+        from eddy.jobs.sources.replay import Replay  # noqa: PLC0415  so that validate needs no Spark
 
         if spark not in KNOWN:
             spark.dataSource.register(Replay)
@@ -71,7 +71,7 @@ class FromWorkload:
         return made(self._recipe())
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=MOST_WORKLOADS)
 def made(recipe: str) -> Mapping[str, pa.Table]:
     """The data of a workload; it is determined by its recipe, so every process makes the same."""
     known = json.loads(recipe)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from eddy.codes import Valid
-from eddy.contracts import Codes, Index
-from operators.index.registry import INDEXES
-from operators.index.segments import Segments
-from operators.keys import Key
+from eddy.contracts import Index
+from eddy.operators.index.registry import INDEXES
+from eddy.operators.index.segments import Segments
+from eddy.operators.keys import Key
+from eddy.tuples.arrays import KeyCodes, Valid
 
-Kind = tuple[str, tuple[Key, ...]]
+IndexKind = tuple[str, tuple[Key, ...]]
 
 
 class Catalog:
@@ -18,8 +18,8 @@ class Catalog:
 
     def __init__(self, segments: Segments) -> None:
         self._segments = segments
-        self._indexes: dict[Kind, Index] = {}
-        self._fresh: set[Kind] = set()
+        self._indexes: dict[IndexKind, Index] = {}
+        self._fresh: set[IndexKind] = set()
 
     @property
     def nbytes(self) -> int:
@@ -52,7 +52,7 @@ class Catalog:
         self._fresh = set()
 
 
-def _codes(keys: tuple[Key, ...], start: int, stop: int) -> tuple[list[Codes], Valid]:
+def _codes(keys: tuple[Key, ...], start: int, stop: int) -> tuple[list[KeyCodes], Valid]:
     ids = np.arange(start, stop)
     valid = [v for key in keys if (v := key.valid(ids)) is not None]
     return [key.codes(ids) for key in keys], np.logical_and.reduce(valid) if valid else None

@@ -7,9 +7,10 @@ from typing import Literal
 
 import numpy as np
 
-from eddy.contracts import Codes, Keys
-from eddy.ranges import Integers, Ranges, Reach, Segment, reached
-from operators.index.parts import Part, Parts
+from eddy.contracts import Keys
+from eddy.operators.index.sorted_runs import SortedRun, SortedRuns
+from eddy.tuples.arrays import Integers, KeyCodes
+from eddy.tuples.runs import Ranges, Reach, Segment, reached
 
 SIDES: dict[str, Literal["left", "right"]] = {"<": "left", "<=": "right", ">": "right", ">=": "left"}
 """On which side of equal keys a bound falls."""
@@ -19,7 +20,7 @@ class OrderedIndex:
     """Finds the rows whose one key is below, above or between bounds."""
 
     def __init__(self) -> None:
-        self._parts = Parts(lambda codes: codes[0])
+        self._parts = SortedRuns(lambda codes: codes[0])
 
     @property
     def nbytes(self) -> int:
@@ -34,7 +35,7 @@ class OrderedIndex:
         """Let go of what the next refresh makes anyway."""
         self._parts.rest()
 
-    def search(self, bounds: Sequence[tuple[str, Codes]], reach: Reach | None = None) -> Ranges:
+    def search(self, bounds: Sequence[tuple[str, KeyCodes]], reach: Reach | None = None) -> Ranges:
         """Where the rows are whose key compares with each probe's bounds as it should."""
         width = len(self._parts) if reach is None else reach.width
         starts = np.zeros((width, len(bounds[0][1])), np.int64)
@@ -49,7 +50,7 @@ class OrderedIndex:
         return Ranges(starts.T, counts.T, self._parts.rows)
 
 
-def _run(part: Part, bounds: Sequence[tuple[str, Codes]]) -> tuple[Integers, Integers]:
+def _run(part: SortedRun, bounds: Sequence[tuple[str, KeyCodes]]) -> tuple[Integers, Integers]:
     """Where the run of each probe begins and ends in a segment."""
     probes = len(bounds[0][1])
     first, last = np.zeros(probes, np.int64), np.full(probes, len(part.order))
@@ -59,6 +60,6 @@ def _run(part: Part, bounds: Sequence[tuple[str, Codes]]) -> tuple[Integers, Int
     return first, last
 
 
-def _edge(part: Part, codes: Codes, op: str) -> Integers:
+def _edge(part: SortedRun, codes: KeyCodes, op: str) -> Integers:
     """How many rows lie before each bound."""
     return part.begins.take(np.searchsorted(part.keys, codes, side=SIDES[op])).astype(np.int64)

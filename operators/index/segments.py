@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from eddy.ranges import Reach, Segment
-from eddy.times import Ticks, age
-from eddy.tuples import RowIds
-from eddy.window import Range, Rows, Window
+from eddy.query import Range, Rows, Window
+from eddy.tuples.arrays import RowIds
+from eddy.tuples.event_time import Ticks, age
+from eddy.tuples.runs import Reach, Segment
 
-SMALLEST = 4_096
+SMALLEST_SEALED = 4_096
 """Rows of a segment that is sealed: about what can be sorted in the time that one probe takes."""
 
-FEWEST = 1_024
+FEWEST_SEALED = 1_024
 """Rows of a segment that is sealed because of its time, or where a window counts rows: smaller ones would let rows go
 sooner, but a search looks into each that is in reach."""
 
@@ -25,7 +25,7 @@ SHARE = 4
 its time by a quarter of the window at most."""
 
 
-FEW = 8
+SEARCHED_ANYWAY = 8
 """Segments into which every probe looks: to find out which it could leave out takes as long."""
 
 
@@ -42,7 +42,7 @@ class Segments:
         self._window = window.ticks if isinstance(window, Range) else math.inf
         if isinstance(window, Range) and delay is not None:
             self._span = (window.ticks + delay) / SHARE
-        self._smallest = max(FEWEST, window.count // SHARE) if isinstance(window, Rows) else SMALLEST
+        self._smallest = max(FEWEST_SEALED, window.count // SHARE) if isinstance(window, Rows) else SMALLEST_SEALED
 
     def __iter__(self) -> Iterator[Segment]:
         return iter(self._segments)
@@ -73,13 +73,13 @@ class Segments:
         room = min(last.capacity - last.rows, len(ticks))
         if room <= 0 or self._span == math.inf:
             return max(room, 0)
-        soonest = min(max(FEWEST - last.rows, 0), room)
+        soonest = min(max(FEWEST_SEALED - last.rows, 0), room)
         outside = age(ticks[:room], np.full_like(ticks[:room], last.oldest)) > self._span
         return max(int(outside.argmax()), soonest) if outside.any() else room
 
     def reach(self, before: RowIds | None, latest: Ticks) -> Reach | None:
         """Where there can be rows below some ids, or any, that are inside their window at some times; None for all."""
-        if len(self) < FEW:
+        if len(self) < SEARCHED_ANYWAY:
             return None
         first, last = np.zeros(len(latest), np.int64), np.full(len(latest), len(self))
         if before is not None:

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from eddy.codes import GOLDEN
-from eddy.contracts import Codes, Keys
-from eddy.ranges import Integers, Ranges, Reach, Segment, reached
-from operators.index.parts import Part, Parts
+from eddy.contracts import Keys
+from eddy.operators.index.sorted_runs import SortedRun, SortedRuns
+from eddy.tuples.arrays import Integers, KeyCodes
+from eddy.tuples.codes import GOLDEN
+from eddy.tuples.runs import Ranges, Reach, Segment, reached
 
-Hashes = np.ndarray[Any, np.dtype[np.uint16]]
+ShortHashes = np.ndarray[Any, np.dtype[np.uint16]]
 
 BITS = 16
 """Of a hash. Sixteen bits sort ten times as fast as 32 (radix), and among the few thousand rows of a segment they
@@ -23,7 +24,7 @@ class SortedIndex:
     """Finds the rows whose keys are all equal to those of a probe."""
 
     def __init__(self) -> None:
-        self._parts = Parts(mix)
+        self._parts = SortedRuns(mix)
         self._tables: dict[int, np.ndarray[Any, Any]] = {}
 
     @property
@@ -43,7 +44,7 @@ class SortedIndex:
         """Let go of what the next refresh makes anyway."""
         self._parts.rest()
 
-    def search(self, bounds: Sequence[tuple[str, Codes]], reach: Reach | None = None) -> Ranges:
+    def search(self, bounds: Sequence[tuple[str, KeyCodes]], reach: Reach | None = None) -> Ranges:
         """Where the rows with each probe's keys are; `op` is = throughout."""
         wanted = mix([codes for _, codes in bounds])
         starts = np.zeros((len(self._parts) if reach is None else reach.width, len(wanted)), np.int64)
@@ -60,7 +61,7 @@ class SortedIndex:
         return Ranges(starts.T, counts.T, self._parts.rows)
 
 
-def mix(codes: Sequence[Codes]) -> Hashes:
+def mix(codes: Sequence[KeyCodes]) -> ShortHashes:
     """One hash for the codes of several keys."""
     mixed = np.zeros(len(codes[0]), np.uint64)
     for code in codes:
@@ -71,7 +72,7 @@ def mix(codes: Sequence[Codes]) -> Hashes:
     return (mixed >> np.uint64(64 - BITS)).astype(np.uint16)
 
 
-def _table(part: Part) -> np.ndarray[Any, Any]:
+def _table(part: SortedRun) -> np.ndarray[Any, Any]:
     """Where the keys with each leading bits begin; about two entries for each key."""
     bits = min(max(len(part.keys) - 1, 1).bit_length() + 1, BITS)
     leading = part.keys >> np.uint16(BITS - bits)
@@ -80,7 +81,7 @@ def _table(part: Part) -> np.ndarray[Any, Any]:
 
 
 def _look_up(
-    keys: Hashes, table: np.ndarray[Any, Any], wanted: Hashes
+    keys: ShortHashes, table: np.ndarray[Any, Any], wanted: ShortHashes
 ) -> tuple[Integers, np.ndarray[Any, np.dtype[np.bool_]]]:
     """The place of each wanted key among the keys, and whether it is there."""
     bits = len(table).bit_length() - 1

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from policies.orders import Floats
-from policies.query_mesh.legality import Route
-from policies.query_mesh.reach import row_costs
-from policies.query_mesh.sample import Sample
-from policies.query_mesh.tree import Tree
+from eddy.observe.insight import Branch, Decision, RouteCost
+from eddy.policies.query_mesh.learn.sample import Sample
+from eddy.policies.query_mesh.learn.tree import LEAF, Tree
+from eddy.policies.query_mesh.promise import SLACK, Passing, Watch
+from eddy.policies.query_mesh.search.cost import row_costs
+from eddy.policies.query_mesh.search.legality import HopNumbers, Legality
+from eddy.policies.query_mesh.wheel import Wheel, or_sets
+from eddy.tuples.arrays import Floats
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +27,7 @@ class Mesh:
     all, `single_cost` what it takes under the best single route, and `start_cost` what the search began with.
     """
 
-    routes: tuple[Route, ...]
+    routes: tuple[HopNumbers, ...]
     tree: Tree
     seconds: tuple[float, ...]
     share: tuple[float, ...]
@@ -63,3 +67,164 @@ class Mesh:
 
 
 _NUMBERS = ("cost", "single_cost", "start_cost", "looks", "training", "found_by")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Generation:
+    """A mesh that was decided on.
+
+    Several may be at work at the same time: rows that set out on one finish there, and are counted there, while others
+    set out on the next. To switch is to name another generation the current one.
+    """
+
+    number: int
+    reason: str
+    seconds: float
+    mesh: Mesh
+    costs: Floats
+    watch: Watch
+    wheels: tuple[Wheel, ...]
+    passing: tuple[Passing, ...]
+
+    @staticmethod
+    def decided(
+        number: int, reason: str, mesh: Mesh, sample: Sample, costs: Floats, legality: Legality, how: tuple[float, int]
+    ) -> Generation:
+        """Take up a mesh; `how` is the tolerance of or-sets, and the window of the watch.
+
+        Who decided adds the seconds that it took.
+        """
+        tolerance, window = how
+        given = mesh.tree.routes(sample.buckets[:, list(mesh.tree.used)])
+        spent = mesh.spent(sample, costs)
+        ways = range(len(mesh.routes))
+        usual = sample.outcomes.mean(axis=0)
+        wheels = tuple(
+            Wheel(or_sets(_some(sample.outcomes, given == way), costs, route, legality, tolerance), costs, usual)
+            for way, route in enumerate(mesh.routes)
+        )
+        return Generation(
+            number=number,
+            reason=reason,
+            seconds=0.0,
+            mesh=mesh,
+            costs=costs,
+            watch=Watch(
+                promised=np.array([_mean(spent[given == way]) for way in ways]),
+                spread=np.array([float(spent[given == way].std()) if (given == way).any() else 0.0 for way in ways]),
+                sampled=np.bincount(given, minlength=len(mesh.routes)).astype(np.float64),
+                window=window,
+            ),
+            wheels=wheels,
+            passing=tuple(
+                Passing.of(sample.outcomes[given == way], wheel.sets, legality.ready(()), costs, window)
+                for way, wheel in enumerate(wheels)
+            ),
+        )
+
+    def count(self, way: int, operator: int, rows: int, out: float) -> None:
+        """Count what an operator made of rows on a way."""
+        self.wheels[way].count(operator, rows, out)
+        self.passing[way].count(operator, rows, out)
+
+    def pay(self, rows: Floats, cost: Floats) -> None:
+        """A micro-batch is over: how many rows set out on each way, and what they cost."""
+        self.watch.count(rows, cost)
+        for passing, count in zip(self.passing, rows.tolist(), strict=True):
+            passing.pay(count)
+
+    @property
+    def lost(self) -> float:
+        """What the rows have cost besides what was promised, or besides what another order would have cost them."""
+        return self.watch.missed + sum(passing.lost for passing in self.passing)
+
+    def broken(self, operators: Sequence[str]) -> str:
+        """Says which promise does not hold; "" where all do."""
+        way = self.watch.broken()
+        if way is not None:
+            route = " > ".join(operators[n] for n in self.mesh.routes[way])
+            promised, observed = self.watch.promised[way], self.watch.observed[way]
+            return f"{promised:.3g} was promised, and {observed:.3g} it costs: {route}"
+        regrets = [passing.regret for passing in self.passing]
+        way = max(range(len(regrets)), key=regrets.__getitem__)
+        if regrets[way] <= SLACK * self.watch.promised[way]:
+            return ""
+        operator, rate, said = max(self.passing[way].changes(), key=lambda change: abs(change[1] - change[2]))
+        route = " > ".join(operators[n] for n in self.mesh.routes[way])
+        return f"{said:.3g} of a row was promised to pass {operators[operator]}, and {rate:.3g} does: {route}"
+
+    def decision(self, stream: str, operators: Sequence[str]) -> Decision:
+        """What reports say of it."""
+        observed = self.watch.observed
+        ways = tuple(
+            RouteCost(
+                route=tuple(" | ".join(operators[n] for n in one) for one in wheel.sets),
+                share=share,
+                predicted=promised,
+                observed=seen if np.isfinite(seen) else promised,
+            )
+            for wheel, share, promised, seen in zip(
+                self.wheels, self.mesh.share, self.watch.promised, observed, strict=True
+            )
+        )
+        return Decision(
+            stream=stream,
+            number=self.number,
+            reason=self.reason,
+            seconds=self.seconds,
+            ways=ways,
+            tree=self._tree,
+        )
+
+    @cached_property
+    def _tree(self) -> tuple[Branch, ...]:
+        """The lines of the tree: asked for in every micro-batch, and always the same."""
+        return tuple(_branches(self.mesh.tree, 0, 0))
+
+    def snapshot(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "number": self.number,
+            "reason": self.reason,
+            "seconds": self.seconds,
+            "mesh": self.mesh.snapshot(),
+            "costs": self.costs.tolist(),
+            "watch": self.watch.snapshot(),
+            "wheels": [wheel.snapshot() for wheel in self.wheels],
+            "passing": [passing.snapshot() for passing in self.passing],
+        }
+
+    @staticmethod
+    def restored(state: Mapping[str, Any]) -> Generation:
+        """From a snapshot."""
+        return Generation(
+            number=state["number"],
+            reason=state["reason"],
+            seconds=state["seconds"],
+            mesh=Mesh.restore(state["mesh"]),
+            costs=np.array(state["costs"]),
+            watch=Watch.restored(state["watch"]),
+            wheels=tuple(map(Wheel.restored, state["wheels"])),
+            passing=tuple(map(Passing.restored, state["passing"])),
+        )
+
+
+def _mean(seconds: Floats) -> float:
+    return float(seconds.mean()) if len(seconds) else 0.0
+
+
+def _some(outcomes: Floats, rows: np.ndarray[Any, np.dtype[np.bool_]]) -> Floats:
+    """The outcomes of some rows; of all where there are none."""
+    return outcomes[rows] if rows.any() else outcomes
+
+
+def _branches(tree: Tree, node: int, level: int) -> list[Branch]:
+    """The lines of a tree, from a node on."""
+    if tree.attribute[node] == LEAF:
+        return [Branch(level=level, way=int(tree.route[node]))]
+    found: list[Branch] = []
+    for child in dict.fromkeys(tree.child[node][tree.seen[node]].tolist()):
+        buckets = tuple(np.flatnonzero(tree.seen[node] & (tree.child[node] == child)).tolist())
+        found.append(Branch(level=level, attribute=int(tree.attribute[node]), buckets=buckets))
+        found += _branches(tree, child, level + 1)
+    return found

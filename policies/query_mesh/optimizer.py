@@ -9,26 +9,25 @@ all rows: a mesh that does not promise enough is not one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import numpy as np
 
-from policies.merit import INSTANT
-from policies.orders import WORTH, Floats, Integers
-from policies.query_mesh.cost import Overheads
-from policies.query_mesh.greedy import Greedy
-from policies.query_mesh.induce import Labelled, induce
-from policies.query_mesh.lattice import Lattice, Partition, partition_of
-from policies.query_mesh.legality import Legality, Route
-from policies.query_mesh.mesh import Mesh
-from policies.query_mesh.reach import reach, row_costs
-from policies.query_mesh.route import EXACT, Exact, Pricer
-from policies.query_mesh.sample import Sample
-from policies.query_mesh.search import Clock, Effort, Found, Strategy, search
-from policies.query_mesh.starts import STARTS, Start
-from policies.query_mesh.training import Training, condense
-from policies.query_mesh.tree import Tree, leaf
+from eddy.contracts import Clock
+from eddy.policies.query_mesh.learn.sample import Sample
+from eddy.policies.query_mesh.learn.tree import Labelled, Tree, induce, leaf
+from eddy.policies.query_mesh.mesh import Mesh
+from eddy.policies.query_mesh.search.cost import Overheads, reach, row_costs
+from eddy.policies.query_mesh.search.lattice import Lattice, Partition, partition_of
+from eddy.policies.query_mesh.search.legality import HopNumbers, Legality
+from eddy.policies.query_mesh.search.route import EXACT, Exact, Greedy, Pricer
+from eddy.policies.query_mesh.search.search import Effort, Found, Strategy, search
+from eddy.policies.query_mesh.search.training import Training, condense
+from eddy.policies.shared.merit import INSTANT
+from eddy.policies.shared.orders import WORTH, classes
+from eddy.tuples.arrays import Floats, Integers
 
 PRIOR = 1e-6
 """Rows that every training tuple is given besides its own, of the kind that is usual: too few to weigh against anything
@@ -130,7 +129,7 @@ class _Finding:
     found: Found
     found_by: str
 
-    def several(self, routes: list[Route], partition: Partition, lattice: Lattice, single: Mesh) -> Mesh:
+    def several(self, routes: list[HopNumbers], partition: Partition, lattice: Lattice, single: Mesh) -> Mesh:
         """The tree for the routes of a partition, the routes for the rows of that tree, and the tree for those."""
         place = np.stack([lattice.members(part) for part in partition]).argmax(axis=0)
         tree = self._tree(routes, place[self.training.cell])
@@ -149,7 +148,7 @@ class _Finding:
             tuple(distinct[n] for n in numbers), tree.renumbered(np.minimum(places, len(numbers) - 1).tolist()), single
         )
 
-    def mesh(self, routes: tuple[Route, ...], tree: Tree, single: Mesh | None) -> Mesh:
+    def mesh(self, routes: tuple[HopNumbers, ...], tree: Tree, single: Mesh | None) -> Mesh:
         """A mesh with its cost; without `single` it is the one that others are compared with."""
         given = self._given(tree)
         seconds = row_costs(self.sample.outcomes, self.costs, routes)[np.arange(len(given)), given]
@@ -169,10 +168,62 @@ class _Finding:
             found_by=self.found_by,
         )
 
-    def _tree(self, routes: list[Route], label: Integers) -> Tree:
+    def _tree(self, routes: list[HopNumbers], label: Integers) -> Tree:
         seconds = row_costs(self.sample.outcomes, self.costs, routes)
         rows = Labelled(buckets=self.sample.buckets, label=label, seconds=seconds)
         return induce(rows, self.training.informative, self.overheads.level)
 
     def _given(self, tree: Tree) -> Integers:
         return tree.routes(self.sample.buckets[:, list(tree.used)])
+
+
+Start = Literal["content", "route", "random", "one", "each"]
+
+PARTS_OF_RANGE = 3
+"""Parts of an attribute's range that count as alike in content: two attributes make nine sets, about as many as a mesh
+has routes at most."""
+
+PICKED = 10
+"""Random partitions of which the cheapest is picked."""
+
+
+def content_driven(training: Training, _lattice: Lattice, _chance: np.random.Generator) -> Partition:
+    """Training tuples with similar buckets together (CDA)."""
+    used = training.buckets[:, list(training.informative)].astype(np.int64)
+    low = used.min(axis=0, initial=255)
+    width = np.maximum(used.max(axis=0, initial=0) - low + 1, 1)
+    return partition_of(classes(((used - low) * PARTS_OF_RANGE // width).astype(np.uint8))[1])
+
+
+def route_driven(_training: Training, lattice: Lattice, _chance: np.random.Generator) -> Partition:
+    """Training tuples with the same best route together (RDA)."""
+    routes = [lattice.route(1 << number) for number in range(len(lattice))]
+    numbers = {route: number for number, route in enumerate(dict.fromkeys(routes))}
+    return partition_of(np.array([numbers[route] for route in routes]))
+
+
+def random_pick(_training: Training, lattice: Lattice, chance: np.random.Generator) -> Partition:
+    """The cheapest of some random partitions (RP)."""
+    most = chance.integers(1, len(lattice) + 1, PICKED)
+    partitions = [partition_of(chance.integers(0, sets, len(lattice))) for sets in most.tolist()]
+    costs = lattice.costs(partitions)
+    return partitions[costs.index(min(costs))]
+
+
+def extreme_one(_training: Training, lattice: Lattice, _chance: np.random.Generator) -> Partition:
+    """One route for all (E1R)."""
+    return ((1 << len(lattice)) - 1,)
+
+
+def extreme_each(_training: Training, lattice: Lattice, _chance: np.random.Generator) -> Partition:
+    """A route for each training tuple (Extreme-N)."""
+    return tuple(1 << number for number in range(len(lattice)))
+
+
+STARTS: dict[Start, Callable[[Training, Lattice, np.random.Generator], Partition]] = {
+    "content": content_driven,
+    "route": route_driven,
+    "random": random_pick,
+    "one": extreme_one,
+    "each": extreme_each,
+}

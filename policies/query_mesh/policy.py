@@ -12,24 +12,23 @@ from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
+from eddy.classes.classifier import choose
+from eddy.classes.divider import Buckets
 from eddy.contracts import Leg, Observation, Policy, Setting, State, Task
-from eddy.divider import Buckets
 from eddy.errors import QueryError
-from eddy.features import choose
-from eddy.lineage import Hop
-from eddy.observe import Insight
-from policies.checks import check_choice, check_costs, check_count, check_share
-from policies.greedy import greedy_route
-from policies.merit import Costs
-from policies.orders import Floats, Integers, classes, lots
-from policies.query_mesh.done import Done
-from policies.query_mesh.fabric import Fabric, Plan
-from policies.query_mesh.generation import Generation
-from policies.query_mesh.legality import Legality, Route
-from policies.query_mesh.optimizer import Settings
-from policies.query_mesh.search import Effort, Strategy
-from policies.query_mesh.starts import STARTS, Start
-from policies.uses import SAMPLE, Uses
+from eddy.observe.insight import Insight
+from eddy.observe.statistics import Statistic
+from eddy.policies.query_mesh.mesh import Generation
+from eddy.policies.query_mesh.optimizer import STARTS, Settings, Start
+from eddy.policies.query_mesh.search.legality import HopNumbers, Legality
+from eddy.policies.query_mesh.search.search import Effort, Strategy
+from eddy.policies.query_mesh.stream_mesh import MeshSettings, StreamMesh
+from eddy.policies.shared.call_counts import SAMPLE, Uses
+from eddy.policies.shared.checks import check_choice, check_costs, check_count, check_share
+from eddy.policies.shared.merit import Costs, greedy_route
+from eddy.policies.shared.orders import classes, lots
+from eddy.tuples import Hop
+from eddy.tuples.arrays import Floats, Integers
 
 UNCLASSIFIED: tuple[int, ...] = ()
 
@@ -89,9 +88,9 @@ class QueryMesh(Policy):
         check_share(tolerance, "tolerance", where=where)
         self.features = choose(attributes, setting.columns, d, where=where)
         settings = Settings(training=T, start=start, strategy=strategy, effort=Effort(seconds=budget_ms / 1_000))
-        self._plan = Plan(costs=costs, sample=S, window=window, tolerance=tolerance, settings=settings)
+        self._plan = MeshSettings(costs=costs, sample=S, window=window, tolerance=tolerance, settings=settings)
         self._operators, self._clock = setting.operators, setting.clock
-        self._fabrics: dict[str, tuple[Fabric, Legality]] = {}
+        self._fabrics: dict[str, tuple[StreamMesh, Legality]] = {}
         self._restored: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {}
         self._steps: list[Done] = []
         self._rusters: list[Ruster] = []
@@ -122,7 +121,7 @@ class QueryMesh(Policy):
         self._seeds[task.lineage.origin] = int(task.chance().integers(1 << 62))
         return [leg, *self._routed(task, ready, np.flatnonzero(~chosen), fabric, legality)]
 
-    def _fabric(self, task: Task, ready: tuple[Hop, ...]) -> tuple[Fabric, Legality]:
+    def _fabric(self, task: Task, ready: tuple[Hop, ...]) -> tuple[StreamMesh, Legality]:
         """What is known of a stream's rows; made when the first of them come, for then their hops are known."""
         origin = task.lineage.origin
         found = self._fabrics.get(origin)
@@ -132,7 +131,7 @@ class QueryMesh(Policy):
             made_for = self._made_for(origin, operators)
             is_ours = plain is not None and plain["made for"] == made_for
             reason = "first rows" if plain is None or is_ours else FOREIGN
-            fabric = Fabric(origin, len(self.features.of(origin)), operators, self._plan, reason)
+            fabric = StreamMesh(origin, len(self.features.of(origin)), operators, self._plan, reason)
             if plain is not None and is_ours:
                 fabric.restore(plain, arrays)
             legality = Legality(operators, task.after, free=ready if task.independent else ())
@@ -145,7 +144,7 @@ class QueryMesh(Policy):
         return [list(operators), attributes, self.features.buckets, self._plan.sample]
 
     def _routed(
-        self, task: Task, ready: tuple[Hop, ...], rows: Integers, fabric: Fabric, legality: Legality
+        self, task: Task, ready: tuple[Hop, ...], rows: Integers, fabric: StreamMesh, legality: Legality
     ) -> list[Leg]:
         """A leg for each way that some row takes."""
         generation = fabric.current
@@ -159,7 +158,7 @@ class QueryMesh(Policy):
         legs = []
         for way, part, told in lots(ways, which, rows, used, examples):
             wheel = generation.wheels[way]
-            route: Route = generation.mesh.routes[way] if wheel.is_certain else wheel.draw(task.chance())
+            route: HopNumbers = generation.mesh.routes[way] if wheel.is_certain else wheel.draw(task.chance())
             ruster = Ruster(len(part), generation, way)
             self._rusters.append(ruster)
             legs.append(Leg(route=legality.hops(route), rows=part, classes=told if used else None, tag=ruster))
@@ -241,7 +240,32 @@ def _reachable(task: Task, operators: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in operators if name in reached)
 
 
-def _rest(task: Task, ready: tuple[Hop, ...], fabric: Fabric) -> tuple[Hop, ...]:
+def _rest(task: Task, ready: tuple[Hop, ...], fabric: StreamMesh) -> tuple[Hop, ...]:
     """The route that takes what looks best at every step, for rows that no mesh is for."""
     merits = dict(zip(fabric.operators, ((fabric.rates() - 1) / fabric.prices()).tolist(), strict=True))
     return greedy_route(task, ready, lambda hop: merits[hop.operator])
+
+
+class Done(NamedTuple):
+    """What a step did, without its tuples: where a key is hot they are many more than the rows of a micro-batch."""
+
+    origin: str
+    legs: Sequence[Leg]
+    rows: Sequence[int]
+    hops: Sequence[Hop]
+    statistics: Sequence[Statistic]
+    left: Sequence[float]
+
+    @staticmethod
+    def of(step: Observation) -> Done:
+        """What is left to count of a step."""
+        return Done(step.origin, step.legs, step.rows, step.hops, step.statistics, _left(step))
+
+
+def _left(step: Observation) -> list[float]:
+    """How many tuples a step has left of each of its legs."""
+    if len(step.legs) == 1:
+        return [step.statistics[0].rows_out]
+    firsts = np.cumsum((0, *step.rows[:-1]))
+    left: list[float] = np.add.reduceat(np.append(step.outcomes[0], 0).astype(np.float64), firsts).tolist()
+    return left

@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from policies.orders import Floats
-from policies.query_mesh.legality import Legality, Route
-from policies.query_mesh.reach import row_costs
+from eddy.policies.query_mesh.search.cost import row_costs
+from eddy.policies.query_mesh.search.legality import HopNumbers, Legality
+from eddy.tuples.arrays import Floats
 
 Sets = tuple[tuple[int, ...], ...]
 
-LARGEST = 4
+LARGEST_OR_SET = 4
 """Operators in an or-set: exchanges that cost little each add up."""
 
 FLOOR = 0.01
@@ -32,7 +32,7 @@ MEMORY = 2_000
 """Rows that a slice remembers: known to a hundredth, and forgotten within a few micro-batches."""
 
 
-def or_sets(outcomes: Floats, costs: Floats, route: Route, legality: Legality, tolerance: float) -> Sets:
+def or_sets(outcomes: Floats, costs: Floats, route: HopNumbers, legality: Legality, tolerance: float) -> Sets:
     """Divide a route into sets within which the order is uncertain; most have one operator.
 
     `outcomes` are those of the rows that take the route, `tolerance` is a share of what it costs.
@@ -43,7 +43,7 @@ def or_sets(outcomes: Floats, costs: Floats, route: Route, legality: Legality, t
     for place, dearer in enumerate(seconds[1:] - seconds[0]):
         operator, begun = route[place + 1], place + 1 - len(sets[-1])
         free = {operator, *sets[-1]} <= set(legality.ready(route[:begun]))
-        if free and len(sets[-1]) < LARGEST and dearer <= tolerance * seconds[0]:
+        if free and len(sets[-1]) < LARGEST_OR_SET and dearer <= tolerance * seconds[0]:
             sets[-1].append(operator)
         else:
             sets.append([operator])
@@ -64,7 +64,7 @@ class Wheel:
         """Is there nothing to draw."""
         return all(len(one) == 1 for one in self.sets)
 
-    def draw(self, chance: np.random.Generator) -> Route:
+    def draw(self, chance: np.random.Generator) -> HopNumbers:
         """A route: of each set one operator after the other, by the slices of those that are left.
 
         Who is drawn next is who waits shortest, if each waits for a random time, the shorter the larger its slice.

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eddy.codes import encode, is_exact
+from eddy.tuples.codes import encode, is_exact
 from tests.reference import before, same
 
 STRATEGIES: dict[pa.DataType, st.SearchStrategy[Any]] = {

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eddy import Range, Rows, Unbounded
-from eddy.config import Job, load, resolved, stated
 from eddy.errors import QueryError
-from eddy.lines import joined, lines, nearest, split
-from eddy.overrides import from_command, from_spark
+from eddy.jobs.config.config import Job, load, resolved, stated
+from eddy.jobs.config.overrides import from_command, from_spark
+from eddy.jobs.config.places import joined, lines, nearest, split
+from eddy.jobs.config.references import read_type
 from eddy.redaction import HIDDEN
-from eddy.typetexts import type_of
 
 GOOD = """
 [query]
@@ -300,7 +300,7 @@ def test_a_function_that_cannot_be_had_is_told(
 @pytest.mark.parametrize("text", ["array<>", "array<int", "set<int>", "map<int>", "decimal(99)", "struct<a>", ""])
 def test_a_type_that_there_is_not_is_refused(text: str) -> None:
     with pytest.raises(QueryError):
-        type_of(text, where="here")
+        read_type(text, where="here")
 
 
 NAME = st.text("ab.- \"'é", min_size=1, max_size=4).filter(lambda name: not {'"', "'"} <= set(name))
@@ -338,7 +338,7 @@ def test_what_has_no_line_has_that_of_the_table_around_it() -> None:
 
 
 def test_the_page_is_what_the_code_says() -> None:
-    from jobs.configuration import page
+    from eddy.jobs.config.docs import page
     from tests.house import ROOT
 
     assert (ROOT / "docs" / "configuration.md").read_text("utf-8") == page()

@@ -7,7 +7,7 @@ import json
 import pytest
 
 import eddy
-from eddy.counted import plain, restored
+from eddy.observe.wire import from_plain, to_plain
 from eddy.wiring import PolicyChoice
 from tests.eddy.test_engine import engine, pairs, query
 
@@ -21,8 +21,8 @@ def test_counters_come_back_as_they_were(policy: PolicyChoice) -> None:
     assert counted.operators
     assert counted.routes
     assert len(counted.insight.uses) > 0 or policy == "fixed"
-    sent = restored(json.loads(json.dumps(plain(counted))))
-    assert plain(sent) == plain(counted)
+    sent = from_plain(json.loads(json.dumps(to_plain(counted))))
+    assert to_plain(sent) == to_plain(counted)
     assert eddy.Report([sent]).routes().equals(eddy.Report([counted]).routes())
     assert eddy.Report([sent]).operators().equals(eddy.Report([counted]).operators())
     assert eddy.Report([sent]).batches().equals(eddy.Report([counted]).batches())

@@ -9,10 +9,10 @@ import pytest
 
 import eddy
 from eddy.contracts import Leg, Observation, Policy, Task
-from eddy.lineage import Hop, Lineage
-from eddy.lots import EMITTED
-from eddy.router import CROWD
-from operators.probe import CANDIDATES
+from eddy.engine.emission import ROWS_PER_LOT
+from eddy.operators.probe import CANDIDATES
+from eddy.routing.router import CROWD
+from eddy.tuples import Hop, Lineage
 from tests.eddy.test_engine import batch, engine, pairs, query
 
 ABC = [eddy.Stream(s, time="ts", window=eddy.Range(10), delay=0) for s in "abc"]
@@ -55,7 +55,7 @@ def test_a_hot_key_streams_its_results_in_parts_of_bounded_size() -> None:
     running = engine(query())
     sizes = [part.num_rows for part in running.run(batch(a=rows, b=rows))]
     assert sum(sizes) == 9_000_000
-    assert max(sizes) == EMITTED
+    assert max(sizes) == ROWS_PER_LOT
 
 
 def test_a_crowd_goes_to_its_end_before_more_tuples_are_made() -> None:

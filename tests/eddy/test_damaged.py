@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 
 import eddy
-from eddy.snapshot import FORMAT, Snapshot, pack, unpack
-from policies.registry import POLICIES
+from eddy.engine.snapshot import FORMAT, Snapshot, pack, unpack
+from eddy.policies.registry import POLICIES
 from tests import damage
 from tests.damage import Damaged, engine, saved, sealed, written_in
 

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 import eddy
-from eddy.divider import Attribute, Divider
-from eddy.naming import LONGEST
+from eddy.classes.divider import Attribute, Divider
+from eddy.classes.value_names import LONGEST_VALUE
 from eddy.sql import Column
 
 ROWS = 300
@@ -52,8 +52,8 @@ def test_a_discrete_value_is_named_by_itself(values: list[Any], names: list[str]
 
 
 def test_long_values_are_cut() -> None:
-    names = named(shuffled(["x" * 50, "y" * LONGEST, "z"]))
-    assert sorted(map(len, names.values())) == [len("c=z"), len("c=") + LONGEST, len("c=") + LONGEST]
+    names = named(shuffled(["x" * 50, "y" * LONGEST_VALUE, "z"]))
+    assert sorted(map(len, names.values())) == [len("c=z"), len("c=") + LONGEST_VALUE, len("c=") + LONGEST_VALUE]
 
 
 def test_values_beyond_the_known_ones_are_named_with_whom_they_share() -> None:

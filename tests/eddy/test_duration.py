@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from eddy.duration import LARGEST, duration
 from eddy.errors import QueryError
+from eddy.query.validation import LONGEST_DURATION, duration
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -87,11 +87,11 @@ def test_what_has_no_fixed_length_is_refused(text: str) -> None:
         duration(text, where="window")
 
 
-@pytest.mark.parametrize("text", ["-1 second", f"{LARGEST + 1} microseconds", "53375996 days"])
+@pytest.mark.parametrize("text", ["-1 second", f"{LONGEST_DURATION + 1} microseconds", "53375996 days"])
 def test_the_range_is_named(text: str) -> None:
     with pytest.raises(QueryError, match=r"^window: expected a duration from 0 to 53375995 days, got"):
         duration(text, where="window")
-    assert duration("53375995 days", where="window") <= LARGEST
+    assert duration("53375995 days", where="window") <= LONGEST_DURATION
 
 
 def test_an_unknown_unit_is_named() -> None:

@@ -11,10 +11,10 @@ import pytest
 
 import eddy
 from eddy import wiring
-from eddy.admission import Mark
 from eddy.engine import Engine
-from eddy.observe import Statistic
-from operators.index.segments import FEWEST
+from eddy.engine.admission import Mark
+from eddy.observe.statistics import Statistic
+from eddy.operators.index.segments import FEWEST_SEALED
 
 AB = [
     eddy.Stream("a", time="ts", window=eddy.Range(10), delay=0),
@@ -115,7 +115,7 @@ def test_equal_times_arrive_in_the_order_of_the_streams() -> None:
     assert pairs(running, a=[(5, 0), (5, 0)], b=[(5, 0), (7, 0)]) == [(5, 5), (5, 7)]
 
 
-@pytest.mark.parametrize(("count", "rows"), [(1, 1), (3, FEWEST + 2), (FEWEST, 2 * FEWEST - 1)])
+@pytest.mark.parametrize(("count", "rows"), [(1, 1), (3, FEWEST_SEALED + 2), (FEWEST_SEALED, 2 * FEWEST_SEALED - 1)])
 def test_the_oldest_row_of_a_window_of_rows_is_kept_from_one_micro_batch_to_the_next(count: int, rows: int) -> None:
     """Rows leave by whole segments; here the oldest that counts is the last of its segment."""
     streams = [eddy.Stream("a", time="ts", window=eddy.Rows(count)), eddy.Stream("b", time="ts", window=eddy.Rows(1))]

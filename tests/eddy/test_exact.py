@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 
 import eddy
-from eddy import fingerprint
-from eddy.binding import bind
-from eddy.names import folded
+from eddy.query import fingerprint
+from eddy.query.binding import bind
+from eddy.sql.values.name_case import folded
 from tests.eddy.spark import feeds
 from tests.eddy.sql.test_spark import setting
 

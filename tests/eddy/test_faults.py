@@ -17,9 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import eddy
-from eddy.bisect import ALONE, bisected
 from eddy.errors import RowError
-from eddy.faults import LARGEST, PENDING, Faults
+from eddy.predicates.faults import LARGEST_FAULT, PENDING, Faults
+from eddy.predicates.row_errors import ALONE, ask_by_halves
 from tests.eddy.test_engine import engine, pairs, query
 
 BAD = {3, 7}
@@ -130,7 +130,7 @@ def test_the_rows_that_raise_are_found_with_a_bounded_number_of_calls(rows: int,
             raise RowError("bad", kind="bad")
         return [int(row) for row in part]
 
-    found = bisected(ask, rows)
+    found = ask_by_halves(ask, rows)
     good = [row for part, _ in found.parts for row in part.tolist()]
     assert sorted(good) == [row for row in range(rows) if row not in bad]
     assert sorted(found.faulty.tolist()) == [row for row in range(rows) if row in bad]
@@ -230,7 +230,7 @@ def test_more_kinds_of_errors_than_there_are_numbers_share_the_last() -> None:
     faults = Faults()
     errors = [RowError(f"text {n}", kind=f"kind {n}") for n in range(400)]
     numbers = faults.note("f", errors, "fail")
-    assert numbers.tolist() == [min(PENDING + n, LARGEST) for n in range(400)]
+    assert numbers.tolist() == [min(PENDING + n, LARGEST_FAULT) for n in range(400)]
     assert faults.text(PENDING) == "text 0"
     assert len(faults.counted()) == 400
 

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 import eddy
-from eddy.binding import bind
+from eddy.query.binding import bind
 
 SCHEMA = pa.schema([("ts", pa.timestamp("us")), ("k", pa.int64())])
 

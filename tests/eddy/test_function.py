@@ -14,11 +14,11 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from eddy.bisect import RowErrors
 from eddy.errors import QueryError
-from eddy.faults import Faults
-from eddy.function import Function
-from eddy.judge import Judge
+from eddy.predicates.faults import Faults
+from eddy.predicates.function import Function
+from eddy.predicates.judge import Judge
+from eddy.predicates.row_errors import RowErrors
 from eddy.sql import Column
 
 COLUMN = Column(None, "v")

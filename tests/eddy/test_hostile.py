@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 
 import eddy
-from eddy.config import load
-from eddy.overrides import from_command
-from eddy.typetexts import DEEPEST
+from eddy.jobs.config.config import load
+from eddy.jobs.config.overrides import from_command
+from eddy.jobs.config.references import DEEPEST_TYPE
 from tests import hostile
 from tests.hostile import GOOD
 
@@ -180,4 +180,4 @@ def test_an_override_of_any_spelling_is_taken_or_refused(text: str) -> None:
 def test_a_type_without_end_is_refused(text: str, tmp_path: Path) -> None:
     source = f'format = "csv"\npath = "."\nschema = {{ a = "{text}" }}'.encode()
     told = refused(tmp_path, GOOD.replace(b'format = "rate"', source))
-    assert f"expected at most {DEEPEST} types within types, got {LONG}" in told
+    assert f"expected at most {DEEPEST_TYPE} types within types, got {LONG}" in told

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 import eddy
 from eddy import wiring
-from eddy.arrow import one_batch
 from eddy.engine import Engine
+from eddy.operators.index import segments
+from eddy.policies.registry import POLICIES
+from eddy.tuples.arrow import one_batch
 from eddy.wiring import PolicyChoice
-from operators.index import segments
-from policies.registry import POLICIES
 from tests import joins, reference
 from tests.joins import Case
 from tests.policies.checks import steady_clock

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from eddy import limit
-from eddy.limit import LEAST, TICKS, Expired, limited
+from eddy.predicates import time_limit
+from eddy.predicates.time_limit import LEAST, TICKS, Expired, limited
 
 CALLS = 1_500
 
@@ -43,7 +43,7 @@ def test_the_timer_may_go_off_at_every_step(rounds: int, ignored: list[str]) -> 
     gone_off: list[str] = []
 
     def go_off(frame: FrameType, event: str, _: Any) -> Any:
-        if frame.f_code not in (limit._by_signal.__code__, call.__code__):
+        if frame.f_code not in (time_limit._by_signal.__code__, call.__code__):
             return None
         frame.f_trace_opcodes = True
         if event == "opcode":

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from eddy.errors import EngineError
-from eddy.lineage import Hop, Lineage, Machine, Rule
+from eddy.tuples import Hop, Lineage
+from eddy.tuples.lineage import Machine, Rule
 
 CHAIN = {
     "big": Rule(needs=frozenset("a")),

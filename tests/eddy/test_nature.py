@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from eddy.nature import ENOUGH, Nature
+from eddy.classes.nature import ROWS_TO_JUDGE, Nature
 
 BUCKETS = 24
 RNG = np.random.default_rng(0)
@@ -25,7 +25,7 @@ def judged(values: Iterable[Any], looks: int, data_type: pa.DataType | None = No
     for start in range(0, len(array), looks):
         nature.look(array.slice(start, looks))
         state = json.loads(json.dumps(nature.snapshot()))
-        assert len(state["distinct"]) <= ENOUGH
+        assert len(state["distinct"]) <= ROWS_TO_JUDGE
         nature = Nature(array.type, BUCKETS)
         nature.restore(state)
     return nature
@@ -94,5 +94,5 @@ def test_texts_must_come_again_and_be_short(looks: int) -> None:
 
 
 def test_too_few_rows_are_not_judged() -> None:
-    assert not judged(FEW[: ENOUGH - 1], 400).tells
+    assert not judged(FEW[: ROWS_TO_JUDGE - 1], 400).tells
     assert judged(FEW[:200], 400).tells

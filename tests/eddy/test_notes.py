@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import eddy
-from eddy.notes import ROWS, table
+from eddy.observe.notebook import MOST_NOTE_ROWS, table
 from tests.eddy.comparison.worlds import data, query
 
 EVIL = '<img src="https://example.org/x" onerror="alert(1)">'
@@ -45,8 +45,8 @@ def run() -> eddy.Run:
 
 def test_a_run_shows_its_first_rows_and_its_report(run: eddy.Run) -> None:
     html = run._repr_html_()
-    assert Tags(html).rows == 1 + ROWS + 1 + 2
-    assert f"{run.results.num_rows} results, the first {ROWS}" in html
+    assert Tags(html).rows == 1 + MOST_NOTE_ROWS + 1 + 2
+    assert f"{run.results.num_rows} results, the first {MOST_NOTE_ROWS}" in html
     assert run.report._repr_html_() in html
 
 

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from eddy.lineage import Hop
-from eddy.observe import HALF_LIFE, NOTHING, Statistic, Statistics
+from eddy.observe.statistics import HALF_LIFE, NOTHING, Statistic, Statistics
+from eddy.tuples import Hop
 
 HOP = Hop("f")
 

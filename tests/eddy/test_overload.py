@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from policies.registry import POLICIES
+from eddy.policies.registry import POLICIES
 from tests import memory, overload
 from tests.overload import LOADS, Load, bear
 

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 
 import eddy
-from eddy.observe import Branch, Counters, Decision, Way
-from eddy.report import MOST_ROUTES, Report
-from eddy.trees import Trees
+from eddy.observe.counters import Counters
+from eddy.observe.insight import Branch, Decision, RouteCost, Trees
+from eddy.observe.report import MOST_ROUTES, Report
 from eddy.wiring import PolicyChoice
 from tests.policies.checks import steady_clock
 
@@ -175,7 +175,7 @@ def test_long_routes_and_reasons_are_cut() -> None:
 
 
 def test_many_values_of_a_branch_are_counted() -> None:
-    ways = (Way(route=("x", "y"), share=1.0, predicted=1.0, observed=1.0),)
+    ways = (RouteCost(route=("x", "y"), share=1.0, predicted=1.0, observed=1.0),)
     tree = (Branch(level=0, attribute=0, buckets=tuple(range(9))), Branch(level=1, way=0))
     decision = Decision(stream="s", number=0, reason="", seconds=0.0, ways=ways, tree=tree)
     trees = Trees(lambda _stream, _attributes, some: [(str(b), f"k={b}") for (b,) in some])

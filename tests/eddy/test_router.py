@@ -11,9 +11,9 @@ import pytest
 
 from eddy.contracts import Classes, Leg, Observation, Outcome, Policy, Task
 from eddy.errors import EngineError
-from eddy.lineage import Hop, Lineage, Rule
-from eddy.router import Router
-from eddy.tuples import Tuples
+from eddy.routing.router import Router
+from eddy.tuples import Hop, Lineage, Tuples
+from eddy.tuples.lineage import Rule
 from tests.policies.checks import steady_clock
 
 A, B, C = Hop("a"), Hop("b"), Hop("c")

@@ -10,10 +10,10 @@ import pytest
 
 import eddy
 from eddy.contracts import Classes, Leg, Task
-from eddy.lineage import Hop, Lineage
-from eddy.observe import VARIOUS
-from eddy.routing import MOST, MOST_OTHERS, Routes, Routing
-from policies.fixed import Fixed
+from eddy.observe.counters import VARIOUS
+from eddy.policies.fixed import Fixed
+from eddy.routing.tally import MOST_OTHER_ROUTES, MOST_ROUTES, RouteTally, TalliedRoutes
+from eddy.tuples import Hop, Lineage
 
 START = Lineage("s", frozenset("s"), frozenset())
 A, B = Hop("a"), Hop("b")
@@ -24,8 +24,8 @@ def names(_stream: str, attributes: Sequence[int], classes: Sequence[Sequence[in
     return [(f"{attributes}{list(buckets)}", f"class {list(buckets)}") for buckets in classes]
 
 
-def counted(*legs: Leg) -> Routes:
-    routing = Routing()
+def counted(*legs: Leg) -> TalliedRoutes:
+    routing = RouteTally()
     for leg in legs:
         rows = 10 if leg.classes is None else sum(rows for _, rows in leg.classes.sizes)
         routing.start(START, leg, rows)
@@ -52,23 +52,23 @@ def test_a_class_has_a_row_for_each_route() -> None:
 
 
 def test_only_rows_that_have_done_nothing_begin_a_route() -> None:
-    routing = Routing()
+    routing = RouteTally()
     routing.start(START._replace(done=frozenset("a")), Leg(route=(B,)), 10)
     assert routing.routes(names) == ({}, {})
 
 
-@pytest.mark.parametrize("classes", [MOST - 1, MOST, MOST + 1, 10 * MOST])
-@pytest.mark.parametrize("routes", [1, 4, 10 * MOST_OTHERS])
+@pytest.mark.parametrize("classes", [MOST_ROUTES - 1, MOST_ROUTES, MOST_ROUTES + 1, 10 * MOST_ROUTES])
+@pytest.mark.parametrize("routes", [1, 4, 10 * MOST_OTHER_ROUTES])
 def test_the_largest_classes_are_counted_and_the_rest_together(classes: int, routes: int) -> None:
     sizes = np.random.default_rng(0).integers(1, 100, classes)
     parts = np.array_split(sizes, routes)
     found = counted(*(leg((A,) * (n + 1), part.tolist()) for n, part in enumerate(parts) if len(part))).counted
     others = {route: rows for route, rows in found.items() if route[1] == "others"}
     assert sum(found.values()) == sizes.sum()
-    assert len(found) - len(others) <= MOST
-    assert len(others) <= MOST_OTHERS + 1
-    assert (not others) == (classes <= MOST)
-    assert (("s", "others", VARIOUS) in others) == (len(others) > MOST_OTHERS)
+    assert len(found) - len(others) <= MOST_ROUTES
+    assert len(others) <= MOST_OTHER_ROUTES + 1
+    assert (not others) == (classes <= MOST_ROUTES)
+    assert (("s", "others", VARIOUS) in others) == (len(others) > MOST_OTHER_ROUTES)
 
 
 class Stray(Fixed):

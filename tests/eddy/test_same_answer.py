@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import eddy
 from eddy.local import Run
+from eddy.policies.registry import POLICIES
 from eddy.wiring import PolicyChoice
-from policies.registry import POLICIES
 from tests import reference, strategies
 from tests.policies.choices import chosen
 from tests.policies.wild import Wild

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import eddy
-from eddy.setups import prepare
+from eddy.predicates.setup import prepare
 
 DATA = {"a": pa.table({"ts": range(20), "v": range(20)})}
 
@@ -98,4 +98,4 @@ def test_one_that_cannot_be_is_refused(more: Any, message: str) -> None:
 
 
 def test_a_filter_without_one_needs_nothing() -> None:
-    prepare([eddy.Filter("f", on="a", where="v > 1")])
+    prepare([("f", None)])

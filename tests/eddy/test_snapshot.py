@@ -9,7 +9,7 @@ import pytest
 
 import eddy
 from eddy.contracts import Setting
-from eddy.snapshot import Snapshot, unpack
+from eddy.engine.snapshot import Snapshot, unpack
 from tests.eddy.test_engine import AB, PROBES_FIRST, calls, engine, pairs, query
 from tests.policies.wild import Wild
 

@@ -10,10 +10,11 @@ import pyarrow as pa
 import pytest
 
 import eddy
-from eddy import times, wiring
+from eddy import wiring
+from eddy.engine.row_times import read_times
+from eddy.engine.snapshot import pack, unpack
 from eddy.errors import QueryError
-from eddy.snapshot import pack, unpack
-from eddy.timed import read_times
+from eddy.tuples import event_time
 
 INFINITE, NAN = float("inf"), float("nan")
 SMALLEST, LARGEST = -(2**63), 2**63 - 1
@@ -45,7 +46,7 @@ def test_a_row_is_ahead_of_the_time_at_which_it_arrived(
     stream = eddy.Stream("a", time="ts", max_ahead=length, arrived="at")
     rows = pa.record_batch({"ts": pa.array(ticks, kind), "at": pa.array(arrived, kind)})
     # Other streams may have times that are floats: how a row's own are compared does not depend on them.
-    for dtype in {times.dtype(kind), np.float64}:
+    for dtype in {event_time.dtype(kind), np.float64}:
         found = read_times(stream, rows, dtype).ahead
         assert found is not None
         assert found.tolist() == ahead

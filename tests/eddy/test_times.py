@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from eddy import times
 from eddy.errors import QueryError
+from eddy.tuples import event_time
 
 INFINITE = float("inf")
 
@@ -26,7 +26,7 @@ INFINITE = float("inf")
     ],
 )
 def test_ticks(column: pa.Array, ticks: list[float]) -> None:
-    found, valid = times.ticks(column, times.dtype(column.type))
+    found, valid = event_time.ticks(column, event_time.dtype(column.type))
     assert (found.tolist(), valid) == (ticks, None)
 
 
@@ -40,7 +40,7 @@ def test_ticks(column: pa.Array, ticks: list[float]) -> None:
     ],
 )
 def test_rows_without_a_time(column: pa.Array, valid: list[bool]) -> None:
-    _, found = times.ticks(column, times.dtype(column.type))
+    _, found = event_time.ticks(column, event_time.dtype(column.type))
     assert found.tolist() == valid
 
 
@@ -52,10 +52,10 @@ def test_rows_without_a_time(column: pa.Array, valid: list[bool]) -> None:
     ],
 )
 def test_how_much_later_a_time_is(now: list[float], then: list[float], age: list[float]) -> None:
-    assert times.age(np.array(now), np.array(then)).tolist() == age
+    assert event_time.age(np.array(now), np.array(then)).tolist() == age
 
 
 @pytest.mark.parametrize("wrong", [pa.string(), pa.date32(), pa.bool_(), pa.decimal128(10, 2), pa.list_(pa.int64())])
 def test_what_is_no_time(wrong: pa.DataType) -> None:
     with pytest.raises(QueryError, match="expected a time column that is a timestamp, an integer or a float, got"):
-        times.kind(wrong, where="here")
+        event_time.kind(wrong, where="here")

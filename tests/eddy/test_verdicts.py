@@ -11,7 +11,7 @@ import pytest
 
 import eddy
 from eddy.contracts import Leg, Policy, Task
-from eddy.lineage import Hop
+from eddy.tuples import Hop
 from tests.eddy.test_engine import calls, engine, pairs, query
 
 

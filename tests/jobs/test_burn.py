@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from jobs.burn import burn, burning
+from eddy.jobs.workloads.burn import burn, burning
 
 ASKED_US = 5_000
 

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eddy.arrow import one_batch
-from eddy.config import load
-from eddy.snapshot import unpack
+from eddy.engine.snapshot import unpack
+from eddy.jobs import cli
+from eddy.jobs.config.config import load
+from eddy.jobs.run import run_job
+from eddy.jobs.run.checkpoints import CellState, describe_learned
+from eddy.jobs.run.sinks import written
+from eddy.jobs.workloads.web import QUERY, requests
+from eddy.tuples.arrow import one_batch
 from eddy.wiring import engine
-from jobs import cli, running
-from jobs.checkpoints import Cell
-from jobs.learned import learned
-from jobs.sinks import written
-from jobs.web import QUERY, requests
 from tests.house import ROOT
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def job(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
     text = text.replace('name = "source"', 'name = "content"\nattributes = ["clicks.page"]')
     (place / "job.toml").write_text(text, "utf-8")
     asked = load(place / "job.toml")
-    written(running.answer(asked, spark), asked).start().awaitTermination()
+    written(run_job.answer(asked, spark), asked).start().awaitTermination()
     return place
 
 
@@ -78,8 +78,8 @@ def test_classes_and_trees_are_shown_by_name(policy: str, expected: list[str]) -
     for start in range(0, 12_000, 1_000):
         for _ in found.run({"web": one_batch("web", data["web"].slice(start, 1_000))}):
             pass
-    cell = Cell(number=3, meta=unpack(found.snapshot())[0], stems={}, nbytes=0)
-    told = "\n".join(learned([cell]))
+    cell = CellState(number=3, meta=unpack(found.snapshot())[0], stems={}, nbytes=0)
+    told = "\n".join(describe_learned([cell]))
     assert [part for part in expected if part not in told] == []
     assert "policy of cell 3: " in told
 
@@ -126,8 +126,8 @@ def test_a_folder_that_is_no_checkpoint_is_told(tmp_path: Path, capsys: pytest.C
 def test_classes_that_are_many_are_told_by_the_routes_they_take() -> None:
     routes = [[f"k={n}", ["f", "g"] if n % 4 else ["g", "f"], 10] for n in range(128)]
     taken = {"a": {"batch": 0, "routes": [["k=big", ["f", "g"], 240], *routes], "tree": []}}
-    cell = Cell(number=0, meta={"policy": "{}", "taken": taken, "statistics": []}, stems={}, nbytes=0)
-    told = [line.split() for line in learned([cell])]
+    cell = CellState(number=0, meta={"policy": "{}", "taken": taken, "statistics": []}, stems={}, nbytes=0)
+    told = [line.split() for line in describe_learned([cell])]
     assert ["k=big", "16%", "f", ">", "g", "100%"] in told
     assert ["others", "84%", "f", ">", "g", "75%"] in told
     assert ["g", ">", "f", "25%"] in told

@@ -15,8 +15,8 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from jobs import cli, dist
-from jobs.commands import doctor, run
+from eddy.jobs import cli, dist
+from eddy.jobs.commands import doctor, run
 from tests.house import ROOT
 
 
@@ -155,7 +155,7 @@ def test_columns_that_are_folders_are_known_to_spark_alone(tmp_path: Path, capsy
 
 @pytest.mark.process
 def test_nobody_has_to_read_to_the_end() -> None:
-    command = f"{sys.executable} -m jobs.cli validate conf/quickstart.toml --resolved | head -n 1"
+    command = f"{sys.executable} -m eddy.jobs.cli validate conf/quickstart.toml --resolved | head -n 1"
     done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.stdout.split() == ["query.name", '"suspicious_requests"', "line", "8"]
     assert done.stderr == ""
@@ -198,9 +198,16 @@ def test_compare_hands_everything_on(capsys: pytest.CaptureFixture[str]) -> None
 def test_what_is_interrupted_ends_without_a_traceback(tmp_path: Path) -> None:
     """A module of the user's that takes for ever to import."""
     (tmp_path / "slow.py").write_text("import time\nprint('here', flush=True)\ntime.sleep(300)")
-    text = (ROOT / "conf" / "quickstart.toml").read_text("utf-8").replace("jobs.web:bad_token", "slow:bad_token")
+    text = (
+        (ROOT / "conf" / "quickstart.toml")
+        .read_text("utf-8")
+        .replace("eddy.jobs.workloads.web:bad_token", "slow:bad_token")
+    )
     (tmp_path / "job.toml").write_text(text)
-    command, env = [sys.executable, "-m", "jobs.cli", "validate", "job.toml"], {**os.environ, "PYTHONPATH": str(ROOT)}
+    command, env = (
+        [sys.executable, "-m", "eddy.jobs.cli", "validate", "job.toml"],
+        {**os.environ, "PYTHONPATH": str(ROOT)},
+    )
     with subprocess.Popen(
         command, cwd=tmp_path, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as done:
@@ -263,7 +270,7 @@ def test_the_zip_has_our_modules_and_nothing_compiled(tmp_path: Path) -> None:
     assert len(names) == count
     assert {"eddy/__init__.py", "policies/fixed.py", "operators/stem.py", "jobs/run_stream.py"} <= set(names)
     assert {Path(name).suffix for name in names} == {".py"}
-    code = "import eddy, jobs.checking, jobs.sources.registry; print(eddy.__file__)"
+    code = "import eddy, eddy.jobs.run.checking, eddy.jobs.sources.registry; print(eddy.__file__)"
     env = {**os.environ, "PYTHONPATH": str(tmp_path / "eddy.zip")}
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, env=env, capture_output=True, text=True, check=True
@@ -287,12 +294,12 @@ def test_modules_beside_a_job_are_sent_as_they_are_imported(tmp_path: Path) -> N
     code = f"""
 import sys
 sys.path.append({str(tmp_path)!r})
-import alone_there, jobs
+import alone_there, eddy.jobs
 from pathlib import Path
-from jobs import sending
-print(*sending.modules_in({str(tmp_path)!r}, dict(sys.modules)), sep="|")
-print(sending.modules_in({str(ROOT)!r}, dict(sys.modules)))
-print(sending._packed(Path({str(tmp_path)!r}, "beside"), Path({str(tmp_path)!r})))
+from eddy.jobs.run import send_modules
+print(*send_modules.modules_in({str(tmp_path)!r}, dict(sys.modules)), sep="|")
+print(send_modules.modules_in({str(ROOT)!r}, dict(sys.modules)))
+print(send_modules._packed(Path({str(tmp_path)!r}, "beside"), Path({str(tmp_path)!r})))
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     found, ours, packed = done.stdout.splitlines()

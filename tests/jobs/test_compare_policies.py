@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from eddy.comparison.compared import compared
-from eddy.comparison.comparison import Comparison
+from eddy.comparison.compare import run_comparison
+from eddy.comparison.result import Comparison
 from eddy.comparison.runner import Local
 from eddy.errors import QueryError
-from jobs.compare_policies import main
-from jobs.experiment import parse
+from eddy.jobs.compare_policies import main
+from eddy.jobs.experiments.experiment import parse
 
 TINY = """
 name = "tiny"
@@ -131,7 +131,7 @@ def test_a_place_that_cannot_be_written_is_found_before_the_runs(
 def lab_only(policies: list[Any]) -> Comparison:
     workload = {"kind": "lab", "rows": 500}
     experiment = parse({"name": "lab", "workload": workload, "policies": policies})
-    return compared(experiment, Local(), command="", quiet=True)
+    return run_comparison(experiment, Local(), command="", quiet=True)
 
 
 def test_a_policy_that_asks_for_what_nobody_knows_is_skipped() -> None:

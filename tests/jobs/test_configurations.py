@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from eddy.config import load
-from jobs import cli
-from jobs.checking import check
+from eddy.jobs import cli
+from eddy.jobs.config.config import load
+from eddy.jobs.run.checking import check
 from tests.house import ROOT
 
 EXAMPLES = sorted((ROOT / "conf").glob("*.toml"))
@@ -54,7 +54,7 @@ BROKEN = {
     "an interval is none": ("kafka", '"10 seconds"', '"soon"', "trigger.every: ", "expected a duration such as"),
     "two triggers": ("readme", "available_now = true", 'available_now = true\nevery = "1 s"', "trigger", "got both"),
     "the time is not there": ("readme", 'time = "at"', 'time = "when"', "streams.web: ", 'unknown column "when"'),
-    "the time is not said": ("readme", 'time = "at"\n', "", "streams.web.time: ", "add it"),
+    "the time is not said": ("two_streams", 'time = "at"\n', "", "streams.orders.time: ", "add it"),
     "the time is a text": ("readme", 'time = "at"', 'time = "body"', "streams.web: ", "cast it"),
     "two windows": ("readme", "[filters]", 'window = "1 minute"\nrows = 3\n[filters]', "streams.web: ", "got both"),
     "a policy is misspelt": ("quickstart", '"content"', '"contents"', "policy.name: unknown policy", '"content"'),
@@ -81,16 +81,28 @@ BROKEN = {
         "scripted.function: ",
         '"looks_scripted"',
     ),
-    "a module is not there": ("quickstart", "jobs.web:bad", "jobs.wep:bad", 'no module "jobs.wep"', "--py-files"),
-    "an import path is none": ("readme", "jobs.web:bad", "jobs.web.bad", ".function: ", '"package.module:name"'),
+    "a module is not there": (
+        "quickstart",
+        "eddy.jobs.workloads.web:bad",
+        "jobs.wep:bad",
+        'no module "jobs.wep"',
+        "--py-files",
+    ),
+    "an import path is none": (
+        "readme",
+        "eddy.jobs.workloads.web:bad",
+        "eddy.jobs.workloads.web.bad",
+        ".function: ",
+        '"package.module:name"',
+    ),
     "a function is none": ("readme", "web:bad_token", "web:QUERY", ".function: ", "to be a function, got Query"),
     "a function takes less": ("readme", '["body"]', '["body", "size"]', ".function: ", "cannot be called with 2"),
     "a setup takes arguments": (
-        *("readme", "rowwise = true", 'rowwise = true, setup = "jobs.web:bad_token"'),
+        *("readme", "rowwise = true", 'rowwise = true, setup = "eddy.jobs.workloads.web:bad_token"'),
         *("filters.bad_token", "cannot be called without arguments"),
     ),
     "a setup is not there": (
-        *("readme", "rowwise = true", 'rowwise = true, setup = "jobs.web:bad"'),
+        *("readme", "rowwise = true", 'rowwise = true, setup = "eddy.jobs.workloads.web:bad"'),
         *("filters.bad_token.setup: ", 'has no "bad"'),
     ),
     "where and function": ("readme", '"body"]', '"body"], where = "true"', "filters.bad_token", "got both"),
@@ -256,7 +268,7 @@ on = "orders"
 where = "price >"
 [filters.d]
 on = "clicks"
-function = "jobs.web:bad_tokn"
+function = "eddy.jobs.workloads.web:bad_tokn"
 columns = ["pagge"]
 time_limit = "-3 s"
 [filters.e]

@@ -12,12 +12,11 @@ from pathlib import Path
 import pytest
 
 import eddy
-from jobs import cli
-from jobs.board import Board, table
-from jobs.commands.demo import DIFFER, POLICIES, verdict
-from jobs.demo_page import page
-from jobs.racing import Lap
-from jobs.web import QUERY, requests
+from eddy.jobs import cli
+from eddy.jobs.commands.demo import DIFFER, POLICIES, verdict
+from eddy.jobs.demo.page import Board, page, table
+from eddy.jobs.demo.racing import Lap
+from eddy.jobs.workloads.web import QUERY, requests
 from tests.house import ROOT
 
 DATA = {"web": requests(2_000)}
@@ -42,7 +41,7 @@ def known() -> list[Lap]:
 @pytest.mark.timeout(600)
 def test_every_policy_gives_the_same_answer_on_spark(tmp_path: Path) -> None:
     report = tmp_path / "new" / "demo.html"
-    command = [sys.executable, "-m", "jobs.cli", "demo", "--rows", "4000", "--report", str(report)]
+    command = [sys.executable, "-m", "eddy.jobs.cli", "demo", "--rows", "4000", "--report", str(report)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""

@@ -9,7 +9,7 @@ import pytest
 
 from eddy.comparison.experiment import QUICK_ROWS
 from eddy.errors import QueryError
-from jobs.experiment import load, parse
+from eddy.jobs.experiments.experiment import load, parse
 from tests.house import ROOT
 
 POLICIES = [{"name": "fixed", "role": "baseline"}, "random"]

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from eddy.errors import QueryError
-from jobs.experiment_tables import filled, main
-from jobs.improvement import besides, improvement
+from eddy.jobs.experiments.improvement import besides, compute_improvement
+from eddy.jobs.experiments.tables import filled, main
 from tests.house import ROOT
 
 CALLS = {"slow": (1_000, 2_000), "ours": (750, 1_400), "best": (500, 1_000)}
@@ -37,7 +37,7 @@ old
 
 
 def test_gains_are_means_over_seeds() -> None:
-    frame = improvement(ROWS, by=["operators"]).set_index("policy")
+    frame = compute_improvement(ROWS, by=["operators"]).set_index("policy")
     assert list(frame.index) == ["ours", "best"]
     ours = frame.loc["ours"]
     assert ours["calls %"] == "27.5 ± 4.9"
@@ -52,18 +52,18 @@ def test_gains_are_means_over_seeds() -> None:
 
 def test_of_repeats_the_median_counts() -> None:
     repeated = [*ROWS, *(row("ours", 0, calls) for calls in (750, 9_000))]
-    frame = improvement(repeated, by=["workload"]).set_index("policy")
+    frame = compute_improvement(repeated, by=["workload"]).set_index("policy")
     assert frame.loc["ours", "calls %"] == "27.5 ± 4.9"
 
 
 def test_one_seed_has_no_interval() -> None:
-    frame = improvement([r for r in ROWS if r["seed"] == 0], by=["workload"])
+    frame = compute_improvement([r for r in ROWS if r["seed"] == 0], by=["workload"])
     assert frame["calls %"].tolist() == ["25.0", "50.0"]
 
 
 def test_what_only_some_report_stands_where_it_is_known() -> None:
     rows = [r | ({"wrong": 0.02, "paper_calls": 21.2} if r["policy"] == "ours" else {}) for r in ROWS]
-    frame = improvement(rows, by=["workload"])
+    frame = compute_improvement(rows, by=["workload"])
     assert frame["wrong"].tolist() == ["2.0%", ""]
     assert frame["paper: calls %"].tolist() == ["21.2", ""]
 

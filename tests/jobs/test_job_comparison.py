@@ -11,13 +11,14 @@ import pyarrow.parquet as pq
 import pytest
 
 import eddy
-from eddy.config import load
-from eddy.overrides import from_command
-from jobs import cli, job_comparison
-from jobs.checking import check
-from jobs.sampling import sample
-from jobs.sources.kafka import Kafka
-from jobs.sources.rate import Rate
+from eddy.jobs import cli
+from eddy.jobs.config.config import load
+from eddy.jobs.config.overrides import from_command
+from eddy.jobs.experiments import job_comparison
+from eddy.jobs.experiments.sampling import sample
+from eddy.jobs.run.checking import check
+from eddy.jobs.sources.kafka import Kafka
+from eddy.jobs.sources.rate import Rate
 from tests.house import ROOT
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from jobs import cli
-from jobs.complaints import told
+from eddy.jobs import cli
+from eddy.jobs.run.error_text import explain_error
 
 HUSH = "hush4711"
 
@@ -103,6 +103,6 @@ def test_what_is_set_from_outside_is_not_told(text: str, tmp_path: Path, capsys:
     ],
 )
 def test_what_spark_tells_is_told_without_it(text: str) -> None:
-    assert "(hidden)" in told(ValueError(text))
-    assert "topic=o" in told(ValueError(text))
-    assert HUSH not in told(ValueError(text))
+    assert "(hidden)" in explain_error(ValueError(text))
+    assert "topic=o" in explain_error(ValueError(text))
+    assert HUSH not in explain_error(ValueError(text))

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jobs import complaints, running
-from jobs.sinks import written
-from jobs.sources.kafka import Kafka
+from eddy.jobs.run import error_text, run_job
+from eddy.jobs.run.sinks import written
+from eddy.jobs.sources.kafka import Kafka
 from tests.jobs.test_sources import job
 
 if TYPE_CHECKING:
@@ -108,9 +108,9 @@ def test_without_the_connector_one_sentence_says_what_to_do(place: str, spark: S
     source = f'{kafka}\nschema = {{ at = "timestamp" }}' if place == "source" else 'format = "rate"'
     time = "at" if place == "source" else "timestamp"
     asked = job(tmp_path, source, f'[sink]\n{kafka}\n[checkpoint]\nlocation = "{tmp_path}/c"', time=time)
-    with pytest.raises(complaints.EXPECTED) as caught:
-        written(running.answer(asked, spark), asked).start()
-    told = complaints.told(caught.value)
+    with pytest.raises(error_text.EXPECTED) as caught:
+        written(run_job.answer(asked, spark), asked).start()
+    told = error_text.explain_error(caught.value)
     assert told.startswith("error: the job reads or writes Kafka, and Spark comes without its connector; add")
     assert f'"eddy run JOB -- --packages org.apache.spark:spark-sql-kafka-0-10_2.13:{spark.version}"' in told
     assert len(told.splitlines()) == 1

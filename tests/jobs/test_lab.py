@@ -11,8 +11,7 @@ import pytest
 
 import eddy
 from eddy.errors import QueryError
-from jobs.lab import BRIGHT, WINDOWS, generated, lab
-from jobs.lab_trace import SENSORS, lab_trace
+from eddy.jobs.workloads.lab import BRIGHT, SENSORS, WINDOWS, generated, lab, lab_trace
 
 ROWS = 80_000
 """Nearly a day."""

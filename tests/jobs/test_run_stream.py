@@ -13,8 +13,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from jobs.commands.run import submission
-from jobs.web import requests
+from eddy.jobs.commands.run import submission
+from eddy.jobs.workloads.web import requests
 from tests.house import ROOT
 
 PATIENCE = 120
@@ -111,7 +111,7 @@ def test_a_stopped_job_goes_on_where_it_was(tmp_path: Path) -> None:
     found = pq.read_table(tmp_path / "out")["body"].to_pylist()
     assert 0 < some < len(found)
     assert sorted(found) == sorted(expected)
-    inspected = [sys.executable, "-m", "jobs.cli", "inspect", str(tmp_path / "checkpoint")]
+    inspected = [sys.executable, "-m", "eddy.jobs.cli", "inspect", str(tmp_path / "checkpoint")]
     told = subprocess.check_output(inspected, cwd=ROOT, text=True)
     assert "cells: 2, of which 2 have had rows" in told
     assert 'policy of cells 0, 1: {"name": "fixed"}' in told
@@ -161,7 +161,7 @@ def test_the_first_job_of_the_readme_does_what_it_says(tmp_path: Path) -> None:
     readme = (ROOT / "README.md").read_text("utf-8")
     (text,) = re.findall(r"```toml\n(.*?)```", readme, re.DOTALL)
     (tmp_path / "job.toml").write_text(text, "utf-8")
-    command = [sys.executable, "-m", "jobs.cli", "run", "job.toml"]
+    command = [sys.executable, "-m", "eddy.jobs.cli", "run", "job.toml"]
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

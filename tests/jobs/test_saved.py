@@ -10,10 +10,10 @@ import pandas as pd
 import pyarrow as pa
 
 import eddy
-from eddy.config import load
-from jobs.saved import main_route, saved
-from jobs.web import bad_token, has_session, looks_scripted, requests
-from jobs.workloads import build
+from eddy.jobs.config.config import load
+from eddy.jobs.run.calls_saved import main_route, tell_saved_calls
+from eddy.jobs.workloads.registry import build
+from eddy.jobs.workloads.web import bad_token, has_session, looks_scripted, requests
 from tests.house import ROOT
 
 ROWS = 4_000
@@ -33,7 +33,7 @@ def test_what_filters_looked_at_is_held_against_all_rows_and_the_change_is_told(
     content = {"name": "content", "costs": "unit"}
     run = eddy.run_local(query(FILTERS), {"web": requests(ROWS)}, policy=content, batch_rows=400)
     counts = run.report.operators().set_index("operator")["evaluated"].astype(int)
-    first, second = saved(query(FILTERS), run.report)
+    first, second = tell_saved_calls(query(FILTERS), run.report)
     assert first.startswith(f'3 Python filters on "web" looked at {counts.sum():,} rows: ')
     assert f"bad_token {counts['bad_token']:,}, has_session {counts['has_session']:,}, scripted" in first
     assert first.endswith(f"each look at all 4,000, which is 12,000: {1 - counts.sum() / 12_000:.0%} fewer")
@@ -53,7 +53,7 @@ def test_the_first_job_of_the_readme_shows_what_it_is_for(tmp_path: Path) -> Non
     data = build(source["kind"], source["parameters"], seed=source["seed"]).data
     policy = {**job.policy, "costs": "unit"}  # as on a machine whose clock nobody else disturbs
     run = eddy.run_local(job.query, data, policy=policy, batch_rows=source["per_trigger"])
-    looked, moved = saved(job.query, run.report)
+    looked, moved = tell_saved_calls(job.query, run.report)
     assert "each look at all 10,000, which is 30,000: 6" in looked
     assert "went session > " in moved
     assert ", scripted > " in moved
@@ -61,15 +61,15 @@ def test_the_first_job_of_the_readme_shows_what_it_is_for(tmp_path: Path) -> Non
 
 def test_a_static_plan_saves_and_does_not_move() -> None:
     run = eddy.run_local(query(FILTERS), {"web": requests(ROWS)}, policy="fixed", batch_rows=400)
-    (line,) = saved(query(FILTERS), run.report)
+    (line,) = tell_saved_calls(query(FILTERS), run.report)
     assert "bad_token 4,000" in line
 
 
 def test_one_filter_in_python_and_what_spark_compiles_are_no_saving() -> None:
     filters = [FILTERS[0], eddy.Filter("big", on="web", where="size > 100")]
     run = eddy.run_local(query(filters), {"web": requests(ROWS)}, policy="content", batch_rows=400)
-    assert list(saved(query(filters), run.report)) == []
-    assert list(saved(query(FILTERS), eddy.Report([]))) == []
+    assert list(tell_saved_calls(query(filters), run.report)) == []
+    assert list(tell_saved_calls(query(FILTERS), eddy.Report([]))) == []
 
 
 def test_streams_of_a_join_are_told_apart() -> None:
@@ -87,6 +87,6 @@ def test_streams_of_a_join_are_told_apart() -> None:
     rng = np.random.default_rng(0)
     data = {s: pa.table({"ts": np.arange(200), "k": np.arange(200) % 9, "v": rng.integers(0, 6, 200)}) for s in "ab"}
     run = eddy.run_local(asked, data, policy="fixed", batch_rows=50)
-    (line,) = saved(asked, run.report)
+    (line,) = tell_saved_calls(asked, run.report)
     assert line.startswith('2 Python filters on "b" looked at ')
     assert "each look at all 200, which is 400" in line

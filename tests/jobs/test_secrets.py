@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from eddy.config import load, resolved
 from eddy.errors import QueryError
-from eddy.overrides import from_command
+from eddy.jobs import cli
+from eddy.jobs.config.config import load, resolved
+from eddy.jobs.config.overrides import from_command
 from eddy.redaction import HIDDEN, blotted
-from jobs import cli
 from tests.house import ROOT
 
 CANARY = "c4n4ry"
@@ -127,7 +127,7 @@ def test_what_spark_says_is_told_without_the_secrets_of_the_file(tmp_path: Path)
 def test_a_job_that_fails_tells_no_secret(tmp_path: Path) -> None:
     """Spark comes without the connector, so this ends when the source is made: with all options given."""
     file = written(tmp_path)
-    command = [sys.executable, "-m", "jobs.cli", "run", str(file), "--", "--conf", "spark.ui.enabled=false"]
+    command = [sys.executable, "-m", "eddy.jobs.cli", "run", str(file), "--", "--conf", "spark.ui.enabled=false"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "SPARK_LOCAL_IP": "127.0.0.1"}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 2

@@ -7,8 +7,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from jobs.selectivities import best_calls, selectivities
-from jobs.single import MOST, best_order, calls_of
+from eddy.jobs.workloads.selectivities import MOST_OPERATORS, best_calls, best_order, calls_of, selectivities
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -33,4 +32,4 @@ def test_partitions_have_best_orders_that_differ_from_that_of_all() -> None:
 
 
 def test_of_many_operators_nobody_knows() -> None:
-    assert best_order(np.full((1, MOST + 1), 0.5), np.ones(1)) is None
+    assert best_order(np.full((1, MOST_OPERATORS + 1), 0.5), np.ones(1)) is None

@@ -16,18 +16,18 @@ import pyarrow.parquet as pq
 import pytest
 
 import eddy
-from eddy import connectors
-from eddy.config import Job, load
 from eddy.errors import QueryError
-from eddy.overrides import from_command
-from jobs import cli, complaints, running, sinks
-from jobs.checking import check
-from jobs.sinks import SINKS
-from jobs.sources.kafka import Kafka
-from jobs.sources.registry import SOURCES
-from jobs.telling import Teller, fields, sums_of
-from jobs.totals import InCheckpoint, Total
-from jobs.web import requests
+from eddy.jobs import cli
+from eddy.jobs.config import connectors
+from eddy.jobs.config.config import Job, load
+from eddy.jobs.config.overrides import from_command
+from eddy.jobs.run import error_text, run_job, sinks
+from eddy.jobs.run.checking import check
+from eddy.jobs.run.progress_line import InCheckpoint, Teller, Total, fields, sums_of
+from eddy.jobs.run.sinks import SINKS
+from eddy.jobs.sources.kafka import Kafka
+from eddy.jobs.sources.registry import SOURCES
+from eddy.jobs.workloads.web import requests
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -66,7 +66,7 @@ name = "fixed"
 
 
 def ran(spark: SparkSession, asked: Job) -> Any:
-    query = sinks.written(running.answer(asked, spark), asked).start()
+    query = sinks.written(run_job.answer(asked, spark), asked).start()
     query.awaitTermination()
     return query
 
@@ -138,7 +138,7 @@ def test_rows_of_files_are_held_against_the_time_at_which_they_were_written(
 
 def test_rows_come_at_a_rate(spark: SparkSession, tmp_path: Path) -> None:
     asked = job(tmp_path, 'format = "rate"\nper_second = 50', '[sink]\nformat = "memory"\nname = "rates"', "timestamp")
-    query = sinks.written(running.answer(asked, spark), asked).start()
+    query = sinks.written(run_job.answer(asked, spark), asked).start()
     end = time.monotonic() + PATIENCE
     while not spark.table("rates").count() and query.isActive and time.monotonic() < end:
         time.sleep(0.2)
@@ -199,9 +199,9 @@ def test_a_setup_runs_once_in_every_worker(spark: SparkSession, tmp_path: Path) 
 def test_a_setup_that_fails_is_told_without_the_way_to_it(spark: SparkSession, tmp_path: Path) -> None:
     names = 'function = "tests.jobs.models:small"\nsetup = "tests.jobs.models:missing"\ncolumns = ["size"]'
     asked = job(tmp_path, WEB, f'[filters.small]\non = "s"\n{names}\n{NOW}[sink]\nformat = "noop"')
-    with pytest.raises(complaints.EXPECTED) as caught:
+    with pytest.raises(error_text.EXPECTED) as caught:
         ran(spark, asked)
-    told = complaints.told(caught.value)
+    told = error_text.explain_error(caught.value)
     assert told.startswith('error: filter "small": setup "missing" raised FileNotFoundError: no model.bin, at line')
     assert "Traceback" not in told
 
@@ -209,9 +209,9 @@ def test_a_setup_that_fails_is_told_without_the_way_to_it(spark: SparkSession, t
 def test_what_a_users_function_raises_is_told_without_the_way_to_it(spark: SparkSession, tmp_path: Path) -> None:
     rest = '[filters.wrong]\non = "s"\nfunction = "tests.jobs.test_sources:fails"\ncolumns = ["size"]\n'
     asked = job(tmp_path, WEB, f'{rest}{NOW}[sink]\nformat = "noop"')
-    with pytest.raises(complaints.EXPECTED) as caught:
+    with pytest.raises(error_text.EXPECTED) as caught:
         ran(spark, asked)
-    told = complaints.told(caught.value)
+    told = error_text.explain_error(caught.value)
     assert 'filter "wrong"' in told
     assert "the user's own mistake" in told
     assert "Traceback" not in told
@@ -222,15 +222,15 @@ def test_a_column_that_the_answer_does_not_have_is_told(spark: SparkSession, tmp
     rest = f'[sink]\nformat = "parquet"\npath = "{tmp_path}/out"\npartition_by = ["s_siz"]\n'
     asked = job(tmp_path, WEB, f'{rest}[checkpoint]\nlocation = "{tmp_path}/c"')
     with pytest.raises(QueryError, match=r'line 19, sink\.partition_by: unknown output column "s_siz"; did you mean'):
-        sinks.written(running.answer(asked, spark), asked)
+        sinks.written(run_job.answer(asked, spark), asked)
 
 
 def test_a_sink_of_kafka_without_the_connector_says_what_to_do(spark: SparkSession, tmp_path: Path) -> None:
     source = 'format = "kafka"\nservers = "localhost:1"\ntopic = "t"\nschema = { at = "timestamp" }'
     asked = job(tmp_path, source, "")
-    with pytest.raises(complaints.EXPECTED) as caught:
-        running.answer(asked, spark)
-    assert "--packages org.apache.spark:spark-sql-kafka-0-10_2.13:" in complaints.told(caught.value)
+    with pytest.raises(error_text.EXPECTED) as caught:
+        run_job.answer(asked, spark)
+    assert "--packages org.apache.spark:spark-sql-kafka-0-10_2.13:" in error_text.explain_error(caught.value)
 
 
 def test_the_timestamp_of_a_message_may_say_when_its_row_arrived(tmp_path: Path) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from jobs.spread import PAIR, SPREADS
-from jobs.workloads import stream_star
+from eddy.jobs.workloads.registry import stream_star
+from eddy.jobs.workloads.spread import PAIR, SPREADS
 
 ROWS = 50_000
 

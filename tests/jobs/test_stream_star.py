@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import eddy
+from eddy.comparison.workload import Workload
 from eddy.errors import QueryError
-from jobs.selectivities import selectivities
-from jobs.workload import Workload
-from jobs.workloads import stream_star
+from eddy.jobs.workloads.registry import stream_star
+from eddy.jobs.workloads.selectivities import selectivities
 
 ROWS = 20_000
 SIGMAS = 5

@@ -11,9 +11,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from jobs import dist
-from jobs.commands.run import spark_submit
-from jobs.web import bad_token, requests
+from eddy.jobs import dist
+from eddy.jobs.commands.run import spark_submit
+from eddy.jobs.workloads.web import bad_token, requests
 from tests.eddy.spark import servers
 from tests.house import ROOT
 
@@ -24,7 +24,7 @@ JOB = """
 time = "at"
 source = {{ format = "workload", kind = "web", parameters = {{ rows = {rows} }} }}
 [filters]
-zipped = {{ on = "web", function = "jobs.web:bad_token", columns = ["body"], rowwise = true }}
+zipped = {{ on = "web", function = "eddy.jobs.workloads.web:bad_token", columns = ["body"], rowwise = true }}
 handed = {{ on = "web", function = "handed_over:small", columns = ["size"], setup = "handed_over:load" }}
 installed = {{ on = "web", function = "installed_there.signs:signed" }}
 [engine]

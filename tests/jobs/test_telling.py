@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from jobs.telling import Teller
-from jobs.totals import Total
+from eddy.jobs.run.progress_line import Teller, Total
 
 
 def progress(batch: int, watermark: str = "2026-01-01T08:00:00.000Z") -> dict[str, Any]:

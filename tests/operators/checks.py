@@ -10,17 +10,17 @@ import pyarrow as pa
 
 from eddy import sql
 from eddy.contracts import Operator
-from eddy.faults import Faults
-from eddy.judge import Judge
-from eddy.lineage import Lineage, Rule
+from eddy.operators.conditions import conditions
+from eddy.operators.filter import FilterColumns, FilterOperator
+from eddy.operators.passing import Passing
+from eddy.operators.probe import CANDIDATES, Probe
+from eddy.operators.stem import Stem
+from eddy.predicates.faults import Faults
+from eddy.predicates.judge import Judge
+from eddy.query import Range
 from eddy.sql import Column
-from eddy.tuples import Tuples
-from eddy.window import Range
-from operators.conditions import conditions
-from operators.filter import Filter, Reading
-from operators.passing import Passing
-from operators.probe import CANDIDATES, Probe
-from operators.stem import Stem
+from eddy.tuples import Lineage, Tuples
+from eddy.tuples.lineage import Rule
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def a_filter() -> Sample:
     stem = Passing(rows.schema)
     ids = stem.append(rows, np.arange(100), np.arange(100))
     column = Column("a", "v")
-    operator = Filter("thirds", _judge(column), Reading("a", [column], {"a": stem.take}, {}))
+    operator = FilterOperator("thirds", _judge(column), FilterColumns("a", [column], {"a": stem.take}, {}))
     return Sample(operator, Tuples(Lineage("a", frozenset("a"), frozenset()), {"a": ids}))
 
 
@@ -51,7 +51,7 @@ def a_filter_with_a_memory() -> Sample:
     stem = Stem(rows.schema, filters=["thirds"])
     ids = stem.append(rows, np.zeros(30, np.int64), np.arange(30))
     column = Column("a", "v")
-    operator = Filter("thirds", _judge(column), Reading("a", [column], {"a": stem.take}, {}), memory=stem)
+    operator = FilterOperator("thirds", _judge(column), FilterColumns("a", [column], {"a": stem.take}, {}), memory=stem)
     operator.run(Tuples(Lineage("a", frozenset("a"), frozenset()), {"a": ids[:10]}))
     met = np.random.default_rng(0).integers(0, 30, 100)
     return Sample(operator, Tuples(Lineage("b", frozenset("ab"), frozenset()), {"a": met, "b": np.arange(100)}))

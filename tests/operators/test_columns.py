@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from operators.columns import Fixed, Growing, column
+from eddy.operators.columns import FixedWidth, Growing, column
 
 VALUES: dict[pa.DataType, list[Any]] = {
     pa.int64(): [1, None, -(2**63), 2**63 - 1],
@@ -68,7 +68,7 @@ def test_numbers_are_not_copied_where_they_come_in_whole() -> None:
     array = pa.array(range(100), pa.int64())
     held = column(pa.int64())
     held.append(array)
-    assert isinstance(held, Fixed)
+    assert isinstance(held, FixedWidth)
     buffer = array.buffers()[1]
     assert buffer is not None
     assert held.values.ctypes.data == buffer.address

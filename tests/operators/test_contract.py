@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from eddy.contracts import Outcome
-from operators.registry import OPERATORS
+from eddy.operators.registry import OPERATORS
 from tests.operators.checks import CHECKS, SAMPLES, Sample, a_filter_with_a_memory, a_probe_of_a_crowd
 
 MAKERS = [make for makers in SAMPLES.values() for make in makers]

@@ -18,11 +18,11 @@ import eddy
 from eddy import wiring
 from eddy.contracts import Leg, Observation, Policy, Setting, State, Task
 from eddy.engine import Engine
-from eddy.lineage import Hop
 from eddy.local import Run
-from eddy.observe import Insight
+from eddy.observe.insight import Insight
+from eddy.policies.registry import POLICIES
+from eddy.tuples import Hop
 from eddy.wiring import PolicyChoice
-from policies.registry import POLICIES
 from tests import reference
 from tests.policies.choices import chosen
 

@@ -13,9 +13,10 @@ import pytest
 import eddy
 from eddy import wiring
 from eddy.contracts import Policy, Setting, Task
-from eddy.lineage import KNOWN, Hop, Lineage, Machine, Rule
-from eddy.observe import Statistics
-from policies.drawing import GROUPS, draw
+from eddy.observe.statistics import Statistics
+from eddy.policies.shared.drawing import GROUPS, draw
+from eddy.tuples import Hop, Lineage
+from eddy.tuples.lineage import KNOWN, Machine, Rule
 from tests.eddy.test_router import Blind
 from tests.policies.checks import Watched
 

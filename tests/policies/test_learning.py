@@ -9,10 +9,10 @@ import pyarrow as pa
 import pytest
 
 import eddy
-from policies.gain import gain_ratios, skews
-from policies.orders import MANY, ORDERS, best_orders, classes
-from policies.pruning import settled
-from policies.running import Running
+from eddy.policies.content.knowledge import mask_settled
+from eddy.policies.content.profile import gain_ratios, skews
+from eddy.policies.content.selectivities import Selectivities
+from eddy.policies.shared.orders import MANY, ORDERS, best_orders, classes
 
 OPERATORS = 4
 UNIT = {"costs": "unit"}
@@ -195,8 +195,8 @@ def test_fan_outs_are_told_apart() -> None:
     assert skews(seen, out, squares)[0] > 0.4
 
 
-def one_operator(alpha: float) -> Running:
-    running = Running(1, alpha)
+def one_operator(alpha: float) -> Selectivities:
+    running = Selectivities(1, alpha)
     running.grow()
     return running
 
@@ -247,7 +247,7 @@ def test_outcomes_of_several_operators_are_kept_apart() -> None:
 def test_operators_whose_place_is_settled_are_not_profiled(
     rates: list[float], costs: list[float], expected: list[bool]
 ) -> None:
-    assert settled(np.array(rates), np.array(costs, float)).tolist() == expected
+    assert mask_settled(np.array(rates), np.array(costs, float)).tolist() == expected
 
 
 def test_no_more_orders_than_pay_are_taken() -> None:

@@ -11,14 +11,14 @@ import pytest
 import eddy
 from eddy import wiring
 from eddy.contracts import Leg, Policy, Setting
-from eddy.lineage import Hop
-from policies.trial import ENOUGH, TURNS, Trial
+from eddy.policies.content.trial import ROWS_TO_DECIDE, TURNS, HalfTrial
+from eddy.tuples import Hop
 
 HOP = Hop("f")
-ROWS = 4 * ENOUGH
+ROWS = 4 * ROWS_TO_DECIDE
 
 
-def split(trial: Trial, old_price: float, new_price: float) -> None:
+def split(trial: HalfTrial, old_price: float, new_price: float) -> None:
     """A micro-batch of which some rows go each way."""
     parts = trial.split(np.arange(ROWS), np.random.default_rng(0))
     legs = [Leg(route=(HOP,), rows=part) for part in parts]
@@ -28,7 +28,7 @@ def split(trial: Trial, old_price: float, new_price: float) -> None:
     trial.rest()
 
 
-def turns(trial: Trial, old_price: float, new_price: float) -> int:
+def turns(trial: HalfTrial, old_price: float, new_price: float) -> int:
     """Whole micro-batches, until it is over; says how many they were."""
     chance, count = np.random.default_rng(0), 0
     while not trial.is_over:
@@ -42,7 +42,7 @@ def turns(trial: Trial, old_price: float, new_price: float) -> int:
 
 def test_rows_of_one_micro_batch_decide() -> None:
     for new_price, is_lost in ((1.0, False), (1.1, False), (1.5, True)):
-        trial = Trial("s", HOP)
+        trial = HalfTrial("s", HOP)
         assert not trial.is_over
         split(trial, 1.0, new_price)
         assert trial.is_over
@@ -51,13 +51,13 @@ def test_rows_of_one_micro_batch_decide() -> None:
 
 def test_whole_micro_batches_take_turns() -> None:
     for new_price, is_lost in ((1.0, False), (0.5, False), (1.5, True)):
-        trial = Trial("s", HOP)
+        trial = HalfTrial("s", HOP)
         assert turns(trial, 1.0, new_price) >= 2 * TURNS
         assert trial.is_lost == is_lost
 
 
 def test_legs_that_are_not_on_trial_cost_nothing() -> None:
-    trial = Trial("s", HOP)
+    trial = HalfTrial("s", HOP)
     split(trial, 1.0, 1.0)
     before = trial.snapshot()
     trial.pay([Leg(route=(HOP,))], [ROWS], 5.0)
@@ -65,11 +65,11 @@ def test_legs_that_are_not_on_trial_cost_nothing() -> None:
 
 
 def test_a_trial_goes_on_after_a_restart() -> None:
-    trial = Trial("s", HOP)
+    trial = HalfTrial("s", HOP)
     trial.turn(ROWS, np.random.default_rng(0))
     trial.pay([], [ROWS], 2.0)
     trial.rest()
-    assert Trial.restored(trial.snapshot()).snapshot() == trial.snapshot()
+    assert HalfTrial.restored(trial.snapshot()).snapshot() == trial.snapshot()
 
 
 def drifting(rows: int) -> dict[str, pa.Table]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from eddy.contracts import Leg, Observation, Policy, Setting, State, Task
-from eddy.lineage import Hop
+from eddy.tuples import Hop
 
 
 class Wild(Policy):

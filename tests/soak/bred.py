@@ -24,7 +24,7 @@ import sys
 import atheris
 with atheris.instrument_imports(include=["eddy"]):
     import eddy
-    from eddy.snapshot import FORMAT, Snapshot, unpack
+    from eddy.engine.snapshot import FORMAT, Snapshot, unpack
     from tests.damage import sealed
 
 def one(data):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from hypothesis import strategies as st
 
 import eddy
-from policies.registry import POLICIES
+from eddy.policies.registry import POLICIES
 from tests import joins, reference
 from tests.eddy.spark import feeds
 from tests.eddy.spark.test_attach import cut, frames_of

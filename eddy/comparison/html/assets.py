@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-STYLE = """
+REPORT_STYLE = """
 :root { color-scheme: light; --ink: #1b2430; --soft: #5b6675; --line: #dfe4ea; --paper: #ffffff; --ground: #f4f6f8;
   --good: #0b6b4f; --good-ground: #e7f4ef; --plain: #34495e; --plain-ground: #edf1f5; --bad: #a33a12; }
 * { box-sizing: border-box; }

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Mapping, Sequence
+import io
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+import matplotlib as mpl
+
 from eddy.comparison.contender import BOUND, CONTROL
-from eddy.comparison.html.assets import SCRIPT, STYLE
-from eddy.comparison.html.pictures import pictures
-from eddy.comparison.html.settings import settings
-from eddy.comparison.html.summaries import choices, policies, workloads
-from eddy.comparison.html.table import Cell, Line, table
+from eddy.comparison.html.assets import REPORT_STYLE, SCRIPT
+from eddy.comparison.html.tables import Line, TableCell, choices, policies, table, workloads
+from eddy.comparison.plots.plot import Plot
+from eddy.comparison.plots.registry import PLOTS
 from eddy.comparison.readable import digits, percent
 from eddy.comparison.summary import grouped, summary
 from eddy.comparison.verdict import Verdict, verdict
-from eddy.redaction import shown
+from eddy.redaction import KeyPath, shown
 
 if TYPE_CHECKING:
-    from eddy.comparison.comparison import Comparison
+    from eddy.comparison.result import Comparison
 
 RUNNERS = {"local": "run in one process", "spark": "run on Spark"}
 """What a runner is called."""
@@ -50,7 +52,7 @@ def page(comparison: Comparison) -> str:
             '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">',
             f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{escape(comparison.name)}: comparison of policies</title><style>{STYLE}</style></head>",
+            f"<title>{escape(comparison.name)}: comparison of policies</title><style>{REPORT_STYLE}</style></head>",
             "<body><main>",
             *_sections(comparison),
             f"</main><script>{SCRIPT}</script></body></html>\n",
@@ -133,12 +135,77 @@ def _runs(runs: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
-def _cell(value: object) -> Cell:
+def _cell(value: object) -> TableCell:
     if isinstance(value, float):
-        return Cell(text=f"{value:.4g}", value=value)
-    return Cell(text="" if value is None else str(value))
+        return TableCell(text=f"{value:.4g}", value=value)
+    return TableCell(text="" if value is None else str(value))
 
 
 def _command(command: str) -> str:
     """Without the password of an address in it."""
     return shown(("command",), command)[1:-1]
+
+
+if TYPE_CHECKING:
+    from eddy.comparison.result import Comparison
+
+SCALE = 96
+"""Pixels of a browser in an inch."""
+
+
+def pictures(comparison: Comparison) -> str:
+    """All plots that there is something to draw for."""
+    return "\n".join(_picture(comparison, name, PLOTS[name]) for name in comparison.plots)
+
+
+def _picture(comparison: Comparison, name: str, plot: Plot) -> str:
+    """An image with its drawing in its address: nothing in it can act, and nothing is fetched."""
+    figure, drawing = plot.draw(comparison), io.BytesIO()
+    with mpl.rc_context({"svg.hashsalt": name}):  # the same figures make the same bytes
+        figure.savefig(drawing, format="svg", metadata={"Date": None, "Creator": None, "Type": None, "Format": None})
+    encoded = base64.b64encode(drawing.getvalue()).decode("ascii")
+    width, height = (round(inches * SCALE * 1.32) for inches in figure.get_size_inches())
+    source = f"data:image/svg+xml;base64,{encoded}"
+    image = f'<img alt="{escape(plot.title)}" width="{width}" height="{height}" src="{source}">'
+    text = f"<h3>{escape(plot.title)}</h3><figcaption>{escape(plot.caption)}</figcaption>"
+    return f'<div class="card"><figure id="plot-{escape(name)}">{text}{image}</figure></div>'
+
+
+def settings(values: Mapping[str, Any]) -> str:
+    """A line for each."""
+    lines = [
+        Line(cells=[TableCell(text=" / ".join(path)), TableCell(text=shown(path, value))])
+        for path, value in flat(values)
+    ]
+    return table(["setting", "value"], lines, texts=2)
+
+
+def flat(values: Mapping[str, Any], path: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
+    """The settings inside of settings.
+
+    >>> list(flat({"a": {"b": 1}, "c": []}))
+    [(('a', 'b'), 1), (('c',), [])]
+    """
+    for name, value in values.items():
+        if isinstance(value, Mapping) and value:
+            yield from flat(value, (*path, str(name)))
+        else:
+            yield (*path, str(name)), value
+
+
+if TYPE_CHECKING:
+    from eddy.comparison.result import Comparison
+
+BOX = "border-left: 5px solid #0b6b4f; padding: 8px 14px; margin: 6px 0"
+"""The only look of its own: a notebook has a style for everything else, dark or light."""
+
+
+def note(comparison: Comparison) -> str:
+    """The verdict and the summary; the plots are one call away."""
+    found = verdict(comparison.runs)
+    reasons = "".join(f"<li>{escape(reason)}</li>" for reason in found.reasons)
+    parts = [f'<div style="{BOX}"><b>{escape(found.headline)}</b><ul>{reasons}</ul></div>']
+    if len(grouped(comparison.runs)) > 1:
+        parts.append(choices(comparison.runs, sorts=False))
+    parts.append(policies(comparison.runs, found.choice, sorts=False))
+    return "\n".join(parts)

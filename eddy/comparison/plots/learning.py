@@ -9,15 +9,14 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from eddy.comparison.plots.focus import focus
-from eddy.comparison.plots.style import cut, drift, figure, legend, line, panels, thousands
+from eddy.comparison.plots.style import cut, drift, figure, focus, legend, line, panels, thousands
 from eddy.comparison.plots.timeline import bins_of
 from eddy.comparison.turns import Traced
 
 if TYPE_CHECKING:
-    from eddy.comparison.comparison import Comparison
+    from eddy.comparison.result import Comparison
 
-MOST = 8
+MOST_LINES = 8
 """Lines: so many can be told apart."""
 
 
@@ -49,10 +48,10 @@ def _drawn(traced: Traced, frame: pd.DataFrame, above: str, below: str, label: s
     made = figure(1, height=3.3)
     axes = panels(made, 1)[0][0]
     sizes = frame.groupby("name")[below].sum().sort_values(ascending=False)
-    for number, name in enumerate(sorted(sizes.index[:MOST])):
+    for number, name in enumerate(sorted(sizes.index[:MOST_LINES])):
         _line(axes, traced, frame[frame["name"] == name], above, below, number)
     drift(axes, traced.drift_points)
-    left = f", the {MOST} most used of {len(sizes)}" if len(sizes) > MOST else ""
+    left = f", the {MOST_LINES} most used of {len(sizes)}" if len(sizes) > MOST_LINES else ""
     axes.set(title=f"{cut(traced.policy)} on {cut(traced.workload)}{left}", xlabel="tuples so far", ylabel=label)
     axes.set_ylim(bottom=0)
     thousands(axes.xaxis)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from matplotlib.figure import Figure
 
 if TYPE_CHECKING:
-    from eddy.comparison.comparison import Comparison
+    from eddy.comparison.result import Comparison
 
 
 @dataclass(frozen=True, kw_only=True)

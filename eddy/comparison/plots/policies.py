@@ -12,7 +12,7 @@ from eddy.comparison.plots.style import PANELS, cut, figure, fill, panels
 from eddy.comparison.summary import summary
 
 if TYPE_CHECKING:
-    from eddy.comparison.comparison import Comparison
+    from eddy.comparison.result import Comparison
 
 ACROSS = 3
 """Panels in a row."""

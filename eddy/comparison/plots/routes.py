@@ -10,22 +10,21 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from eddy.comparison.plots.focus import focus
-from eddy.comparison.plots.style import COLOURS, cut, drift, figure, fill, panels, thousands
+from eddy.classes.value_names import OTHERS
+from eddy.comparison.plots.style import COLOURS, cut, drift, figure, fill, focus, panels, thousands
 from eddy.comparison.plots.timeline import bins_of
 from eddy.comparison.turns import Traced
-from eddy.naming import OTHERS
 
 if TYPE_CHECKING:
-    from eddy.comparison.comparison import Comparison
+    from eddy.comparison.result import Comparison
 
-CLASSES = 4
+MOST_PANELS = 4
 """Panels: the largest classes."""
 
 TOLD_APART = len(COLOURS) - 1
 """Routes with a pattern of their own; all others have one together."""
 
-ALIKE = "all tuples alike"
+ALL_ALIKE = "all tuples alike"
 """What a class is called that is not one."""
 
 
@@ -33,10 +32,10 @@ def routes(comparison: Comparison) -> Figure:
     """Shares of the routes of each class, for one policy on one workload."""
     traced = focus(comparison.traced, "routes")
     frame = pd.DataFrame(dict(traced.trace.routes))
-    frame["class"] = frame["stream"] + ": " + frame["class"].replace("", ALIKE)
+    frame["class"] = frame["stream"] + ": " + frame["class"].replace("", ALL_ALIKE)
     sizes = frame.groupby("class")["tuples"].sum().sort_values(ascending=False)
     shown = sorted(name for name in sizes.index if not name.endswith(f": {OTHERS}"))
-    shown = [name for name in sizes.index if name in shown][:CLASSES] or list(sizes.index[:1])
+    shown = [name for name in sizes.index if name in shown][:MOST_PANELS] or list(sizes.index[:1])
     often = frame[frame["class"].isin(shown)].groupby("route")["tuples"].sum().sort_values(ascending=False)
     usual = [str(route) for route in often.index if route != OTHERS][:TOLD_APART]
     frame["route"] = frame["route"].where(frame["route"].isin(usual), "other routes")

@@ -15,9 +15,9 @@ from eddy.comparison.plots.style import cut, figure, legend, line, panels, thous
 from eddy.comparison.summary import MICRO, QUARTILES, TIME
 
 if TYPE_CHECKING:
-    from eddy.comparison.comparison import Comparison
+    from eddy.comparison.result import Comparison
 
-ROWS = 4
+MOST_WORKLOADS = 4
 """Workloads, one below the other: of more, the first."""
 
 MEASURES = {"us": "microseconds a tuple", "calls": "routing calls a tuple"}
@@ -52,7 +52,7 @@ def _sizes(comparison: Comparison, column: str, label: str) -> Figure:
     frame["calls"] = frame["routing_calls"] / frame["tuples"]
     frame["of"] = frame["workload"].str.replace(TOLD[column], "", regex=True)
     parts = {str(name): part for name, part in frame.groupby("of", sort=False)}
-    shown = list(parts)[:ROWS]
+    shown = list(parts)[:MOST_WORKLOADS]
     made = figure(len(shown))
     grid = panels(made, len(MEASURES), rows=len(shown), sharex="col")
     for row, name in zip(grid, shown, strict=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal
@@ -11,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from eddy.comparison.plots.shown import Shown
+from eddy.comparison.turns import Traced
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#444444", "#8C6D31")
 """Okabe and Ito's palette, which the colour-blind can tell apart, less the yellow that no print shows."""
@@ -30,7 +31,7 @@ PANELS = 6
 POINTS = 60
 """Of a line, at most: noise of single micro-batches hides what is to be seen."""
 
-STYLE: dict[Any, Any] = {
+PLOT_STYLE: dict[Any, Any] = {
     "axes.grid": True,
     "axes.axisbelow": True,
     "axes.spines.right": False,
@@ -58,7 +59,7 @@ STYLE: dict[Any, Any] = {
 def styled() -> Iterator[None]:
     """Everything that is made inside looks like this."""
     with mpl.rc_context():
-        mpl.rcParams.update(STYLE)
+        mpl.rcParams.update(PLOT_STYLE)
         yield
 
 
@@ -116,3 +117,41 @@ def cut(text: str, most: int = 42) -> str:
     """A name that fits; a legend would leave out one that begins with an underscore."""
     text = f" {text}" if text.startswith("_") else text
     return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def focus(traced: Sequence[Traced], part: str) -> Traced:
+    """Of the runs that have anything there, one that changes if there is one, and that has most to show of it."""
+    have = [one for one in traced if _size(one, part)]
+    return max(have, key=lambda one: (bool(one.drift_points), _classes(one, part)))
+
+
+def has(traced: Sequence[Traced], part: str) -> bool:
+    """Has any of them anything there."""
+    return any(_size(one, part) for one in traced)
+
+
+def _size(one: Traced, part: str) -> int:
+    columns: dict[str, Sequence[object]] = getattr(one.trace, part)
+    return len(next(iter(columns.values()), ()))
+
+
+def _classes(one: Traced, part: str) -> int:
+    """How many classes or attributes it tells apart; a policy that learns none has one."""
+    columns: dict[str, Sequence[object]] = getattr(one.trace, part)
+    return len(set(columns.get("class", columns.get("attribute", ()))))
+
+
+DOTS = 110
+"""An inch: what a notebook shows beside its text, and small enough for a page of many."""
+
+
+class Shown(Figure):
+    """A figure that shows itself at the end of a cell.
+
+    Those of matplotlib do so only where pyplot has been imported before.
+    """
+
+    def _repr_png_(self) -> bytes:
+        drawing = io.BytesIO()
+        self.savefig(drawing, format="png", dpi=DOTS)
+        return drawing.getvalue()

@@ -13,21 +13,19 @@ from eddy.comparison.plots.style import POINTS, cut, drift, figure, legend, line
 from eddy.comparison.turns import Traced
 
 if TYPE_CHECKING:
-    from eddy.comparison.comparison import Comparison
+    from eddy.comparison.result import Comparison
 
-MOST = 3
+MOST_WORKLOADS = 3
 """Workloads side by side; those that change come first."""
 
 MICRO = 1e6
 MEASURES = {"routing_calls": ("routing calls a tuple", 1.0), "seconds": ("microseconds a tuple", MICRO)}
 """What is drawn, its name, and how many of its units are in one."""
 
-Floats = np.ndarray[Any, np.dtype[np.float64]]
-
 
 def over_time(comparison: Comparison) -> Figure:
     """Calls and time a tuple, for each policy."""
-    shown = workloads(comparison.traced)[:MOST]
+    shown = workloads(comparison.traced)[:MOST_WORKLOADS]
     made = figure(len(MEASURES), height=2.3)
     grid = panels(made, len(shown), rows=len(MEASURES), sharex="col")
     numbers = {policy: number for number, policy in enumerate(dict.fromkeys(t.policy for t in comparison.traced))}

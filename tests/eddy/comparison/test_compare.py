@@ -15,11 +15,11 @@ import pytest
 from pyarrow import csv
 
 import eddy
-from eddy.comparison.compared import compared
+from eddy.comparison.compare import run_comparison
 from eddy.comparison.runner import Local
 from eddy.contracts import Setting
 from eddy.errors import EngineError, QueryError
-from policies.fixed import Fixed
+from eddy.policies.fixed import Fixed
 from tests.eddy.comparison.worlds import comparison, data, experiment, query
 
 COLUMNS = """experiment workload policy role runner seed repeat batch_rows tuples results routing_calls seconds
@@ -193,7 +193,7 @@ def journal(tmp_path: Path) -> Path:
 
 def resumed(journal: Path, most: int = 1_000, **changes: Any) -> tuple[int, list[Any]]:
     counted = Counted(most)
-    found = compared(experiment(**changes), counted, command="", resume=journal, quiet=True)
+    found = run_comparison(experiment(**changes), counted, command="", resume=journal, quiet=True)
     return counted.runs, list(found.runs)
 
 

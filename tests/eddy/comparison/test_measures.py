@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 
 import eddy
-from eddy.comparison.measures import decided, learned, measured, produced, quiet, settled
+from eddy.comparison.measures import decided_calls, learning_time, measure, output_rate, quietest, settling_point
 from eddy.comparison.workload import Workload
-from jobs.workloads import stream_star
+from eddy.jobs.workloads.registry import stream_star
 
 BATCH = 100
 
@@ -34,7 +34,7 @@ def batches(*calls: float) -> pd.DataFrame:
     ],
 )
 def test_how_long_it_takes_to_settle(calls: list[float], points: list[int], tuples: float | None) -> None:
-    found = settled(drifting(*points), batches(*calls))
+    found = settling_point(drifting(*points), batches(*calls))
     assert found == ({} if tuples is None else {"settled_tuples": tuples, "settled_class_tuples": tuples / 4})
 
 
@@ -48,34 +48,34 @@ def test_shares_of_right_and_wrong_classifiers() -> None:
     frame = told(
         ("classified", "s.attrC", 60), ("classified", "s.kind", 10), ("unclassified", "", 10), ("profiling", "", 20)
     )
-    assert learned(star, frame) == {"right": 0.6, "wrong": 0.1, "unclassified": 0.1, "profiling": 0.2}
-    assert learned(star, told()) == {}
-    assert learned(drifting(), frame) == {}
+    assert learning_time(star, frame) == {"right": 0.6, "wrong": 0.1, "unclassified": 0.1, "profiling": 0.2}
+    assert learning_time(star, told()) == {}
+    assert learning_time(drifting(), frame) == {}
 
 
 def test_content_says_what_its_calls_were_decided_with() -> None:
     star = stream_star(3, {"table": "skew", "A": 0.05}, rows=10_000)
     run = eddy.run_local(star.query, star.data, policy={"name": "content", "costs": "unit"}, batch_rows=1_000)
-    shares = learned(star, run.report.learning())
+    shares = learning_time(star, run.report.learning())
     assert sum(shares.values()) == pytest.approx(1)
     assert shares["right"] > 0.5
 
 
 def test_the_quickest_of_each_micro_batch_counts() -> None:
-    assert quiet([[3, 1, 2], [1, 2, 2]]) == 1 + 1 + 2
+    assert quietest([[3, 1, 2], [1, 2, 2]]) == 1 + 1 + 2
 
 
 def test_the_seconds_of_a_row_are_those_of_its_run() -> None:
     star = stream_star(2, [[0.5, 0.5]], rows=50)
     run = eddy.run_local(star.query, star.data, batch_rows=10, clock=iter(range(100_000)).__next__)
-    row = measured(star, run.results.num_rows, run.report)
+    row = measure(star, run.results.num_rows, run.report)
     assert row["seconds"] == run.report.batches()["seconds"].sum()
     assert (row["tuples"], row["results"]) == (50, run.results.num_rows)
 
 
 def test_who_is_slower_has_produced_less_by_then() -> None:
     results = [10] * 40
-    first, second = produced([[[1.0] * 40], [[2.0] * 40]], [results, results])
+    first, second = output_rate([[[1.0] * 40], [[2.0] * 40]], [results, results])
     assert first == {"produced_25%": 0.25, "produced_50%": 0.5, "produced_75%": 0.75, "produced_100%": 1.0}
     assert second == {name: share / 2 for name, share in first.items()}
 
@@ -85,7 +85,7 @@ def test_decisions_are_counted_and_timed() -> None:
     run = eddy.run_local(
         star.query, star.data, policy="query_mesh", batch_rows=1_000, clock=iter(range(10**9)).__next__
     )
-    found = decided(run.report.decisions())
+    found = decided_calls(run.report.decisions())
     assert found["decisions"] >= 1
     assert found["milliseconds_to_decide"] >= 1_000
-    assert decided(run.report.decisions()[:0]) == {}
+    assert decided_calls(run.report.decisions()[:0]) == {}

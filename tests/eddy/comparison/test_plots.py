@@ -12,8 +12,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import eddy
-from eddy.comparison.comparison import Comparison
 from eddy.comparison.plots.registry import PLOTS
+from eddy.comparison.result import Comparison
 from tests.eddy.comparison.worlds import POLICIES, STAR, comparison, data, query
 from tests.house import ROOT
 

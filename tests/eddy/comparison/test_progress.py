@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from eddy.comparison.progress import LINES, Bar
+from eddy.comparison.turns import LINES, Bar
 
 
 class Terminal(io.StringIO):

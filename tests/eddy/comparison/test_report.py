@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from eddy.comparison.comparison import Comparison
+from eddy.comparison.result import Comparison
 from eddy.errors import QueryError
 from tests.eddy.comparison.browser import Browser, browser, found
 from tests.eddy.comparison.worlds import POLICIES, STAR, comparison

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from eddy.comparison.savings import saving
+from eddy.comparison.summary import saving
 from tests.eddy.comparison.worlds import run, runs
 
 TRIES = 200

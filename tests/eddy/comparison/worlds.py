@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 
 import eddy
-from eddy.comparison.compared import compared
-from eddy.comparison.comparison import Comparison
+from eddy.comparison.compare import run_comparison
+from eddy.comparison.result import Comparison
 from eddy.comparison.runner import Local
-from jobs.experiment import parse
+from eddy.jobs.experiments.experiment import parse
 
 POLICIES: list[Any] = [{"name": "fixed", "role": "baseline"}, {"name": "content", "costs": "unit", "label": "content"}]
 
@@ -48,7 +48,9 @@ def experiment(**changes: Any) -> Any:
 
 def comparison(**changes: Any) -> Comparison:
     """It has been run."""
-    return compared(experiment(**changes), Local(), command="python -m jobs.compare_policies small.toml", quiet=True)
+    return run_comparison(
+        experiment(**changes), Local(), command="python -m eddy.jobs.compare_policies small.toml", quiet=True
+    )
 
 
 def run(policy: str, seconds: float, calls: int = 100, **more: Any) -> dict[str, Any]:

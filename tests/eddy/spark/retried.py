@@ -26,7 +26,7 @@ from pyspark.sql import SparkSession
 
 import eddy
 from eddy.contracts import Leg, Observation, Setting, State, Task
-from eddy.lineage import Hop
+from eddy.tuples import Hop
 from tests.eddy.spark import feeds, servers
 from tests.eddy.spark.test_attach import BIG, query
 from tests.policies.wild import Wild

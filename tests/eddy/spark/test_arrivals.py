@@ -15,15 +15,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import eddy
-from eddy.arrow import one_batch
-from eddy.binding import bind
-from eddy.counted import restored
-from eddy.spark import cell, engines
-from eddy.spark.arrivals import arrived
-from eddy.spark.layout import Layout
+from eddy.observe.wire import from_plain
+from eddy.query.binding import bind
+from eddy.spark import cell, worker_cache
+from eddy.spark.cell import unpack_arrivals
+from eddy.spark.layout.layout import Layout
+from eddy.spark.layout.planning import plan_layout
 from eddy.spark.parcels import PARCEL_SCHEMA, pack, write
-from eddy.spark.planning import plan_layout
 from eddy.spark.shipped import Shipped, pack_code
+from eddy.tuples.arrow import one_batch
 from tests import joins, reference
 from tests.eddy.spark.test_attach import cut
 from tests.eddy.spark.test_cell import results, shipped, state
@@ -65,7 +65,7 @@ def test_a_row_is_counted_once_however_many_cells_have_it() -> None:
     found: dict[str, Counter[str]] = {name: Counter() for name in "abc"}
     for group in parcels(asked, layout, 100):
         sent = list(cell.run(sent_out, (group["cell"].iloc[0],), [group], state(watermark=50_000)))
-        told = restored(json.loads(sent[-1]["report"][0]))
+        told = from_plain(json.loads(sent[-1]["report"][0]))
         for name, count in told.streams.items():
             found[name].update(asdict(count))
     copies = layout.replication()
@@ -83,7 +83,7 @@ def test_a_heavy_value_is_copied_and_counted_once() -> None:
     held: Counter[str] = Counter()
     counted: Counter[str] = Counter()
     for group in parcels(asked, layout, 70):
-        came = arrived([group], dict.fromkeys("abc", SCHEMA))
+        came = unpack_arrivals([group], dict.fromkeys("abc", SCHEMA))
         for name, batch in came.rows.items():
             held[name] += batch.num_rows
             counted[name] += batch.num_rows - (int(came.copies[name].sum()) if name in came.copies else 0)
@@ -96,7 +96,7 @@ def test_copies_stay_among_the_other_rows_in_the_order_of_their_source() -> None
     asked, layout = chain(heavy={"a.k": [0]})
     together = False
     for group in parcels(asked, layout, 70):
-        came = arrived([group], dict.fromkeys("abc", SCHEMA))
+        came = unpack_arrivals([group], dict.fromkeys("abc", SCHEMA))
         for name, batch in came.rows.items():
             numbers = batch.column("id").to_pylist()
             assert numbers == sorted(numbers)
@@ -157,10 +157,10 @@ def test_cells_give_the_naive_answer_together(case: joins.Case, count: int, rest
     for batch in case.batches():
         sent += cells.run(batch)
         if restarts:
-            engines.ENGINES.clear()
+            worker_cache.ENGINES.clear()
     told = (case.question(), case.batches())
     assert results(sent) == reference.answer(*told)
-    reports = [restored(json.loads(text)) for frame in sent for text in frame["report"] if text is not None]
+    reports = [from_plain(json.loads(text)) for frame in sent for text in frame["report"] if text is not None]
     counted = [s for report in reports for s in report.streams.values()]
     assert sum(s.ahead for s in counted) == reference.ahead_rows(*told)
     assert sum(s.late for s in counted) == reference.late_rows(*told)
@@ -173,5 +173,5 @@ def test_parcels_are_read_in_one_order_in_whichever_they_come() -> None:
     pieces = [batch for stream in asked.streams for n in (7, 11) for batch in pack([rows(n)], stream, layout)]
     frame = pa.Table.from_batches(pieces).to_pandas()
     for _, group in frame.groupby("cell"):
-        came, again = (arrived(frames, schemas) for frames in ([group], [group[::-1][:2], group[::-1][2:]]))
+        came, again = (unpack_arrivals(frames, schemas) for frames in ([group], [group[::-1][:2], group[::-1][2:]]))
         assert came.rows == again.rows

@@ -110,7 +110,7 @@ def test_what_can_be_known_is_said_at_once(spark: SparkSession, frames: Mapping[
 
 
 def test_a_table_must_be_small(frames: Mapping[str, DataFrame], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(frames_module, "LARGEST", 1 << 20)
+    monkeypatch.setattr(frames_module, "LARGEST_TABLE", 1 << 20)
     asked = query(tables=[eddy.Table("t")], joins=["a.k = b.k", "a.k = t.k"])
     large = pa.table({"k": pa.array(range(200_000), pa.int64())})
     with pytest.raises(eddy.QueryError, match=r'table "t": expected at most 1 MB.*got 1 MB; select only the columns'):

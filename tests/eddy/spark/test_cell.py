@@ -19,13 +19,13 @@ from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
 from pyspark.sql.types import StructType
 
 import eddy
-from eddy import fingerprint
-from eddy.binding import bind
-from eddy.snapshot import pack
-from eddy.spark import cell, engines, guard, parcels
-from eddy.spark.labels import label
+from eddy.engine.snapshot import pack
+from eddy.query import fingerprint
+from eddy.query.binding import bind
+from eddy.spark import cell, checkpoint_guard, parcels, worker_cache
+from eddy.spark.layout.hashing import label
+from eddy.spark.layout.planning import plan_layout
 from eddy.spark.parcels import rows_of, write
-from eddy.spark.planning import plan_layout
 from eddy.spark.shipped import Shipped, pack_code
 from tests.eddy.spark.test_attach import local, query, rows, table
 from tests.eddy.test_same_answer import rows_of as counted
@@ -134,13 +134,13 @@ def test_a_state_that_is_too_large_is_refused_and_not_kept(monkeypatch: pytest.M
     given = shipped(query())
     first, second, _ = batches()
     _, saved = call(given, first)
-    monkeypatch.setattr(cell, "LARGEST", len(saved[1]) + len(saved[2]))
+    monkeypatch.setattr(cell, "LARGEST_STATE", len(saved[1]) + len(saved[2]))
     held = state(saved)
     message = r"cell 0: its state has grown to 0 MB, more than .* begin a new checkpoint with more cells, or with short"
     with pytest.raises(eddy.QueryError, match=message):
         list(cell.run(given, (label(0),), [second], held))
     assert held.get == saved
-    assert (given.token, 0) not in engines.ENGINES
+    assert (given.token, 0) not in worker_cache.ENGINES
 
 
 # --- engines that a worker keeps
@@ -150,9 +150,9 @@ def test_an_engine_is_kept_for_the_state_that_it_wrote() -> None:
     given = shipped(query())
     first, second, _ = batches()
     _, saved = call(given, first)
-    _, kept = engines.ENGINES[given.token, 0]
+    _, kept = worker_cache.ENGINES[given.token, 0]
     call(given, second, saved)
-    assert engines.ENGINES[given.token, 0][1] is kept
+    assert worker_cache.ENGINES[given.token, 0][1] is kept
 
 
 def test_a_task_that_is_tried_again_does_not_meet_the_engine_of_the_first_try() -> None:
@@ -179,7 +179,7 @@ def test_a_call_that_fails_half_way_leaves_no_engine(tmp_path: Path) -> None:
     with pytest.raises(eddy.QueryError, match="the network is down"):
         call(given, second, saved)
     (tmp_path / "armed").unlink()
-    assert (given.token, 0) not in engines.ENGINES
+    assert (given.token, 0) not in worker_cache.ENGINES
     again, _ = call(given, second, saved)
     asked = query(filters=[eddy.Filter("odd", on="b", where="v % 2 = 1")])
     assert results(sent) + results(again) == local(asked, {name: tables[:2] for name, tables in STREAMS.items()})
@@ -196,11 +196,11 @@ def test_states_of_one_size_are_told_apart() -> None:
 
 
 def test_few_engines_are_kept() -> None:
-    given = [shipped(query()) for _ in range(engines.KEPT + 2)]
+    given = [shipped(query()) for _ in range(worker_cache.MOST_ENGINES + 2)]
     first = next(batches())
     for one in given:
         call(one, first)
-    assert list(engines.ENGINES) == [(one.token, 0) for one in given[2:]]
+    assert list(worker_cache.ENGINES) == [(one.token, 0) for one in given[2:]]
 
 
 # --- state that cannot be gone on from
@@ -225,25 +225,25 @@ def test_damaged_state_is_refused_with_the_cell_it_is_of(damage: Callable[[Saved
 def test_a_state_that_is_larger_than_any_we_write_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     given = shipped(query())
     _, saved = call(given, next(batches()))
-    monkeypatch.setattr(cell, "LARGEST", len(saved[2]))
+    monkeypatch.setattr(cell, "LARGEST_STATE", len(saved[2]))
     with pytest.raises(eddy.CheckpointError, match=r"^cell 0: checkpoint: its state is 0 MB, more than 0 MB"):
         call(given, next(batches()), saved)
 
 
 def test_what_a_checkpoint_was_begun_with_is_refused_when_it_is_damaged() -> None:
     given, held = shipped(query()), state()
-    guard.check(given, held)
+    checkpoint_guard.check(given, held)
     damaged = state((held.get[0], held.get[1], b"x"))
     with pytest.raises(eddy.CheckpointError, match=r"^what the checkpoint was begun with: checkpoint: the state"):
-        guard.check(given, damaged)
+        checkpoint_guard.check(given, damaged)
 
 
 def test_a_checkpoint_of_another_layout_is_refused() -> None:
     schemas = {name: tables[0].schema for name, tables in STREAMS.items()}
     layouts = [plan_layout(bind(query(), schemas), cells).describe() for cells in (2, 3)]
     held = state()
-    guard.check(shipped(query(), layout=layouts[0]), held)
+    checkpoint_guard.check(shipped(query(), layout=layouts[0]), held)
     again = state(held.get)
-    guard.check(shipped(query(), layout=layouts[0]), again)
+    checkpoint_guard.check(shipped(query(), layout=layouts[0]), again)
     with pytest.raises(eddy.CheckpointError, match="cells: the checkpoint has 2, this start has 3"):
-        guard.check(shipped(query(), layout=layouts[1]), again)
+        checkpoint_guard.check(shipped(query(), layout=layouts[1]), again)

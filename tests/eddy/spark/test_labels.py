@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eddy.spark.labels import cell_of, label, murmur3
+from eddy.spark.layout.hashing import cell_of, label, murmur3
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

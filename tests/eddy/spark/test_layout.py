@@ -19,10 +19,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import eddy
-from eddy.binding import Binding, bind
 from eddy.errors import CheckpointError, EngineError, QueryError
-from eddy.spark.layout import Layout, check_layout
-from eddy.spark.planning import MOST_CELLS, plan_layout
+from eddy.query.binding import Binding, bind
+from eddy.spark.layout.layout import Layout, check_layout
+from eddy.spark.layout.planning import MOST_CELLS, plan_layout
 from tests import joins, reference
 
 if TYPE_CHECKING:

@@ -16,14 +16,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import eddy
-from eddy.binding import bind
 from eddy.errors import EngineError, QueryError
+from eddy.query.binding import bind
 from eddy.spark import parcels
-from eddy.spark.arrivals import arrived
-from eddy.spark.labels import label
-from eddy.spark.layout import Layout
+from eddy.spark.cell import unpack_arrivals
+from eddy.spark.layout.hashing import label
+from eddy.spark.layout.layout import Layout
+from eddy.spark.layout.planning import plan_layout
 from eddy.spark.parcels import PARCEL_SCHEMA, latest, pack, payloads, report_text, rows_of, unpack, write
-from eddy.spark.planning import plan_layout
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -121,7 +121,7 @@ def test_rows_come_out_as_they_went_in(given: list[pa.RecordBatch], cells: int) 
     packed = list(pack(given, STREAM, layout))
     assert all(batch.schema == PARCEL_SCHEMA for batch in packed)
     schemas = {"a": SCHEMA, "b": SCHEMA}
-    came = [arrived([sent(packed, cell)], schemas).rows for cell in range(cells)]
+    came = [unpack_arrivals([sent(packed, cell)], schemas).rows for cell in range(cells)]
     assert all(rows["b"].num_rows == 0 for rows in came)
     out = pa.concat_tables([pa.Table.from_batches([rows["a"]]) for rows in came])
     whole = pa.Table.from_batches(given, SCHEMA).unify_dictionaries().combine_chunks()
@@ -148,7 +148,7 @@ def test_small_batches_share_a_parcel() -> None:
 def test_no_rows_are_no_parcels() -> None:
     assert list(pack([], STREAM, laid_out(4))) == []
     assert list(pack([pa.RecordBatch.from_pylist([], schema=SCHEMA)], STREAM, laid_out(4))) == []
-    assert {name: rows.schema for name, rows in arrived([], {"a": SCHEMA}).rows.items()} == {"a": SCHEMA}
+    assert {name: rows.schema for name, rows in unpack_arrivals([], {"a": SCHEMA}).rows.items()} == {"a": SCHEMA}
 
 
 # --- sizes
@@ -267,7 +267,7 @@ def test_parcels_pass_through_spark(spark: SparkSession) -> None:
         return pack(found, STREAM, layout)
 
     def answered(key: tuple[Any, ...], group: pd.DataFrame) -> pd.DataFrame:
-        came = arrived([group], {"a": layout.schemas["a"]}).rows
+        came = unpack_arrivals([group], {"a": layout.schemas["a"]}).rows
         sizes = {"cell": key[0].item(), "rows": came["a"].num_rows}
         found = [*payloads([came["a"]]), None, None]
         return pd.DataFrame({"payload": found, "report": [*([None] * (len(found) - 1)), report_text(sizes)]})

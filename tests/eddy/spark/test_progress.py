@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import eddy
-from eddy import counted
-from eddy.lineage import Hop
-from eddy.observe import Counters, Decision, Insight, Statistic, StreamCount, Use, Way
+from eddy.observe import wire
+from eddy.observe.counters import Counters, StreamCount
+from eddy.observe.insight import Decision, Insight, RouteCost, Use
+from eddy.observe.statistics import Statistic
 from eddy.spark import progress
 from eddy.spark.progress import Progress
+from eddy.tuples import Hop
 from tests.eddy.spark import feeds
 from tests.eddy.spark.test_attach import query, rows
 
@@ -30,7 +32,7 @@ PATIENCE = 600
 def counters(rows: int, stored: int, calls: int = 0, bucket: int = 0) -> Counters:
     """Counters of a cell where rows with x=7 fall into some bucket."""
     use = Use(operator="f", kind="classified", attribute="a.x", gain_ratio=calls / 10, calls=calls)
-    way = Way(route=("f",), share=1.0, predicted=2.0, observed=calls)
+    way = RouteCost(route=("f",), share=1.0, predicted=2.0, observed=calls)
     return Counters(
         batch=0,
         streams={"a": StreamCount(rows=rows, untimed=1, late=2, ahead=0, stored=stored, nbytes=10 * stored)},
@@ -55,7 +57,7 @@ def counters(rows: int, stored: int, calls: int = 0, bucket: int = 0) -> Counter
 
 
 def reports(**parts: Counters) -> list[str]:
-    return [json.dumps({"cell": int(cell[1:]), **counted.plain(part)}) for cell, part in parts.items()]
+    return [json.dumps({"cell": int(cell[1:]), **wire.to_plain(part)}) for cell, part in parts.items()]
 
 
 def test_cells_add_up_and_idle_ones_keep_what_they_store() -> None:

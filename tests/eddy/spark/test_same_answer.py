@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from pyspark.errors import StreamingQueryException
 
 import eddy
-from policies.registry import POLICIES
+from eddy.policies.registry import POLICIES
 from tests import joins, reference
 from tests.eddy.spark import feeds
 from tests.eddy.spark.test_attach import WINDOW, cut, frames_of, local, query, rows, table

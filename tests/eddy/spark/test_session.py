@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import eddy
-from eddy.spark.session import PARTITIONS
-from eddy.spark.workers import NAMED, NEEDED, VERSION, fault
+from eddy.spark.session import NAMED, NEEDED, PARTITIONS, VERSION, find_fault
 from tests.eddy.spark import feeds
 from tests.eddy.spark.test_attach import query, rows
 
@@ -43,7 +42,7 @@ def python(place: Path, body: str) -> str:
 @pytest.mark.parametrize("kind", PYTHONS)
 def test_another_python_is_asked_what_it_has(tmp_path: Path, kind: str) -> None:
     body, expected = PYTHONS[kind]
-    wrong = fault(python(tmp_path, body), os.environ)
+    wrong = find_fault(python(tmp_path, body), os.environ)
     assert wrong.startswith(expected)
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eddy.spark.shares import best_shares
+from eddy.spark.layout.planning import best_shares
 
 STREAMS = "abcd"
 DIMENSIONS = st.lists(st.sets(st.sampled_from(STREAMS), min_size=1), max_size=4)

@@ -10,7 +10,7 @@ from pyspark.sql.streaming.listener import StreamingQueryListener
 import eddy
 from eddy.comparison.answer import digest
 from eddy.spark.session import PARTITIONS
-from eddy.spark.trial import Trial
+from eddy.spark.trial import SparkTrial
 from tests.eddy.comparison.worlds import data, query
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def test_the_run_in_which_spark_warms_up_does_not_count(spark: SparkSession, tmp
 
 
 def test_spark_gives_the_answer_that_is_given_here(spark: SparkSession) -> None:
-    with Trial(query(), data(), cells=2) as trial:
+    with SparkTrial(query(), data(), cells=2) as trial:
         results, report, seconds = trial.run("fixed", batch_rows=100, seed=0)
     assert digest(results) == digest(eddy.run_local(query(), data(), batch_rows=100).results)
     assert report.batches()["rows"].tolist() == [100, 100]

@@ -12,7 +12,7 @@ import pytest
 
 from eddy.errors import QueryError
 from eddy.sql import Column, parse
-from eddy.sql.reader import DEEPEST, HIGHEST
+from eddy.sql.text.reader import DEEPEST_BRACKETS, HIGHEST
 
 # What is left to us where the caller's own stack is this deep.
 CALLERS = 200
@@ -67,16 +67,16 @@ def test_all_the_conditions_of_a_long_text() -> None:
 
 
 DEEP = [
-    (("(", "b", ")"), DEEPEST - 1),
-    (("not (", "b", ")"), DEEPEST - 1),
+    (("(", "b", ")"), DEEPEST_BRACKETS - 1),
+    (("not (", "b", ")"), DEEPEST_BRACKETS - 1),
     (("(b or i is null and ", "b", ")"), HIGHEST // 2 - 1),
-    (("abs(", "i", ")"), DEEPEST - 1),
-    (("abs(0 + ", "i", ")"), DEEPEST - 1),
-    (("coalesce(i / 1, ", "i", ")"), DEEPEST - 1),
-    (("if(i / 2 > 1, ", "i", ", 1 / i)"), DEEPEST - 1),
-    (("substring(s, length(", "s", "))"), DEEPEST // 2 - 1),
-    (("trim('x' from ", "s", ")"), DEEPEST - 1),
-    (("case when ", "b", " then b end"), DEEPEST - 1),
+    (("abs(", "i", ")"), DEEPEST_BRACKETS - 1),
+    (("abs(0 + ", "i", ")"), DEEPEST_BRACKETS - 1),
+    (("coalesce(i / 1, ", "i", ")"), DEEPEST_BRACKETS - 1),
+    (("if(i / 2 > 1, ", "i", ", 1 / i)"), DEEPEST_BRACKETS - 1),
+    (("substring(s, length(", "s", "))"), DEEPEST_BRACKETS // 2 - 1),
+    (("trim('x' from ", "s", ")"), DEEPEST_BRACKETS - 1),
+    (("case when ", "b", " then b end"), DEEPEST_BRACKETS - 1),
     (("", "b", " = b"), HIGHEST - 2),
     (("", "i", " - i"), HIGHEST - 2),
     (("", "i", " - 1.5"), HIGHEST - 2),
@@ -99,7 +99,7 @@ def test_deep_expressions(parts: tuple[str, str, str], levels: int) -> None:
 
 def test_what_fails_deep_inside_takes_no_longer() -> None:
     columns = {Column(None, "i"): pa.array([3, 2], pa.int32()), Column(None, "n"): pa.array([None, 1], pa.int32())}
-    bound = parse(nested("(n - ", "1 / (i - 3)", ")", DEEPEST - 5), where="here").bind(
+    bound = parse(nested("(n - ", "1 / (i - 3)", ")", DEEPEST_BRACKETS - 5), where="here").bind(
         dict.fromkeys(columns, pa.int32())
     )
     assert bound.evaluate(columns, 2).to_pylist() == [None, 2.0]

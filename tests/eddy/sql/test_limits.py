@@ -12,7 +12,7 @@ import pytest
 
 from eddy.errors import QueryError
 from eddy.sql import Column, parse
-from eddy.sql.zonenames import zone_of
+from eddy.sql.values.zone_names import zone_of
 
 V = Column(None, "v")
 NINES = "9" * 5_000

@@ -14,7 +14,7 @@ import pytest
 import eddy
 from eddy.errors import RowError
 from eddy.sql import parse
-from eddy.sql.lexer import LEAST_LISTED
+from eddy.sql.text.reader import LEAST_LISTED
 from tests.eddy.sql.rows import TABLE, TYPES, columns, plain
 
 # What is looked for, and lists that hold some of it: numbers of every kind, texts, nulls, what is like nothing at all.

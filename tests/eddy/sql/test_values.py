@@ -129,7 +129,7 @@ def test_the_case_of_strings_that_are_part_of_others(
 
 
 def test_pyarrow_still_mistakes_the_offsets_of_strings_that_were_cut_and_cast() -> None:
-    """Once it does not, `rebased` in `eddy/sql/arrays.py` can go; till then this gives rubbish, or stops."""
+    """Once it does not, `rebased` in `eddy/sql/values/arrays.py` can go; till then this gives rubbish, or stops."""
     strings = cut(["abc", "d"], pa.string())
     assert strings.to_pylist() == ["abc", "d"]
     try:

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 import eddy
-from jobs.flights.source import FILES, read
-from jobs.flights.workload import flights
+from eddy.jobs.flights.load import FILES, read
+from eddy.jobs.flights.queries import flights
 from tests.jobs.flights.answers import ANSWERS, BASE
 
 MONTH, YEAR = 1, 12

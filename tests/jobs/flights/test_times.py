@@ -10,9 +10,8 @@ import pyarrow.compute as pc
 import pytest
 
 from eddy.errors import QueryError
-from jobs.flights.load import load, part
-from jobs.flights.source import read
-from jobs.flights.workload import flights
+from eddy.jobs.flights.load import load, part, read
+from eddy.jobs.flights.queries import flights
 
 
 @pytest.fixture(scope="module")

@@ -13,10 +13,10 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from eddy.config import load
-from jobs import complaints
-from jobs.running import answer
-from jobs.sinks import written
+from eddy.jobs.config.config import load
+from eddy.jobs.run import error_text
+from eddy.jobs.run.run_job import answer
+from eddy.jobs.run.sinks import written
 
 
 def ran(file: Path, spark: SparkSession) -> dict[str, Any]:
@@ -25,8 +25,8 @@ def ran(file: Path, spark: SparkSession) -> dict[str, Any]:
     query = written(answer(job, spark), job).start()
     try:
         query.awaitTermination()
-    except complaints.EXPECTED as error:
-        return {"batches": [], "answers": [], "told": complaints.told(error)}
+    except error_text.EXPECTED as error:
+        return {"batches": [], "answers": [], "told": error_text.explain_error(error)}
     batches = [progress["numInputRows"] for progress in query.recentProgress]
     kept = job.sink["format"] == "memory"
     answers = spark.table(query.name).toArrow().to_pylist() if kept else []

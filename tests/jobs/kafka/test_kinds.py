@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from jobs.commands.run import environment, spark_submit
+from eddy.jobs.commands.run import environment, spark_submit
 from tests.house import ROOT
 from tests.jobs.kafka.broker import PASSWORD, PLAIN, USER, Broker, Sent
 from tests.jobs.kafka.jars import Jars

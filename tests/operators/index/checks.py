@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from eddy.codes import Valid
-from eddy.contracts import Codes, Index
-from eddy.ranges import Reach
-from eddy.window import Range
-from operators.index.registry import INDEXES
-from operators.index.segments import Segments
+from eddy.contracts import Index
+from eddy.operators.index.registry import INDEXES
+from eddy.operators.index.segments import Segments
+from eddy.query import Range
+from eddy.tuples.arrays import KeyCodes, Valid
+from eddy.tuples.runs import Reach
 
 Compare = Callable[[npt.NDArray[np.int64], int], npt.NDArray[np.bool_]]
 
@@ -62,7 +62,7 @@ class Rows:
         self.valid = self.valid[keep]
         self.segments.retain(keep)
 
-    def codes(self, start: int, stop: int) -> tuple[list[Codes], Valid]:
+    def codes(self, start: int, stop: int) -> tuple[list[KeyCodes], Valid]:
         return [known[start:stop] for known in self.keys], self.valid[start:stop]
 
 
@@ -114,7 +114,7 @@ def check_only_what_has_changed_is_built(name: str) -> None:
     rows, index = Rows.none(1), INDEXES[name]()
     seen: list[tuple[int, int]] = []
 
-    def codes(start: int, stop: int) -> tuple[list[Codes], Valid]:
+    def codes(start: int, stop: int) -> tuple[list[KeyCodes], Valid]:
         seen.append((start, stop))
         return rows.codes(start, stop)
 

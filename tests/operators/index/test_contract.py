@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from operators.index.registry import INDEXES
+from eddy.operators.index.registry import INDEXES
 from tests.operators.index.checks import ASKED, CHECKS
 
 

@@ -8,21 +8,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eddy.duration import LARGEST
-from eddy.times import age
-from eddy.window import Range, Rows, Unbounded, Window
-from operators.index import segments
-from operators.index.segments import Segments
+from eddy.operators.index import segments
+from eddy.operators.index.segments import Segments
+from eddy.query import Range, Rows, Unbounded, Window
+from eddy.query.validation import LONGEST_DURATION
+from eddy.tuples.event_time import age
 
 TIMES = st.integers(0, 12) | st.sampled_from([-(2**63), -(2**63) + 3, 2**63 - 4, 2**63 - 1])
-WINDOWS = [Range(0), Range(1), Range(3), Range(2.5), Range(LARGEST), Rows(3), Unbounded()]
+WINDOWS = [Range(0), Range(1), Range(3), Range(2.5), Range(LONGEST_DURATION), Rows(3), Unbounded()]
 
 
 def made(window: Window, ticks: npt.NDArray[np.int64], *, dtype: type = np.int64) -> Segments:
     """Rows in segments of two or three."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(segments, "SMALLEST", 2)
-        patch.setattr(segments, "FEWEST", 1)
+        patch.setattr(segments, "SMALLEST_SEALED", 2)
+        patch.setattr(segments, "FEWEST_SEALED", 1)
         found = Segments(window, 0)
         found.extend(ticks.astype(dtype))
     return found
@@ -41,7 +41,7 @@ def test_no_row_that_a_probe_can_meet_is_out_of_its_reach(
     latest = np.array([moment for moment, _ in probes], np.int64)
     before = np.array([min(first, len(times)) for _, first in probes], np.int64)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(segments, "FEW", 1)
+        patch.setattr(segments, "SEARCHED_ANYWAY", 1)
         reach = rows.reach(before, latest)
         everywhere = rows.reach(None, latest)
     assert reach is not None and everywhere is not None  # noqa: PT018  one thing: there is a reach

@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from policies.query_mesh.cost import Overheads
-from policies.query_mesh.legality import Legality
-from policies.query_mesh.mesh import Mesh
-from policies.query_mesh.optimizer import Settings, optimize, refined
-from policies.query_mesh.reach import row_costs
-from policies.query_mesh.sample import Sample
-from policies.query_mesh.search import Effort
+from eddy.policies.query_mesh.learn.sample import Sample
+from eddy.policies.query_mesh.mesh import Mesh
+from eddy.policies.query_mesh.optimizer import Settings, optimize, refined
+from eddy.policies.query_mesh.search.cost import Overheads, row_costs
+from eddy.policies.query_mesh.search.legality import Legality
+from eddy.policies.query_mesh.search.search import Effort
 from tests.policies.query_mesh.worlds import Floats, legality, noise, sample, skewed, still
 
 ROWS = 1_000

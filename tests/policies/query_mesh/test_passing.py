@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from policies.query_mesh.passing import Passing
+from eddy.policies.query_mesh.promise import Passing
 from tests.policies.query_mesh.streams import attribute, calls, mesh, outcomes, run, stream
 
 ROWS = 40_000

@@ -12,8 +12,8 @@ import eddy
 from eddy import wiring
 from eddy.contracts import Policy, Setting, State
 from eddy.engine import Engine
+from eddy.policies.query_mesh.policy import FOREIGN
 from eddy.sql import Column
-from policies.query_mesh.policy import FOREIGN
 from tests.policies.checks import steady_clock
 from tests.policies.query_mesh.streams import (
     SKEWED,

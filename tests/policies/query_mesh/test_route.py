@@ -8,11 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eddy.errors import EngineError
-from eddy.lineage import Hop
-from policies.query_mesh.greedy import Greedy
-from policies.query_mesh.legality import Legality, bits
-from policies.query_mesh.reach import reach, row_costs
-from policies.query_mesh.route import Exact, Pricer
+from eddy.policies.query_mesh.search.cost import reach, row_costs
+from eddy.policies.query_mesh.search.legality import Legality, bits
+from eddy.policies.query_mesh.search.route import Exact, Greedy, Pricer
+from eddy.tuples import Hop
 from tests.policies.query_mesh.worlds import Floats, Needs, cheapest, legality, walk
 
 COSTS = st.integers(1, 40).map(lambda n: n / 8)

@@ -8,14 +8,12 @@ from functools import cache
 import numpy as np
 import pytest
 
-from policies.query_mesh.cost import Overheads
-from policies.query_mesh.lattice import Lattice, Partition, as_set, partition_of
-from policies.query_mesh.moves import neighbour, settle
-from policies.query_mesh.optimal import optimal
-from policies.query_mesh.route import Exact
-from policies.query_mesh.search import Effort, Strategy, search
-from policies.query_mesh.starts import STARTS, Start
-from policies.query_mesh.training import Training
+from eddy.policies.query_mesh.optimizer import STARTS, Start
+from eddy.policies.query_mesh.search.cost import Overheads
+from eddy.policies.query_mesh.search.lattice import Lattice, Partition, as_set, improve_locally, neighbour, partition_of
+from eddy.policies.query_mesh.search.route import Exact
+from eddy.policies.query_mesh.search.search import Effort, Strategy, optimal, search
+from eddy.policies.query_mesh.search.training import Training
 from tests.policies.query_mesh.worlds import legality, still
 
 OVERHEADS = Overheads(level=0.01, leg=0.03, rows=1.0)
@@ -131,7 +129,7 @@ def test_a_move_leads_to_a_partition_and_every_partition_is_reached() -> None:
 def test_settling_never_costs_more(seed: int) -> None:
     training, lattice = instance(seed)
     start = STARTS["random"](training, lattice, np.random.default_rng(seed))
-    settled = settle(lattice, start)
+    settled = improve_locally(lattice, start)
     assert is_partition(settled, len(lattice))
     assert lattice.cost(settled) <= lattice.cost(start)
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from eddy.errors import EngineError
-from policies.query_mesh.attributes import best_pair, best_single
-from policies.query_mesh.evidence import deviations, events, limit, signals
-from policies.query_mesh.sample import Sample
-from policies.query_mesh.training import LEAST, condense
+from eddy.policies.query_mesh.learn.best_attributes import best_pair, best_single
+from eddy.policies.query_mesh.learn.evidence import deviations, events, limit, signals
+from eddy.policies.query_mesh.learn.sample import Sample
+from eddy.policies.query_mesh.search.training import SMALLEST_TUPLE, condense
 from tests.policies.query_mesh.worlds import Floats, noise, sample, skewed
 
 ROWS = 1_000
@@ -32,7 +32,7 @@ def test_densities_count_the_rows_and_every_training_tuple_has_enough() -> None:
     buckets = noise(ROWS, 3, seed=2)
     found = condense(sample(skewed(buckets[:, 0] % 3, 4), buckets, 3), 100)
     assert found.density.sum() == ROWS
-    assert found.density.min() >= LEAST
+    assert found.density.min() >= SMALLEST_TUPLE
     assert found.density.tolist() == np.bincount(found.cell).tolist()
 
 

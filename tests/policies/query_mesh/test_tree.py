@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policies.query_mesh.induce import Labelled, induce
-from policies.query_mesh.tree import LEAF, Tree, leaf
+from eddy.policies.query_mesh.learn.tree import LEAF, Labelled, Tree, induce, leaf
 from tests.policies.query_mesh.worlds import noise
 
 ROWS = 1_000

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from eddy.lineage import Hop
-from policies.query_mesh.legality import Legality
-from policies.query_mesh.sample import Sample
+from eddy.policies.query_mesh.learn.sample import Sample
+from eddy.policies.query_mesh.search.legality import Legality
+from eddy.tuples import Hop
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Needs = dict[int, list[set[int]]]

@@ -1,0 +1,1 @@
+"""Rows are told apart here: values become buckets."""

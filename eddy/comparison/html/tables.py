@@ -1,0 +1,151 @@
+"""Tables for pages; every text of data is escaped here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+from eddy.comparison.contender import BASELINE, BOUND, CONTROL
+from eddy.comparison.readable import digits, percent
+from eddy.comparison.summary import SHARES, grouped, summary
+from eddy.comparison.turns import MeasuredRow
+from eddy.comparison.verdict import by_workload
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableCell:
+    """What is shown, what it sorts by, and what is said besides in small."""
+
+    text: str
+    value: float | str | None = None
+    small: str = ""
+    badge: str = ""
+    look: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """A row of a table; `look` says what is special about it."""
+
+    cells: Sequence[TableCell]
+    look: str = ""
+
+
+def table(titles: Sequence[str], lines: Sequence[Line], *, texts: int = 1, sorts: bool = True) -> str:
+    """A table whose first columns are texts; its titles sort it.
+
+    >>> print(table(["a"], [Line(cells=[TableCell(text="<b>")])], sorts=False))
+    <div class="scroll"><table><thead><tr><th class="text">a</th></tr></thead>
+    <tbody><tr><td class="text">&lt;b&gt;</td></tr></tbody></table></div>
+    """
+    looks = ["text" if number < texts else "" for number in range(len(titles))]
+    head = "".join(_head(title, look, sorts) for title, look in zip(titles, looks, strict=True))
+    body = "\n".join(_line(line, looks) for line in lines)
+    kind = ' class="sorts"' if sorts else ""
+    return f'<div class="scroll"><table{kind}><thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table></div>'
+
+
+def _head(title: str, look: str, sorts: bool) -> str:
+    inner = f'<button type="button">{escape(title)}</button>' if sorts else escape(title)
+    return f"<th{_class(look)}>{inner}</th>"
+
+
+def _line(line: Line, looks: Sequence[str]) -> str:
+    cells = "".join(_cell(cell, look) for cell, look in zip(line.cells, looks, strict=True))
+    return f"<tr{_class(line.look)}>{cells}</tr>"
+
+
+def _cell(cell: TableCell, look: str) -> str:
+    value = "" if cell.value is None else f' data-value="{escape(str(cell.value))}"'
+    badge = f' <span class="badge">{escape(cell.badge)}</span>' if cell.badge else ""
+    small = f'<br><span class="small">{escape(cell.small)}</span>' if cell.small else ""
+    return f"<td{_class(f'{look} {cell.look}'.strip())}{value}>{escape(cell.text)}{badge}{small}</td>"
+
+
+def _class(look: str) -> str:
+    return f' class="{escape(look)}"' if look else ""
+
+
+TITLES = ["policy", "µs a tuple", "time saved %", "calls a tuple", "calls saved %", "one run, s"]
+MORE = ["deciding %", "runs"]
+
+BADGES = {BASELINE: "baseline", CONTROL: "A/A control", BOUND: "is told the truth"}
+"""What a role is called."""
+
+
+def policies(rows: Sequence[MeasuredRow], choice: str, *, sorts: bool = True) -> str:
+    """A line for each policy, on all workloads."""
+    lines = [Line(cells=_policy(row), look=_look(row, choice)) for row in summary(rows)]
+    return table([*TITLES, *MORE], lines, sorts=sorts)
+
+
+def workloads(runs: Sequence[MeasuredRow]) -> str:
+    """A line for each policy on each workload."""
+    lines = []
+    for workload, part in grouped(runs).items():
+        choice = by_workload(part)[workload].choice
+        lines += [Line(cells=[TableCell(text=workload), *_policy(r)], look=_look(r, choice)) for r in summary(part)]
+    return table(["workload", *TITLES, *MORE], lines, texts=2)
+
+
+def choices(runs: Sequence[MeasuredRow], *, sorts: bool = True) -> str:
+    """A line for each workload: whom to choose, and what that saves."""
+    lines = []
+    for workload, part in grouped(runs).items():
+        verdict = by_workload(part)[workload]
+        row = next((row for row in summary(part) if row["policy"] == verdict.choice), None)
+        cells = [TableCell(text=workload), TableCell(text=verdict.choice or "not known")]
+        if row is None or row["role"] == BASELINE:
+            says = "no other is surely quicker" if row is not None else "too few runs"
+            cells += [TableCell(text="baseline", value="", small=says), TableCell(text="", value="")]
+        else:
+            cells += [_saved(row, "time"), _saved(row, "calls")]
+        noise = None if row is None else row["noise_percent"]
+        lines.append(Line(cells=[*cells, TableCell(text="" if noise is None else percent(noise), value=noise)]))
+    return table(["on this data", "choose", "time saved %", "calls saved %", "noise %"], lines, texts=2, sorts=sorts)
+
+
+def _look(row: MeasuredRow, choice: str) -> str:
+    if row["policy"] == choice:
+        return "chosen"
+    return str(row["role"]) if row["role"] in (CONTROL, BOUND) else ""
+
+
+def _policy(row: MeasuredRow) -> list[TableCell]:
+    return [
+        TableCell(text=str(row["policy"]), badge=BADGES.get(str(row["role"]), "")),
+        _measured(row, "us_per_tuple"),
+        _saved(row, "time"),
+        _measured(row, "calls_per_tuple"),
+        _saved(row, "calls"),
+        _measured(row, "seconds"),
+        _deciding(row),
+        TableCell(text=str(row["runs"]), value=row["runs"]),
+    ]
+
+
+def _deciding(row: MeasuredRow) -> TableCell:
+    """The part of the time that the policy takes for itself."""
+    value = row["deciding_percent"]
+    parts = ", ".join(f"{name} {percent(row[f'{name}_percent'])}" for name in SHARES)
+    return TableCell(text=percent(value), value=value, small=parts)
+
+
+def _measured(row: MeasuredRow, name: str) -> TableCell:
+    value, low, high = row[name], row[f"{name}_low"], row[f"{name}_high"]
+    spread = "" if low == high else f"{digits(low)} to {digits(high)}"
+    return TableCell(text=digits(value), value=value, small=spread)
+
+
+def _saved(row: MeasuredRow, what: str) -> TableCell:
+    name = f"{what}_saved_percent"
+    value, low, high = row[name], row[f"{name}_low"], row[f"{name}_high"]
+    if value is None:
+        return TableCell(text="", value="")
+    if low is None or high is None:
+        return TableCell(text=percent(value), value=value)
+    noise = row["noise_percent"] if what == "time" and row["noise_percent"] is not None else 0.0
+    sure = "good" if low > 0 and value > noise else "bad" if high < 0 and -value > noise else ""
+    look = "" if row["role"] == CONTROL else sure
+    return TableCell(text=percent(value), value=value, small=f"{percent(low)} to {percent(high)}", look=look)

@@ -1,0 +1,124 @@
+"""What came of a comparison, for scripts, notebooks and readers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import pyarrow as pa
+
+from eddy.comparison import export
+from eddy.comparison.readable import frame, text
+from eddy.comparison.summary import grouped, summary
+from eddy.comparison.turns import MeasuredRow, Traced
+from eddy.comparison.verdict import verdict
+from eddy.errors import QueryError, unknown
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from eddy.comparison.plots.plot import Plot
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Comparison:
+    """Policies side by side: the runs, a summary, a verdict, plots and a report.
+
+    `skipped` says who did not apply where, and why; `settings` what it was run with, `command` how to run it again.
+    """
+
+    name: str
+    runs: Sequence[MeasuredRow]
+    traced: Sequence[Traced]
+    skipped: Sequence[str]
+    settings: Mapping[str, Any]
+    command: str
+
+    def __repr__(self) -> str:
+        policies = dict.fromkeys(row["policy"] for row in self.runs)
+        return f"Comparison({self.name}: {len(self.runs):,} runs of {len(policies):,} policies)\n{self.verdict}"
+
+    @cached_property
+    def rows(self) -> pa.Table:
+        """One row for each run."""
+        return export.table(self.runs)
+
+    def summary(self, *, by_workload: bool = False) -> pd.DataFrame:
+        """One row for each policy, or for each on each workload, the quickest first, as the report shows it.
+
+        Time and calls are medians of the runs. What is saved of the baseline is that of runs of the same turn; the
+        true value of time lies between `at least` and `at most` with 95 % confidence, and below zero it is lost.
+        `deciding %` is the part of the engine's time that the policy took to plan and to learn. Numbers are rounded to
+        what can be read; `statistics` has all digits.
+        """
+        return frame(*self._told(by_workload))
+
+    def table(self, *, by_workload: bool = False) -> str:
+        """`summary` as text, for a terminal."""
+        return text(*self._told(by_workload))
+
+    def _told(self, by_workload: bool) -> tuple[Any, ...]:
+        rows = self.statistics(by_workload=by_workload).to_pylist()
+        return (rows, "workload", "policy") if by_workload else (rows, "policy")
+
+    def statistics(self, *, by_workload: bool = False) -> pa.Table:
+        """Every figure of a policy with all its digits: medians, quartiles, intervals, noise, parts of the time.
+
+        `*_low` and `*_high` are the quartiles of what is measured, and the 95 % interval of what is saved.
+        `noise_percent` is the A/A control: by how much the baseline, run twice, seems to differ from itself. The
+        last ones are parts of the engine's time, in per cent and in microseconds a tuple.
+        """
+        if not by_workload:
+            return export.table(summary(self.runs))
+        parts = grouped(self.runs).items()
+        return export.table([{"workload": workload, **row} for workload, part in parts for row in summary(part)])
+
+    @cached_property
+    def verdict(self) -> str:
+        """Which policy to choose for this data, and what it saves; or that the difference is noise."""
+        return str(verdict(self.runs))
+
+    @property
+    def plots(self) -> list[str]:
+        """The plots that there is something to draw for."""
+        return [name for name, plot in _plots().items() if plot.has(self)]
+
+    def plot(self, name: str) -> Figure:
+        """One of `plots` as a figure of matplotlib's."""
+        if name not in self.plots:
+            raise unknown("plot", str(name), self.plots, where="comparison")
+        return _plots()[name].draw(self)
+
+    def report(self, path: str | Path) -> None:
+        """Write all of it as one HTML file that needs nothing else."""
+        from eddy.comparison.html.page import page  # noqa: PLC0415  it draws plots, which a comparison may do without
+
+        place = export.check_target(path, export.PAGES)
+        try:
+            place.write_text(page(self), "utf-8")
+        except OSError as error:
+            raise QueryError(f'"{path}": cannot be written: {error.strerror}') from error
+
+    def save(self, path: str | Path) -> None:
+        """Write the rows as ".parquet", ".csv" or ".json"."""
+        export.save(self.runs, path)
+
+    def _repr_html_(self) -> str:
+        from eddy.comparison.html.page import note  # noqa: PLC0415  for notebooks only
+
+        return note(self)
+
+
+def _plots() -> Mapping[str, Plot]:
+    try:
+        from eddy.comparison.plots.registry import PLOTS  # noqa: PLC0415  matplotlib is not needed to compare
+    except ImportError as error:
+        raise QueryError(
+            f"plots: they need matplotlib, which cannot be imported: {error}; install it with "
+            'pip install "eddy-spark[plots]"'
+        ) from error
+    return PLOTS

@@ -1,0 +1,214 @@
+"""Which rows take part, and in which order they arrive.
+
+A row arrives in the order of event time within its micro-batch, then in the order in which the query lists the
+streams, then in the order of its source. A row is late when its time is below the watermark: the smallest, over all
+streams, of the largest time seen in earlier micro-batches minus the stream's delay. While a stream has shown no row,
+or has no delay, there is no watermark, and nothing is late.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from eddy.engine.row_times import read_times
+from eddy.errors import QueryError, quoted
+from eddy.query import Rows, Stream
+from eddy.query.binding import Binding
+from eddy.query.inputs import FAILING
+from eddy.tuples.arrays import Mask
+from eddy.tuples.event_time import Ticks
+
+Tick = int | float
+
+CLEAN = {"untimed": 0, "late": 0, "ahead": 0, "keyless": 0, "malformed": 0}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Admitted:
+    """The rows of one stream that take part, in the order of their arrival, and how many do not.
+
+    `arrivals` number the rows among all rows of the micro-batch. `copies` are rows that another cell counts; they are
+    neither in `came` nor in `dropped`.
+    """
+
+    rows: pa.RecordBatch
+    ticks: Ticks
+    arrivals: np.ndarray[Any, np.dtype[np.int64]]
+    came: int
+    copies: int
+    dropped: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Mark:
+    """How far time has come: the watermark, or None while there is none.
+
+    `copies` says of the rows of some streams which are copies, that another cell counts.
+    """
+
+    watermark: Tick | None
+    copies: Mapping[str, Mask] = field(default_factory=dict)
+
+
+class Gate:
+    """Admits micro-batches, and knows how far each stream has come."""
+
+    def __init__(self, binding: Binding) -> None:
+        self._binding = binding
+        self._alone = len(binding.query.inputs) == 1
+        self._newest: dict[str, Tick] = {}
+
+    def mark(self) -> Mark:
+        """The watermark of the next micro-batch, as far as the rows that came through here say."""
+        streams = self._binding.query.streams
+        if len(self._newest) < len(streams):
+            return Mark(None)
+        marks = [self._newest[s.name] - self._whole(s.delay_ticks) for s in streams if s.delay_ticks is not None]
+        return Mark(min(marks) if len(marks) == len(streams) else None)
+
+    def _whole(self, length: Tick) -> Tick:
+        """A length beside whole times counts in whole ticks: then no difference is rounded."""
+        return math.floor(length) if self._binding.tick_type is np.int64 else length
+
+    def admit(self, batch: Mapping[str, pa.RecordBatch], number: int, mark: Mark) -> dict[str, Admitted]:
+        """Sort out the rows of one micro-batch; those below the watermark are late."""
+        streams = self._binding.query.streams
+        for stream in streams:
+            if stream.name not in batch:
+                raise QueryError(f'data: micro-batch {number} has no rows of "{stream.name}"; give it an empty batch')
+            self._check(stream.name, batch[stream.name], number)
+        passed = {s.name: self._pass(s, batch[s.name], mark) for s in streams}
+        for stream in streams:
+            if stream.bad_rows == FAILING:
+                self._refuse(stream, number, passed[stream.name][2])
+        copied = {name: int(mark.copies[name].sum()) if name in mark.copies else 0 for name in passed}
+        arrivals = _number([ticks for _, ticks, _ in passed.values()])
+        return {
+            name: Admitted(
+                rows=rows,
+                ticks=ticks,
+                arrivals=order,
+                came=batch[name].num_rows - copied[name],
+                copies=copied[name],
+                dropped=dropped,
+            )
+            for (name, (rows, ticks, dropped)), order in zip(passed.items(), arrivals, strict=True)
+        }
+
+    def stand(self) -> str:
+        """For people: how far each stream has come; the slowest holds back what the others may forget."""
+        streams = self._binding.query.streams
+        parts = [f'"{s.name}" {self._newest.get(s.name, "has shown no row yet")}' for s in streams]
+        without = [s.name for s in streams if s.delay is None]
+        hint = f"; nothing is forgotten, since {quoted(without)} has no delay" if without else ""
+        return f"event times have come to, in ticks: {', '.join(parts)}{hint}"
+
+    def snapshot(self) -> dict[str, dict[str, Tick]]:
+        """How far each stream has come."""
+        return {"newest": dict(self._newest)}
+
+    def restore(self, state: Mapping[str, Mapping[str, Any]]) -> None:
+        """Go on from a snapshot."""
+        self._newest = dict(state["newest"])
+
+    def _pass(
+        self, stream: Stream, rows: pa.RecordBatch, mark: Mark
+    ) -> tuple[pa.RecordBatch, Ticks, Mapping[str, int]]:
+        timed, keyed = read_times(stream, rows, self._binding.tick_type), _valid(rows, self._binding.keys[stream.name])
+        ticks, known = timed.ticks, timed.known
+        if known is None and keyed is None and self._is_plain(ticks, mark.watermark):
+            self._come(stream, ticks)
+            return rows, ticks, CLEAN
+        everywhere = np.ones(len(ticks), np.bool_)
+        present = everywhere if known is None else known
+        self._come(stream, ticks[present])
+        late = present & (ticks < mark.watermark) if mark.watermark is not None else ~everywhere
+        kept = present & ~late
+        keyless = kept & ~(everywhere if keyed is None else keyed)
+        counted = ~mark.copies[stream.name] if stream.name in mark.copies else everywhere
+        sorted_out = {
+            "untimed": timed.untimed,
+            "late": late,
+            "ahead": timed.ahead,
+            "keyless": keyless,
+            "malformed": timed.malformed,
+        }
+        dropped = {kind: 0 if mask is None else int((mask & counted).sum()) for kind, mask in sorted_out.items()}
+        # A window of rows counts every row of the stream, also one that joins nothing.
+        chosen = np.flatnonzero(kept if isinstance(stream.window, Rows) else kept & ~keyless)
+        chosen = chosen[np.argsort(ticks[chosen], kind="stable")]
+        return rows.take(pa.array(chosen)), ticks[chosen], dropped
+
+    def _refuse(self, stream: Stream, number: int, dropped: Mapping[str, int]) -> None:
+        """Bad rows fail the query, if it says so."""
+        keys = quoted(self._binding.keys[stream.name])
+        why = {
+            "malformed": f'that "{stream.malformed}" says could not be read',
+            "untimed": f'without a time in "{stream.time}"',
+            "ahead": f'more than max_ahead, {stream.max_ahead}, after "{stream.arrived}"',
+            "keyless": f"without a value in {keys}, which joins compare",
+        }
+        bad = [f"{dropped[kind]:,} {text}" for kind, text in why.items() if dropped[kind]]
+        if bad:
+            raise QueryError(
+                f'stream "{stream.name}": micro-batch {number} has bad rows: {", ".join(bad)}; mend them at their '
+                'source, or let bad_rows = "drop" count them and go on'
+            )
+
+    def _come(self, stream: Stream, ticks: Ticks) -> None:
+        """Note how far a stream has come."""
+        if len(ticks):
+            newest = ticks.max().item()
+            self._newest[stream.name] = max(newest, self._newest.get(stream.name, newest))
+
+    def _is_plain(self, ticks: Ticks, watermark: Tick | None) -> bool:
+        """Is there nothing to sort out: no row late, and none out of order, where any other could join it."""
+        if not len(ticks):
+            return True
+        in_order = self._alone or bool((ticks[1:] >= ticks[:-1]).all())
+        return in_order and (watermark is None or ticks.min().item() >= watermark)
+
+    def _check(self, name: str, rows: pa.RecordBatch, number: int) -> None:
+        expected = self._binding.schemas[name]
+        if rows.schema.equals(expected):
+            return
+        if rows.schema.names != expected.names or rows.schema.types != expected.types:
+            raise QueryError(_difference(name, number, expected, rows.schema))
+
+
+def _valid(rows: pa.RecordBatch, columns: Sequence[str]) -> Mask | None:
+    """Which rows have a value in all of some columns; None for all of them."""
+    found = [rows.column(name) for name in columns]
+    masks = [column.is_valid().to_numpy(zero_copy_only=False) for column in found if column.null_count]
+    return np.logical_and.reduce(masks) if masks else None
+
+
+def _number(ticks: Sequence[Ticks]) -> list[np.ndarray[Any, np.dtype[np.int64]]]:
+    """The place of each row among all rows; equal times keep the order of the streams."""
+    if len(ticks) == 1:
+        return [np.arange(len(ticks[0]))]
+    order = np.argsort(np.concatenate(ticks), kind="stable")
+    places = np.empty(len(order), np.int64)
+    places[order] = np.arange(len(order))
+    return np.split(places, np.cumsum([len(t) for t in ticks])[:-1])
+
+
+def _difference(name: str, batch: int, expected: pa.Schema, got: pa.Schema) -> str:
+    places = [
+        f'column "{column}": expected {_type(expected, column)}, got {_type(got, column)}'
+        for column in dict.fromkeys((*expected.names, *got.names))
+        if _type(expected, column) != _type(got, column)
+    ]
+    detail = "; ".join(places) or "the columns stand in another order"
+    return f'data "{name}": micro-batch {batch} has another schema than the first one: {detail}'
+
+
+def _type(schema: pa.Schema, column: str) -> str:
+    """A column's type; all of them where several have the name."""
+    return " and ".join(str(f.type) for f in schema if f.name == column) or "no such column"

@@ -1,0 +1,238 @@
+"""One cell: admit, build, route, emit, evict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from eddy.classes.classifier import Classifier, Look
+from eddy.contracts import Clock, Operator, Policy, Store
+from eddy.engine import emission
+from eddy.engine.admission import Admitted, Gate, Mark
+from eddy.engine.emission import Emission
+from eddy.engine.snapshot import Snapshot, from_table, pack, restore_policy, restoring, to_table, unpack
+from eddy.errors import EngineError
+from eddy.observe.counters import Counters, StreamCount
+from eddy.observe.insight import Trees
+from eddy.observe.wire import came, latest_routes
+from eddy.predicates.faults import Faults
+from eddy.predicates.setup import prepare
+from eddy.query import fingerprint
+from eddy.query.binding import Binding
+from eddy.routing.router import Router
+from eddy.routing.tally import TalliedRoutes
+from eddy.tuples import Tuples
+
+
+class Machinery(NamedTuple):
+    """What an engine is made of besides its policy: operators, the rows they are about, and the faults they meet."""
+
+    operators: Sequence[Operator]
+    stores: Mapping[str, Store]
+    faults: Faults
+
+
+class Engine:
+    """Answers a query, one micro-batch after the other.
+
+    The same batches, policy and seed give the same routes; the same batches alone give the same answer. `seed` is that
+    of the query, and the number of the cell.
+    """
+
+    def __init__(
+        self,
+        binding: Binding,
+        machinery: Machinery,
+        policy: Policy,
+        *,
+        policy_name: str,
+        clock: Clock,
+        seed: tuple[int, int],
+        parts: Mapping[str, str] | None = None,
+    ) -> None:
+        self._binding = binding
+        self._parts = fingerprint.of(binding) if parts is None else parts
+        self._stores = machinery.stores
+        self._streams = {s.name: machinery.stores[s.name] for s in binding.query.streams}
+        self._faults = machinery.faults
+        self._outlet = Emission(binding, self._stores, self._faults)
+        self._gate = Gate(binding)
+        self._classifier = Classifier(policy.features, {s.name: binding.schemas[s.name] for s in binding.query.streams})
+        self._router = Router(machinery.operators, policy, policy_name, self._classify, clock)
+        self._policy = policy
+        self._policy_name = policy_name
+        self._clock = clock
+        self._seed = seed
+        self._batch = 0
+        self._under_way = False
+        self._counters: Counters | None = None
+        self._trees = Trees(self._classifier.names)
+        self._taken: dict[str, Any] = {}
+        self._came: dict[str, Any] = {}
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The schema of the answer."""
+        return self._binding.schema
+
+    def reads(self, stream: str) -> list[str]:
+        """The columns of a stream that anything reads: to answer the query, to admit rows, or to tell them apart."""
+        classifiers = {attribute.column.name for attribute in self._policy.features.of(stream)}
+        stored = set(self._binding.stored(stream).names)
+        about = {name for s in self._binding.query.streams if s.name == stream for name in (s.malformed, s.arrived)}
+        return [name for name in self._binding.schemas[stream].names if name in stored | classifiers | about]
+
+    def run(self, batch: Mapping[str, pa.RecordBatch], mark: Mark | None = None) -> Iterator[pa.RecordBatch]:
+        """Process one micro-batch; it is over when the iterator is.
+
+        The watermark is that of the rows of earlier micro-batches, unless `mark` says what it is: one of several
+        cells sees only a part of the rows.
+
+        One that fails or is abandoned has left its rows behind: then the engine is of no use any more, and another
+        one goes on from the last snapshot.
+        """
+        self._begin()
+        prepare((f.name, f.setup) for f in self._binding.query.filters)
+        paused, started = 0.0, self._clock()
+        admitted = self._gate.admit(batch, self._batch, mark or self._gate.mark())
+        arrived = [self._build(name, rows) for name, rows in admitted.items()]
+        self._check_room()
+        for emitted in self._outlet.batches(self._router.route(arrived, self._chance())):
+            left = self._clock()
+            yield emitted
+            paused += self._clock() - left
+        known = mark or self._gate.mark()
+        for store in self._stores.values():
+            store.settle(known.watermark)
+        self._check_room()
+        routes = self._routes()
+        self._counters = self._count(admitted, routes, self._clock() - started - paused)
+        self._taken = latest_routes(self._taken, self._counters)
+        self._came = came(self._came, self._counters)
+        self._batch += 1
+        self._under_way = False
+
+    def _check_room(self) -> None:
+        """Stop before the machine does."""
+        if self._binding.query.max_state is not None:
+            emission.check_state_limit(self._streams, self._binding.query.max_state, self._gate.stand())
+
+    def _begin(self) -> None:
+        self._between("run")
+        self._counters = None
+        self._under_way = True
+        self._faults.begin()
+
+    def _between(self, what: str) -> None:
+        """Some things can be done between micro-batches only."""
+        if self._under_way:
+            raise EngineError(
+                f"engine: {what}: micro-batch {self._batch} was begun and not run to its end, because it failed or its "
+                "results were not all taken; build another engine and restore the last snapshot"
+            )
+
+    def _routes(self) -> TalliedRoutes:
+        """Which classes took which routes, by the names of what is in their buckets."""
+        try:
+            return self._router.routing.routes(self._classifier.names)
+        except EngineError as error:
+            raise EngineError(f'policy "{self._policy_name}": {error}') from None
+
+    def _count(self, admitted: Mapping[str, Admitted], routes: TalliedRoutes, seconds: float) -> Counters:
+        routing = self._router.routing
+        started = self._clock()
+        self._policy.learn()
+        learning = self._clock() - started
+        insight = self._policy.insight
+        stores = {name: (len(store), store.nbytes) for name, store in self._streams.items()}
+        return Counters(
+            batch=self._batch,
+            streams={
+                name: StreamCount(
+                    rows=a.came,
+                    **a.dropped,
+                    copies=a.copies,
+                    stored=stores[name][0],
+                    nbytes=stores[name][1],
+                )
+                for name, a in admitted.items()
+            },
+            results=self._outlet.results,
+            decisions=routing.decisions,
+            seconds=seconds + learning,
+            planning=routing.planning,
+            learning=routing.learning + learning,
+            operators=routing.operators,
+            routes=routes.counted,
+            classes=routes.names,
+            insight=insight,
+            trees=self._trees.lines(insight.decisions),
+            faults=self._faults.counted(),
+        )
+
+    def counted(self) -> Counters:
+        """What the last micro-batch was, and what it took."""
+        if self._counters is None:
+            raise EngineError("engine: no micro-batch has been run to its end, so there is nothing to report")
+        return self._counters
+
+    def snapshot(self) -> Snapshot:
+        """The whole state, between two micro-batches."""
+        self._between("snapshot")
+        numbers, tables = {}, {}
+        for name, store in self._streams.items():
+            numbers[name], tables[f"stream {name}"] = store.snapshot()
+        state = self._policy.snapshot()
+        arrays = {name: value for name, value in state.items() if isinstance(value, np.ndarray)}
+        tables |= {f"policy {name}": to_table(array) for name, array in arrays.items()}
+        meta = {
+            "query": dict(self._parts),
+            "batch": self._batch,
+            "gate": self._gate.snapshot(),
+            "numbers": numbers,
+            "statistics": self._router.statistics.snapshot(),
+            "policy": self._policy_name,
+            "classifier": self._classifier.snapshot(),
+            "shapes": {name: array.shape for name, array in arrays.items()},
+            "state": {name: value for name, value in state.items() if name not in arrays},
+            "taken": self._taken,
+            "came": self._came,
+        }
+        return pack(meta, tables)
+
+    @restoring
+    def restore(self, snapshot: Snapshot) -> None:
+        """Go on from a snapshot of the same query; another policy keeps the rows and starts learning anew."""
+        meta, tables = unpack(snapshot)
+        fingerprint.check(meta["query"], self._parts)
+        self._batch = meta["batch"]
+        self._gate.restore(meta["gate"])
+        self._came = meta.get("came", {})
+        for name, store in self._streams.items():
+            store.restore(meta["numbers"][name], tables[f"stream {name}"])
+        self._router.statistics.restore(meta["statistics"])
+        if meta["policy"] == self._policy_name:
+            self._classifier.restore(meta["classifier"])
+            arrays = {name: from_table(tables[f"policy {name}"], shape) for name, shape in meta["shapes"].items()}
+            restore_policy(self._policy, self._policy_name, {**meta["state"], **arrays})
+            self._taken = meta.get("taken", {})
+
+    def _chance(self) -> Callable[[], np.random.Generator]:
+        """The micro-batch's own generator, made when it is first asked for: a retry draws as the first try did."""
+        seed = (*self._seed, self._batch)
+        return cache(lambda: np.random.default_rng(seed))
+
+    def _build(self, name: str, admitted: Admitted) -> Tuples:
+        """Store the rows of a stream, unfiltered, and make tuples of them."""
+        ids = self._stores[name].append(admitted.rows, admitted.ticks, admitted.arrivals)
+        self._classifier.arrive(name, admitted.rows, int(ids[0]) if len(ids) else 0)
+        return Tuples(self._router.machine.start(name), {name: ids})
+
+    def _classify(self, tuples: Tuples) -> Look:
+        """The classifier buckets of the rows that set tuples off."""
+        origin = tuples.lineage.origin
+        return self._classifier.buckets(origin, tuples.ids[origin])

@@ -1,0 +1,1 @@
+"""Statistics, counters and reports: what happened, and what it took."""

@@ -1,0 +1,94 @@
+"""What steps did, and the decayed statistics that sum it up.
+
+Statistics add up: the statistic of two batches is the sum of theirs, and a decayed one is a sum in which older
+rows weigh less. They are plain numbers, so they survive a restart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from eddy.observe.insight import Insight
+from eddy.observe.statistics import Statistic
+from eddy.tuples import Hop
+
+BAD = ("untimed", "ahead", "keyless", "malformed")
+"""The kinds of bad rows."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StreamCount:
+    """What became of a stream's rows on their way in, and what is stored when the micro-batch is over.
+
+    Besides those that are late there are bad ones: without a time, too far ahead, without a value for an equality, and
+    malformed in their source. In a window of rows those without a value count, so they are stored all the same. A row
+    that is sent to several cells is counted in one of them; the others count it among their `copies`, and store it.
+    """
+
+    rows: int
+    untimed: int
+    late: int
+    ahead: int
+    keyless: int = 0
+    malformed: int = 0
+    copies: int = 0
+    stored: int
+    nbytes: int
+
+    @property
+    def bad(self) -> Mapping[str, int]:
+        """The bad rows of each kind."""
+        return {kind: count for kind in BAD if (count := int(getattr(self, kind)))}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FaultCount:
+    """Rows, or combinations of rows, for which a predicate had no answer: why, and what was done.
+
+    `kind` has no values of rows in it; `sample`, what the first of them was, is empty unless values may be shown.
+    """
+
+    predicate: str
+    kind: str
+    on_error: str
+    rows: int
+    sample: str
+
+
+ClassRoute = tuple[str, str, tuple[str, ...]]
+"""A stream, a class of its rows, and the operators that these were sent through."""
+
+VARIOUS = ("various",)
+"""In the place of a route, for classes that are counted together."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Counters:
+    """What one micro-batch was, and what it took.
+
+    `routes` has at most a fixed number of classes for each micro-batch, however many there are: the others of a stream
+    are one. `classes` says what a class of a stream is called, as of this micro-batch, and `trees` has the lines of the
+    trees by which a policy tells a stream's classes apart.
+
+    Where the engine lives in a state store, `restoring` and `saving` are the seconds that it took to bring it back
+    and to write it down again, `packing` those that its results took to be sent, and `state` the bytes of it.
+    """
+
+    batch: int
+    streams: Mapping[str, StreamCount]
+    results: int
+    decisions: int
+    seconds: float
+    planning: float
+    learning: float
+    operators: Mapping[Hop, Statistic]
+    routes: Mapping[ClassRoute, int]
+    classes: Mapping[tuple[str, str], str]
+    insight: Insight
+    trees: Mapping[str, Sequence[str]]
+    faults: Sequence[FaultCount] = ()
+    restoring: float = 0.0
+    packing: float = 0.0
+    saving: float = 0.0
+    state: int = 0

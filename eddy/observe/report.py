@@ -1,0 +1,214 @@
+"""Counters as pandas frames."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import pandas as pd
+
+from eddy.classes.value_names import OTHERS
+from eddy.observe.counters import VARIOUS, ClassRoute, Counters, StreamCount
+from eddy.observe.insight import RouteCost
+from eddy.observe.notebook import heading, table
+from eddy.observe.statistics import total
+
+MOST_ROUTES = 1_000
+"""Rows of a stream in `Report.routes`, besides one for the rest: forty classes, and twenty-five routes of each."""
+
+COUNTS = ["rows_in", "evaluated", "skipped", "rows_out", "seconds"]
+
+BATCH: Mapping[str, Callable[[Counters], Any]] = {
+    "batch": lambda c: c.batch,
+    "rows": lambda c: sum(s.rows for s in c.streams.values()),
+    "results": lambda c: c.results,
+    "routing_calls": lambda c: total(c.operators).rows_in,
+    "decisions": lambda c: c.decisions,
+    "seconds": lambda c: c.seconds,
+    "operator_seconds": lambda c: total(c.operators).seconds,
+    "planning_seconds": lambda c: c.planning,
+    "learning_seconds": lambda c: c.learning,
+    "untimed": lambda c: sum(s.untimed for s in c.streams.values()),
+    "late": lambda c: sum(s.late for s in c.streams.values()),
+    "ahead": lambda c: sum(s.ahead for s in c.streams.values()),
+    "restore_seconds": lambda c: c.restoring,
+    "packing_seconds": lambda c: c.packing,
+    "saving_seconds": lambda c: c.saving,
+    "errors": lambda c: sum(fault.rows for fault in c.faults),
+    "keyless": lambda c: sum(s.keyless for s in c.streams.values()),
+    "malformed": lambda c: sum(s.malformed for s in c.streams.values()),
+    "state_bytes": lambda c: c.state,
+}
+"""The columns of `Report.batches`."""
+
+
+@dataclass(frozen=True, repr=False)
+class Report:
+    """What a run did, micro-batch by micro-batch."""
+
+    counters: Sequence[Counters]
+
+    def __repr__(self) -> str:
+        calls = sum(total(c.operators).rows_in for c in self.counters)
+        return f"Report({len(self.counters):,} micro-batches, {calls:,} routing calls)"
+
+    def _repr_html_(self) -> str:
+        shown = self.operators()[["operator", "pattern", "rows_in", "rows_out", "rate", "microseconds"]]
+        return f"{heading(repr(self))}{table(shown.drop(columns=[] if shown['pattern'].any() else ['pattern']))}"
+
+    def batches(self) -> pd.DataFrame:
+        """One row for each micro-batch.
+
+        `routing_calls` are tuples handed to operators, `decisions` are questions to the policy; the seconds are
+        those of the whole micro-batch, of the operators, of the policy's planning and of its learning. Five columns
+        count rows that took no part: without an event time, late, of a clock that runs ahead, without a value for an
+        equality, and malformed in their source; `errors` are those of predicates. `restore_seconds` to `state_bytes`
+        are what Spark's state costs: seconds to restore it, to send the results, and to save it, and its bytes.
+        """
+        return pd.DataFrame({name: [value(c) for c in self.counters] for name, value in BATCH.items()})
+
+    def streams(self) -> pd.DataFrame:
+        """One row for each stream in each micro-batch: rows that came, were dropped, and are stored at its end.
+
+        In Spark a row may be in several cells: it is counted in one, and the others are its `copies`.
+        """
+        rows = [{"batch": c.batch, "stream": name, **asdict(s)} for c in self.counters for name, s in c.streams.items()]
+        return pd.DataFrame(rows, columns=["batch", "stream", *(f.name for f in fields(StreamCount))])
+
+    def operators(self, *, by_batch: bool = False) -> pd.DataFrame:
+        """One row for each operator and access pattern, or for each of them in each micro-batch.
+
+        `evaluated` are the rows that a filter had not judged before, or the candidates that a probe looked at;
+        `skipped` are those of them with a null that a filter with `nulls="skip"` has not asked its function about;
+        `rate` is outputs per input, `microseconds` the cost of one input.
+        """
+        rows = [
+            [c.batch, hop.operator, hop.pattern, s.rows_in, s.evaluated, s.skipped, s.rows_out, s.seconds]
+            for c in self.counters
+            for hop, s in c.operators.items()
+        ]
+        frame = pd.DataFrame(rows, columns=["batch", "operator", "pattern", *COUNTS])
+        if not by_batch:
+            frame = Operators(frame.groupby(["operator", "pattern"], sort=False)[COUNTS].sum().reset_index())
+        frame["rate"] = frame["rows_out"] / frame["rows_in"]
+        frame["microseconds"] = frame["seconds"] / frame["rows_in"] * 1e6
+        return frame
+
+    def routes(self, *, by_batch: bool = False) -> pd.DataFrame:
+        """One row for each class of a stream and each route that its rows set out on: tuples, and their share.
+
+        With `by_batch`, one for each of them in each micro-batch, and no share.
+
+        A class is named by the values or ranges by which the policy told it apart, as they are now; "" are rows that
+        it does not tell apart. However old the query is and however many classes there are, the rows are bounded: each
+        micro-batch counts its largest classes, and a stream has at most `MOST_ROUTES` rows; all others are one row.
+        """
+        rows: dict[ClassRoute, int] = {}
+        names: dict[tuple[str, str], str] = {}
+        for c in self.counters:
+            names |= c.classes
+        if by_batch:
+            return self._routes_by_batch(names)
+        for c in self.counters:
+            for key, count in c.routes.items():
+                rows[key] = rows.get(key, 0) + count
+        frame = pd.DataFrame(
+            [
+                [stream, names.get((stream, key), key), " > ".join(route), count]
+                for (stream, key, route), count in _largest(rows).items()
+            ],
+            columns=["stream", "class", "route", "tuples"],
+        )
+        frame["share"] = frame["tuples"] / frame.groupby("stream")["tuples"].transform("sum")
+        return frame.sort_values(["stream", "tuples"], ascending=[True, False], ignore_index=True)
+
+    def _routes_by_batch(self, names: Mapping[tuple[str, str], str]) -> pd.DataFrame:
+        rows = [
+            [c.batch, stream, names.get((stream, key), key), " > ".join(route), count]
+            for c in self.counters
+            for (stream, key, route), count in c.routes.items()
+        ]
+        return pd.DataFrame(rows, columns=["batch", "stream", "class", "route", "tuples"])
+
+    def errors(self) -> pd.DataFrame:
+        """One row for each micro-batch, predicate and kind of error that its function or its SQL has met.
+
+        `on_error` says what was done: rows are dropped, or kept, or "fail" where they are part of the answer. How many
+        rows were met depends on the routing, since another predicate may have dropped them before; the answer does
+        not. `sample` is empty unless the query says `show_values`.
+        """
+        rows = [{"batch": c.batch, **asdict(fault)} for c in self.counters for fault in c.faults]
+        return pd.DataFrame(rows, columns=["batch", "predicate", "kind", "on_error", "rows", "sample"])
+
+    def learning(self) -> pd.DataFrame:
+        """One row for each operator, micro-batch and way in which the policy used it.
+
+        `kind` says what the calls were: "classified" by the attribute, "unclassified", or "profiling" to learn; the
+        gain ratio is that of the attribute when it was last measured.
+        """
+        rows: list[list[object]] = []
+        before: dict[tuple[str, str, str], int] = {}
+        for c in self.counters:
+            for i in c.insight.uses:
+                key = (i.operator, i.kind, i.attribute)
+                calls, before[key] = i.calls - before.get(key, 0), i.calls
+                if calls:
+                    rows.append([c.batch, *key, i.gain_ratio, calls])
+        return pd.DataFrame(rows, columns=["batch", "operator", "kind", "attribute", "gain_ratio", "calls"])
+
+    def decisions(self) -> pd.DataFrame:
+        """One row for each time that a policy has decided about a stream's routes: when and why, and what came of it.
+
+        `predicted` and `observed` are what a row costs, in the unit of the policy's costs, on average over the ways;
+        observed until the next decision, or until now. `seconds` is how long it took to decide. `tree` says who takes
+        which way, a line for each branch.
+        """
+        rows: dict[tuple[str, int], dict[str, Any]] = {}
+        for c in self.counters:
+            for d in c.insight.decisions:
+                row = rows.setdefault((d.stream, d.number), {"batch": c.batch, "stream": d.stream, "reason": d.reason})
+                row |= {"ways": len(d.ways), **_averages(d.ways), "seconds": d.seconds}
+                row["tree"] = "\n".join(c.trees[d.stream])
+        columns = ["batch", "stream", "reason", "ways", "predicted", "observed", "seconds", "tree"]
+        return pd.DataFrame(list(rows.values()), columns=columns)
+
+
+class Operators(pd.DataFrame):
+    """A frame that is printed with all its columns.
+
+    pandas leaves columns out where a line would be longer than 80 characters, or than the terminal is wide.
+
+    >>> print(Operators({"operator": ["dear"], "pattern": [""], "seconds": [0.0073], "microseconds": [7303.832]}))
+      operator pattern  seconds  microseconds
+    0     dear           0.0073        7303.8
+    """
+
+    def __repr__(self) -> str:
+        return self.to_string(formatters={name: form.format for name, form in SHOWN.items() if name in self})
+
+
+SHOWN = {"seconds": "{:.4f}", "rate": "{:.3f}", "microseconds": "{:.1f}"}
+"""How many digits of a number say something."""
+
+
+def _averages(ways: Sequence[RouteCost]) -> Mapping[str, float]:
+    """What a row costs, whichever way it goes."""
+    whole = sum(way.share for way in ways) or 1.0
+    return {
+        "predicted": sum(way.share * way.predicted for way in ways) / whole,
+        "observed": sum(way.share * way.observed for way in ways) / whole,
+    }
+
+
+def _largest(rows: Mapping[ClassRoute, int]) -> Mapping[ClassRoute, int]:
+    """The largest of each stream; the rest of it is one row."""
+    kept: dict[ClassRoute, int] = {}
+    apart: dict[str, int] = {}
+    for route, count in sorted(rows.items(), key=lambda row: -row[1]):
+        stream = route[0]
+        rest = (stream, OTHERS, VARIOUS)
+        apart[stream] = apart.get(stream, 0) + (route != rest)
+        place = route if apart[stream] <= MOST_ROUTES else rest
+        kept[place] = kept.get(place, 0) + count
+    return kept

@@ -1,0 +1,91 @@
+"""What steps did, and the decayed statistics that sum it up.
+
+Statistics add up: the statistic of two batches is the sum of theirs, and a decayed one is a sum in which older
+rows weigh less. They are plain numbers, so they survive a restart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from eddy.tuples import Hop
+
+HALF_LIFE = 10_000
+"""Rows after which an operator's older rows count half: enough that a rate is known to about a hundredth, few enough
+that a change of the stream shows after as many rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statistic:
+    """What an operator did: rows in, evaluated, out, and seconds; and how many of those evaluated it skipped.
+
+    >>> Statistic(10, 10, 4, 0.5) + Statistic(10, 0, 2, 0.25)
+    Statistic(rows_in=20, evaluated=10, rows_out=6, seconds=0.75, skipped=0)
+    """
+
+    rows_in: float = 0
+    evaluated: float = 0
+    rows_out: float = 0
+    seconds: float = 0.0
+    skipped: int = 0
+
+    def __add__(self, other: Statistic) -> Statistic:
+        return Statistic(
+            self.rows_in + other.rows_in,
+            self.evaluated + other.evaluated,
+            self.rows_out + other.rows_out,
+            self.seconds + other.seconds,
+            self.skipped + other.skipped,
+        )
+
+    @property
+    def rate(self) -> float:
+        """Outputs per input; 1 while nothing is known."""
+        return self.rows_out / self.rows_in if self.rows_in else 1.0
+
+    @property
+    def cost(self) -> float:
+        """Seconds per input; 0 while nothing is known."""
+        return self.seconds / self.rows_in if self.rows_in else 0.0
+
+
+class Statistics:
+    """The decayed statistic of every hop."""
+
+    def __init__(self) -> None:
+        self._recent: dict[Hop, Statistic] = {}
+
+    def __getitem__(self, hop: Hop) -> Statistic:
+        return self._recent.get(hop, NOTHING)
+
+    def add(self, hop: Hop, statistic: Statistic) -> None:
+        """Count a step; what was known before it fades with the rows that came in."""
+        known = self._recent.get(hop, NOTHING)
+        weight = 0.5 ** (statistic.rows_in / HALF_LIFE)
+        self._recent[hop] = Statistic(
+            known.rows_in * weight + statistic.rows_in,
+            known.evaluated * weight + statistic.evaluated,
+            known.rows_out * weight + statistic.rows_out,
+            known.seconds * weight + statistic.seconds,
+        )
+
+    def snapshot(self) -> list[list[Any]]:
+        """Plain values, one row for each hop."""
+        return [
+            [hop.operator, hop.pattern, s.rows_in, s.evaluated, s.rows_out, s.seconds]
+            for hop, s in self._recent.items()
+        ]
+
+    def restore(self, rows: Sequence[Sequence[Any]]) -> None:
+        """Go on from a snapshot."""
+        self._recent = {Hop(row[0], row[1]): Statistic(*row[2:]) for row in rows}
+
+
+NOTHING = Statistic()
+
+
+def total(parts: Mapping[Any, Statistic]) -> Statistic:
+    """The sum of statistics."""
+    return sum(parts.values(), NOTHING)

@@ -1,0 +1,98 @@
+"""The cells of a query as one: their counters added up, micro-batch by micro-batch."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import asdict, replace
+from typing import Any
+
+from eddy.observe.counters import ClassRoute, Counters, FaultCount, StreamCount
+from eddy.observe.insight import Decision, Insight, Use
+from eddy.observe.statistics import NOTHING, Statistic
+from eddy.tuples import Hop
+
+SUMMED = ("results", "decisions", "seconds", "planning", "learning", "restoring", "packing", "saving")
+"""What a micro-batch took is what its cells took together: on several cores that is more than the time that passed."""
+
+STANDING = frozenset({"stored", "nbytes"})
+"""What a cell has also in micro-batches in which it is not called, because none of its rows came."""
+
+
+class CellSum:
+    """Adds up what cells report; remembers what those have that are not called."""
+
+    def __init__(self) -> None:
+        self._latest: dict[int, Counters] = {}
+
+    def add(self, batch: int, parts: Mapping[int, Counters]) -> Counters:
+        """The counters of all cells in one micro-batch."""
+        self._latest |= parts
+        came, known = parts.values(), self._latest.values()
+        routes, decisions = _routes(came), _decisions(self._latest)
+        sums: dict[str, Any] = {name: sum(getattr(part, name) for part in came) for name in SUMMED}
+        return Counters(
+            batch=batch,
+            **sums,
+            state=sum(part.state for part in known),
+            streams={name: _stream(name, came, known) for part in came for name in part.streams},
+            operators=_operators(came),
+            routes=routes,
+            classes={(stream, name): name for stream, name, _ in routes},
+            insight=Insight(uses=_uses(known), decisions=[d for _, d in decisions]),
+            faults=_faults(came),
+            trees={d.stream: self._latest[cell].trees.get(stream, ()) for (cell, stream), d in decisions},
+        )
+
+
+def _stream(name: str, came: Iterable[Counters], known: Iterable[Counters]) -> StreamCount:
+    now = [asdict(part.streams[name]) for part in came]
+    ever = [asdict(part.streams[name]) for part in known]
+    return StreamCount(**{count: sum(row[count] for row in (ever if count in STANDING else now)) for count in now[0]})
+
+
+def _operators(came: Collection[Counters]) -> dict[Hop, Statistic]:
+    hops = dict.fromkeys(hop for part in came for hop in part.operators)
+    return {hop: sum((part.operators.get(hop, NOTHING) for part in came), NOTHING) for hop in hops}
+
+
+def _faults(came: Collection[Counters]) -> list[FaultCount]:
+    """By what they are; the sample is the first cell's."""
+    faults: dict[tuple[str, str, str], FaultCount] = {}
+    for fault in (fault for part in came for fault in part.faults):
+        key = (fault.predicate, fault.kind, fault.on_error)
+        faults[key] = replace(fault, rows=fault.rows + faults[key].rows) if key in faults else fault
+    return list(faults.values())
+
+
+def _routes(came: Collection[Counters]) -> dict[ClassRoute, int]:
+    """By the names of classes: in which bucket a value is, is another matter in each cell."""
+    routes: dict[ClassRoute, int] = {}
+    for part in came:
+        for (stream, key, route), rows in part.routes.items():
+            named = (stream, part.classes.get((stream, key), key), route)
+            routes[named] = routes.get(named, 0) + rows
+    return routes
+
+
+def _decisions(cells: Mapping[int, Counters]) -> list[tuple[tuple[int, str], Decision]]:
+    """What each cell has decided last: each of them learns by itself."""
+    return [
+        ((cell, d.stream), replace(d, stream=f"{d.stream}, cell {cell}") if len(cells) > 1 else d)
+        for cell, part in sorted(cells.items())
+        for d in part.insight.decisions
+    ]
+
+
+def _uses(known: Iterable[Counters]) -> list[Use]:
+    """How all policies have used each operator; the gain ratio is the mean of theirs, weighed by calls."""
+    uses: dict[tuple[str, str, str], list[Use]] = {}
+    for part in known:
+        for use in part.insight.uses:
+            uses.setdefault((use.operator, use.kind, use.attribute), []).append(use)
+    return [_used(*key, same) for key, same in uses.items()]
+
+
+def _used(operator: str, kind: str, attribute: str, same: Collection[Use]) -> Use:
+    calls = sum(use.calls for use in same)
+    gain = sum(use.gain_ratio * (use.calls or 1) for use in same) / sum(use.calls or 1 for use in same)
+    return Use(operator=operator, kind=kind, attribute=attribute, gain_ratio=gain, calls=calls)

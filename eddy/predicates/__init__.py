@@ -1,0 +1,1 @@
+"""Filters are asked about rows here, and rows without an answer are found."""

@@ -1,0 +1,253 @@
+"""A user's Python function as a predicate over Arrow columns.
+
+The function is handed what its annotations ask for: `pd.Series` (as for a pandas_udf, and when it says nothing),
+`np.ndarray` or `pa.Array`; with `rowwise` it is called with plain Python values, one row at a time. It must judge each
+row by itself: rows come in whatever company the routing gives them.
+
+What it sees of a row does not depend on the rows beside it either, nulls included: see `predicates.arguments`. Nested
+values arrive as Python lists and dicts. Arrow arrays and Python values have nulls of their own.
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import linecache
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import PurePath
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from eddy.errors import NAME, QueryError, RowError, quoted, repr_of, said, shortened, text_of
+from eddy.predicates import time_limit
+from eddy.predicates.arguments import FORMS, SERIES, alike, check_mask, forms_of
+from eddy.predicates.row_errors import Kinds, RowErrors, ask_by_halves, asked_again
+from eddy.predicates.time_limit import Expired, RowsDone, limited
+from eddy.sql import Column
+from eddy.tuples.arrays import Mask, RowIds
+
+T = TypeVar("T")
+
+OURS = (__file__, time_limit.__file__)
+"""Files whose lines say nothing about what is wrong in a function of someone else's."""
+
+
+class TooSlow(QueryError):
+    """A call took longer than it may: that is no row's fault, and no `on_error` passes over it."""
+
+
+@dataclass(frozen=True)
+class Function:
+    """A vectorised or row function, checked against its columns."""
+
+    name: str
+    function: Callable[..., Any]
+    columns: tuple[Column, ...]
+    forms: tuple[str, ...]
+    rowwise: bool
+    where: str
+    seconds: float | None = None
+
+    @staticmethod
+    def of(
+        function: Callable[..., Any],
+        columns: Sequence[str] | None,
+        *,
+        rowwise: bool,
+        where: str,
+        seconds: float | None = None,
+        unsaid: str = SERIES,
+    ) -> Function:
+        """Check a function's signature against the columns it is to be called with.
+
+        `unsaid` is the form of columns for parameters without an annotation.
+        """
+        if not callable(function):
+            raise QueryError(f"{where}: expected a function, got {repr_of(function)}")
+        named = getattr(getattr(function, "func", function), "__qualname__", type(function).__name__)
+        name = shortened(str(named), NAME)
+        parameters = _parameters(function, where, name)
+        positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        names = columns if columns is not None else [p.name for p in positional if p.default is p.empty]
+        if not names:
+            raise QueryError(f'{where}: function "{name}" has no parameter to hand a column to; name them in columns')
+        _check_call(function, names, where, name)
+        forms: tuple[str, ...] = ("python",) * len(names)
+        if not rowwise:
+            forms = forms_of(function, parameters, len(names), where, unsaid=unsaid)
+        return Function(name, function, tuple(map(_column, names)), forms, rowwise, where, seconds)
+
+    def qualified(self, resolve: Callable[[Column], Column]) -> Function:
+        """The same function with each column's stream spelled out."""
+        return replace(self, columns=tuple(map(resolve, self.columns)))
+
+    def mask(self, columns: Mapping[Column, pa.Array], rows: int) -> Mask:
+        """Call the function; true where a row passes, and a `RowError` if it has no answer for some of them."""
+        arrays = [columns[column] for column in self.columns]
+        groups = alike(arrays, self.forms)
+        return self._call(arrays, rows) if groups is None else self._each_group(arrays, rows, groups)
+
+    def _each_group(self, arrays: list[pa.Array], rows: int, groups: Sequence[RowIds]) -> Mask:
+        """Call the function once for each group; where one raises, only its rows are asked again."""
+        passed = np.zeros(rows, np.bool_)
+        faulty: list[int] = []
+        errors: list[RowError] = []
+        for group in groups:
+            own = [array.take(pa.array(group)) for array in arrays]
+            try:
+                passed[group] = self._call(own, len(group))
+            except RowError as error:
+                found = asked_again(partial(self._part, own), len(group), error)
+                passed[group] = found.passed
+                faulty += group[found.faulty].tolist()
+                errors += found.errors
+        if errors:
+            raise RowErrors(passed, np.array(faulty, np.int64), errors)
+        return passed
+
+    def _part(self, arrays: list[pa.Array], part: RowIds) -> Mask:
+        return self._call([array.take(pa.array(part)) for array in arrays], len(part))
+
+    def _call(self, arrays: list[pa.Array], rows: int) -> Mask:
+        try:
+            arguments = [FORMS[form](array) for array, form in zip(arrays, self.forms, strict=True)]
+            if self.rowwise:
+                results, raised = self._each(arguments, arrays)
+            else:
+                results, raised = self._ended(lambda: self.function(*arguments), lambda: 0, rows), {}
+        except TooSlow:
+            raise
+        except Exception as error:
+            raise self._failure(error, arrays, rows) from error
+        if not self.rowwise:
+            return check_mask(results, rows, self._who)
+        return self._gathered(results, raised)
+
+    def _each(self, arguments: list[list[Any]], arrays: list[pa.Array]) -> tuple[list[Any], dict[int, RowError]]:
+        """Call a function of single rows, once for each of them, whatever it raises."""
+        rows = len(arrays[0])
+        results: list[Any] = []
+        raised: dict[int, RowError] = {}
+        kinds = Kinds()
+        calls = itertools.starmap(self.function, zip(*arguments, strict=True))
+
+        def go_on() -> None:
+            while len(results) < rows:
+                try:
+                    # What came before a row that raises is in the list, and the next call is for the row after it.
+                    results.extend(calls)
+                    error: Exception | None = StopIteration() if len(results) < rows else None
+                except Exception as caught:
+                    error = caught
+                if error is not None:
+                    raised[len(results)] = kinds.one(self._failure(error, arrays, 1))
+                    results.append(False)
+
+        self._ended(go_on, lambda: len(results), rows)
+        return results, raised
+
+    def _gathered(self, results: list[Any], errors: dict[int, RowError]) -> Mask:
+        """The mask of single results; some of them may be no booleans."""
+        rows = len(results)
+        try:
+            passed = check_mask(results, rows, self._who)
+        except RowError:
+            parts, wrong, found = ask_by_halves(lambda p: check_mask([results[n] for n in p], len(p), self._who), rows)
+            passed = np.zeros(rows, np.bool_)
+            for part, mask in parts:
+                passed[part] = mask
+            errors = {**errors, **dict(zip(wrong.tolist(), found, strict=True))}
+        if errors:
+            raise RowErrors(passed, np.array(list(errors), np.int64), list(errors.values()))
+        return passed
+
+    def _ended(self, call: Callable[[], T], progress: RowsDone, rows: int) -> T:
+        """Call something, and end it if it takes longer than it may."""
+        if self.seconds is None:
+            return call()
+        try:
+            return limited(self.seconds, progress, call)
+        except Expired:
+            which = f"row {progress() + 1} of {rows}" if self.rowwise else f"{rows} rows"
+            raise TooSlow(
+                f"{self._who} was called with {which}, and took longer than its time_limit of {self.seconds:g} "
+                "seconds; make it faster, or raise the limit"
+            ) from None
+
+    @property
+    def _who(self) -> str:
+        return f'{self.where}: function "{self.name}"'
+
+    def _failure(self, error: Exception, arrays: list[pa.Array], rows: int) -> RowError:
+        code = getattr(inspect.unwrap(self.function), "__code__", None)
+        own = _raised_at(error, getattr(code, "co_filename", None))
+        place = f", at line {own.line} of {own.file}: {own.text}" if own else ""
+        types = ", ".join(_told(column, array) for column, array in zip(self.columns, arrays, strict=True))
+        name = shortened(type(error).__name__, NAME)
+        return RowError(
+            f"{self._who} raised {said(error)}{place}; it was called with {rows} rows of {shortened(types)}",
+            kind=f"{name} at line {own.line} of {PurePath(own.file).name}" if own else name,
+        )
+
+
+def _told(column: Column, array: pa.Array) -> str:
+    return f"{column} {array.type}{' with nulls' if array.null_count else ''}"
+
+
+class _Line(NamedTuple):
+    """A line of a file."""
+
+    file: str
+    line: int
+
+    @property
+    def text(self) -> str:
+        """What stands there, if the file can be read."""
+        linecache.checkcache(self.file)
+        return shortened(linecache.getline(self.file, self.line).strip(), NAME)
+
+
+def _raised_at(error: Exception, file: str | None) -> _Line | None:
+    """The last line of a file, or else of any that is not ours, on the way to where an error was raised.
+
+    The way is as long as a recursion was deep, and of its lines only one is read.
+    """
+    own = other = None
+    step = error.__traceback__
+    while step is not None:
+        name = step.tb_frame.f_code.co_filename
+        if name == file:
+            own = step
+        elif own is None and name not in OURS:
+            other = step
+        step = step.tb_next
+    last = own or other
+    return None if last is None else _Line(last.tb_frame.f_code.co_filename, last.tb_lineno)
+
+
+def _parameters(function: Callable[..., Any], where: str, name: str) -> list[inspect.Parameter]:
+    try:
+        return list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        raise QueryError(
+            f'{where}: function "{name}" does not tell its parameters; wrap it in a Python function'
+        ) from None
+
+
+def _check_call(function: Callable[..., Any], names: Sequence[str], where: str, name: str) -> None:
+    try:
+        inspect.signature(function).bind(*names)
+    except TypeError as error:
+        raise QueryError(
+            f'{where}: function "{name}" cannot be called with {len(names)} column(s) {quoted(names)}: {text_of(error)}'
+        ) from None
+
+
+def _column(name: str) -> Column:
+    """A column as `name`, `stream.name` or, where the name has a dot itself, stream.`na.me`."""
+    stream, dot, column = name.partition(".") if not name.startswith("`") else ("", "", name)
+    return Column(stream if dot else None, (column if dot else name).strip("`"))

@@ -1,0 +1,94 @@
+"""Asks a predicate about rows, and lets no row answer for another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from eddy import sql
+from eddy.errors import RowError, repr_of
+from eddy.predicates.arguments import complete
+from eddy.predicates.faults import FAIL, PENDING, Faults
+from eddy.predicates.row_errors import RowErrors, asked_again
+from eddy.sql import Column
+from eddy.tuples.arrays import FaultCodes, Mask, RowIds
+
+
+class Judged(NamedTuple):
+    """Which rows go on, and the faults of those of them that the predicate has no answer for; None for no faults.
+
+    `skipped` rows do not pass because the predicate is not asked about rows with a null.
+    """
+
+    passed: Mask
+    faults: FaultCodes | None
+    skipped: int = 0
+
+
+class Judge:
+    """A predicate, and what is done where it has no answer."""
+
+    def __init__(
+        self, name: str, predicate: Predicate, faults: Faults, *, on_error: str, skips_nulls: bool = False
+    ) -> None:
+        self._name = name
+        self._predicate = predicate
+        self._faults = faults
+        self._on_error = on_error
+        self._skips_nulls = skips_nulls
+
+    def ask(self, columns: Mapping[Column, pa.Array], rows: int) -> Judged:
+        """Judge some rows; where nulls are skipped, those without one."""
+        passed = complete(list(columns.values())) if self._skips_nulls else None
+        if passed is None:
+            return self._ask(columns, rows)
+        asked, faults = np.flatnonzero(passed), None
+        if len(asked):
+            judged = self._ask(_taken(columns, asked), len(asked))
+            passed[asked] = judged.passed
+            if judged.faults is not None:
+                faults = np.zeros(rows, np.uint8)
+                faults[asked] = judged.faults
+        return Judged(passed, faults, rows - len(asked))
+
+    def _ask(self, columns: Mapping[Column, pa.Array], rows: int) -> Judged:
+        """Judge some rows.
+
+        Those of a call that raises are asked again, fewer at a time, until the ones are found that raise alone. A
+        function of single rows is asked once about each.
+        """
+        try:
+            return Judged(self._predicate(columns, rows), None)
+        except RowErrors as errors:
+            passed, faulty, found = errors.passed, errors.faulty, errors.errors
+        except RowError as error:
+            passed, faulty, found = asked_again(
+                lambda part: self._predicate(_taken(columns, part), len(part)), rows, error
+            )
+        verdicts = self._faults.note(self._name, found, self._on_error, lambda n: _shown(columns, int(faulty[n])))
+        return _judged(passed, faulty, verdicts)
+
+
+def _judged(passed: Mask, faulty: RowIds, verdicts: FaultCodes) -> Judged:
+    passed[faulty] = verdicts != FAIL
+    if not len(verdicts) or verdicts.max() < PENDING:
+        return Judged(passed, None)
+    faults = np.zeros(len(passed), np.uint8)
+    faults[faulty] = np.where(verdicts < PENDING, np.uint8(0), verdicts)
+    return Judged(passed, faults)
+
+
+def _taken(columns: Mapping[Column, pa.Array], rows: RowIds) -> dict[Column, pa.Array]:
+    places = pa.array(rows)
+    return {column: array.take(places) for column, array in columns.items()}
+
+
+def _shown(columns: Mapping[Column, pa.Array], row: int) -> str:
+    return ", ".join(f"{column} = {repr_of(array[row].as_py())}" for column, array in columns.items())
+
+
+Predicate = Callable[[Mapping[sql.Column, pa.Array], int], Mask]
+"""Columns and a number of rows to a mask: true where a row passes; a `RowError` where there is no answer for some."""

@@ -1,0 +1,106 @@
+"""Finds the rows for which something raises."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Generic, NamedTuple, TypeVar
+
+import numpy as np
+
+from eddy.errors import QueryError, RowError
+from eddy.tuples.arrays import Mask, RowIds
+
+T = TypeVar("T")
+
+
+class RowErrors(RowError):
+    """Some rows have no answer; the others have theirs already."""
+
+    def __init__(self, passed: Mask, faulty: RowIds, errors: Sequence[RowError]) -> None:
+        super().__init__(str(errors[0]), kind=errors[0].kind, final=errors[0].final)
+        self.passed = passed
+        self.faulty = faulty
+        self.errors = errors
+
+
+ALONE = 8
+"""Rows that are asked one by one: if all rows raise, there are a quarter more calls than rows, and not twice as many,
+as there would be if every part were halved to its end."""
+
+
+class Kinds:
+    """One error of each kind, for all rows that have it.
+
+    As many rows may raise as there are, and an error is a hundred times as large as the verdict that becomes of it.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, bool], RowError] = {}
+
+    def one(self, error: RowError) -> RowError:
+        """The first error that was of this kind."""
+        key = (error.kind, error.final)
+        if key not in self._known:
+            self._known[key] = error.bare()
+        return self._known[key]
+
+
+class Bisected(NamedTuple, Generic[T]):
+    """Parts of the rows with the answer for each, and the rows that have none, each with an error of its kind."""
+
+    parts: Sequence[tuple[RowIds, T]]
+    faulty: RowIds
+    errors: Sequence[RowError]
+
+
+def ask_by_halves(ask: Callable[[RowIds], T], rows: int) -> Bisected[T]:
+    """Ask about ever fewer rows, until all that raise are alone.
+
+    >>> found = ask_by_halves(lambda rows: [10 // row for row in rows.tolist()], 0)
+    >>> found.parts, len(found.faulty)
+    ([], 0)
+    """
+    waiting = _divide(np.arange(rows))
+    parts: list[tuple[RowIds, T]] = []
+    faulty: list[int] = []
+    errors: list[RowError] = []
+    kinds = Kinds()
+    while waiting:
+        part = waiting.pop()
+        try:
+            parts.append((part, ask(part)))
+        except RowError as error:
+            if len(part) > 1:
+                waiting += _divide(part)
+                continue
+            faulty.append(int(part[0]))
+            errors.append(kinds.one(error))
+    return Bisected(parts, np.array(faulty, np.int64), errors)
+
+
+class Found(NamedTuple):
+    """Which of some rows pass, and those without an answer, each with an error of its kind."""
+
+    passed: Mask
+    faulty: RowIds
+    errors: Sequence[RowError]
+
+
+def asked_again(ask: Callable[[RowIds], Mask], rows: int, error: RowError) -> Found:
+    """What a predicate says of each row that raised this error about all of them."""
+    parts, faulty, found = ask_by_halves(ask, rows)
+    if error.final and not len(faulty):
+        # It is not wrong about any row alone, so it does not judge each row by itself: that is no row's error.
+        raise QueryError(str(error)) from error
+    # Of a function that gives no mask, what it gave for all says more than what it gives for each.
+    found = [error if one.final and error.final else one for one in found]
+    passed = np.zeros(rows, np.bool_)
+    for part, mask in parts:
+        passed[part] = mask
+    return Found(passed, faulty, found)
+
+
+def _divide(part: RowIds) -> list[RowIds]:
+    """Two halves, or single rows; the first one last, since it is taken from there."""
+    pieces = len(part) if len(part) <= ALONE else 2
+    return [piece for piece in reversed(np.array_split(part, max(pieces, 1))) if len(piece)]

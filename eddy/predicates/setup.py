@@ -1,0 +1,59 @@
+"""What filters' functions need before their first rows: made once in a process.
+
+A `setup` is a function of the user's without parameters, for what is dear to make and the same for all rows: a model
+that is loaded, a dictionary that is read. It leaves what it makes where the filter's function finds it, in a global of
+its module. Spark keeps its Python workers from one micro-batch to the next, so in each of them it runs once.
+"""
+
+from __future__ import annotations
+
+import inspect
+import threading
+import traceback
+from collections.abc import Callable, Iterable
+from typing import Any
+from weakref import WeakSet
+
+from eddy.errors import QueryError, repr_of, said, text_of
+
+SetupFunction = Callable[[], Any]
+
+READY: WeakSet[SetupFunction] = WeakSet()
+"""The setups that this process has run. A function that workers import is the same one in every query; one that is
+sent to them, since it is defined in the job itself, comes with globals of its own, and is another one each time."""
+
+LOCK = threading.Lock()
+
+
+def check_setup(setup: object, where: str) -> None:
+    """Refuse what cannot be called without arguments."""
+    if not inspect.isroutine(setup):
+        raise QueryError(f"{where}: setup: expected a function, got {repr_of(setup)}")
+    try:
+        inspect.signature(setup).bind()
+    except TypeError as error:
+        raise QueryError(
+            f'{where}: setup: function "{setup.__qualname__}" cannot be called without arguments: {text_of(error)}; '
+            "it takes none, and leaves what it makes in a global of its module"
+        ) from None
+    except ValueError:  # one in C that does not tell its parameters
+        return
+
+
+def prepare(setups: Iterable[tuple[str, SetupFunction | None]]) -> None:
+    """Run the setups of filters that have not run in this process; one that fails is tried again the next time."""
+    for name, setup in setups:
+        if setup is not None and setup not in READY:
+            with LOCK:
+                if setup not in READY:
+                    _run(setup, name)
+                    READY.add(setup)
+
+
+def _run(setup: SetupFunction, filter: str) -> None:
+    try:
+        setup()
+    except Exception as error:
+        frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename != __file__]
+        place = f", at line {frames[0].lineno} of {frames[0].filename}: {frames[0].line}" if frames else ""
+        raise QueryError(f'filter "{filter}": setup "{setup.__qualname__}" raised {said(error)}{place}') from error

@@ -1,0 +1,70 @@
+"""The Python function inside of what Spark's `udf`, `pandas_udf` and `arrow_udf` make.
+
+Those are for columns of DataFrames, and hold on to Spark; the function inside is what a filter calls. The core does not
+import pyspark, so they are known by what they have: a function, a kind, and the type of what it returns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from eddy.errors import QueryError, shortened
+from eddy.predicates.arguments import ARROW, SERIES
+
+MARKS = ("func", "evalType", "returnType")
+
+ROWS: Mapping[int, str] = {100: "a udf", 101: "a udf with useArrow"}
+COLUMNS: Mapping[int, tuple[str, str]] = {200: ("a pandas_udf", SERIES), 250: ("an arrow_udf", ARROW)}
+"""By the number that Spark's protocol has for each kind: functions of a row's values, and of whole columns; what they
+are called, and what a parameter without an annotation is handed."""
+
+ITERATORS = frozenset({204, 251})
+"""Kinds that are handed an iterator over batches."""
+
+
+class Unwrapped(NamedTuple):
+    """A function, whether it is called with single rows, and what a parameter without an annotation is handed."""
+
+    function: Callable[..., Any]
+    rowwise: bool
+    unsaid: str
+
+
+def unwrap(given: Any, *, rowwise: bool, where: str) -> Unwrapped:
+    """What a filter calls; a function of the user's as it is, and one that Spark has wrapped without its wrapper."""
+    if not all(hasattr(given, mark) for mark in MARKS):
+        return Unwrapped(given, rowwise, SERIES)
+    kind = given.evalType
+    if kind not in ROWS and kind not in COLUMNS:
+        what = "an iterator over batches" if kind in ITERATORS else "groups of rows, or frames"
+        raise QueryError(
+            f"{where}: function: expected a udf, or a pandas_udf from pd.Series to pd.Series, got one of Spark's "
+            f"functions that is handed {what}; a filter judges each row by itself: write it so, without a decorator"
+        )
+    called = ROWS[kind] if kind in ROWS else COLUMNS[kind][0]
+    _check(given, rowwise and kind in COLUMNS, f"{where}: function: {called}")
+    return Unwrapped(given.func, kind in ROWS, SERIES if kind in ROWS else COLUMNS[kind][1])
+
+
+def _check(given: Any, called_by_row: bool, where: str) -> None:
+    """Refuse what would mean something else as a filter."""
+    if (returns := _type_text(given.returnType)) != "boolean":
+        raise QueryError(
+            f'{where} that returns "{shortened(returns, 100)}"; expected "boolean": make it a comparison, '
+            "and say so in its decorator"
+        )
+    if not getattr(given, "deterministic", True):
+        raise QueryError(
+            f"{where} that is declared nondeterministic; filters run in any order, so the answer for a row must depend "
+            "on the row alone; if it does, leave asNondeterministic() out"
+        )
+    if called_by_row:
+        raise QueryError(f"{where} is handed columns; leave rowwise out, or hand over a udf")
+
+
+def _type_text(returns: Any) -> str:
+    """The name of a type of Spark's; one that has not been parsed yet says its text."""
+    unparsed = getattr(returns, "data_type_string", returns)
+    text = unparsed if isinstance(unparsed, str) else returns.simpleString()
+    return str(text).strip().lower()

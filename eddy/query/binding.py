@@ -1,0 +1,231 @@
+"""A query and the schemas of its inputs, checked against each other."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from eddy import sql
+from eddy.errors import QueryError, quoted, unknown
+from eddy.query.exact_names import exact
+from eddy.query.inputs import Range
+from eddy.query.query import Query, Stream
+from eddy.sql import Column
+from eddy.sql.values.calendar import DAY
+from eddy.tuples import event_time
+
+
+@dataclass(frozen=True, kw_only=True)
+class Binding:
+    """What is known of a query once its inputs have schemas."""
+
+    query: Query
+    schemas: Mapping[str, pa.Schema]
+    types: Mapping[Column, pa.DataType]
+    outputs: Sequence[tuple[Column, str]]
+
+    tick_type: Any
+
+    def stored(self, name: str) -> pa.Schema:
+        """The columns of an input that anything reads."""
+        read = {column for column, _ in self.outputs}
+        read |= {
+            column
+            for part in (*self.query.predicates, *(f.predicate for f in self.query.filters))
+            for column in part.columns
+        }
+        read |= {Column(stream.name, stream.time) for stream in self.query.streams if stream.time is not None}
+        return pa.schema([field for field in self.schemas[name] if Column(name, field.name) in read])
+
+    @cached_property
+    def keys(self) -> Mapping[str, Sequence[str]]:
+        """The columns of each input that some equality compares as they are: a row with a null there joins nothing."""
+        found: dict[str, list[str]] = {name: [] for name in self.query.inputs}
+        for predicate in self.query.predicates:
+            compared = predicate.comparison()
+            if compared is None or compared.op != "=" or compared.left.inputs == compared.right.inputs:
+                continue
+            for side in (compared.left.as_column(), compared.right.as_column()):
+                if side is not None and side.name not in found[str(side.stream)]:
+                    found[str(side.stream)].append(side.name)
+        return found
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The schema of the answer."""
+        return pa.schema([pa.field(name, self.types[column]) for column, name in self.outputs])
+
+
+def bind(query: Query, schemas: Mapping[str, pa.Schema]) -> Binding:
+    """Check every column and type that the query names; what is bound has the names of its inputs."""
+    for name in schemas:
+        if name not in query.inputs:
+            raise unknown("stream or table", name, query.inputs, where="data")
+    missing = [name for name in query.inputs if name not in schemas]
+    if missing:
+        raise QueryError(f"data: expected data for every stream and table, got none for {quoted(missing)}")
+    for name in query.inputs:
+        _check_names(name, schemas[name])
+        _check_types(name, schemas[name])
+    query = exact(query, schemas)
+    types = {Column(name, f.name): f.type for name in query.inputs for f in schemas[name]}
+    _check_times(query, schemas)
+    check(query, types)
+    outputs = query.outputs if query.outputs is not None else _every(query, schemas)
+    for column, _ in outputs:
+        if column not in types:
+            known = [f.name for f in schemas[str(column.stream)]]
+            raise unknown("column", column.name, known, where=f'select "{column}"')
+    tick_type = event_time.dtype(*(schemas[s.name].field(s.time).type for s in query.streams if s.time is not None))
+    return Binding(query=query, schemas=schemas, types=types, outputs=outputs, tick_type=tick_type)
+
+
+def _check_names(name: str, schema: pa.Schema) -> None:
+    twice = sorted(column for column, count in Counter(schema.names).items() if count > 1)
+    if twice:
+        raise QueryError(f'data "{name}": column {quoted(twice)} stands twice; rename one of them')
+
+
+def _check_types(name: str, schema: pa.Schema) -> None:
+    """Every value must be one that can be picked out by its position."""
+    for f in schema:
+        try:
+            pa.nulls(1, f.type).take(pa.array([0]))
+        except pa.ArrowNotImplementedError:
+            raise QueryError(
+                f'data "{name}": column "{f.name}": rows of type {f.type} cannot be picked out one by one; '
+                "cast it, for example a string_view to string"
+            ) from None
+
+
+def _check_times(query: Query, schemas: Mapping[str, pa.Schema]) -> None:
+    kinds = {stream.name: _check_time(stream, schemas[stream.name]) for stream in query.streams}
+    if len(set(kinds.values())) > 1:
+        listed = ", ".join(f'"{name}" has {kind}' for name, kind in kinds.items())
+        raise QueryError(
+            f"query: the streams' time columns must be of one kind to be compared, but {listed}; cast them"
+        )
+
+
+def _check_time(stream: Stream, schema: pa.Schema) -> str | None:
+    if stream.malformed is not None and stream.malformed not in schema.names:
+        raise unknown("column", stream.malformed, schema.names, where=f'stream "{stream.name}": malformed')
+    if stream.time is None:
+        return None
+    where = f'stream "{stream.name}": time "{stream.time}"'
+    if stream.time not in schema.names:
+        raise unknown("column", stream.time, schema.names, where=where)
+    kind = event_time.kind(schema.field(stream.time).type, where=where)
+    _check_arrived(stream, schema, kind)
+    window = stream.window.length if isinstance(stream.window, Range) else None
+    lengths = {"delay": stream.delay, "window": window, "max_ahead": stream.max_ahead}
+    for name, length in lengths.items():
+        if length is None:
+            continue
+        if isinstance(length, str) == (kind == event_time.NUMBER):
+            wanted = "a number" if kind == event_time.NUMBER else 'a duration such as "30 seconds"'
+            raise QueryError(f"{where} is {kind}, so its {name} must be {wanted}; got {length!r}")
+    return kind
+
+
+def _check_arrived(stream: Stream, schema: pa.Schema, kind: str) -> None:
+    """Times are held against each other only if they are of one kind of clock."""
+    if stream.arrived is None:
+        return
+    where = f'stream "{stream.name}": arrived'
+    if stream.arrived not in schema.names:
+        raise unknown("column", stream.arrived, schema.names, where=where)
+    found = event_time.kind(schema.field(stream.arrived).type, where=f'{where} "{stream.arrived}"')
+    if found != kind:
+        raise QueryError(
+            f'{where}: expected a column of the kind of time "{stream.time}", {kind}, got "{stream.arrived}", which is '
+            f"{found}; cast one of them"
+        )
+
+
+def _every(query: Query, schemas: Mapping[str, pa.Schema]) -> list[tuple[Column, str]]:
+    """Every column, as `stream_column`, but those that say something about their row."""
+    about = {Column(s.name, name) for s in query.streams for name in (s.malformed, s.arrived) if name is not None}
+    every = [(Column(name, f.name), f"{name}_{f.name}") for name in query.inputs for f in schemas[name]]
+    outputs = [(column, name) for column, name in every if column not in about]
+    seen: dict[str, Column] = {}
+    for column, name in outputs:
+        if name in seen:
+            raise QueryError(
+                f'query: "{seen[name]}" and "{column}" would both be called "{name}"; name the columns in select'
+            )
+        seen[name] = column
+    return outputs
+
+
+POSSIBLE: Mapping[str, Callable[[float, float, float], bool]] = {
+    "=": lambda low, high, c: low <= c <= high,
+    "<": lambda low, _, c: low < c,
+    "<=": lambda low, _, c: low <= c,
+    ">": lambda _, high, c: high > c,
+    ">=": lambda _, high, c: high >= c,
+}
+"""Can a difference between `low` and `high` compare with `c` as asked."""
+
+
+CLOCK_CHANGE = DAY // 12
+"""A day may be shorter or longer by as much where clocks change; shorter intervals are exact."""
+
+
+def check(query: Query, types: Mapping[Column, pa.DataType]) -> None:
+    """Refuse a join of two streams' times that their windows rule out."""
+    streams = {stream.name: stream for stream in query.streams}
+    for predicate in query.predicates:
+        compared = predicate.comparison()
+        if compared is None or compared.op not in POSSIBLE:
+            continue
+        left = _time(compared.left, streams, types)
+        right = _time(compared.right, streams, types)
+        if left is None or right is None or left[0] is right[0]:
+            continue
+        (a, ahead_a), (b, ahead_b) = left, right
+        slack = CLOCK_CHANGE if max(abs(ahead_a), abs(ahead_b)) >= DAY and _is_zoned(types, a) else 0
+        low, high = -_ticks(a) - slack, _ticks(b) + slack
+        if not POSSIBLE[compared.op](low, high, ahead_b - ahead_a):
+            raise QueryError(
+                f'join "{predicate.text}": no two rows inside their windows satisfy it: "{a.name}" has {a.window} and '
+                f'"{b.name}" has {b.window}, so their times cannot be that far apart; widen a window or change the join'
+            )
+
+
+def _time(
+    expression: sql.Expression, streams: Mapping[str, Stream], types: Mapping[Column, pa.DataType]
+) -> tuple[Stream, int | float] | None:
+    """The stream whose time an expression is, and the constant that it adds; None if it is anything else."""
+    column = expression.shifted_column()
+    stream = streams.get(str(column.stream)) if column is not None else None
+    if column is None or stream is None or stream.time != column.name:
+        return None
+    moment = _moment(types[column])
+    value = expression.bind(types).evaluate({column: moment}, 1)
+    if not (pa.types.is_timestamp(value.type) or pa.types.is_integer(value.type)):
+        return None
+    (begin,), (shifted,) = (event_time.ticks(one, np.int64)[0].tolist() for one in (moment, value))
+    return stream, shifted - begin
+
+
+def _moment(data_type: pa.DataType) -> pa.Array:
+    """Some time: how far ahead of it an expression is does not depend on which."""
+    if pa.types.is_timestamp(data_type):
+        return pa.array([0], pa.timestamp("us", data_type.tz)).cast(data_type)
+    return pa.array([0], data_type)
+
+
+def _is_zoned(types: Mapping[Column, pa.DataType], stream: Stream) -> bool:
+    data_type = types[Column(stream.name, str(stream.time))]
+    return pa.types.is_timestamp(data_type) and data_type.tz is not None
+
+
+def _ticks(stream: Stream) -> int | float:
+    return stream.window.ticks if isinstance(stream.window, Range) else float("inf")

@@ -1,0 +1,297 @@
+"""What a query asks for, and what a run has learned, for people to read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Protocol
+
+import pandas as pd
+
+from eddy.classes.value_names import OTHERS
+from eddy.errors import QueryError, quoted
+from eddy.observe.report import Report
+from eddy.observe.text import align_columns, plural
+from eddy.predicates.function import Function
+from eddy.query.inputs import Range, Rows, Unbounded, Window
+from eddy.query.query import Query, Stream
+from eddy.sql import Column
+
+MOST_CLASSES = 12
+"""Classes that are shown of each stream, at most: the rest is a tail that nobody reads."""
+
+SMALLEST_CLASS = 0.01
+"""Of a stream's rows: smaller classes say less than all of them together."""
+
+ROUTES = 3
+"""Routes that are shown of each class: the usual one, and those that were tried or taken before."""
+
+DECISIONS = 8
+"""Decisions that are shown of each stream: the latest."""
+
+WIDEST_NAME = 48
+"""Characters of a class, a route or an access pattern: two of them and some numbers fit into a line."""
+
+LONG, REASON = 110, 70
+"""Characters of a line of a tree, and of the reason for a decision, which comes after its numbers."""
+
+ALIKE = "all alike"
+"""What a class is called that is not one: rows that the policy does not tell apart."""
+
+BY = {"unclassified": "none", "profiling": "profiling"}
+"""What calls went by that went by no attribute."""
+
+
+class Reported(Protocol):
+    """A run, or anything else that has a report."""
+
+    @property
+    def report(self) -> Report:
+        """What it did."""
+
+
+def explain(what: Query | Reported | Report) -> str:
+    """Say what a query asks for; of a run, which class took which route, what told the classes apart, and what it cost.
+
+    >>> import pyarrow as pa
+    >>> from eddy import Filter, Query, Stream, run_local
+    >>> query = Query(streams=[Stream("a", time="ts")], filters=[Filter("big", on="a", where="v > 1")])
+    >>> print(explain(run_local(query, {"a": pa.table({"ts": [1, 2], "v": [1, 2]})})).rpartition("us")[0])
+    1 micro-batch, 2 rows, 1 result, 2 routing calls (1.0 a row)
+    <BLANKLINE>
+    classes of "a" and their routes
+      class      rows  route  of these
+      all alike  100%  big        100%
+    <BLANKLINE>
+    operators
+      operator  rows in  evaluated  rows out  rate
+    """
+    if isinstance(what, Query):
+        return describe_query(what)
+    report = _report(what)
+    batches = report.batches()
+    rows, results, calls = (int(batches[name].sum()) for name in ("rows", "results", "routing_calls"))
+    counted = (plural(len(batches), "micro-batch", "micro-batches"), plural(rows, "row"), plural(results, "result"))
+    head = ", ".join([*counted, plural(calls, "routing call")])
+    parts = [f"{head} ({calls / rows:.1f} a row)" if rows else head]
+    for stream, part in report.routes().groupby("stream"):
+        parts += ["", f'classes of "{stream}" and their routes', *classes(part)]
+    parts += _decisions(report)
+    parts += _classifiers(report.learning())
+    return "\n".join([*parts, "", "operators", *_operators(report.operators())])
+
+
+def _report(run: Reported | Report) -> Report:
+    report = getattr(run, "report", run)
+    if not isinstance(report, Report):
+        raise QueryError(f"explain: expected a Query(...), a run or a Report, got {type(run).__name__}")
+    return report
+
+
+def classes(routes: pd.DataFrame) -> Iterator[str]:
+    """The largest classes, each with its routes; what was counted together comes last."""
+    sizes = routes.groupby("class")["share"].sum().sort_values(ascending=False, kind="stable")
+    shown = [str(name) for name, share in sizes.items() if name != OTHERS and share >= SMALLEST_CLASS][:MOST_CLASSES]
+    rows = [["class", "rows", "route", "of these"]]
+    for name in shown:
+        rows += _routes(name or ALIKE, routes[routes["class"] == name])
+    left = routes[~routes["class"].isin(shown)].groupby("route")["share"].sum()
+    if len(left):
+        rows += _routes(OTHERS, left.sort_values(ascending=False, kind="stable").reset_index())
+    return align_columns(rows, "<><>")
+
+
+def _routes(name: str, routes: pd.DataFrame) -> Iterator[list[str]]:
+    """A line for each of a class's largest routes, and one for the rest."""
+    share = routes["share"].sum()
+    within = routes["share"] / share
+    for place, (route, part) in enumerate(zip(routes["route"][:ROUTES], within[:ROUTES], strict=True)):
+        yield [*(("", "") if place else (_cut(name), _percent(share))), _cut(route), _percent(part)]
+    if len(routes) > ROUTES:
+        yield ["", "", f"{len(routes) - ROUTES} more", _percent(within[ROUTES:].sum())]
+
+
+def _decisions(report: Report) -> Iterator[str]:
+    """For each stream what was decided last, and when and why decisions were made."""
+    for stream, part in report.decisions().groupby("stream"):
+        yield from ("", f'who takes which way of "{stream}", as decided last')
+        yield from (f"  {_cut(line, LONG)}" for line in part["tree"].iloc[-1].splitlines())
+        rows = [["micro-batch", "ways", "predicted", "observed", "decided because"]]
+        rows += [
+            [
+                f"{row.batch}",
+                f"{row.ways}",
+                f"{row.predicted:.3g}",
+                f"{row.observed:.3g}",
+                _cut(str(row.reason), REASON),
+            ]
+            for row in part.tail(DECISIONS).itertuples()
+        ]
+        yield from ("", f'decisions about "{stream}", and what a row costs', *align_columns(rows, ">>>><"))
+
+
+def _classifiers(learning: pd.DataFrame) -> list[str]:
+    """For each operator the attributes that its calls went by, and the gain ratio that was measured last."""
+    if learning.empty:
+        return []
+    rows = [["operator", "gain ratio", "its calls went by"]]
+    for operator, part in learning.groupby("operator"):
+        by = part["attribute"].where(part["kind"] == "classified", part["kind"].map(BY))
+        shares = (part["calls"].groupby(by).sum() / part["calls"].sum()).sort_values(ascending=False, kind="stable")
+        told = [f"{name} {_percent(share)}" for name, share in shares[: ROUTES + len(BY)].items()]
+        rows.append([_cut(str(operator)), f"{part['gain_ratio'].iloc[-1]:.3f}", ", ".join(told)])
+    return ["", "what told the classes apart", *align_columns(rows, "<><")]
+
+
+def _operators(frame: pd.DataFrame) -> Iterator[str]:
+    rows = [["operator", "searched by", "rows in", "evaluated", "rows out", "rate", "us a row"]]
+    columns = ["operator", "pattern", "rows_in", "evaluated", "rows_out", "rate", "microseconds"]
+    for operator, pattern, *counts, rate, microseconds in frame[columns].itertuples(index=False, name=None):
+        told = [f"{int(count):,}" for count in counts]
+        rows.append([_cut(operator), _cut(pattern), *told, f"{rate:.3f}", f"{microseconds:.2f}"])
+    if frame["pattern"].any():
+        return align_columns(rows, "<<>>>>>")
+    return align_columns([[name, *rest] for name, _, *rest in rows], "<>>>>>")
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}" if share >= 0.005 or not share else "<1%"
+
+
+def _cut(text: str, most: int = WIDEST_NAME) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+MICROSECONDS = 1_000
+"""In a millisecond."""
+
+
+def describe_query(query: Query) -> str:
+    """A query in words: its joins, its windows, its filters, and what is seldom meant."""
+    parts = [f'query "{query.name}"', "", "joins", *joins(query)]
+    parts += ["", "access patterns: what each input is searched by", *patterns(query)]
+    parts += ["", "windows and watermarks", *windows(query)]
+    parts += ["", 'filters, in the order in which "fixed" runs them', *_filters(query)]
+    parts += ["", "aggregates of the answer on Spark", *aggregates(query)]
+    return "\n".join([*parts, *(f"warning: {warning}" for warning in warnings(query))])
+
+
+def joins(query: Query) -> Iterator[str]:
+    """Which inputs each condition connects."""
+    for predicate in query.predicates:
+        yield f"  {' -- '.join(sorted(predicate.inputs))}: {predicate.text}"
+    if not query.predicates:
+        yield "  none"
+
+
+def patterns(query: Query) -> Iterator[str]:
+    """For each input the columns that equalities with others compare; nobody searches the rows of a single one."""
+    if len(query.inputs) == 1:
+        yield "  none: rows of one stream are filtered as they come, and not kept"
+        return
+    found: dict[str, dict[str, str]] = {name: {} for name in query.inputs}
+    for predicate in query.predicates:
+        compared = predicate.comparison()
+        if compared is not None and compared.op == "=":
+            for side, other in ((compared.left, compared.right), (compared.right, compared.left)):
+                if len(side.inputs) == 1:
+                    found[next(iter(side.inputs))][" and ".join(sorted(other.inputs))] = side.text
+    for name, others in found.items():
+        told = [f"{column} (from {other})" for other, column in others.items()]
+        yield f"  {name}: {', '.join(told) or 'no equality; all rows in the window are looked at'}"
+
+
+def windows(query: Query) -> Iterator[str]:
+    """What each stream's time is, and how long its rows are waited for and kept."""
+    for stream in query.streams:
+        delay = f'rows up to "{stream.delay}" late' if stream.delay is not None else "no delay"
+        time = f'by "{stream.time}"' if stream.time is not None else "no event time"
+        yield f"  {stream.name}: {time}, {_window(stream.window)}, {delay}"
+    if all(stream.delay is not None for stream in query.streams):
+        yield "  the watermark is that of the slowest stream; later rows are dropped and counted"
+    else:
+        yield "  there is no watermark, since not every stream has a delay: no row is late, and none is forgotten"
+
+
+def warnings(query: Query) -> Iterator[str]:
+    """What is allowed, and seldom meant."""
+    if len(query.inputs) == 1:
+        return
+    for stream in query.streams:
+        if isinstance(stream.window, Unbounded):
+            yield f'stream "{stream.name}" has no window: every row is kept for ever, and the state grows'
+    late = [stream.name for stream in query.streams if stream.delay is None]
+    if late:
+        yield f'stream "{late[0]}" has no delay: there is no watermark, and no row ever leaves the state'
+
+
+def aggregates(query: Query) -> Iterator[str]:
+    """How results are aggregated by time so that Spark drops none of them as late.
+
+    A result comes out when its last row arrives, which is on time: so the newest time in it is not below the watermark,
+    whatever else is. A time of another row in it may be. While no row of a stream comes later than its delay says, that
+    of stream `i` is no older than the newest time that Spark has been shown in results by its own window, and the
+    window and the delay of the stream that is furthest behind.
+    """
+    if any(stream.time is None for stream in query.streams):
+        yield "  none: no row has an event time"
+        return
+    late = [stream.name for stream in query.streams if stream.delay is None]
+    if late:
+        yield f"  results of any age may come, and Spark will drop some: give {quoted(late)} a delay"
+        return
+    columns = [_output(query, stream) for stream in query.streams]
+    newest = columns[0] if len(columns) == 1 else f"greatest({', '.join(columns)})"
+    if isinstance(query.streams[0].delay, int | float):
+        newest = f"timestamp_millis({newest})"
+    yield f"  by the newest time in a result: {newest}, withWatermark with any delay"
+    yield from align_columns([["by the time of", "withWatermark with at least"], *_rows(query, columns)], "<<")
+
+
+def _rows(query: Query, columns: list[str]) -> Iterator[list[str]]:
+    for stream, column in zip(query.streams, columns, strict=True):
+        needed = _needed(query, stream)
+        yield [column, "none is enough" if needed is None else _length(stream, needed)]
+
+
+def _needed(query: Query, stream: Stream) -> float | None:
+    """The delay with which results may be aggregated by the time of one stream; None if none is long enough."""
+    found = stream.delay_ticks or 0
+    for other in query.streams:
+        if other is stream:
+            continue
+        if not (isinstance(stream.window, Range) and isinstance(other.window, Range)):
+            return None
+        found = max(found, stream.window.ticks + other.window.ticks + (other.delay_ticks or 0))
+    return found
+
+
+def _length(stream: Stream, ticks: float | None) -> str:
+    """A delay as Spark takes it; a number of a numeric time stands for a millisecond."""
+    numbers = isinstance(stream.delay, int | float)
+    millis = math.ceil((ticks or 0) / (1 if numbers else MICROSECONDS))
+    return f'"{millis // 1_000} seconds"' if millis % 1_000 == 0 else f'"{millis} milliseconds"'
+
+
+def _output(query: Query, stream: Stream) -> str:
+    """What a stream's time is called in the answer."""
+    column = Column(stream.name, str(stream.time))
+    if query.outputs is None:
+        return f"{stream.name}_{stream.time}"
+    return next((name for found, name in query.outputs if found == column), f"{column} (not selected)")
+
+
+def _window(window: Window) -> str:
+    """A window in the words of the file."""
+    if isinstance(window, Range):
+        return f'window "{window.length}"'
+    return f"the newest {window.count:,} rows" if isinstance(window, Rows) else "no window"
+
+
+def _filters(query: Query) -> Iterator[str]:
+    for f in query.filters:
+        asked = f.predicate
+        what = f"{asked.name} of {quoted(map(str, asked.columns))}" if isinstance(asked, Function) else asked.text
+        yield f"  {f.name} on {', '.join(f.on)}: {what}"
+    if not query.filters:
+        yield "  none"

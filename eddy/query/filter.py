@@ -1,0 +1,129 @@
+"""A filter: a predicate over one input or more, and what is done where it has no answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from eddy import sql
+from eddy.errors import QueryError, quoted, repr_of, unknown
+from eddy.predicates.faults import FAILS, ON_ERROR
+from eddy.predicates.function import Function
+from eddy.predicates.judge import Predicate
+from eddy.predicates.setup import SetupFunction, check_setup
+from eddy.predicates.spark_wrappers import unwrap
+from eddy.predicates.time_limit import LEAST
+from eddy.query.validation import duration, fill, named, texts
+from eddy.sql.values.name_case import own
+
+MICROS = 1_000_000
+"""In a second."""
+
+SHOW, SKIP = "show", "skip"
+NULLS = (SHOW, SKIP)
+"""What becomes of rows with a null among the columns of a function: it is asked about them, or they do not pass."""
+
+
+@dataclass(frozen=True)
+class Filter:
+    """A predicate: SQL text as `where`, or a Python function.
+
+    `where` is SQL as Spark reads it. A function reads the `columns` that are named, or those that its parameters are
+    called; its annotations say in which form, `rowwise` asks for plain values: see `predicates.function`.
+    The function in what Spark's `udf` and `pandas_udf` make is taken out. With `nulls="skip"` it is not asked about
+    rows with a null in one of its columns: they do not pass, and are counted. `setup` is called once in every worker,
+    before the function sees rows there: see `eddy.predicates.setup`.
+
+    A row for which it raises is an error of the query only if everything else lets the row pass. `on_error` says what
+    else may become of such rows: "drop" them, or "keep" them as if they had passed. A call of a function that takes
+    longer than `time_limit` is ended, and then the query fails.
+
+    Filters run in any order, and are asked about rows that others drop. One that guards another, as `x <> 0`
+    guards `y / x > 1`, may stand by itself; in one text, `x <> 0 and y / x > 1`, it saves the work of finding the rows.
+
+    >>> Filter("big", on="a", where="v > 10").on
+    ('a',)
+    """
+
+    name: str
+    on: str | Sequence[str] = field(kw_only=True)
+    where: str | None = field(default=None, kw_only=True)
+    function: Callable[..., Any] | None = field(default=None, kw_only=True)
+    columns: Sequence[str] | None = field(default=None, kw_only=True)
+    rowwise: bool = field(default=False, kw_only=True)
+    setup: SetupFunction | None = field(default=None, kw_only=True)
+    nulls: str = field(default=SHOW, kw_only=True)
+    on_error: str = field(default=FAILS, kw_only=True)
+    time_limit: str | None = field(default=None, kw_only=True)
+    predicate: sql.Expression | Function = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        where = named("filter", self.name)
+        fill(self, "on", texts(self.on, f"{where}: on"))
+        for key, known, got in (("on_error", ON_ERROR, self.on_error), ("nulls", NULLS, self.nulls)):
+            if got not in known:
+                raise QueryError(f"{where}: {key}: expected {quoted(known)}, got {repr_of(got)}")
+        if (self.where is None) == (self.function is None):
+            got = "neither" if self.where is None else "both"
+            raise QueryError(f"{where}: expected either where or function, got {got}")
+        fill(self, "predicate", self._text(where) if self.function is None else self._function(where))
+        for column in self.predicate.columns:
+            if column.stream not in self.on:
+                error = unknown("stream", str(column.stream), self.on, where=f'{where}: column "{column}"')
+                raise QueryError(f"{error}; fields of a struct cannot be read")
+
+    def bind(self, types: Mapping[sql.Column, pa.DataType]) -> Predicate:
+        """The filter over columns of these types, as a function to a mask."""
+        if isinstance(self.predicate, Function):
+            for column in self.predicate.columns:
+                if column not in types:
+                    known = [c.name for c in types if c.stream == column.stream]
+                    raise unknown("column", column.name, known, where=f'filter "{self.name}"')
+            return self.predicate.mask
+        bound = self.predicate.condition({column: t for column, t in types.items() if column.stream in self.on})
+        return lambda columns, rows: sql.truth(bound.evaluate(columns, rows))
+
+    def _text(self, where: str) -> sql.Expression:
+        if self.columns is not None or self.rowwise or self.setup is not None:
+            raise QueryError(f"{where}: columns, rowwise and setup go with function; where names its columns itself")
+        if self.nulls != SHOW:
+            raise QueryError(f'{where}: nulls goes with function; SQL has nulls of its own, such as "v is not null"')
+        if self.time_limit is not None:
+            raise QueryError(f"{where}: time_limit goes with function; SQL is not interrupted")
+        if not isinstance(self.where, str):
+            raise QueryError(f"{where}: expected SQL text as where, got {repr_of(self.where)}")
+        return sql.parse(self.where, where=where).qualified(self._resolve)
+
+    def _function(self, where: str) -> Function:
+        made = unwrap(self.function, rowwise=self.rowwise, where=where)
+        fill(self, "function", made.function)
+        fill(self, "rowwise", made.rowwise)
+        columns = None if self.columns is None else texts(self.columns, f"{where}: columns")
+        fill(self, "columns", columns)
+        if self.setup is not None:
+            check_setup(self.setup, where)
+        seconds = None if self.time_limit is None else _seconds(self.time_limit, f"{where}: time_limit")
+        checked = Function.of(
+            made.function, columns, rowwise=made.rowwise, where=where, seconds=seconds, unsaid=made.unsaid
+        )
+        return checked.qualified(self._resolve)
+
+    def _resolve(self, column: sql.Column) -> sql.Column:
+        if column.stream is not None:
+            return sql.Column(own(column.stream, self.on), column.name)
+        if len(self.on) > 1:
+            raise QueryError(
+                f'filter "{self.name}": column "{column.name}" names no stream; the filter is on {quoted(self.on)}, '
+                f'so write "{self.on[0]}.{column.name}" or the like'
+            )
+        return sql.Column(self.on[0], column.name)
+
+
+def _seconds(limit: object, where: str) -> float:
+    if not isinstance(limit, str) or (seconds := duration(limit, where=where) / MICROS) < LEAST:
+        least = f"{LEAST * 1_000:g} millisecond"
+        raise QueryError(f'{where}: expected a duration such as "5 seconds", of {least} or more, got {repr_of(limit)}')
+    return seconds

@@ -1,0 +1,56 @@
+"""What of a query its saved state depends on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from eddy.errors import CheckpointError, shortened
+from eddy.predicates.function import Function
+from eddy.query.binding import Binding
+from eddy.query.query import Filter
+
+
+def of(binding: Binding) -> dict[str, str]:
+    """Each part of the query that stored rows and verdicts depend on, by a name for people.
+
+    What is selected is not among them, nor is the policy: both may change from one start to the next, as long as the
+    columns are stored.
+    """
+    query = binding.query
+    parts: dict[str, str] = {}
+    for stream in query.streams:
+        place = f'stream "{stream.name}"'
+        if stream.time is not None:
+            parts[f"{place}: time"] = stream.time
+        parts[f"{place}: window"] = str(stream.window)
+        parts[f"{place}: delay"] = str(stream.delay)
+        parts |= {f'{place}: column "{f.name}"': str(f.type) for f in binding.stored(stream.name)}
+    parts |= {f'table "{table.name}"': "a table" for table in query.tables}
+    parts |= {f'join "{text}"': "a join" for text in query.joins}
+    parts |= {f'filter "{f.name}"': _filter(f) for f in query.filters}
+    return parts
+
+
+def check(saved: Mapping[str, str], wanted: Mapping[str, str]) -> None:
+    """Refuse state that another query has written, and say where they differ; columns may be left unused."""
+    differences = [
+        f"{shortened(part)}: the checkpoint has {_said(saved.get(part))}, the query has {_said(wanted.get(part))}"
+        for part in dict.fromkeys((*wanted, *saved))
+        if saved.get(part) != wanted.get(part) and not (part not in wanted and ": column " in part)
+    ]
+    if differences:
+        raise CheckpointError(
+            "checkpoint: it belongs to another query; " + "; ".join(differences) + "; "
+            "go back to the query that wrote it, or begin a new checkpoint"
+        )
+
+
+def _filter(asked: Filter) -> str:
+    predicate = asked.predicate
+    if isinstance(predicate, Function):
+        return f"on {', '.join(asked.on)}: function {predicate.name} of {', '.join(map(str, predicate.columns))}"
+    return f"on {', '.join(asked.on)}: {predicate.text}"
+
+
+def _said(part: str | None) -> str:
+    return "nothing" if part is None else f'"{shortened(part)}"'

@@ -1,0 +1,158 @@
+"""The inputs of a query: streams, and tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from eddy.errors import QueryError
+from eddy.query.validation import named, ticks
+
+
+@dataclass(frozen=True)
+class Range:
+    """A window by event time: a duration, or a number.
+
+    With `m` the largest event time in a combination, a row of the stream is inside when `m - time <= length`.
+
+    >>> Range("30 seconds").ticks
+    30000000
+    >>> Range(5).ticks
+    5
+    """
+
+    length: str | int | float
+
+    def __post_init__(self) -> None:
+        ticks(self.length, "window Range")
+
+    @cached_property
+    def ticks(self) -> int | float:
+        """The window in microseconds, or in the units of a numeric time column."""
+        return ticks(self.length, "window Range")
+
+    def __str__(self) -> str:
+        return f"Range({self.length!r})"
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A window of the newest rows of a stream.
+
+    When the last row of a combination arrives, a row of the stream is inside when it is among the `count` that came
+    last, those that a filter drops included. Where the work is divided among cells, each cell counts its own.
+    """
+
+    count: int
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.count, int) or isinstance(self.count, bool) or self.count < 1:
+            raise QueryError(f"window Rows: expected a whole number of 1 or more, got {self.count!r}")
+
+    def __str__(self) -> str:
+        return f"Rows({self.count})"
+
+
+@dataclass(frozen=True)
+class Unbounded:
+    """No window: every row of the stream stays."""
+
+    def __str__(self) -> str:
+        return "Unbounded()"
+
+
+Window = Range | Rows | Unbounded
+
+
+DROPPED, FAILING = "drop", "fail"
+BAD_ROWS = (DROPPED, FAILING)
+"""What may become of bad rows."""
+
+WITHOUT_ARRIVED = (
+    "expected arrived to name the column with the time at which the source received a row, got none; name one, for "
+    'example Kafka\'s timestamp (a job adds it with add = ["timestamp"], as "kafka_timestamp"), or '
+    '_metadata.file_modification_time of files (a job adds it with add = ["modified"], as "file_modified"), or make '
+    'one in a frame of your own with .withColumn("arrived", F.current_timestamp()), when the micro-batch began'
+)
+"""What to write."""
+
+
+@dataclass(frozen=True)
+class Stream:
+    """An unbounded input with an event time and a window.
+
+    A stream that is asked about alone needs no `time`: its rows are filtered as they come, and none of them is late.
+
+    `delay` says how far out of order its rows may come, as Spark's `withWatermark` does. Without one the query
+    has no watermark: then no row is ever late, and no row ever leaves the state. A row is ahead if its time is more
+    than `max_ahead` after the time in its column `arrived`, at which its source received it: its clock is wrong, so it
+    does not make the rows of other clocks late. A row without a time in `arrived` is not ahead.
+
+    Rows that can be in no answer are bad: those without a time, those that are ahead, those without a value for an
+    equality, and those that `malformed`, a column of their source, says something about. `bad_rows` says whether they
+    are dropped and counted, or fail the query. `arrived` and `malformed` are in the answer only if they are selected.
+    """
+
+    name: str
+    time: str | None = field(default=None, kw_only=True)
+    window: Window = field(default_factory=Unbounded, kw_only=True)
+    delay: str | int | float | None = field(default=None, kw_only=True)
+    max_ahead: str | int | float | None = field(default=None, kw_only=True)
+    arrived: str | None = field(default=None, kw_only=True)
+    bad_rows: str = field(default=DROPPED, kw_only=True)
+    malformed: str | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        where = named("stream", self.name)
+        if self.time is not None and (not isinstance(self.time, str) or not self.time):
+            raise QueryError(f"{where}: expected the name of its event-time column as time, got {self.time!r}")
+        if not isinstance(self.window, Range | Rows | Unbounded):
+            raise QueryError(f"{where}: expected a window Range(...), Rows(...) or Unbounded(), got {self.window!r}")
+        for name, length in (("delay", self.delay), ("max_ahead", self.max_ahead)):
+            if length is not None:
+                ticks(length, f"{where}: {name}")
+        self._check_timed(where)
+        if self.bad_rows not in BAD_ROWS:
+            raise QueryError(f"{where}: bad_rows: expected {' or '.join(map(repr, BAD_ROWS))}, got {self.bad_rows!r}")
+        for name, column in (("malformed", self.malformed), ("arrived", self.arrived)):
+            if column is not None and (not isinstance(column, str) or not column):
+                raise QueryError(f"{where}: {name}: expected the name of a column, got {column!r}")
+        self._check_arrived(where)
+
+    def _check_arrived(self, where: str) -> None:
+        """What is ahead is so of a time in the row itself, not of a clock that a second run would read anew."""
+        if self.max_ahead is not None and self.arrived is None:
+            raise QueryError(f"{where}: max_ahead: {WITHOUT_ARRIVED}")
+        if self.max_ahead is None and self.arrived is not None:
+            raise QueryError(f"{where}: arrived: nothing asks for it without a max_ahead; add one, or leave it out")
+        if self.arrived is not None and self.arrived == self.time:
+            raise QueryError(
+                f'{where}: arrived: expected another column than time, "{self.time}": no row is ahead of itself'
+            )
+
+    def _check_timed(self, where: str) -> None:
+        """What counts in event time needs one."""
+        window = self.window if isinstance(self.window, Range) else None
+        for name, given in (("window", window), ("delay", self.delay), ("max_ahead", self.max_ahead)):
+            if self.time is None and given is not None:
+                raise QueryError(f"{where}: {name} {given} is by event time; name the column that has it as time")
+
+    @cached_property
+    def delay_ticks(self) -> int | float | None:
+        """The delay in microseconds, or in the units of a numeric time column."""
+        return None if self.delay is None else ticks(self.delay, f'stream "{self.name}": delay')
+
+    @cached_property
+    def ahead_ticks(self) -> int | float | None:
+        """How far a row's time may be after the time at which it arrived, in the same units."""
+        return None if self.max_ahead is None else ticks(self.max_ahead, f'stream "{self.name}": max_ahead')
+
+
+@dataclass(frozen=True)
+class Table:
+    """A static input that streams look rows up in."""
+
+    name: str
+
+    def __post_init__(self) -> None:
+        named("table", self.name)

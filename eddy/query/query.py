@@ -1,0 +1,171 @@
+"""What is asked: streams, tables, joins, filters, columns; checked when built.
+
+A `Query` is a value. It knows no data yet, so what depends on types is checked when it meets a schema
+(`eddy.query.binding`); everything else, from a name that is used twice to a syntax error in a filter, is found here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import pandas as pd
+
+from eddy import sql
+from eddy.errors import NAME, QueryError, quoted, shortened, unknown
+from eddy.observe.notebook import heading, table
+from eddy.predicates.judge import Predicate
+from eddy.query.filter import Filter
+from eddy.query.inputs import Rows, Stream, Table
+from eddy.query.join_graph import probe_name, reachable
+from eddy.query.validation import distinct, fill, members, named, texts
+from eddy.sql.values.name_case import own
+
+__all__ = ["Filter", "Predicate", "Query", "Stream", "Table"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Query:
+    """Streams, tables, joins, filters and selected columns.
+
+    A join is a condition between two or more inputs: an equality, a comparison, or any other SQL. `cross` allows
+    inputs that no join connects, and then every combination of them is formed.
+
+    Three limits make an error of what would else fill a memory. `max_fanout` is the most results that one row may set
+    off: those in which it arrives last, whatever the routing. `max_results` is the most results of one micro-batch,
+    and `max_state` the most bytes that stored rows may occupy; where the work is divided among cells, both are for
+    each cell. Reports of errors show values of rows only with `show_values`.
+
+    Columns are found in any case, as Spark finds them; with `case_sensitive`, only as they are written. On Spark its
+    own setting counts, `spark.sql.caseSensitive`.
+
+    >>> query = Query(
+    ...     streams=[Stream("a", time="ts")], filters=[Filter("big", on="a", where="v > 10")], select=["a.v"]
+    ... )
+    >>> query.inputs
+    ('a',)
+    """
+
+    name: str = "query"
+    streams: Sequence[Stream]
+    tables: Sequence[Table] = ()
+    joins: Sequence[str] = ()
+    filters: Sequence[Filter] = ()
+    select: Sequence[str] | None = None
+    cross: bool = False
+    max_fanout: int | None = None
+    max_results: int | None = None
+    max_state: int | None = None
+    show_values: bool = False
+    case_sensitive: bool = False
+    predicates: tuple[sql.Expression, ...] = field(init=False, repr=False, compare=False)
+    outputs: tuple[tuple[sql.Column, str], ...] | None = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        named("query", self.name)
+        for kind, member in (("streams", Stream), ("tables", Table), ("filters", Filter)):
+            fill(self, kind, members(getattr(self, kind), member, f"query: {kind}"))
+        if not self.streams:
+            raise QueryError("query: expected at least one stream, got none")
+        distinct("stream or table", self.inputs, "query")
+        distinct("filter", [f.name for f in self.filters], "query")
+        for name, where in [(name, f'filter "{f.name}"') for f in self.filters for name in f.on]:
+            self._check_input(name, where)
+        fill(self, "joins", texts(self.joins, "query: joins") if self.joins else ())
+        fill(self, "predicates", tuple(part for text in self.joins for part in self._join(text)))
+        fill(self, "outputs", self._outputs())
+        self._check_shape()
+        self._check_times()
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The names of all streams and tables, streams first."""
+        return (*(stream.name for stream in self.streams), *(table.name for table in self.tables))
+
+    def _repr_html_(self) -> str:
+        rows = [("stream", s.name, f"by {s.time}, {s.window}, delay {s.delay}") for s in self.streams]
+        rows += [("table", one.name, "") for one in self.tables]
+        rows += [("join", "", text) for text in self.joins]
+        rows += [("filter", f.name, f"{', '.join(f.on)}: {f.where or _called(f)}") for f in self.filters]
+        rows += [("select", "", ", ".join(self.select))] if self.select else []
+        return (
+            f"{heading(f'Query {self.name}')}{table(pd.DataFrame(rows, columns=['part', 'name', 'says']), len(rows))}"
+        )
+
+    def named(self, column: sql.Column) -> sql.Column:
+        """The column with its stream or table as the query calls it: a text may call it in another case."""
+        return column if column.stream is None else sql.Column(own(column.stream, self.inputs), column.name)
+
+    def _check_shape(self) -> None:
+        """Can every tuple reach every input, and do the windows mean something."""
+        for limit in ("max_fanout", "max_results", "max_state"):
+            most = getattr(self, limit)
+            if most is not None and not _is_count(most):
+                raise QueryError(f"query: {limit}: expected a whole number of 1 or more, got {most!r}")
+        sets = [predicate.inputs for predicate in self.predicates]
+        for stream in self.streams:
+            apart = [name for name in self.inputs if name not in reachable(stream.name, sets)]
+            if apart and not self.cross:
+                raise QueryError(
+                    f'query: no join leads from "{stream.name}" to {quoted(apart)}; '
+                    "add a join, or say cross=True for every combination"
+                )
+        for name in self.inputs:
+            if probe_name(name) in [f.name for f in self.filters]:
+                raise QueryError(f'filter "{probe_name(name)}": the probe of "{name}" has this name; choose another')
+
+    def _check_times(self) -> None:
+        """What needs an event time has one, and what needs another stream."""
+        timeless = [stream.name for stream in self.streams if stream.time is None]
+        if timeless and len(self.inputs) > 1:
+            raise QueryError(
+                f'stream "{timeless[0]}": expected the name of its event-time column as time, got none; only a stream '
+                "that is filtered, and joined with nothing, goes without"
+            )
+        if len(self.streams) == 1 and isinstance(self.streams[0].window, Rows):
+            raise QueryError(
+                f'stream "{self.streams[0].name}": window {self.streams[0].window} has no meaning in a query over one '
+                "stream: a row is always the newest when it arrives; use Unbounded()"
+            )
+
+    def _check_input(self, name: str, where: str) -> None:
+        if name not in self.inputs:
+            raise unknown("stream or table", name, self.inputs, where=where)
+
+    def _join(self, text: str) -> tuple[sql.Expression, ...]:
+        where = f'join "{shortened(text, NAME)}"'
+        parts = sql.parse(text, where=where).qualified(self.named).conjuncts()
+        for part in parts:
+            streams = dict.fromkeys(column.stream for column in part.columns)
+            for column in part.columns:
+                if column.stream is None:
+                    raise QueryError(f'{where}: column "{column.name}" names no stream; write "stream.{column.name}"')
+                self._check_input(column.stream, where)
+            if len(streams) < 2:
+                raise QueryError(
+                    f"{where}: expected a condition between two or more streams or tables, got "
+                    f'"{shortened(part.text, NAME)}"; a condition on one of them is a filter'
+                )
+        return parts
+
+    def _outputs(self) -> tuple[tuple[sql.Column, str], ...] | None:
+        if self.select is None:
+            return None
+        fill(self, "select", texts(self.select, "query: select"))
+        read = [sql.parse_select(text, where=f'select "{shortened(text, NAME)}"') for text in self.select]
+        outputs = tuple((self.named(column), name) for column, name in read)
+        for column, _ in outputs:
+            if column.stream is None:
+                raise QueryError(f'select "{column.name}": names no stream; write "stream.{column.name}"')
+            self._check_input(column.stream, f'select "{column}"')
+        distinct("output column", [name for _, name in outputs], "query: select")
+        return outputs
+
+
+def _called(f: Filter) -> str:
+    name = getattr(f.function, "__name__", type(f.function).__name__)
+    return f"{name}({', '.join(f.columns or ())})"
+
+
+def _is_count(number: object) -> bool:
+    return isinstance(number, int) and not isinstance(number, bool) and number >= 1

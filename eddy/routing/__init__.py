@@ -1,0 +1,1 @@
+"""Tuples are routed here: plan, step, until they are complete."""

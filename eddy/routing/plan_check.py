@@ -1,0 +1,63 @@
+"""What a policy may plan: legs that take every row once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from eddy.contracts import Classes, Leg
+from eddy.errors import EngineError
+from eddy.tuples import Hop
+from eddy.tuples.arrays import RowIds
+
+NOBODY: RowIds = np.empty(0, np.int64)
+
+
+def partition(legs: object, rows: int) -> Sequence[Leg]:
+    """Every row in exactly one leg: a policy may not lose a tuple, nor double it."""
+    if not isinstance(legs, list | tuple) or not all(isinstance(leg, Leg) for leg in legs):
+        raise EngineError(f"it must plan a list of Leg(...), and planned {legs!r}")
+    for leg in legs:
+        _check_leg(leg, rows)
+    if len(legs) == 1 and legs[0].rows is None:
+        return legs
+    parts = [np.arange(rows) if leg.rows is None else leg.rows.astype(np.int64, copy=False) for leg in legs]
+    taken = np.bincount(np.concatenate([NOBODY, *parts]), minlength=rows)
+    if not (taken == 1).all():
+        lost, doubled = int((taken == 0).sum()), int((taken > 1).sum())
+        raise EngineError(
+            f"its legs leave out {lost} and repeat {doubled} of the task's {rows} rows; "
+            "every row must be in exactly one leg"
+        )
+    return legs
+
+
+def _check_leg(leg: Leg, rows: int) -> None:
+    if not isinstance(leg.route, tuple) or not leg.route or not all(isinstance(hop, Hop) for hop in leg.route):
+        raise EngineError(f"a leg's route must be a tuple of hops, at least one, and is {leg.route!r}")
+    if leg.rows is not None:
+        _check_rows(leg, rows)
+    if leg.classes is not None:
+        _check_classes(leg.classes, rows if leg.rows is None else len(leg.rows))
+
+
+def _check_rows(leg: Leg, rows: int) -> None:
+    if not isinstance(leg.rows, np.ndarray) or leg.rows.dtype.kind not in "iu" or leg.rows.ndim != 1:
+        got = getattr(leg.rows, "dtype", type(leg.rows).__name__)
+        raise EngineError(
+            f"a leg's rows must be positions, an array of integers, and are {got}; for a mask use np.flatnonzero(mask)"
+        )
+    if len(leg.rows) and not (leg.rows.min() >= 0 and leg.rows.max() < rows):
+        raise EngineError(f"a leg has rows outside the task's {rows}")
+
+
+def _check_classes(classes: object, rows: int) -> None:
+    if not isinstance(classes, Classes):
+        raise EngineError(f"a leg's classes must be Classes(...), and are {classes!r}")
+    told, among = sum(size for _, size in classes.sizes), len(classes.attributes)
+    if told != rows or any(len(buckets) != among for buckets, _ in classes.sizes):
+        raise EngineError(
+            f"a leg's classes must have its {rows} rows in all and a bucket for each of {among} attributes, "
+            f"and are {classes!r}"
+        )

@@ -1,0 +1,264 @@
+"""The eddy: plan, run and observe until every tuple is complete or dropped.
+
+Tasks wait by lineage, so that tuples which took different routes to the same lineage go on together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from eddy.classes.classifier import Look
+from eddy.contracts import Clock, Counts, Leg, Observation, Operator, Outcome, Policy, Task
+from eddy.errors import EngineError
+from eddy.observe.statistics import Statistic, Statistics
+from eddy.routing.plan_check import partition
+from eddy.routing.side_by_side import SharedStep, SideBySide
+from eddy.routing.tally import RouteTally
+from eddy.tuples import Hop, Lineage, Tuples
+from eddy.tuples.arrays import FaultCodes
+from eddy.tuples.lineage import Machine
+from eddy.tuples.tuples import merge
+
+Classify = Callable[[Tuples], Look]
+Chance = Callable[[], np.random.Generator]
+
+NO_HOPS: tuple[Hop, ...] = ()
+
+CROWD = 1 << 20
+"""Tuples that may wait before those nearest to their end go first: some tens of megabytes of row ids."""
+
+
+class Waiting:
+    """Tuples that wait for a decision, by lineage."""
+
+    def __init__(self) -> None:
+        self._parts: dict[Lineage, list[Tuples]] = {}
+        self._tuples = 0
+
+    def __bool__(self) -> bool:
+        return bool(self._parts)
+
+    @property
+    def is_crowd(self) -> bool:
+        """More wait than may be held at a time."""
+        return self._tuples > CROWD
+
+    def put(self, tuples: Tuples) -> None:
+        """Let some more wait."""
+        self._parts.setdefault(tuples.lineage, []).append(tuples)
+        self._tuples += len(tuples)
+
+    def next(self) -> Tuples:
+        """Take the tuples whose turn it is.
+
+        Normally they are the least advanced: nothing that is still under way can join them any more. In a crowd they
+        are the most advanced, which is the shortest way out of it.
+        """
+        choose = max if self.is_crowd else min
+        tuples = merge(self._parts.pop(choose(self._parts, key=_advance)))
+        self._tuples -= len(tuples)
+        return tuples
+
+
+class HopCounts(NamedTuple):
+    """What a hop did to every tuple; `faults` are those of the tuples that passed it, if it is a filter."""
+
+    counts: Counts
+    statistic: Statistic
+    faults: FaultCodes | None
+
+
+class Router:
+    """Routes tuples through operators along the legs that a policy plans."""
+
+    def __init__(
+        self, operators: Sequence[Operator], policy: Policy, policy_name: str, classify: Classify, clock: Clock
+    ) -> None:
+        rules = {operator.name: operator.rule for operator in operators}
+        self.machine = Machine(rules, {operator.name: operator.pattern for operator in operators})
+        self.statistics = Statistics()
+        self._run = {operator.name: operator.run for operator in operators}
+        self._policy = policy
+        self._policy_name = policy_name
+        self._classify = classify
+        self._clock = clock
+        self.routing = RouteTally()
+
+    def route(self, arrived: Sequence[Tuples], chance: Chance) -> Iterator[Tuples]:
+        """Bring tuples to their end; yields those that completed, as they do."""
+        self.routing = RouteTally()
+        waiting = Waiting()
+        for tuples in arrived:
+            yield from self._place(tuples, waiting)
+        # The plans under way, the innermost last. A plan makes its tuples one step at a time. When too many wait, the
+        # plan rests where it is, and those that wait go first:
+        #
+        #     [plan of the arrivals]  ->  crowd  ->  [plan of the arrivals, plan of those nearest to their end]
+        plans: list[Iterator[Tuples]] = []
+        while plans or waiting:
+            if not plans or waiting.is_crowd:
+                tuples = waiting.next()
+                plans.append(self._take(tuples, self._plan(tuples, chance)))
+            elif (moved := next(plans[-1], None)) is None:
+                plans.pop()
+            else:
+                yield from self._place(moved, waiting)
+
+    def _take(self, tuples: Tuples, legs: Sequence[Leg]) -> Iterator[Tuples]:
+        """Take all legs of a plan."""
+        parts: list[tuple[Leg, Tuples]] = []
+        for leg in legs:
+            part = tuples if leg.rows is None else tuples.take(leg.rows)
+            if not len(part):
+                continue
+            self.routing.start(tuples.lineage, leg, len(part))
+            if leg.exhaustive:
+                yield from self._exhaust(part, leg)
+            else:
+                parts.append((leg, part))
+        if parts:
+            yield from self._walk(SideBySide(parts, self.machine.after))
+
+    def _walk(self, walks: SideBySide) -> Iterator[Tuples]:
+        """Go all routes to their end, step by step; a leg that is alone, or at a probe, goes by itself."""
+        while len(walks) > 1:
+            hop = walks.next_hop()
+            if self.machine.adds(hop.operator):
+                for walk in walks.leave(hop):
+                    yield from self._follow(*walk)
+                continue
+            step = walks.step(hop)
+            counted = self._count(hop, step.tuples)
+            self._learn(step, (hop,), (counted.counts,), (counted.statistic,))
+            yield from (walk.tuples for walk in walks.go_on(counted.counts, counted.faults))
+        for walk in walks.leave():
+            yield from self._follow(*walk)
+
+    def _place(self, tuples: Tuples, waiting: Waiting) -> Iterator[Tuples]:
+        """Hand over tuples that are complete, and let others wait for the next decision."""
+        if len(tuples) and self.machine.complete(tuples.lineage):
+            yield tuples
+        elif len(tuples):
+            waiting.put(tuples)
+
+    def _plan(self, tuples: Tuples, chance: Chance) -> Sequence[Leg]:
+        lineage = tuples.lineage
+        ready = self.machine.ready(lineage)
+        started = self._clock()
+        legs = self._policy.plan(
+            Task(
+                lineage=lineage,
+                rows=len(tuples),
+                statistics=self.statistics,
+                chance=chance,
+                after=lambda route: self.machine.ready_after(lineage, route),
+                independent=self.machine.independent(lineage),
+                buckets=self._classify(tuples),
+            ),
+            ready,
+        )
+        self.routing.planning += self._clock() - started
+        self.routing.decisions += 1
+        try:
+            return self._checked(legs, tuples)
+        except EngineError as error:
+            raise EngineError(f'policy "{self._policy_name}": {error}') from None
+
+    def _checked(self, legs: object, tuples: Tuples) -> Sequence[Leg]:
+        """Legs that a policy may plan: each of them legal, and each row in one of them."""
+        checked = partition(legs, len(tuples))
+        for leg in checked:
+            if leg.exhaustive:
+                for hop in leg.route:
+                    self.machine.after(tuples.lineage, hop.operator)
+            self.machine.ready_after(tuples.lineage, leg.route)
+        return checked
+
+    def _follow(self, tuples: Tuples, leg: Leg, route: Sequence[Hop]) -> Iterator[Tuples]:
+        """Take a route, step by step, with the tuples that are left.
+
+        Where a step acts on some of its tuples only, those go all the way before the others come: however many
+        tuples come out, only as many as one step makes are held at a time.
+        """
+        if not route:
+            yield tuples
+            return
+        hop = route[0]
+        onward = self.machine.after(tuples.lineage, hop.operator)
+        while len(tuples):
+            outcome, statistic = self._step(hop, tuples)
+            self._learn(_alone(tuples, leg, len(outcome.counts)), (hop,), (outcome.counts,), (statistic,))
+            yield from self._follow(outcome.tuples.at(onward), leg, route[1:])
+            tuples = tuples.rest(len(outcome.counts))
+
+    def _exhaust(self, tuples: Tuples, leg: Leg) -> Iterator[Tuples]:
+        """Run every hop on every tuple; those that no filter drops go on, through the route's last probe if any.
+
+        What the probes found on the way is only counted: keeping it would mean joining tuples that a filter drops.
+        """
+        passed = np.ones(len(tuples), np.bool_)
+        onward, last = tuples.lineage, NO_HOPS
+        taken = []
+        for hop in leg.route:
+            counted = self._count(hop, tuples)
+            taken.append(counted)
+            if self.machine.adds(hop.operator):
+                last = (hop,)
+            else:
+                passed &= counted.counts.astype(np.bool_)
+                tuples = tuples.faulty(counted.faults, counted.counts.nonzero()[0])
+                onward = self.machine.after(onward, hop.operator)
+        step = _alone(tuples, leg, len(tuples))
+        self._learn(step, leg.route, [c.counts for c in taken], [c.statistic for c in taken])
+        yield from self._follow(tuples.take(np.flatnonzero(passed)).at(onward), Leg(route=last), last)
+
+    def _count(self, hop: Hop, tuples: Tuples) -> HopCounts:
+        """Run a hop on every tuple, for the counts alone, and the faults that a filter finds."""
+        outcome, statistic = self._step(hop, tuples)
+        if len(outcome.counts) == len(tuples):
+            return HopCounts(outcome.counts, statistic, outcome.tuples.faults)
+        parts = [outcome.counts.astype(np.int64)]
+        while len(tuples := tuples.rest(len(parts[-1]))):
+            outcome, step = self._step(hop, tuples)
+            parts.append(outcome.counts.astype(np.int64))
+            statistic += step
+        return HopCounts(np.concatenate(parts), statistic, None)
+
+    def _step(self, hop: Hop, tuples: Tuples) -> tuple[Outcome, Statistic]:
+        started = self._clock()
+        outcome = self._run[hop.operator](tuples)
+        seconds = self._clock() - started
+        statistic = Statistic(len(outcome.counts), outcome.evaluated, len(outcome.tuples), seconds, outcome.skipped)
+        self.routing.add(hop, statistic)
+        return outcome, statistic
+
+    def _learn(
+        self, step: SharedStep, hops: tuple[Hop, ...], counts: Sequence[Counts], made: Sequence[Statistic]
+    ) -> None:
+        started = self._clock()
+        for hop, statistic in zip(hops, made, strict=True):
+            self.statistics.add(hop, statistic)
+        self._policy.observe(
+            Observation(
+                origin=step.tuples.lineage.origin,
+                legs=step.legs,
+                rows=step.rows,
+                hops=hops,
+                outcomes=tuple(counts),
+                statistics=tuple(made),
+                buckets=self._classify(step.tuples),
+            )
+        )
+        self.routing.learning += self._clock() - started
+
+
+def _alone(tuples: Tuples, leg: Leg, rows: int) -> SharedStep:
+    """A step of one leg, on its first tuples."""
+    return SharedStep(tuples.first(rows), (leg,), (rows,))
+
+
+def _advance(lineage: Lineage) -> int:
+    return len(lineage.done) + len(lineage.spans)

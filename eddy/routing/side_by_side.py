@@ -1,0 +1,117 @@
+"""The ways of several legs, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from eddy.contracts import Counts, Leg
+from eddy.tuples import Hop, Lineage, Tuples
+from eddy.tuples.arrays import FaultCodes, Integers, Mask
+from eddy.tuples.tuples import merge
+
+Onward = Callable[[Lineage, str], Lineage]
+"""The lineage of a tuple once an operator has acted on it."""
+
+
+class Walk(NamedTuple):
+    """Some tuples of a leg, and what is left of its route."""
+
+    tuples: Tuples
+    leg: Leg
+    route: tuple[Hop, ...]
+
+
+class SharedStep(NamedTuple):
+    """The tuples that take a step together: those of some legs, `rows` of each, one leg's after the other's."""
+
+    tuples: Tuples
+    legs: tuple[Leg, ...]
+    rows: tuple[int, ...]
+
+
+class SideBySide:
+    """The tuples of several legs, and what is left of each leg's route.
+
+    Those whose next hop is the same filter take that step together: an operator is called once for all of them, and not
+    once for each class. All span the same inputs; a leg that comes to a probe has to leave.
+    """
+
+    def __init__(self, parts: Sequence[tuple[Leg, Tuples]], onward: Onward) -> None:
+        self._onward = onward
+        self._legs = [leg for leg, _ in parts]
+        self._left = [leg.route for leg in self._legs]
+        self._lineages = [tuples.lineage for _, tuples in parts]
+        self._waiting = [len(tuples) for _, tuples in parts]
+        self._tuples = merge([tuples for _, tuples in parts])
+        self._which: Integers = np.repeat(np.arange(len(parts)), self._waiting)
+        self._stepping: tuple[list[int], Integers] = ([], self._which)
+
+    def __len__(self) -> int:
+        """How many legs are under way."""
+        return sum(1 for waiting in self._waiting if waiting)
+
+    def next_hop(self) -> Hop:
+        """The hop that most tuples wait for: with its step the fewest stay behind."""
+        wanted: dict[Hop, int] = {}
+        for left, waiting in zip(self._left, self._waiting, strict=True):
+            if waiting:
+                wanted[left[0]] = wanted.get(left[0], 0) + waiting
+        return max(wanted, key=wanted.__getitem__)
+
+    def step(self, hop: Hop) -> SharedStep:
+        """The tuples that wait for a filter; `go_on` must be called next."""
+        numbers = self._numbers(hop)
+        places = self._places(numbers)
+        self._stepping = (numbers, places)
+        legs, rows = tuple(self._legs[n] for n in numbers), tuple(self._waiting[n] for n in numbers)
+        return SharedStep(self._tuples.take(places), legs, rows)
+
+    def go_on(self, counts: Counts, faults: FaultCodes | None) -> list[Walk]:
+        """Drop the tuples of the step that did not pass; says which walks are at their end.
+
+        `faults` are those of the tuples that did.
+        """
+        numbers, places = self._stepping
+        stay = np.ones(len(self._which), np.bool_)
+        stay[places] = counts
+        if faults is not None:
+            self._tuples = self._tuples.faulty(faults, places[stay[places]])
+        self._keep(stay)
+        for n in numbers:
+            self._lineages[n] = self._onward(self._lineages[n], self._left[n][0].operator)
+            self._left[n] = self._left[n][1:]
+        return self._leave([n for n in numbers if self._waiting[n] and not self._left[n]])
+
+    def leave(self, hop: Hop | None = None) -> list[Walk]:
+        """The walks that wait for a hop, or all: they go on by themselves."""
+        return self._leave(self._numbers(hop))
+
+    def _numbers(self, hop: Hop | None) -> list[int]:
+        """The legs that wait for a hop, or for any."""
+        waiting = [n for n, rows in enumerate(self._waiting) if rows]
+        return waiting if hop is None else [n for n in waiting if self._left[n][0] == hop]
+
+    def _places(self, numbers: Sequence[int]) -> Integers:
+        """Where the tuples of some legs are."""
+        chosen = np.zeros(len(self._legs), np.bool_)
+        chosen[numbers] = True
+        return chosen.take(self._which).nonzero()[0]
+
+    def _keep(self, stay: Mask) -> None:
+        kept = stay.nonzero()[0]
+        self._tuples, self._which = self._tuples.take(kept), self._which.take(kept)
+        self._waiting = np.bincount(self._which, minlength=len(self._legs)).tolist()
+
+    def _leave(self, numbers: Sequence[int]) -> list[Walk]:
+        leaving = []
+        for n in numbers:
+            tuples = self._tuples.take(self._places([n])).at(self._lineages[n])
+            leaving.append(Walk(tuples, self._legs[n], self._left[n]))
+        if leaving:
+            stay = np.ones(len(self._which), np.bool_)
+            stay[self._places(numbers)] = False
+            self._keep(stay)
+        return leaving

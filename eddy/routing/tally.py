@@ -1,0 +1,99 @@
+"""What routing one micro-batch took."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from eddy.classes.divider import BucketName, NameClasses
+from eddy.classes.value_names import OTHERS
+from eddy.contracts import Classes, Leg
+from eddy.observe.counters import VARIOUS, ClassRoute
+from eddy.observe.statistics import Statistic
+from eddy.tuples import Hop, Lineage
+
+MOST_ROUTES = 256
+"""Classes and their routes that are counted apart in a micro-batch: ten times as many as a classifier has buckets, and
+few enough to be reported every time."""
+
+MOST_OTHER_ROUTES = 32
+"""Routes that are counted apart of all classes beyond those: where there are many classes, they say more than a few."""
+
+
+class TalliedRoutes(NamedTuple):
+    """How many rows of each class set out on each route, and what the classes are called."""
+
+    counted: Mapping[ClassRoute, int]
+    names: Mapping[tuple[str, str], str]
+
+
+class Started(NamedTuple):
+    """Rows that began a route together."""
+
+    stream: str
+    label: str
+    classes: Classes | None
+    route: tuple[str, ...]
+    rows: int
+
+    def named(self, least: int, names: NameClasses) -> Iterable[tuple[BucketName, int]]:
+        """The classes that have so many rows at least, and how many they have."""
+        if self.classes is None:
+            return [((self.label, self.label), self.rows)] if self.rows >= least else []
+        large = [size for size in self.classes.sizes if size[1] >= least]
+        named = names(self.stream, self.classes.attributes, [buckets for buckets, _ in large])
+        return zip(named, [rows for _, rows in large], strict=True)
+
+
+class RouteTally:
+    """What routing one micro-batch took."""
+
+    def __init__(self) -> None:
+        self.operators: dict[Hop, Statistic] = {}
+        self.decisions = 0
+        self.planning = 0.0
+        self.learning = 0.0
+        self._started: list[Started] = []
+
+    def add(self, hop: Hop, statistic: Statistic) -> None:
+        """Count a step."""
+        known = self.operators.get(hop)
+        self.operators[hop] = statistic if known is None else known + statistic
+
+    def start(self, lineage: Lineage, leg: Leg, rows: int) -> None:
+        """Note the rows that begin a route; they are counted when the micro-batch is over."""
+        if not lineage.done:
+            route = tuple([hop.operator for hop in leg.route])
+            self._started.append(Started(lineage.origin, leg.label, leg.classes, route, rows))
+
+    def routes(self, names: NameClasses) -> TalliedRoutes:
+        """Count the rows of each class on each route.
+
+        No more than the `MOST` largest are told apart; of the others only the `MOST_OTHERS` largest routes are.
+        """
+        counted: dict[ClassRoute, int] = {}
+        called: dict[tuple[str, str], str] = {}
+        others: dict[ClassRoute, int] = {}
+        least = self._least()
+        for started in self._started:
+            stream, left = started.stream, started.rows
+            for (key, name), rows in started.named(least, names):
+                called[stream, key] = name
+                _count(counted, (stream, key, started.route), rows)
+                left -= rows
+            if left:
+                _count(others, (stream, OTHERS, started.route), left)
+        for place, (route, rows) in enumerate(sorted(others.items(), key=lambda item: -item[1])):
+            _count(counted, route if place < MOST_OTHER_ROUTES else (route[0], OTHERS, VARIOUS), rows)
+        return TalliedRoutes(counted, called)
+
+    def _least(self) -> int:
+        """Rows that a class must have to be told apart, so that no more than `MOST` are."""
+        sizes: list[int] = []
+        for started in self._started:
+            sizes += [started.rows] if started.classes is None else [rows for _, rows in started.classes.sizes]
+        return 1 if len(sizes) <= MOST_ROUTES else max(sorted(sizes)[-MOST_ROUTES - 1] + 1, 1)
+
+
+def _count(counted: dict[ClassRoute, int], route: ClassRoute, rows: int) -> None:
+    counted[route] = counted.get(route, 0) + rows

@@ -1,0 +1,1 @@
+"""Cells, and which of them a row goes to."""

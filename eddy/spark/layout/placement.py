@@ -1,0 +1,113 @@
+"""The way of one batch's rows to their cells.
+
+A cell is a sum: along every dimension of the grid a row has one place, or is copied to all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from eddy.spark.layout.dimension import Dimension
+from eddy.spark.layout.hashing import mixed, spread, whole_rows
+from eddy.tuples.arrays import Hashes, Integers, Mask, Valid
+
+PlacedKeys = tuple[Integers, Valid, Mask | None]
+"""The codes of rows, which of them have any, and which cannot be computed; None for all, and for none."""
+
+
+class Placement:
+    """How far the rows have come: every dimension takes one call of `copy`, `scatter` or `divide`."""
+
+    def __init__(self, stream: str, batch: pa.RecordBatch) -> None:
+        self._stream = stream
+        self._batch = batch
+        self._base: Integers = np.zeros(batch.num_rows, np.int64)
+        self._offsets: Integers = np.zeros(1, np.int64)
+        self._joins = np.ones(batch.num_rows, np.bool_)
+        self._copied: list[tuple[Mask, Integers]] = []
+
+    def copy(self, stride: int, share: int) -> None:
+        """Send every row to all places along a dimension."""
+        self._offsets = _sums(self._offsets, np.arange(share) * stride)
+
+    def scatter(self, share: int, stride: int, salt: int) -> None:
+        """Send each row to the place of its hash."""
+        self._base += self._scattered(share, salt) * stride
+
+    def divide(self, dimension: Dimension, coded: Sequence[PlacedKeys], stride: int, salt: int) -> None:
+        """Send each row to the place of its values, but heavy ones as their dimension says.
+
+        One whose value cannot be computed goes to all places: whatever it meets there, it has no answer for.
+        """
+        hashes: Hashes | int = salt
+        free = np.ones(len(self._joins), np.bool_)
+        for codes, valid, faulty in coded:
+            hashes = mixed(codes, hashes)
+            self._joins &= True if valid is None else valid
+            free &= True if faulty is None else ~faulty
+        places = np.where(free, spread(np.asarray(hashes), dimension.share), 0)
+        if not free.all():
+            self._copied.append((~free, np.arange(dimension.share) * stride))
+        for heavy in dimension.heavy:
+            found = free & np.isin(coded[heavy.position][0], np.array(heavy.codes, np.int64))
+            free &= ~found
+            if heavy.stream == self._stream:
+                places = np.where(found, self._scattered(dimension.share, salt), places)
+            else:
+                places = np.where(found, 0, places)
+                self._copied.append((found, np.arange(dimension.share) * stride))
+        self._base += places * stride
+
+    def end(self, cells: int) -> tuple[Integers, Integers, Mask]:
+        """Give the rows, each as often as it goes anywhere, their cells, and all but the first time of each.
+
+        By cell, then by row.
+        """
+        parts = [_copies(rows, self._base[rows], offsets) for rows, offsets in self._kinds()]
+        if not self._joins.all():
+            lost = np.flatnonzero(~self._joins)
+            parts.append((lost, spread(self._whole[lost], cells), np.zeros(len(lost), np.bool_)))
+        rows, targets, copied = (np.concatenate(part) for part in zip(*parts, strict=True))
+        order = np.lexsort((rows, targets)) if len(parts) > 1 else np.argsort(_short(targets), kind="stable")
+        return rows[order], targets[order], copied[order]
+
+    def _kinds(self) -> list[tuple[Integers, Integers]]:
+        """The rows that are copied alike, and the distances of their copies."""
+        pattern = np.zeros(len(self._joins), np.int64)
+        for bit, (found, _) in enumerate(self._copied):
+            pattern |= found.astype(np.int64) << bit
+        kinds = []
+        for one in np.unique(pattern).tolist():
+            offsets = self._offsets
+            for bit, (_, more) in enumerate(self._copied):
+                offsets = _sums(offsets, more) if one >> bit & 1 else offsets
+            kinds.append((np.flatnonzero(self._joins & (pattern == one)), offsets))
+        return kinds
+
+    def _scattered(self, share: int, salt: int) -> Integers:
+        return spread(mixed(self._whole.view(np.int64), salt), share)
+
+    @cached_property
+    def _whole(self) -> Hashes:
+        return whole_rows(self._batch)
+
+
+def _copies(rows: Integers, base: Integers, offsets: Integers) -> tuple[Integers, Integers, Mask]:
+    """Rows that go to the same distances from their base: the first time as themselves, then as copies."""
+    copied = np.tile(np.arange(len(offsets)) > 0, len(rows))
+    return rows.repeat(len(offsets)), _sums(base, offsets), copied
+
+
+def _sums(left: Integers, right: Integers) -> Integers:
+    """Each of one with each of the other."""
+    return np.add.outer(left, right).ravel()
+
+
+def _short(cells: Integers) -> np.ndarray[Any, Any]:
+    """The same numbers in as few bytes as will do: numbers of 16 bits are sorted in one pass."""
+    return cells.astype(np.uint16) if cells.max(initial=0) < 2**16 else cells

@@ -1,0 +1,179 @@
+"""Expressions: what a text says, before and after its types are known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+import pyarrow as pa
+
+from eddy.sql.bind import binder, spelled
+from eddy.sql.bind.spelled import Find
+from eddy.sql.kernels import casts, comparison
+from eddy.sql.values.arrays import fill
+from eddy.sql.values.session import Session, Spelling, session
+from eddy.sql.values.step import BoundStep, Frame, Refused
+from eddy.sql.values.tree import Call, Column, Node, Place, Ref, renamed
+from eddy.sql.values.types import BOOLEAN
+from eddy.sql.values.types import name as named
+
+_COMPARISONS = frozenset({"=", "!=", "<", "<=", ">", ">="})
+
+
+@dataclass(frozen=True)
+class Bound:
+    """An expression whose types are known, ready to be evaluated.
+
+    Columns may arrive in any spelling that Arrow has for their type; those are converted once per evaluation.
+    """
+
+    type: pa.DataType
+    columns: tuple[Column, ...]
+    _step: BoundStep = field(repr=False)
+    _spelled: tuple[Spelling, ...] = field(repr=False)
+
+    @property
+    def fails(self) -> bool:
+        """Are there values for which it has no answer, besides those of types that must be spelled anew."""
+        return self._step.fails
+
+    def evaluate(self, columns: Mapping[Column, pa.Array], rows: int) -> pa.Array:
+        """Give the value in each of so many rows; a `RowError` if one of them has none."""
+        if self._spelled:
+            plain = {found.column: found.convert(columns[found.column]) for found in self._spelled}
+            columns = {**{column: columns[column] for column in self.columns}, **plain}
+        return fill(self._step.run(Frame(columns, rows)), rows)
+
+
+@dataclass(frozen=True)
+class ComparedPair:
+    """Two expressions, and how they compare."""
+
+    left: Expression
+    op: str
+    right: Expression
+
+
+@dataclass(frozen=True)
+class Expression:
+    """What a text says; equal ones say the same.
+
+    `where` and the whole text serve the errors only.
+    """
+
+    _node: Node = field(repr=False)
+    _place: Place = field(compare=False, repr=False)
+    text: str = field(init=False, compare=False)
+    columns: tuple[Column, ...] = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        found = dict.fromkeys(node.column for node in self._node.walk() if isinstance(node, Ref))
+        span = self._node.span
+        object.__setattr__(self, "text", self._place.text[span.start : span.end])
+        object.__setattr__(self, "columns", tuple(found))
+
+    def _at(self, node: Node) -> Expression:
+        return Expression(node, self._place)
+
+    @property
+    def inputs(self) -> frozenset[str]:
+        """The streams and tables whose columns it reads, once every column names its own."""
+        return frozenset(str(column.stream) for column in self.columns)
+
+    def qualified(self, name: Callable[[Column], Column]) -> Expression:
+        """Give every column the name that it has in the query."""
+        return self._at(renamed(self._node, name))
+
+    def is_spelled(self, find: Find) -> bool:
+        """Tell whether every column is written as it is called, or is unknown."""
+        return spelled.is_spelled(self._node, find)
+
+    def respelled(self, find: Find) -> str:
+        """Give the whole text with every column as it is called; a name that means several is an error."""
+        return spelled.respelled(self._node, self._place, find)
+
+    def conjuncts(self) -> tuple[Expression, ...]:
+        """Split at every AND that is not below anything else; a BETWEEN is two comparisons."""
+        node = self._node
+        if isinstance(node, Call) and node.name == "and":
+            return tuple(part for arg in node.args for part in self._at(arg).conjuncts())
+        if isinstance(node, Call) and node.name == "between":
+            value, low, high = node.args
+            return tuple(self._at(replace(node, name=op, args=(value, end))) for op, end in ((">=", low), ("<=", high)))
+        return (self,)
+
+    def comparison(self) -> ComparedPair | None:
+        """Give the two sides, if a comparison is at the top."""
+        node = self._node
+        if not (isinstance(node, Call) and node.name in _COMPARISONS):
+            return None
+        left, right = node.args
+        return ComparedPair(self._at(left), node.name, self._at(right))
+
+    def shifted_column(self) -> Column | None:
+        """Give the column, if it is that column plus or minus a constant."""
+        node = self._node
+        while isinstance(node, Call) and node.name in ("+", "-"):
+            left, right = node.args
+            if not _has_columns(right):
+                node = left
+            elif node.name == "+" and not _has_columns(left):
+                node = right
+            else:
+                return None
+        return node.column if isinstance(node, Ref) else None
+
+    def as_column(self) -> Column | None:
+        """Give the column, if it is nothing else."""
+        return self._node.column if isinstance(self._node, Ref) else None
+
+    def bind(self, types: Mapping[Column, pa.DataType]) -> Bound:
+        """Check the types, and make it ready to be evaluated."""
+        asked = session(types, self.columns)
+        return self._bound(self._step(types, asked), types, asked)
+
+    def condition(self, types: Mapping[Column, pa.DataType]) -> Bound:
+        """Bind, and demand that it be true or false."""
+        bound = self.bind(types)
+        if bound.type != BOOLEAN:
+            hint = f"; {binder.JOINS_STRINGS}" if binder.joins_strings(self._node) else ""
+            message = f"expected a condition that is true or false, got {named(bound.type)}{hint}"
+            raise self._place.error(message, self._node.span.start, self._node.span.end)
+        return bound
+
+    def _step(self, known: Mapping[Column, pa.DataType], session: Session) -> BoundStep:
+        return binder.bind(self._node, known, self._place, session)
+
+    def _bound(self, step: BoundStep, known: Mapping[Column, pa.DataType], session: Session) -> Bound:
+        wanted = ((column, binder.plain(known[column], session)) for column in self.columns)
+        changed = (self._spelling(column, type) for column, type in wanted if known[column] != type)
+        return Bound(step.type, self.columns, step, tuple(changed))
+
+    def _spelling(self, column: Column, type: pa.DataType) -> Spelling:
+        span = next(node.span for node in self._node.walk() if isinstance(node, Ref) and node.column == column)
+        return Spelling(column=column, type=type, span=span, place=self._place)
+
+    def _coerced(
+        self, step: BoundStep, type: pa.DataType, session: Session, known: Mapping[Column, pa.DataType]
+    ) -> Bound:
+        made = casts.cast(step, type, session)
+        if made.fails:
+            made = BoundStep(made.type, binder.guarded(made.run, self._node, self._place), fails=True)
+        return self._bound(made, known, session)
+
+
+def bind_pair(left: Expression, right: Expression, types: Mapping[Column, pa.DataType]) -> tuple[Bound, Bound]:
+    """Bind both in the type in which Spark would compare them."""
+    asked = session(types, (*left.columns, *right.columns))
+    steps = (left._step(types, asked), right._step(types, asked))
+    try:
+        united = comparison.united(asked, steps, f'comparing "{left.text}" with "{right.text}"')
+    except Refused as reason:
+        raise binder.refused(left._node, reason, left._place) from None
+    type = united[0].type
+    first, second = (one._coerced(step, type, asked, types) for one, step in zip((left, right), steps, strict=True))
+    return first, second
+
+
+def _has_columns(node: Node) -> bool:
+    return any(isinstance(part, Ref) for part in node.walk())

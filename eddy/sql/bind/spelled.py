@@ -1,0 +1,53 @@
+"""Names of columns in texts: put in as they are, and told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from eddy.errors import quoted
+from eddy.sql.values.tree import Column, Node, Place, Ref
+
+Find = Callable[[Column], Sequence[str]]
+"""The names of the columns that a column may mean."""
+
+
+def backticked(name: str) -> str:
+    """Write a name as SQL reads any name.
+
+    >>> backticked("a`b")
+    '`a``b`'
+    """
+    return "`" + name.replace("`", "``") + "`"
+
+
+def ambiguous(name: str, found: Iterable[str]) -> str:
+    """Say that a name means several columns."""
+    return (
+        f'column "{name}" is ambiguous, since {quoted(found)} differ in case only; rename one of them, or in Spark set '
+        "spark.sql.caseSensitive"
+    )
+
+
+def is_spelled(node: Node, find: Find) -> bool:
+    """Tell whether every column is written as it is called, or is unknown."""
+    return all(_is_own(ref, find(ref.column)) for ref in node.walk() if isinstance(ref, Ref))
+
+
+def _is_own(ref: Ref, found: Sequence[str]) -> bool:
+    return ref.written.stream in (None, ref.column.stream) and (not found or [*found] == [ref.column.name])
+
+
+def respelled(node: Node, place: Place, find: Find) -> str:
+    """Write the text of a node anew, with every column as it is called."""
+    text, at = "", 0
+    refs = {ref.span: ref for ref in node.walk() if isinstance(ref, Ref)}
+    for span, ref in sorted(refs.items(), key=lambda item: item[0].start):
+        found = find(ref.column)
+        if len(found) > 1:
+            raise place.error(ambiguous(str(ref.written), found), span.start, span.end)
+        if _is_own(ref, found):
+            continue
+        name = backticked(found[0] if found else ref.column.name)
+        text += place.text[at : span.start] + (name if ref.bare else f"{ref.column.stream}.{name}")
+        at = span.end
+    return text + place.text[at:]

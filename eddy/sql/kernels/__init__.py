@@ -1,0 +1,1 @@
+"""Functions and operators of SQL over Arrow arrays."""

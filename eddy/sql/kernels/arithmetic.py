@@ -1,0 +1,141 @@
+"""Arithmetic on numbers: the type of each result, and its kernel.
+
+ANSI's rules: a result that does not fit its type, and a division by zero, are errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from eddy.sql.kernels import decimals
+from eddy.sql.kernels.casts import cast, coerce
+from eddy.sql.kernels.decimals import nonzero
+from eddy.sql.values import types
+from eddy.sql.values.arrays import Kernel, Value, build, nulls, on_arrays, physical
+from eddy.sql.values.session import Session
+from eddy.sql.values.step import BoundStep, Refused, apply, strict
+
+_CHECKED: dict[str, Kernel] = {"+": pc.add_checked, "-": pc.subtract_checked, "*": pc.multiply_checked}
+_FLOATING: dict[str, Kernel] = {"+": pc.add, "-": pc.subtract, "*": pc.multiply}
+
+
+def binary(name: str, session: Session, args: Sequence[BoundStep]) -> BoundStep:
+    """Bind an operator between two numbers."""
+    left, right = args
+    if not all(_may_be_number(arg.type) for arg in args) or left.type == right.type == types.STRING:
+        raise Refused(f'"{name}" takes two numbers, got {types.names(arg.type for arg in args)}')
+    type = types.common(left.type, right.type)
+    type = types.DOUBLE if type in (types.NULL, None) else type
+    if types.is_decimal(type):
+        return _decimal(name, left, right, session)
+    if name == "/":
+        type = types.DOUBLE
+    if name == "div":
+        return _whole(session, args, type)
+    return _same_type(name, coerce(left, type, session), coerce(right, type, session))
+
+
+def _may_be_number(type: pa.DataType) -> bool:
+    return types.is_numeric(type) or type in (types.STRING, types.NULL)
+
+
+def _same_type(name: str, left: BoundStep, right: BoundStep) -> BoundStep:
+    if name == "/" and not _may_be_zero(right):
+        return strict(pc.divide, (left, right), left.type, backwards=True)
+    if name in decimals.DIVIDING:
+        return strict(_KERNELS[name], (left, right), left.type, fails=_may_be_zero(right), backwards=True)
+    if types.is_floating(left.type):
+        return strict(_FLOATING[name], (left, right), left.type)
+    return strict(_CHECKED[name], (left, right), left.type, fails=True)
+
+
+def _may_be_zero(divisor: BoundStep) -> bool:
+    return divisor.value is None or not divisor.value.is_valid or divisor.value.as_py() == 0
+
+
+def _decimal(name: str, left: BoundStep, right: BoundStep, session: Session) -> BoundStep:
+    left, right = (_exact(step, other, session) for step, other in ((left, right), (right, left)))
+    operands = types.decimal(left.type), types.decimal(right.type)
+    result = decimals.RESULTS[name](*operands)
+    return strict(
+        decimals.kernel(name, *operands), (left, right), result, fails=True, backwards=name in decimals.DIVIDING
+    )
+
+
+def _exact(step: BoundStep, other: BoundStep, session: Session) -> BoundStep:
+    """Give a number as a decimal; a literal has just the digits it shows."""
+    if step.type == types.NULL:
+        return coerce(step, types.as_decimal(other.type), session)
+    return cast(step, types.as_decimal(step.type, step.digits), session)
+
+
+def _whole(session: Session, args: Sequence[BoundStep], type: pa.DataType) -> BoundStep:
+    if types.is_floating(type) and type is not None:
+        raise Refused('"div" takes whole numbers or decimals; cast its arguments')
+    left, right = (coerce(arg, types.BIGINT, session) for arg in args)
+    return strict(_divide_whole, (left, right), types.BIGINT, fails=True, backwards=True)
+
+
+@on_arrays
+def _divide(left: pa.Array, right: pa.Array) -> pa.Array:
+    mask = nulls(left, right)
+    divisor = nonzero(physical(right), mask)
+    with np.errstate(all="ignore"):
+        return build(physical(left) / divisor, mask, left.type)
+
+
+@on_arrays
+def _remainder(left: pa.Array, right: pa.Array) -> pa.Array:
+    mask = nulls(left, right)
+    divisor = nonzero(physical(right), mask)
+    with np.errstate(all="ignore"):
+        return build(np.fmod(physical(left), divisor), mask, left.type)
+
+
+@on_arrays
+def _divide_whole(left: pa.Array, right: pa.Array) -> pa.Array:
+    mask = nulls(left, right)
+    divisor = build(nonzero(physical(right), mask), mask, types.BIGINT)
+    # Arrow truncates as Spark does, and refuses the one quotient that overflows.
+    return pc.divide_checked(left, divisor)
+
+
+_KERNELS: dict[str, Kernel] = {"/": _divide, "%": _remainder}
+
+
+def negative(session: Session, args: Sequence[BoundStep]) -> BoundStep:
+    """Bind the minus sign before a value."""
+    return _unary(args[0], session, '"-"', pc.negate, pc.negate_checked, on_arrays(decimals.negated))
+
+
+def positive(session: Session, args: Sequence[BoundStep]) -> BoundStep:
+    """Bind the plus sign before a value."""
+    return _unary(args[0], session, '"+"', _unchanged, _unchanged, _unchanged)
+
+
+def absolute(session: Session, args: Sequence[BoundStep]) -> BoundStep:
+    """Bind ABS."""
+    return _unary(args[0], session, "ABS", pc.abs, pc.abs_checked, on_arrays(decimals.magnitude))
+
+
+def _unchanged(value: Value) -> Value:
+    return value
+
+
+def _unary(arg: BoundStep, session: Session, doing: str, plain: Kernel, checked: Kernel, exact: Kernel) -> BoundStep:
+    if arg.type in (types.STRING, types.NULL):
+        arg = coerce(arg, types.DOUBLE, session)
+    if arg.type == types.DURATION:
+        step = apply(lambda value: checked(value.cast(types.BIGINT)).cast(types.DURATION), (arg,), arg.type, fails=True)
+        return BoundStep(step.type, step.run, step.fails, step.value, whole_days=arg.whole_days)
+    if not types.is_numeric(arg.type):
+        raise Refused(f"{doing} takes a number or an interval, got {types.names([arg.type])}")
+    if types.is_integer(arg.type):
+        return apply(checked, (arg,), arg.type, fails=True)
+    if types.is_decimal(arg.type):
+        return apply(exact, (arg,), arg.type, fails=arg.type.precision > decimals.KEPT_DIGITS)
+    return apply(plain, (arg,), arg.type)

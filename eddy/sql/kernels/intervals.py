@@ -1,0 +1,102 @@
+"""Texts of day-time intervals to microseconds.
+
+Only day-time intervals exist here: a month has no fixed length, so a window or a difference can never be one.
+Each function raises `ValueError` with the reason.
+"""
+
+from __future__ import annotations
+
+import re
+
+from eddy.sql.values.calendar import BLANKS
+
+_SECOND = 1_000_000
+UNITS = {
+    "MICROSECOND": 1,
+    "MILLISECOND": 1_000,
+    "SECOND": _SECOND,
+    "MINUTE": 60 * _SECOND,
+    "HOUR": 3_600 * _SECOND,
+    "DAY": 86_400 * _SECOND,
+    "WEEK": 7 * 86_400 * _SECOND,
+}
+_FIELDS = ("DAY", "HOUR", "MINUTE", "SECOND")
+_LIMITS = {"HOUR": 23, "MINUTE": 59, "SECOND": 59}
+_AMOUNT = re.compile(r"([+-]?)(\d*)(?:\.(\d{0,9}))?", re.ASCII)
+_PART = re.compile(r"([+-]?)\s*([\d.]+)\s+([a-z]+)(?:\s+|$)", re.ASCII | re.IGNORECASE)
+# So many digits has the largest number of 64 bits.
+_MOST_DIGITS = 19
+_PREFIX = re.compile(r"interval\s+", re.ASCII | re.IGNORECASE)
+
+
+def unit(word: str) -> str | None:
+    """Find the unit that a word names, in singular or plural.
+
+    >>> unit("seconds"), unit("parsecs")
+    ('SECOND', None)
+    """
+    name = word.upper().removesuffix("S")
+    if name in ("MONTH", "YEAR", "QUARTER"):
+        raise ValueError(f'intervals of "{word.lower()}" are not supported: they have no fixed length; use days')
+    return name if name in UNITS else None
+
+
+def amount(text: str, name: str) -> int:
+    """Give the microseconds in so many of a unit.
+
+    >>> amount("-1.5", "SECOND")
+    -1500000
+    """
+    match = _AMOUNT.fullmatch(text.strip())
+    if match is None or not (match[2] or match[3]):
+        raise ValueError(f"'{text}' is not a number of {name.lower()}s")
+    if match[3] is not None and name != "SECOND":
+        raise ValueError(f"only seconds may have a fraction, not {name.lower()}s")
+    whole = match[2].lstrip("0")
+    if len(whole) > _MOST_DIGITS:
+        raise ValueError("the interval does not fit 64 bits of microseconds")
+    micros = int(whole or 0) * UNITS[name] + int((match[3] or "").ljust(6, "0")[:6])
+    return -micros if match[1] == "-" else micros
+
+
+def listed(text: str) -> tuple[int, bool]:
+    """Read `5 minutes 3 seconds`: microseconds, and "only days".
+
+    >>> listed("1 minute 3 seconds"), listed("2 days")
+    ((63000000, False), (172800000000, True))
+    """
+    body = text.strip(BLANKS)
+    prefix = _PREFIX.match(body)
+    at, total, whole = prefix.end() if prefix else 0, 0, True
+    while at < len(body) or at == 0:
+        match = _PART.match(body, at)
+        if match is None:
+            raise ValueError(f"'{text}' is not an interval; expected a text such as '5 minutes 3 seconds'")
+        name = unit(match[3])
+        if name is None:
+            known = ", ".join(f"{name.lower()}s" for name in UNITS)
+            raise ValueError(f'the interval has the unit "{match[3]}"; expected one of {known}')
+        total, at = total + amount(match[1] + match[2], name), match.end()
+        whole = whole and name in ("DAY", "WEEK")
+    return total, whole
+
+
+def span(text: str, first: str, last: str) -> int:
+    """Read `1 02:03:04.5` as the fields from first to last.
+
+    >>> span("1:30", "MINUTE", "SECOND")
+    90000000
+    """
+    if first not in _FIELDS or last not in _FIELDS or _FIELDS.index(first) >= _FIELDS.index(last):
+        raise ValueError(f'an interval from "{first.lower()}" to "{last.lower()}" does not exist')
+    names = _FIELDS[_FIELDS.index(first) : _FIELDS.index(last) + 1]
+    body = text.strip()
+    sign, body = (body[0], body[1:]) if body[:1] in ("+", "-") else ("", body)
+    parts = re.split(r"\s+|:", body) if first == "DAY" else body.split(":")
+    if len(parts) != len(names):
+        raise ValueError(f"'{text}' does not have the {len(names)} parts from {first.lower()} to {last.lower()}")
+    for part, name in zip(parts[1:], names[1:], strict=True):
+        if not re.fullmatch(r"\d{1,2}(\.\d*)?", part) or float(part) >= _LIMITS[name] + 1:
+            raise ValueError(f"'{part}' is not a {name.lower()} from 0 to {_LIMITS[name]}")
+    total = sum(amount(part, name) for part, name in zip(parts, names, strict=True))
+    return -total if sign == "-" else total

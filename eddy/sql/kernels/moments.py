@@ -1,0 +1,132 @@
+"""Dates and local times to strings, in years of any length."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from eddy.sql.kernels import decimals
+from eddy.sql.values import types
+from eddy.sql.values.arrays import Kernel, build, mapped, nulls, on_arrays, physical
+from eddy.sql.values.calendar import DAY
+from eddy.tuples.arrays import Numbers
+
+# As many days as four centuries always have: the same dates come again after them.
+_CYCLE_YEARS = 146_097
+_LAST_YEAR = 9_999
+
+
+@on_arrays
+def dates(days: pa.Array) -> pa.Array:
+    """Write dates; a year of five digits has a sign."""
+    far = _far(days)
+    return days.cast(types.STRING) if far is None else _respelled(days, far, 1)
+
+
+@on_arrays
+def times(local: pa.Array) -> pa.Array:
+    """Write local times, without the zeros at the end of a fraction."""
+    far = _far(local)
+    texts = _near(local) if far is None else _respelled(local, far, DAY)
+    return pc.replace_substring_regex(texts, r"\.?0*$", "") if _has_fraction(texts) else texts
+
+
+def _near(local: pa.Array) -> pa.Array:
+    return pc.strftime(local, format="%Y-%m-%d %H:%M:%S")
+
+
+def _has_fraction(texts: pa.Array) -> bool:
+    return bool(pc.any(pc.match_substring(texts, ".")).as_py())
+
+
+def _far(array: pa.Array) -> pa.Array | None:
+    """Give the years, if any has more digits than Arrow writes."""
+    years = kernel("year")(array)
+    outside = (physical(years) < 0) | (physical(years) > _LAST_YEAR)
+    mask = nulls(years)
+    return years if (outside if mask is None else outside & ~mask).any() else None
+
+
+def _respelled(array: pa.Array, years: pa.Array, unit: int) -> pa.Array:
+    """Write the same day of a year that Arrow knows, under its own year."""
+    mask = nulls(array)
+    numbers = physical(array).astype(np.int64)
+    centuries = physical(years).astype(np.int64) // 400 - 5
+    twins = build((numbers - centuries * _CYCLE_YEARS * unit).astype(physical(array).dtype), mask, array.type)
+    texts = twins.cast(types.STRING) if array.type == types.DATE else _near(twins)
+    return pc.binary_join_element_wise(_year(years), pc.utf8_slice_codeunits(texts, start=4), "")
+
+
+def _spelled(year: int | None) -> str | None:
+    if year is None:
+        return None
+    sign = "-" if year < 0 else "+" if year > _LAST_YEAR else ""
+    return f"{sign}{abs(year):04d}"
+
+
+_year = mapped(_spelled, types.STRING)
+
+
+_SECOND = 1_000_000
+_MINUTE = 60 * _SECOND
+# 1970 began on a Thursday, which Spark counts as day 5 of a week.
+_THURSDAY = 4
+SECONDS = pa.decimal128(8, 6)
+
+
+def _months(days: Numbers) -> Numbers:
+    """Count the months since 1970."""
+    return days.astype("M8[D]").astype("M8[M]").astype(np.int64)
+
+
+def _day(days: Numbers) -> Numbers:
+    dates = days.astype("M8[D]")
+    first: Numbers = dates.astype("M8[M]").astype("M8[D]")
+    return (dates - first).astype(np.int64) + 1
+
+
+_OF_DATE: dict[str, Callable[[Numbers], Numbers]] = {
+    "year": lambda days: _months(days) // 12 + 1970,
+    "quarter": lambda days: _months(days) % 12 // 3 + 1,
+    "month": lambda days: _months(days) % 12 + 1,
+    "day": _day,
+    "dayofweek": lambda days: (days + _THURSDAY) % 7 + 1,
+}
+_OF_DAY: dict[str, Callable[[Numbers], Numbers]] = {
+    "hour": lambda micros: micros // (60 * _MINUTE) % 24,
+    "minute": lambda micros: micros // _MINUTE % 60,
+    "second": lambda micros: micros // _SECOND % 60,
+}
+
+
+def is_of_day(name: str) -> bool:
+    """Tell whether a part is one of the time of day.
+
+    >>> is_of_day("hour"), is_of_day("year")
+    (True, False)
+    """
+    return name not in _OF_DATE
+
+
+def kernel(name: str) -> Kernel:
+    """Give the kernel from dates or local times to a part of them."""
+    return on_arrays(lambda array: build(_counted(name, array).astype(np.int32), nulls(array), types.INT))
+
+
+def _counted(name: str, array: pa.Array) -> Numbers:
+    numbers = physical(array).astype(np.int64)
+    if name in _OF_DAY:
+        return _OF_DAY[name](numbers)
+    # A null may hold any number, and numpy's calendar does not take the largest.
+    days = numbers if array.type == types.DATE else numbers // DAY
+    mask = nulls(array)
+    return _OF_DATE[name](days if mask is None else np.where(mask, 0, days))
+
+
+@on_arrays
+def seconds(local: pa.Array) -> pa.Array:
+    """Give the seconds of local times, with their fraction."""
+    return decimals.scaled(physical(local) % _MINUTE, nulls(local), SECONDS)

@@ -1,0 +1,202 @@
+"""Values to strings and back, as CAST does it.
+
+Each distinct value is converted once where Arrow has no kernel with Spark's rules.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from eddy.sql.kernels import moments
+from eddy.sql.kernels.decimals import quantized
+from eddy.sql.values import calendar, types, zones
+from eddy.sql.values.arrays import Kernel, Value, mapped
+from eddy.sql.values.calendar import BLANKS
+from eddy.sql.values.faults import Fault, clock_only, no_text, unreadable
+from eddy.sql.values.zone_names import offset_of
+
+# What Java, which Spark asks to read what has a point, cuts off both ends.
+_JAVA_BLANKS = BLANKS.replace("\x7f", "")
+# The sign, and the digits that count.
+_INTEGER = re.compile(r"([+-]?)(?=\d)0*(\d*)", re.ASCII)
+_MOST_DIGITS = 19
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
+_WORDS = {
+    **dict.fromkeys(("inf", "+inf", "infinity", "+infinity"), "inf"),
+    **dict.fromkeys(("-inf", "-infinity"), "-inf"),
+    "nan": "nan",
+}
+_FLAGS = {
+    **dict.fromkeys(("t", "true", "y", "yes", "1"), True),
+    **dict.fromkeys(("f", "false", "n", "no", "0"), False),
+}
+# Java writes numbers from this size on, and below the other, with an exponent.
+_LARGE, _SMALL = 1e7, 1e-3
+
+
+def read(target: pa.DataType) -> Kernel:
+    """Give the kernel that reads strings as a type without a zone."""
+    parse = _parser(target)
+
+    def one(text: str | None) -> Any:
+        return None if text is None else parse(text)
+
+    return mapped(one, target)
+
+
+def _malformed(text: str, type: pa.DataType) -> Fault:
+    return unreadable(text, types.name(type))
+
+
+def _parser(target: pa.DataType) -> Callable[[str], Any]:
+    if types.is_integer(target):
+        return lambda text: _integer(text, target)
+    if types.is_floating(target):
+        return lambda text: _float(text, target)
+    if types.is_decimal(target):
+        return lambda text: _decimal(text, target)
+    return {types.BOOLEAN: _flag, types.DATE: _date, types.TIMESTAMP_NTZ: _local}[target]
+
+
+def _integer(text: str, target: pa.DataType) -> int:
+    bound = 1 << (target.bit_width - 1)
+    match = _INTEGER.fullmatch(text.strip(BLANKS))
+    # Python refuses to read thousands of digits.
+    if match is not None and len(match[2]) <= _MOST_DIGITS and -bound <= int(match[1] + (match[2] or "0")) < bound:
+        return int(match[1] + (match[2] or "0"))
+    raise _malformed(text, target)
+
+
+def _float(text: str, target: pa.DataType) -> float:
+    body = text.strip(_JAVA_BLANKS)
+    if body.lower() in _WORDS:
+        return float(_WORDS[body.lower()])
+    # Java's own parser, which Spark asks, takes the suffixes of its literals.
+    body = body[:-1] if body[-1:] in ("d", "D", "f", "F") else body
+    # Of the two only decimals may be written in the digits of other scripts.
+    if not (body.isascii() and _NUMBER.fullmatch(body)):
+        raise _malformed(text, target)
+    return float(body)
+
+
+def _decimal(text: str, target: pa.DataType) -> Decimal:
+    body = text.strip(_JAVA_BLANKS)
+    match = _NUMBER.fullmatch(body)
+    # Java looks at halves of characters, so that a digit which has two is none.
+    if match is None or max(body) > "\uffff" or _is_far(match[1], match[2] or "e0"):
+        raise _malformed(text, target)
+    exact = types.decimal(target)
+    return quantized(Decimal(body), Decimal(1).scaleb(-exact.scale), exact)
+
+
+def _is_far(digits: str, power: str) -> bool:
+    """Tell whether Java's decimals, whose scale has 32 bits, do not reach there."""
+    size = power[1:].lstrip("+-0")
+    # Eleven figures are too many whatever they are, and Python refuses to read thousands.
+    return len(size) > 10 or abs(len(digits.partition(".")[2]) - int(power[1:])) >= 1 << 31
+
+
+def _flag(text: str) -> bool:
+    flag = _FLAGS.get(text.strip(BLANKS).lower())
+    if flag is None:
+        raise _malformed(text, types.BOOLEAN)
+    return flag
+
+
+def _date(text: str) -> int:
+    days = calendar.days_of(text)
+    if days is None:
+        raise _malformed(text, types.DATE)
+    return days
+
+
+def _local(text: str) -> int:
+    read = calendar.micros_of(text)
+    if read is None:
+        raise _malformed(text, types.TIMESTAMP_NTZ)
+    return read[0]
+
+
+def read_instants(zone: str) -> Kernel:
+    """Give the kernel that reads strings as timestamps."""
+
+    def one(text: str) -> Any:
+        read = calendar.micros_of(text)
+        if read is None:
+            raise clock_only(text) if calendar.is_clock(text) else _malformed(text, types.TIMESTAMP)
+        micros, named = read
+        offset = offset_of(named or zone)
+        if offset is not None:
+            micros -= offset
+            if not calendar.fits(micros):
+                raise _malformed(text, types.TIMESTAMP)
+            return micros
+        found = zones.instants(pa.scalar(micros, types.TIMESTAMP_NTZ), named or zone)
+        return found.cast(types.BIGINT).as_py()
+
+    convert = mapped(lambda text: None if text is None else one(text), types.BIGINT)
+    return lambda value: convert(value).cast(pa.timestamp("us", zone))
+
+
+def write(source: pa.DataType) -> Kernel:
+    """Give the kernel that writes values of a type without a zone."""
+    if types.is_floating(source):
+        return _floats
+    if types.is_time(source):
+        return moments.times
+    if source == types.DATE:
+        return moments.dates
+    if types.is_decimal(source):
+        return _decimals
+    return _decoded if source == types.BINARY else lambda value: value.cast(types.STRING)
+
+
+def _decoded(value: Value) -> Value:
+    """Read bytes as text, which here, unlike in Spark, is never anything but UTF-8."""
+    try:
+        return value.cast(types.STRING)
+    except pa.ArrowInvalid:
+        raise no_text() from None
+
+
+def write_instants(zone: str) -> Kernel:
+    """Give the kernel that writes timestamps as strings."""
+    return lambda value: moments.times(zones.localize(value, zone))
+
+
+def _floats(value: Value) -> Value:
+    return _respelled(pc.cast(value, types.STRING))
+
+
+def java_float(text: str) -> str:
+    """Spell a number, given with its shortest digits, as Java does.
+
+    >>> java_float("1e+07"), java_float("0.001"), java_float("-12.5")
+    ('1.0E7', '0.001', '-12.5')
+    """
+    value = float(text)
+    if not math.isfinite(value):
+        return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}[str(value)]
+    sign, digits, exponent = Decimal(text).normalize().as_tuple()
+    figures, point = "".join(map(str, digits)), len(digits) + int(exponent)
+    minus = "-" if sign else ""
+    if value == 0:
+        return f"{minus}0.0"
+    if _SMALL <= abs(value) < _LARGE:
+        padded = figures.ljust(point, "0") if point > 0 else "0" * (1 - point) + figures
+        at = max(point, 1)
+        return f"{minus}{padded[:at]}.{padded[at:] or '0'}"
+    return f"{minus}{figures[0]}.{figures[1:] or '0'}E{point - 1}"
+
+
+_respelled = mapped(lambda text: None if text is None else java_float(text), types.STRING)
+
+
+_decimals = mapped(lambda number: None if number is None else format(number, "f"), types.STRING)

@@ -1,0 +1,1 @@
+"""SQL text becomes a tree."""

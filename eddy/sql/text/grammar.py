@@ -1,0 +1,395 @@
+"""The grammar of expressions: what binds to what, as in Spark.
+
+Loosest first: OR, AND, NOT; then one predicate at most (IN, BETWEEN, LIKE, IS); then comparisons, which all bind
+alike and from the left; then sums with `||`, products, signs. The grammar is written out here because the order is
+Spark's own: in `a = b IS NULL` the comparison binds first, which ready-made SQL parsers read the other way round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pyarrow as pa
+
+from eddy.sql.text import literals, names, special_forms
+from eddy.sql.text.names import read_type
+from eddy.sql.text.reader import HIGHEST, Token, TokenReader, split_list
+from eddy.sql.values.tree import Call, Cast, Column, Literal, Literals, Node, Place, Ref, TextSpan, joined
+
+# The left binding power of each operator between two values, and the name of what it does.
+_OPERATORS: dict[str, tuple[int, str]] = {
+    **{sign: (1, sign) for sign in ("=", "<", "<=", ">", ">=", "<=>", "!=")},
+    "==": (1, "="),
+    "<>": (1, "!="),
+    "!<": (1, ">="),
+    "!>": (1, "<="),
+    "+": (2, "+"),
+    "-": (2, "-"),
+    "||": (2, "concat"),
+    "*": (3, "*"),
+    "/": (3, "/"),
+    "%": (3, "%"),
+    "DIV": (3, "div"),
+}
+_SIGNS = {"-": "negative", "+": "positive"}
+_NOT = frozenset({"NOT", "!"})
+_UNSUPPORTED = {
+    "->": "lambda functions are not supported",
+    "=>": "named arguments are not supported",
+    "[": "reading elements of arrays and maps is not supported",
+    "?": "parameters are not supported; write the value itself",
+    ":": "parameters are not supported; write the value itself",
+    "{": "parameters are not supported; write the value itself",
+    **{sign: f'the bit operator "{sign}" is not supported' for sign in "&|^~"},
+    "RLIKE": "regular expressions are not supported; use LIKE",
+    "REGEXP": "regular expressions are not supported; use LIKE",
+    "OVER": "window functions are not supported",
+    "FILTER": "aggregate functions are not supported",
+    ";": "only one expression is allowed",
+    "&&": 'write AND instead of "&&"',
+}
+
+_CLAUSES = {
+    "SELECT": "leave out the words around it, from SELECT up to WHERE",
+    "WITH": "leave out the words around it",
+    "FROM": "leave out the words around it, from FROM up to WHERE",
+    "WHERE": "leave out the word WHERE",
+}
+# A clause is followed by the beginning of a value; a column with such a name, by an operator or nothing.
+_VALUES = frozenset({"word", "quoted", "number", "string", "raw", "hex"})
+_AFTER_VALUES = frozenset({"AND", "OR", "NOT", "IS", "IN", "BETWEEN", "LIKE", "ILIKE", "DIV", "RLIKE", "REGEXP"})
+
+
+def read(place: Place) -> Node:
+    """Read a text that is one expression."""
+    reader = TokenReader(place)
+    _refuse_statement(reader)
+    node = boolean(reader)
+    finish(reader)
+    for level, found in node.levels():
+        if level > HIGHEST:
+            raise reader.too_deep(HIGHEST, found.span)
+    return node
+
+
+def _refuse_statement(reader: TokenReader) -> None:
+    """Refuse the clauses that stand around a condition in a query."""
+    word, after = reader.now, reader.ahead()
+    if word.key not in _CLAUSES or after.key in _AFTER_VALUES:
+        return
+    if after.kind in _VALUES or after.key in ("(", "*"):
+        raise reader.error(f"only the condition is wanted; {_CLAUSES[word.key]}", word)
+
+
+def finish(reader: TokenReader) -> None:
+    """Demand the end of the text."""
+    token = reader.now
+    if token.kind == "end":
+        return
+    if token.key == ";" and reader.ahead().kind == "end":
+        raise reader.error('leave out the ";" at the end', token)
+    if token.key in _UNSUPPORTED:
+        raise reader.error(_UNSUPPORTED[token.key], token)
+    raise reader.stuck("expected an operator or the end of the expression")
+
+
+def boolean(reader: TokenReader) -> Node:
+    """Read conditions joined by OR."""
+    with reader.nested():
+        return _joined(reader, "OR", _conjunction)
+
+
+def _conjunction(reader: TokenReader) -> Node:
+    return _joined(reader, "AND", _negation)
+
+
+def _joined(reader: TokenReader, word: str, part: Callable[[TokenReader], Node]) -> Node:
+    start, parts = reader.now.start, [part(reader)]
+    while reader.accept(word):
+        parts.append(part(reader))
+    return joined(reader.span(start), word.lower(), parts) if len(parts) > 1 else parts[0]
+
+
+def _negation(reader: TokenReader) -> Node:
+    starts = []
+    while reader.now.key in _NOT:
+        starts.append(reader.take().start)
+    node = _predicate(reader)
+    for start in reversed(starts):
+        node = Call(reader.span(start), "not", (node,))
+    return node
+
+
+def _predicate(reader: TokenReader) -> Node:
+    start, node = reader.now.start, value(reader)
+    if reader.accept("IS"):
+        return _is(reader, start, node)
+    word = reader.ahead() if reader.now.key in _NOT else reader.now
+    rule = {"BETWEEN": _between, "IN": _in, "LIKE": _like, "ILIKE": _like}.get(word.key)
+    if rule is None:
+        return node
+    negated = reader.accept_any(_NOT) is not None
+    found = rule(reader, start, node, reader.take())
+    return Call(found.span, "not", (found,)) if negated else found
+
+
+def _is(reader: TokenReader, start: int, node: Node) -> Node:
+    negated = reader.accept("NOT") is not None
+    if reader.accept("DISTINCT", "FROM"):
+        # The operator says that two values are not distinct: here NOT is what takes a negation away.
+        other, negated = value(reader), not negated
+        found = Call(reader.span(start), "<=>", (node, other))
+    elif reader.accept("NULL") or reader.accept("UNKNOWN"):
+        found = Call(reader.span(start), "isnull", (node,))
+    else:
+        word = reader.accept_any(frozenset({"TRUE", "FALSE"}))
+        if word is None:
+            raise reader.stuck("expected NULL, TRUE, FALSE, UNKNOWN or DISTINCT FROM after IS")
+        found = Call(reader.span(start), f"is {word.lower()}", (node,))
+    return Call(found.span, "not", (found,)) if negated else found
+
+
+def _between(reader: TokenReader, start: int, node: Node, _: Token) -> Node:
+    low = value(reader)
+    reader.expect("AND", "between the two bounds of BETWEEN")
+    high = value(reader)
+    return Call(reader.span(start), "between", (node, low, high))
+
+
+def _in(reader: TokenReader, start: int, node: Node, _: Token) -> Node:
+    reader.expect("(", "after IN")
+    special_forms.refuse_subquery(reader)
+    items = listed(reader) if reader.now.kind == "list" else _items(reader)
+    reader.expect(")", "at the end of the list of IN")
+    return Call(reader.span(start), "in", (node, *items))
+
+
+def _items(reader: TokenReader) -> list[Node]:
+    items = [_item(reader)]
+    while reader.accept(","):
+        items.append(_item(reader))
+    return items
+
+
+def _item(reader: TokenReader) -> Node:
+    """Read one of the values of IN; a bare number, of which there may be many, without a look at all operators."""
+    if reader.now.kind == "number" and reader.ahead().key in (",", ")"):
+        return primary(reader, boolean)
+    return boolean(reader)
+
+
+def _like(reader: TokenReader, start: int, node: Node, word: Token) -> Node:
+    if reader.now.key in ("ANY", "ALL", "SOME") and reader.ahead().key == "(":
+        raise reader.error(f"{word.key} {reader.now.key} is not supported; join several {word.key} by OR or AND", word)
+    args = [node, value(reader)]
+    if reader.accept("ESCAPE"):
+        escape = text(reader, "after ESCAPE")
+        if len(str(escape.value)) != 1:
+            raise reader.error("ESCAPE takes one character", escape.span)
+        args.append(escape)
+    return Call(reader.span(start), word.key.lower(), tuple(args))
+
+
+def value(reader: TokenReader, power: int = 0) -> Node:
+    """Read values joined by operators that bind tighter."""
+    chain: tuple[Node, ...] = ()
+    start, node = reader.now.start, _signed(reader)
+    while reader.now.key in _OPERATORS and _OPERATORS[reader.now.key][0] > power:
+        own, name = _OPERATORS[reader.take().key]
+        args = (node, value(reader, own))
+        # Strings are joined in one go, however many.
+        chain = (*(chain or args[:1]), args[1]) if name == "concat" else ()
+        node = Call(reader.span(start), name, chain or args)
+    if reader.now.key in _UNSUPPORTED and reader.now.key not in (";", ":"):
+        raise reader.error(_UNSUPPORTED[reader.now.key], reader.now)
+    return node
+
+
+def _signed(reader: TokenReader) -> Node:
+    signs = []
+    while reader.now.key in _SIGNS and not _begins_number(reader):
+        signs.append(reader.take())
+    node = _negative(reader) if _begins_number(reader) else primary(reader, boolean)
+    for sign in reversed(signs):
+        node = Call(reader.span(sign.start), _SIGNS[sign.key], (node,))
+    return node
+
+
+def _begins_number(reader: TokenReader) -> bool:
+    """Tell whether a minus comes next that is part of a number."""
+    return reader.now.key == "-" and reader.ahead().kind == "number"
+
+
+def _negative(reader: TokenReader) -> Node:
+    start = reader.take().start
+    return postfix(reader, start, number(reader, start, negative=True))
+
+
+_CONSTANTS: dict[str, tuple[object, pa.DataType]] = {
+    "TRUE": (True, pa.bool_()),
+    "FALSE": (False, pa.bool_()),
+    "NULL": (None, pa.null()),
+}
+_RESERVED = frozenset({"AND", "OR", "NOT", "IN", "IS", "LIKE", "ILIKE", "BETWEEN", "WHEN", "THEN", "ELSE", "END", "AS"})
+_RESERVED_SIGNS = {"*": '"*" is not a value', "?": "parameters are not supported; write the value itself"}
+_NAMES = ("word", "quoted")
+_AMOUNTS = ("number", "string", "raw")
+
+
+def primary(reader: TokenReader, boolean: special_forms.Boolean) -> Node:
+    """Read one value, with the casts that follow it."""
+    start = reader.now.start
+    return postfix(reader, start, _primary(reader, boolean))
+
+
+def postfix(reader: TokenReader, start: int, node: Node) -> Node:
+    """Read the `::type` that may follow a value."""
+    while reader.accept("::"):
+        type = read_type(reader)
+        node = Cast(reader.span(start), node, type, safe=False)
+    return node
+
+
+def _primary(reader: TokenReader, boolean: special_forms.Boolean) -> Node:
+    token = reader.now
+    if token.kind == "number":
+        return number(reader, token.start, negative=False)
+    if token.kind in ("string", "raw"):
+        return text(reader, "here")
+    if token.kind == "hex":
+        return _bytes(reader)
+    if reader.accept("("):
+        return _parenthesis(reader, boolean)
+    if token.kind == "quoted":
+        return _column(reader)
+    if token.kind == "word" and token.key not in _RESERVED:
+        return _word(reader, boolean)
+    raise reader.stuck(_RESERVED_SIGNS.get(token.key, "expected a value"))
+
+
+def number(reader: TokenReader, start: int, *, negative: bool) -> Literal:
+    """Read a number whose sign was at `start`."""
+    token = reader.take()
+    try:
+        value, type = literals.number(token.text, negative=negative)
+    except ValueError as reason:
+        raise reader.error(str(reason), TextSpan(start, token.end)) from None
+    return Literal(reader.span(start), value, type)
+
+
+def text(reader: TokenReader, place: str) -> Literal:
+    """Read strings that stand side by side, as one."""
+    start, parts = reader.now.start, []
+    while reader.now.kind in ("string", "raw"):
+        parts.append(special_forms.unquoted(reader))
+    if not parts:
+        raise reader.stuck(f"expected a string {place}")
+    return Literal(reader.span(start), "".join(parts), pa.string())
+
+
+def _bytes(reader: TokenReader) -> Node:
+    token = reader.take()
+    digits = token.text[2:-1]
+    try:
+        value = bytes.fromhex("0" * (len(digits) % 2) + digits)
+    except ValueError:
+        raise reader.error("expected hexadecimal digits between the quotes", token) from None
+    return Literal(reader.span(token.start), value, pa.binary())
+
+
+def listed(reader: TokenReader) -> list[Node]:
+    """Read a list of literals, those of one type together."""
+    token = reader.take()
+    values: dict[pa.DataType, list[object]] = {}
+    for literal in split_list(token):
+        try:
+            value, type = _listed(literal)
+        except ValueError as reason:
+            raise reader.error(str(reason), literal) from None
+        values.setdefault(type, []).append(value)
+    span = TextSpan(token.start, token.end)
+    return [Literals(span, tuple(found), type) for type, found in values.items()]
+
+
+def _listed(literal: Token) -> tuple[object, pa.DataType]:
+    if literal.kind == "string":
+        return literals.string(literal.text), pa.string()
+    if literal.kind == "word":
+        return _CONSTANTS["NULL"]
+    return literals.number(literal.text.removeprefix("-"), negative=literal.text[0] == "-")
+
+
+def _parenthesis(reader: TokenReader, boolean: special_forms.Boolean) -> Node:
+    special_forms.refuse_subquery(reader)
+    node = boolean(reader)
+    if reader.now.key == ",":
+        raise reader.error("lists of values are not supported here, only after IN", reader.now)
+    reader.expect(")", "to close the parenthesis")
+    return node
+
+
+def _word(reader: TokenReader, boolean: special_forms.Boolean) -> Node:
+    token, after = reader.now, reader.ahead()
+    if token.key in _CONSTANTS:
+        reader.take()
+        return Literal(reader.span(token.start), *_CONSTANTS[token.key])
+    if token.key == "CASE":
+        return _case(reader, boolean)
+    if token.key == "INTERVAL" and (reader.ahead(2) if after.key in ("-", "+") else after).kind in _AMOUNTS:
+        return special_forms.interval(reader)
+    if after.kind in ("string", "raw"):
+        return special_forms.typed(reader)
+    return _call(reader, boolean) if after.key == "(" else _column(reader)
+
+
+def _column(reader: TokenReader) -> Node:
+    start, parts = reader.now.start, [identifier(reader)]
+    while reader.accept("."):
+        parts.append(identifier(reader))
+    if len(parts) > 2:
+        message = "a column is written as name or stream.name; struct fields are not supported"
+        raise reader.error(message, reader.span(start))
+    column = Column(None, parts[0]) if len(parts) == 1 else Column(*parts)
+    return Ref(reader.span(start), column, column)
+
+
+def identifier(reader: TokenReader) -> str:
+    """Read a name, with or without backticks."""
+    if reader.now.kind not in _NAMES:
+        raise reader.stuck("expected a name")
+    token = reader.take()
+    return token.text if token.kind == "word" else token.text[1:-1].replace("``", "`")
+
+
+def _case(reader: TokenReader, boolean: special_forms.Boolean) -> Node:
+    start = reader.take().start
+    subject = None if reader.now.key == "WHEN" else boolean(reader)
+    args: list[Node] = []
+    while reader.accept("WHEN"):
+        condition = boolean(reader)
+        args.append(condition if subject is None else Call(condition.span, "=", (subject, condition)))
+        reader.expect("THEN", "after the condition of WHEN")
+        args.append(boolean(reader))
+    if not args:
+        raise reader.stuck("expected WHEN in CASE")
+    if reader.accept("ELSE"):
+        args.append(boolean(reader))
+    reader.expect("END", "to close CASE")
+    return Call(reader.span(start), "case", tuple(args))
+
+
+def _call(reader: TokenReader, boolean: special_forms.Boolean) -> Node:
+    token = reader.take()
+    reader.take()
+    special = special_forms.SPECIAL.get(token.key)
+    if special is not None:
+        if reader.now.key == ")":
+            raise special_forms.miswritten(reader, token.key, token.start)
+        return special(reader, boolean, token.start)
+    name = names.resolve(token, reader)
+    args = [] if reader.now.key == ")" else special_forms.arguments(reader, boolean)
+    reader.expect(")", f'to close the arguments of "{token.text}"')
+    names.check_count(token, len(args), name, reader)
+    if name in names.CASTS:
+        return Cast(reader.span(token.start), args[0], names.CASTS[name], safe=False)
+    return Call(reader.span(token.start), name, tuple(args))

@@ -1,0 +1,65 @@
+"""The ways in: an expression, a column to select, an interval."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from eddy.sql.bind.expression import Expression
+from eddy.sql.text import grammar, names
+from eddy.sql.text.reader import TokenReader
+from eddy.sql.values.tree import Column, Literal, Place, Ref
+from eddy.sql.values.types import DURATION
+
+
+def parse(text: str, *, where: str) -> Expression:
+    """Read an expression; `where` says in errors whose text it is.
+
+    >>> parse("a.v > 10 and b.k = a.k", where="here").conjuncts()[1].text
+    'b.k = a.k'
+    """
+    place = Place(where, text)
+    return Expression(grammar.read(place), place)
+
+
+def parse_select(text: str, *, where: str) -> tuple[Column, str]:
+    """Read a column to select, with the name it gets.
+
+    >>> parse_select("b.id AS key", where="here"), parse_select("b.id", where="here")
+    ((Column(stream='b', name='id'), 'key'), (Column(stream='b', name='id'), 'id'))
+    """
+    reader = TokenReader(Place(where, text))
+    if reader.now.key == "*" or (reader.ahead().key, reader.ahead(2).key) == (".", "*"):
+        raise reader.error("leave select out for every column, or list the columns that you want", reader.now)
+    node = grammar.boolean(reader)
+    if not isinstance(node, Ref):
+        reason = "only columns can be selected, as stream.column or stream.column AS name, not expressions"
+        raise reader.error(reason, node.span)
+    named = reader.accept("AS") is not None or reader.now.kind in ("word", "quoted")
+    name = grammar.identifier(reader) if named else node.column.name
+    grammar.finish(reader)
+    return node.column, name
+
+
+def parse_interval(text: str, *, where: str) -> int:
+    """Read an interval, in microseconds.
+
+    >>> parse_interval("interval '1:30' minute to second", where="here")
+    90000000
+    """
+    place = Place(where, text)
+    node = grammar.read(place)
+    if not (isinstance(node, Literal) and isinstance(node.value, int) and node.type == DURATION):
+        raise place.error("expected an interval and nothing else", node.span.start, node.span.end)
+    return node.value
+
+
+def parse_type(text: str, *, where: str) -> pa.DataType:
+    """Read the name of a type, as in CAST.
+
+    >>> parse_type("decimal(10, 2)", where="here")
+    Decimal128Type(decimal128(10, 2))
+    """
+    reader = TokenReader(Place(where, text))
+    found = names.read_type(reader)
+    grammar.finish(reader)
+    return found

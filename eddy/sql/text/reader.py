@@ -1,0 +1,174 @@
+"""A cursor over tokens, with the questions a grammar asks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from eddy.errors import QueryError
+from eddy.sql.values.tree import Place, TextSpan
+
+# How deep parentheses and functions may nest: reading one takes 13 calls of ours, and Python stops at a thousand, some
+# of which belong to whoever called.
+DEEPEST_BRACKETS = 50
+# How many operators may hang below each other, as in a sum of so many terms: copying one takes 7 calls.
+HIGHEST = 100
+
+
+class TokenReader:
+    """Reads tokens from left to right."""
+
+    def __init__(self, place: Place) -> None:
+        self.place = place
+        self._tokens = list(tokens(place))
+        self._at = 0
+        self._level = 0
+
+    @contextmanager
+    def nested(self) -> Iterator[None]:
+        """Read one level deeper, as long as it lasts."""
+        self._level += 1
+        if self._level > DEEPEST_BRACKETS:
+            raise self.too_deep(DEEPEST_BRACKETS, self.now)
+        yield
+        self._level -= 1
+
+    @property
+    def now(self) -> Token:
+        """The token that comes next."""
+        return self._tokens[self._at]
+
+    def ahead(self, steps: int = 1) -> Token:
+        """Look at a token further on."""
+        return self._tokens[min(self._at + steps, len(self._tokens) - 1)]
+
+    def take(self) -> Token:
+        """Return the next token and go past it."""
+        token = self.now
+        self._at = min(self._at + 1, len(self._tokens) - 1)
+        return token
+
+    def accept(self, *keys: str) -> str | None:
+        """Go past all of the keys, if they come next."""
+        if any(self.ahead(steps).key != key for steps, key in enumerate(keys)):
+            return None
+        self._at += len(keys)
+        return keys[0]
+
+    def accept_any(self, keys: frozenset[str]) -> str | None:
+        """Go past the next token, if it is one of the keys."""
+        return self.take().key if self.now.key in keys else None
+
+    def expect(self, key: str, purpose: str) -> None:
+        """Go past a key that must come next."""
+        if self.accept(key) is None:
+            raise self.stuck(f'expected "{key}" {purpose}')
+
+    def span(self, start: int) -> TextSpan:
+        """Give the part of the text from `start` to here."""
+        return TextSpan(start, self._tokens[self._at - 1].end if self._at else 0)
+
+    def stuck(self, expected: str) -> QueryError:
+        """Build the error for a next token that does not fit."""
+        got = f'got "{self.now.text}"' if self.now.text else "the text ends here"
+        return self.error(f"{expected}, {got}", self.now)
+
+    def unknown(self, kind: str, name: str, known: Iterable[str], at: Token) -> QueryError:
+        """Build the error for a name that nothing has."""
+        return self.place.unknown(kind, name, known, at.start, at.end)
+
+    def too_deep(self, levels: int, at: Token | TextSpan) -> QueryError:
+        """Build the error for what is nested too deep."""
+        reason = f"the expression is more than {levels} levels deep here"
+        return self.error(f"{reason}; split it, or work out a part of it as a column first", at)
+
+    def error(self, message: str, at: Token | TextSpan) -> QueryError:
+        """Build an error that points at a token or a part."""
+        return self.place.error(message, at.start, at.end)
+
+
+_NUMBER = r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?(?:bd|[lsyfd])?(?!\w)"
+_STRING = r"""'(?:[^'\\]|\\.|'')*' | "(?:[^"\\]|\\.|"")*" """
+_LITERAL = rf"(?: -?{_NUMBER} | {_STRING} | null(?!\w) )"
+_PATTERN = re.compile(
+    rf"""
+      (?P<space>   \s+ | --(?:\\\n|[^\r\n])* )
+    | (?P<comment> /\*(?!\+) )
+    | (?P<raw>     r'[^']*' | r"[^"]*" )
+    | (?P<hex>     x'[^']*' | x"[^"]*" )
+    | (?P<string>  {_STRING} )
+    | (?P<quoted>  `(?:[^`]|``)*` )
+    | (?P<number>  {_NUMBER} )
+    | (?P<word>    \w+ )
+    | (?P<sign>    <=> | [<>!=]= | <> | !< | !> | \|\| | && | :: | -> | => | [-+*/%=<>!(),.;~&|^?:@\[\]{{}}$\#] )
+    """,
+    re.VERBOSE | re.DOTALL | re.IGNORECASE,
+)
+# A list of literals is one token: of a list with 100,000, a token for each and what becomes of it takes ten seconds.
+LEAST_LISTED = 32
+_LIST = re.compile(
+    rf"(?: {_LITERAL}\s*+,\s*+ ){{{LEAST_LISTED - 1},}}+ {_LITERAL} (?=\s*\))", re.VERBOSE | re.DOTALL | re.IGNORECASE
+)
+_LISTED = re.compile(_LITERAL, re.VERBOSE | re.DOTALL | re.IGNORECASE)
+# Comments nest; one that begins with a plus is a hint, and Spark has no place for it in an expression.
+_BORDER = re.compile(r"(/\*)(?!\+)|\*/")
+
+
+@dataclass(frozen=True)
+class Token:
+    """A piece of the text; `kind` is a group of the pattern, or `list` for many literals between commas."""
+
+    kind: str
+    text: str
+    start: int
+    end: int
+
+    @property
+    def key(self) -> str:
+        """What grammar rules compare: signs, and words in capitals."""
+        return self.text.upper() if self.kind in ("word", "sign") else ""
+
+
+def tokens(place: Place) -> Iterator[Token]:
+    """Yield the tokens of a text, then one of kind `end`.
+
+    >>> [token.text for token in tokens(Place("here", "a.k >= 1.5"))]
+    ['a', '.', 'k', '>=', '1.5', '']
+    """
+    at, text, before = 0, place.text, ("", "")
+    while at < len(text):
+        many = _LIST.match(text, at) if before == ("IN", "(") else None
+        match = many or _PATTERN.match(text, at)
+        if match is None:
+            raise place.error(_unreadable(text[at:]), at, at + 1)
+        if match.lastgroup not in ("space", "comment"):
+            token = Token(str(match.lastgroup or "list"), match.group(), at, match.end())
+            before = (before[1], token.key)
+            yield token
+        at = _after_comment(place, at) if match.lastgroup == "comment" else match.end()
+    yield Token("end", "", len(text), len(text))
+
+
+def split_list(token: Token) -> Iterator[Token]:
+    """Yield a token for each literal of a list; a minus is part of its number."""
+    for match in _LISTED.finditer(token.text):
+        kind = "string" if match.group()[0] in "'\"" else "word" if match.group()[0] in "nN" else "number"
+        yield Token(kind, match.group(), token.start + match.start(), token.start + match.end())
+
+
+def _after_comment(place: Place, start: int) -> int:
+    """Find the end of a comment, past all comments inside of it."""
+    depth = 0
+    for border in _BORDER.finditer(place.text, start):
+        depth += 1 if border[1] else -1
+        if not depth:
+            return border.end()
+    raise place.error('the comment that opens here is never closed; expected "*/"', start, start + 2)
+
+
+def _unreadable(rest: str) -> str:
+    if rest[0] in "'\"`":
+        return f"the quote {rest[0]} that opens here is never closed"
+    return f'the character "{rest[0]}" has no meaning in an expression'

@@ -1,0 +1,199 @@
+"""Functions whose arguments have a grammar of their own.
+
+`boolean`, which every function that needs whole conditions is handed, is the entry of the grammar above.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pyarrow as pa
+
+from eddy.errors import QueryError
+from eddy.sql.kernels import intervals
+from eddy.sql.text import literals, names
+from eddy.sql.text.names import read_type
+from eddy.sql.text.reader import TokenReader
+from eddy.sql.values.tree import Call, Cast, Literal, Node
+from eddy.sql.values.types import DATE, DURATION, TIMESTAMP, TIMESTAMP_NTZ
+
+Boolean = Callable[[TokenReader], Node]
+
+
+def refuse_subquery(reader: TokenReader) -> None:
+    """Refuse a subquery, where one would begin."""
+    if reader.now.key in ("SELECT", "WITH", "FROM", "VALUES") and reader.ahead().kind != "sign":
+        raise reader.error("subqueries are not supported; make it a table of the query and join it", reader.now)
+
+
+def arguments(reader: TokenReader, boolean: Boolean) -> list[Node]:
+    """Read values between commas."""
+    refuse_subquery(reader)
+    args = [boolean(reader)]
+    while reader.accept(","):
+        args.append(boolean(reader))
+    return args
+
+
+def _cast(reader: TokenReader, boolean: Boolean, start: int, *, safe: bool = False) -> Node:
+    child = boolean(reader)
+    reader.expect("AS", "and a type in CAST")
+    type = read_type(reader)
+    reader.expect(")", "to close CAST")
+    return Cast(reader.span(start), child, type, safe)
+
+
+def _try_cast(reader: TokenReader, boolean: Boolean, start: int) -> Node:
+    return _cast(reader, boolean, start, safe=True)
+
+
+def _trim(reader: TokenReader, boolean: Boolean, start: int) -> Node:
+    is_column = reader.ahead().key in (".", ",", ")")
+    side = None if is_column else reader.accept_any(frozenset({"BOTH", "LEADING", "TRAILING"}))
+    args = [] if side and reader.now.key == "FROM" else [boolean(reader)]
+    if reader.accept("FROM") or reader.accept(","):
+        args.insert(0, boolean(reader))
+    reader.expect(")", "to close TRIM")
+    name = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(side or "", "trim")
+    return Call(reader.span(start), name, tuple(args))
+
+
+def _side_trim(name: str) -> Callable[[TokenReader, Boolean, int], Node]:
+    def rule(reader: TokenReader, boolean: Boolean, start: int) -> Node:
+        args = arguments(reader, boolean)
+        reader.expect(")", f"to close {name.upper()}")
+        if len(args) > 2:
+            raise miswritten(reader, name.upper(), start)
+        return Call(reader.span(start), name, tuple(reversed(args)))
+
+    return rule
+
+
+def _substring(reader: TokenReader, boolean: Boolean, start: int) -> Node:
+    args, marks = [boolean(reader)], [("FROM", "FOR"), (",", ",")][reader.now.key == ","]
+    args += [boolean(reader) for mark in marks if reader.accept(mark)]
+    reader.expect(")", "to close SUBSTRING")
+    if len(args) == 1:
+        raise miswritten(reader, "SUBSTRING", start)
+    return Call(reader.span(start), "substring", tuple(args))
+
+
+def _extract(reader: TokenReader, boolean: Boolean, start: int) -> Node:
+    name = names.part(reader.now, reader)
+    reader.expect("FROM", "after the field of EXTRACT")
+    child = boolean(reader)
+    reader.expect(")", "to close EXTRACT")
+    return Call(reader.span(start), name, (child,))
+
+
+def miswritten(reader: TokenReader, name: str, start: int) -> QueryError:
+    """Build the error for a function with a grammar of its own."""
+    return reader.error(f"expected {_WRITTEN[name]}", reader.span(start))
+
+
+def _exists(reader: TokenReader, _: Boolean, start: int) -> Node:
+    raise reader.error("subqueries are not supported; make it a table of the query and join it", reader.span(start))
+
+
+_WRITTEN = {
+    "CAST": "cast(value as type)",
+    "TRY_CAST": "try_cast(value as type)",
+    "TRIM": "trim(text) or trim(characters from text)",
+    "LTRIM": "ltrim(text) or ltrim(characters, text)",
+    "RTRIM": "rtrim(text) or rtrim(characters, text)",
+    "SUBSTRING": "substring(text, position) or substring(text, position, length)",
+    "SUBSTR": "substr(text, position) or substr(text, position, length)",
+    "EXTRACT": "extract(field from time)",
+    "EXISTS": "a condition; subqueries are not supported",
+}
+SPECIAL: dict[str, Callable[[TokenReader, Boolean, int], Node]] = {
+    "CAST": _cast,
+    "TRY_CAST": _try_cast,
+    "TRIM": _trim,
+    "LTRIM": _side_trim("ltrim"),
+    "RTRIM": _side_trim("rtrim"),
+    "SUBSTRING": _substring,
+    "SUBSTR": _substring,
+    "EXTRACT": _extract,
+    "EXISTS": _exists,
+}
+
+
+_STRINGS = ("string", "raw")
+
+
+def unquoted(reader: TokenReader) -> str:
+    """Read one string, without its quotes and escapes."""
+    token = reader.take()
+    try:
+        return literals.string(token.text)
+    except ValueError as reason:
+        raise reader.error(str(reason), token) from None
+
+
+def typed(reader: TokenReader) -> Node:
+    """Read `DATE '...'` and its kin.
+
+    A timestamp without a zone means the session's zone, which only the columns tell: it stays a cast till then.
+    """
+    word = reader.take()
+    start, body = word.start, reader.now
+    text = unquoted(reader)
+    span = reader.span(start)
+    try:
+        if word.key == "DATE":
+            return Literal(span, literals.date(text), DATE)
+        if word.key == "TIMESTAMP_NTZ":
+            return Literal(span, literals.timestamp(text)[0], TIMESTAMP_NTZ)
+        if word.key in ("TIMESTAMP", "TIMESTAMP_LTZ"):
+            literals.timestamp(text)
+            return Cast(span, Literal(span, text, pa.string()), TIMESTAMP, safe=False)
+    except ValueError as reason:
+        raise reader.error(str(reason), body) from None
+    raise reader.error("expected DATE, TIMESTAMP, TIMESTAMP_NTZ or INTERVAL before a string", word)
+
+
+def interval(reader: TokenReader) -> Node:
+    """Read an interval, in any of Spark's spellings."""
+    start = reader.take().start
+    try:
+        micros, whole = _interval(reader)
+    except ValueError as reason:
+        raise reader.error(str(reason), reader.span(start)) from None
+    if not -(1 << 63) <= micros < 1 << 63:
+        raise reader.error("the interval does not fit 64 bits of microseconds", reader.span(start))
+    return Literal(reader.span(start), micros, DURATION, whole_days=whole)
+
+
+def _interval(reader: TokenReader) -> tuple[int, bool]:
+    if reader.now.kind in _STRINGS and reader.ahead().kind != "word":
+        return intervals.listed(literals.string(reader.take().text))
+    if reader.now.kind in _STRINGS and intervals.unit(reader.ahead().text) is None:
+        return intervals.listed(literals.string(reader.take().text))
+    total, whole, first = 0, True, True
+    while first or _continues(reader):
+        micros, days = _part(reader)
+        total, whole, first = total + micros, whole and days, False
+    return total, whole
+
+
+def _continues(reader: TokenReader) -> bool:
+    at = 1 if reader.now.key in ("-", "+") else 0
+    after = reader.ahead(at + 1).text
+    return reader.ahead(at).kind in ("number", *_STRINGS) and after.upper().removesuffix("S") in intervals.UNITS
+
+
+def _part(reader: TokenReader) -> tuple[int, bool]:
+    sign = reader.accept("-") or reader.accept("+") or ""
+    token = reader.take()
+    text = literals.string(token.text) if token.kind in _STRINGS else token.text
+    name = intervals.unit(reader.now.text) if reader.now.kind == "word" else None
+    if name is None:
+        raise reader.stuck("expected a unit of time, from MICROSECONDS to WEEKS")
+    reader.take()
+    if reader.accept("TO"):
+        last = intervals.unit(reader.take().text) or ""
+        micros = intervals.span(text, name, last)
+        return (-micros if sign == "-" else micros), False
+    micros = intervals.amount(text, name)
+    return (-micros if sign == "-" else micros), name in ("DAY", "WEEK")

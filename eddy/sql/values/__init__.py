@@ -1,0 +1,1 @@
+"""What SQL computes with: types, arrays, zones, the session, and bound steps."""

@@ -1,0 +1,114 @@
+"""Between Arrow arrays and numpy: views, masks, distinct values."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+
+def truth(array: pa.Array) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Give the mask of the rows that are true, not false or null.
+
+    >>> truth(pa.array([True, None, False]))
+    array([ True, False, False])
+    """
+    if array.null_count:
+        array = array.fill_null(False)
+    return array.to_numpy(zero_copy_only=False)
+
+
+def fill(value: Value, rows: int) -> pa.Array:
+    """Give the value as an array of so many rows."""
+    return pa.repeat(value, rows) if isinstance(value, pa.Scalar) else value
+
+
+def physical(array: pa.Array) -> np.ndarray[Any, Any]:
+    """View fixed-width values as numbers; nulls hold anything."""
+    type = array.type
+    if pa.types.is_boolean(type):
+        return array.fill_null(False).to_numpy(zero_copy_only=False)
+    if pa.types.is_temporal(type):
+        return buffer(array, 1, np.dtype(np.int32 if pa.types.is_date32(type) else np.int64))
+    return buffer(array, 1, np.dtype(type.to_pandas_dtype()))
+
+
+def buffer(array: pa.Array, at: int, dtype: np.dtype[Any], more: int = 0) -> np.ndarray[Any, Any]:
+    """View one of an array's buffers, as far as its rows go."""
+    found = array.buffers()[at]
+    if found is None:
+        return np.empty(0, dtype)
+    return np.frombuffer(memoryview(found), dtype, len(array) + more + array.offset)[array.offset :]
+
+
+def nulls(*arrays: pa.Array) -> np.ndarray[Any, Any] | None:
+    """Give the mask of the rows where any is null, if any is."""
+    masks = [array.is_null().to_numpy(zero_copy_only=False) for array in arrays if array.null_count]
+    return functools.reduce(np.logical_or, masks) if masks else None
+
+
+def build(values: np.ndarray[Any, Any], mask: np.ndarray[Any, Any] | None, type: pa.DataType) -> pa.Array:
+    """Build an array from numbers and the mask of its nulls."""
+    made = pa.array(values, mask=mask)
+    return made if made.type == type else made.view(type)
+
+
+def rebased(value: Value) -> Value:
+    """Give the same strings with offsets from zero, as a part of an array that was cast has them not."""
+    if isinstance(value, pa.Scalar) or value.offset or not len(value) or not buffer(value, 1, np.dtype(np.int32))[0]:
+        return value
+    return pa.concat_arrays([value])
+
+
+def on_arrays(kernel: Kernel) -> Kernel:
+    """Let a kernel for arrays of equal length take scalars too."""
+
+    @functools.wraps(kernel)
+    def spread(*values: Value) -> Value:
+        lengths = [len(value) for value in values if not isinstance(value, pa.Scalar)]
+        made = kernel(*(fill(value, lengths[0] if lengths else 1) for value in values))
+        return made if lengths else made[0]
+
+    return spread
+
+
+def mapped(function: Callable[[Any], Any], type: pa.DataType) -> Kernel:
+    """Make a kernel of a function of one value, run once per distinct value."""
+
+    def kernel(array: pa.Array) -> pa.Array:
+        coded = array.dictionary_encode()
+        made = pa.array([function(value) for value in coded.dictionary.to_pylist()], type)
+        return made.take(coded.indices)
+
+    return on_arrays(kernel)
+
+
+def by_distinct(kernel: Kernel, values: pa.Array, argument: pa.Array, type: pa.DataType) -> pa.Array:
+    """Run a kernel that takes one plain argument once per distinct one."""
+    coded = argument.dictionary_encode()
+    codes = physical(coded.indices.fill_null(len(coded.dictionary)))
+    order = np.argsort(codes, kind="stable")
+    bounds = np.searchsorted(codes[order], np.arange(len(coded.dictionary) + 1))
+    parts = [
+        kernel(values.take(pa.array(order[low:high])), given)
+        for given, low, high in zip(coded.dictionary.to_pylist(), bounds, bounds[1:], strict=False)
+    ]
+    return scattered(parts, order[: bounds[-1]], len(values), type)
+
+
+def scattered(parts: list[pa.Array], positions: np.ndarray[Any, Any], rows: int, type: pa.DataType) -> pa.Array:
+    """Put values at their positions, and null everywhere else."""
+    if not parts or not len(positions):
+        return pa.nulls(rows, type)
+    source = np.full(rows, -1, np.int64)
+    source[positions] = np.arange(len(positions))
+    joined = parts[0] if len(parts) == 1 else pa.concat_arrays(parts)
+    missing = source < 0
+    return joined.take(pa.array(source, mask=missing if missing.any() else None))
+
+
+Value = Any  # pa.Array | pa.Scalar
+Kernel = Callable[..., Value]

@@ -1,0 +1,186 @@
+"""What the grammar makes of a text: a small immutable tree.
+
+Nodes compare by what they say; where they stand in the text is not part of that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+import pyarrow as pa
+
+from eddy.errors import NAME, QueryError, RowError, shortened, unknown
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column, with its stream where the text names one."""
+
+    stream: str | None
+    name: str
+
+    def __str__(self) -> str:
+        return self.name if self.stream is None else f"{self.stream}.{self.name}"
+
+    def __lt__(self, other: Column) -> bool:
+        return (self.stream or "", self.name) < (other.stream or "", other.name)
+
+
+@dataclass(frozen=True)
+class TextSpan:
+    """The part of the text that a node was read from."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Node:
+    """One node of the tree."""
+
+    span: TextSpan = field(compare=False)
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The nodes below this one, in the order of the text."""
+        return ()
+
+    def walk(self) -> Iterator[Node]:
+        """Yield this node and all below it, in the order of the text."""
+        return (node for _, node in self.levels())
+
+    def levels(self) -> Iterator[tuple[int, Node]]:
+        """Yield the same with the level of each; this one is on the first."""
+        pending: list[tuple[int, Node]] = [(1, self)]
+        while pending:
+            level, node = pending.pop()
+            yield level, node
+            pending += [(level + 1, child) for child in reversed(node.children)]
+
+
+@dataclass(frozen=True)
+class Ref(Node):
+    """A column, and what the text calls it."""
+
+    column: Column
+    written: Column = field(compare=False)
+
+    @property
+    def bare(self) -> bool:
+        """Does the text name no stream."""
+        return self.written.stream is None
+
+
+@dataclass(frozen=True)
+class Literal(Node):
+    """A value; `whole_days` marks intervals that count days only.
+
+    Spark gives such intervals a type of their own: a date plus one of them stays a date.
+    """
+
+    value: object
+    type: pa.DataType
+    whole_days: bool = False
+
+
+@dataclass(frozen=True)
+class Literals(Node):
+    """Many values of one type, as the list of IN has them."""
+
+    values: tuple[object, ...]
+    type: pa.DataType
+
+
+@dataclass(frozen=True)
+class Call(Node):
+    """An operator or a function, by its one lower-case name."""
+
+    name: str
+    args: tuple[Node, ...]
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The arguments."""
+        return self.args
+
+
+@dataclass(frozen=True)
+class Cast(Node):
+    """A conversion to a type; a safe one gives null, not an error."""
+
+    child: Node
+    type: pa.DataType
+    safe: bool
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The value to be converted."""
+        return (self.child,)
+
+
+def joined(span: TextSpan, name: str, parts: Iterable[Node]) -> Call:
+    """Join conditions by AND or OR, into one flat node however they were nested.
+
+    Which of them comes first does not matter to the value, and neither does it to what Spark evaluates.
+    """
+    flat = [part.args if isinstance(part, Call) and part.name == name else (part,) for part in parts]
+    return Call(span, name, tuple(node for nodes in flat for node in nodes))
+
+
+def renamed(node: Node, name: Callable[[Column], Column]) -> Node:
+    """The same tree with other names for its columns."""
+    if isinstance(node, Ref):
+        return replace(node, column=name(node.column))
+    if isinstance(node, Call):
+        return replace(node, args=tuple(renamed(arg, name) for arg in node.args))
+    if isinstance(node, Cast):
+        return replace(node, child=renamed(node.child, name))
+    return node
+
+
+WIDE = 160
+"""Characters of a line that are shown around a mark; a line of a text may be as long as the text."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A text, and the name under which its writer knows it."""
+
+    where: str
+    text: str
+
+    def error(self, message: str, start: int, end: int) -> QueryError:
+        """Build the error that points at `text[start:end]`.
+
+        >>> print(Place('filter "f"', "a + b").error("no", 4, 5))
+        filter "f": no
+          a + b
+              ^
+        """
+        return QueryError(self._told(message, start, end))
+
+    def fault(self, message: str, start: int, end: int) -> RowError:
+        """Build the error of values in some row that `text[start:end]` has no answer for."""
+        kind = f"cannot be computed: {shortened(self.text[start:end], NAME)}"
+        return RowError(self._told(message, start, end), kind=kind)
+
+    def unknown(self, kind: str, name: str, known: Iterable[str], start: int, end: int) -> QueryError:
+        """Build the error for a name in `text[start:end]` that nothing has."""
+        return QueryError(f"{unknown(kind, name, known, where=shortened(self.where))}\n{self.marked(start, end)}")
+
+    def marked(self, start: int, end: int) -> str:
+        """Show the line that holds `start`, or a part of it, and carets under it."""
+        first = self.text.rfind("\n", 0, start) + 1
+        line = self.text[first:].split("\n", 1)[0]
+        at, low = start - first, 0
+        if len(line) > WIDE:
+            low = max(0, min(at - WIDE // 2, len(line) - WIDE))
+        part = line[low : low + WIDE]
+        lead = "".join("\t" if c == "\t" else " " for c in part[: at - low])
+        width = max(1, min(end - first - low, len(part)) - (at - low))
+        before, after = "... " if low else "", " ..." if low + WIDE < len(line) else ""
+        return f"  {before}{part}{after}\n  {' ' * len(before)}{lead}{'^' * width}"
+
+    def _told(self, message: str, start: int, end: int) -> str:
+        return f"{shortened(self.where)}: {shortened(message)}\n{self.marked(start, end)}"

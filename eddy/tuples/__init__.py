@@ -1,0 +1,6 @@
+"""Tuples: row ids with a lineage, and columns as numbers."""
+
+from eddy.tuples.lineage import Hop, Lineage
+from eddy.tuples.tuples import Tuples
+
+__all__ = ["Hop", "Lineage", "Tuples"]

@@ -1,0 +1,136 @@
+"""The state machine: what a tuple has done, and where it may go.
+
+| an operator may act on a tuple when | filter | probe |
+| --- | --- | --- |
+| it has not acted on it yet | yes | yes |
+| the tuple spans all of `needs` | the inputs that the filter reads | |
+| the tuple spans all of one of `near`, where there are any | | what some join condition needs |
+| the tuple does not span `gives` yet | | the input that is probed |
+
+Afterwards the operator is done, and the tuple spans `gives` too. A tuple is complete when it spans every input that
+is probed for and every filter is done. Nothing else decides where a tuple may go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from eddy.errors import EngineError, quoted
+
+KNOWN = 4_096
+"""Lineages that are kept with what may follow them: twelve operators in any order have no more. With twenty there are a
+million, and a policy that draws comes to hundreds of new ones in every micro-batch."""
+
+
+class Lineage(NamedTuple):
+    """The stream whose row set a tuple off, what it spans, and which operators it has done."""
+
+    origin: str
+    spans: frozenset[str]
+    done: frozenset[str]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rule:
+    """An operator's row in the table above."""
+
+    needs: frozenset[str] = frozenset()
+    near: frozenset[frozenset[str]] = frozenset()
+    gives: str | None = None
+
+
+class Hop(NamedTuple):
+    """An operator as a policy sees it: its name and the access pattern.
+
+    How many tuples a probe returns depends on what it searches by, so the two together have statistics.
+    """
+
+    operator: str
+    pattern: str = ""
+
+
+class Machine:
+    """The table for one query, and the transitions it allows."""
+
+    def __init__(self, rules: Mapping[str, Rule], patterns: Mapping[str, Callable[[Lineage], str]]) -> None:
+        self._rules = dict(rules)
+        self._patterns = dict(patterns)
+        self._ready: dict[Lineage, tuple[Hop, ...]] = {}
+        self._after: dict[tuple[Lineage, str], Lineage] = {}
+        self._independent: dict[Lineage, bool] = {}
+
+    def start(self, stream: str) -> Lineage:
+        """The lineage of a row that has just arrived."""
+        return Lineage(stream, frozenset([stream]), frozenset())
+
+    def ready(self, lineage: Lineage) -> tuple[Hop, ...]:
+        """The hops that may be next, in the order in which the query lists the operators."""
+        found = self._ready.get(lineage)
+        if found is None:
+            _make_room(self._ready)
+            found = tuple(
+                Hop(name, self._patterns[name](lineage))
+                for name, rule in self._rules.items()
+                if self._allows(lineage, name, rule)
+            )
+            self._ready[lineage] = found
+        return found
+
+    def after(self, lineage: Lineage, operator: str) -> Lineage:
+        """The lineage of a tuple once an operator has acted on it."""
+        found = self._after.get((lineage, operator))
+        if found is None:
+            if all(hop.operator != operator for hop in self.ready(lineage)):
+                raise EngineError(
+                    f'operator "{operator}" may not act on a tuple that spans {quoted(sorted(lineage.spans))} '
+                    f"and has done {quoted(sorted(lineage.done)) or 'nothing'}; a route must be legal step by step"
+                )
+            _make_room(self._after)
+            gives = self._rules[operator].gives
+            spans = lineage.spans | {gives} if gives else lineage.spans
+            found = self._after[lineage, operator] = Lineage(lineage.origin, spans, lineage.done | {operator})
+        return found
+
+    def ready_after(self, lineage: Lineage, route: Sequence[Hop]) -> tuple[Hop, ...]:
+        """The hops that may be next once a route has been taken."""
+        for hop in route:
+            lineage = self.after(lineage, hop.operator)
+        return self.ready(lineage)
+
+    def independent(self, lineage: Lineage) -> bool:
+        """Is nothing but the ready hops left to do, in any order: then a whole route can be planned at once.
+
+        Only a probe can change that: after a filter a tuple spans what it spanned.
+        """
+        found = self._independent.get(lineage)
+        if found is None:
+            _make_room(self._independent)
+            ready = set(self.ready(lineage))
+            probes = [hop for hop in ready if self.adds(hop.operator)]
+            found = all(set(self.ready_after(lineage, [hop])) == ready - {hop} for hop in probes)
+            self._independent[lineage] = found
+        return found
+
+    def adds(self, operator: str) -> bool:
+        """Do tuples span another input afterwards: a probe's do, a filter's do not."""
+        return self._rules[operator].gives is not None
+
+    def complete(self, lineage: Lineage) -> bool:
+        """Has every operator acted that ever will."""
+        return all(name in lineage.done or rule.gives in lineage.spans for name, rule in self._rules.items())
+
+    def _allows(self, lineage: Lineage, name: str, rule: Rule) -> bool:
+        return (
+            name not in lineage.done
+            and rule.needs <= lineage.spans
+            and (not rule.near or any(inputs <= lineage.spans for inputs in rule.near))
+            and rule.gives not in lineage.spans
+        )
+
+
+def _make_room(known: dict[Any, Any]) -> None:
+    """Forget everything where there is too much of it: what is in use is known again at once."""
+    if len(known) >= KNOWN:
+        known.clear()

@@ -1,0 +1,72 @@
+"""Many partial results of one lineage, as row ids per input.
+
+No values are copied while tuples are routed: a tuple is one row id for each input that it spans, and the selected
+columns are gathered only when it is complete. Beside its rows it may carry the number of a fault: some
+predicate has no answer for it, and that is an error if it comes to its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from eddy.tuples.arrays import FaultCodes, RowIds
+from eddy.tuples.lineage import Lineage
+
+
+@dataclass(frozen=True, slots=True)
+class Tuples:
+    """Row ids, one array for each input that is spanned, all of one length; and the fault of each, 0 for none."""
+
+    lineage: Lineage
+    ids: Mapping[str, RowIds]
+    faults: FaultCodes | None = None
+
+    def __len__(self) -> int:
+        for ids in self.ids.values():
+            return len(ids)
+        return 0
+
+    def take(self, rows: RowIds) -> Tuples:
+        """The tuples at some positions."""
+        faults = None if self.faults is None else self.faults.take(rows)
+        return Tuples(self.lineage, {name: ids.take(rows) for name, ids in self.ids.items()}, faults)
+
+    def first(self, count: int) -> Tuples:
+        """The first tuples."""
+        return self if len(self) <= count else self._part(slice(count))
+
+    def rest(self, count: int) -> Tuples:
+        """All but the first tuples."""
+        return self._part(slice(count, None))
+
+    def at(self, lineage: Lineage) -> Tuples:
+        """The same tuples, further on."""
+        return Tuples(lineage, self.ids, self.faults)
+
+    def faulty(self, faults: FaultCodes | None, rows: RowIds | None = None) -> Tuples:
+        """The same tuples, with the faults of all of them, or of those at some positions, noted too."""
+        if faults is None:
+            return self
+        noted = np.zeros(len(self), np.uint8) if self.faults is None else self.faults.copy()
+        at: Any = slice(None) if rows is None else rows
+        noted[at] = np.maximum(noted[at], faults)
+        return Tuples(self.lineage, self.ids, noted)
+
+    def _part(self, part: slice) -> Tuples:
+        faults = None if self.faults is None else self.faults[part]
+        return Tuples(self.lineage, {name: ids[part] for name, ids in self.ids.items()}, faults)
+
+
+def merge(parts: Sequence[Tuples]) -> Tuples:
+    """One value for several that span the same inputs; what they have done may differ."""
+    if len(parts) == 1:
+        return parts[0]
+    ids = {name: np.concatenate([part.ids[name] for part in parts]) for name in parts[0].ids}
+    if all(part.faults is None for part in parts):
+        return Tuples(parts[0].lineage, ids)
+    faults = [np.zeros(len(part), np.uint8) if part.faults is None else part.faults for part in parts]
+    return Tuples(parts[0].lineage, ids, np.concatenate(faults))

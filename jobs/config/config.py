@@ -1,0 +1,217 @@
+"""A TOML file is a job: its query, where rows come from, where answers go.
+
+`load` reads one and finds everything that is wrong with it at once: what the file says is held against
+`config.sections`, then every part of the query is built by itself, so that one mistake hides no other. `read_job` gives
+also a job with mistakes in it, as far as it is right, so that `eddy validate` can go on to what its columns say.
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path as File
+from typing import Any
+
+from eddy.errors import QueryError, unknown
+from eddy.jobs.config.connectors import LASTING
+from eddy.jobs.config.file_paths import Places
+from eddy.jobs.config.overrides import Override, put
+from eddy.jobs.config.places import Mistakes, joined, lines
+from eddy.jobs.config.reading import TableReader
+from eddy.jobs.config.references import check_files, check_schemas, check_starting, import_function
+from eddy.jobs.config.sections import JOB
+from eddy.jobs.config.to_query import build_query
+from eddy.query import Query
+from eddy.query.validation import duration
+from eddy.redaction import KeyPath, shown
+from eddy.wiring import policy_names, policy_parameters
+
+WIDEST_ALIGNED = 60
+"""Characters of a value after which what follows is not aligned any more."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """What a file says, with what nobody said filled in.
+
+    `sources` are by the name of the stream or table; a source and the sink have their `format` among their values.
+    `origins` says of every value that was given where it came from. While `mistakes` has some, parts are missing, and
+    filters that are wrong let everything pass.
+    """
+
+    file: str
+    query: Query
+    sources: Mapping[str, Mapping[str, Any]]
+    policy: Mapping[str, Any]
+    engine: Mapping[str, Any]
+    trigger: Mapping[str, Any]
+    checkpoint: str | None
+    sink: Mapping[str, Any]
+    spark: Mapping[str, str]
+    values: Mapping[str, Any]
+    origins: Mapping[KeyPath, str]
+    mistakes: Mistakes
+
+    def at(self, path: KeyPath) -> str:
+        """A place in the file, for an error that is found later."""
+        return f'config "{self.file}": {self.mistakes.place(path)}'
+
+
+def load(file: str | File, overrides: Iterable[Override] = ()) -> Job:
+    """Read a job; every mistake in it is told in one error, with its place."""
+    job = read_job(file, overrides)
+    job.mistakes.check()
+    return job
+
+
+def read_job(file: str | File, overrides: Iterable[Override] = ()) -> Job:
+    """Read a job as far as it is right; its mistakes are noted, and told at once if nothing more can be found."""
+    values, mistakes = read_toml(str(file))
+    outside = _overridden(values, overrides, mistakes)
+    mistakes = Mistakes(str(file), mistakes.lines, outside, mistakes.found)
+    reading = TableReader(mistakes, Places.beside(str(file), outside))
+    read = reading.part(JOB, values, ())
+    _check_policy(read, mistakes)
+    _check_whole(read, mistakes)
+    check_files(read, mistakes)
+    check_starting(read, mistakes)
+    check_schemas(read, mistakes)
+    query = build_query(read, mistakes)
+    if query is None:
+        mistakes.check()
+    assert query is not None
+    origins = {path: outside.get(path) or mistakes.place(path).partition(",")[0] for path in reading.given}
+    return _job(str(file), query, read, origins, mistakes)
+
+
+def read_toml(file: str) -> tuple[dict[str, Any], Mistakes]:
+    """What a file says, whatever that is, and the lines on which it does."""
+    try:
+        text = File(file).read_text("utf-8-sig")
+        return tomllib.loads(text), Mistakes(file, lines(text))
+    except OSError as error:
+        raise QueryError(f'config "{file}": cannot be read: {error.strerror}') from None
+    except UnicodeDecodeError as error:
+        raise QueryError(
+            f'config "{file}": not a text in UTF-8: {error.reason} at byte {error.start}; save it as UTF-8'
+        ) from None
+    except ValueError as error:
+        raise QueryError(f'config "{file}": not TOML: {error}; texts need quotes, and a key stands only once') from None
+    except RecursionError:
+        raise QueryError(f'config "{file}": not TOML that can be read: too many brackets within brackets') from None
+
+
+def _overridden(values: dict[str, Any], overrides: Iterable[Override], mistakes: Mistakes) -> dict[KeyPath, str]:
+    outside: dict[KeyPath, str] = {}
+    for override in overrides:
+        try:
+            outside[put(values, override)] = override.origin
+        except QueryError as error:
+            mistakes.found.append((0, str(error)))
+    return outside
+
+
+def _check_policy(read: Mapping[str, Any], mistakes: Mistakes) -> None:
+    choice = read["policy"]
+    policy = choice["name"]
+    try:
+        known = policy_parameters(policy)
+    except QueryError as error:
+        mistakes.add(("policy", "name"), str(error).removeprefix("policy: "))
+        meant = difflib.get_close_matches(policy, policy_names(), n=1)
+        if not meant:
+            return
+        policy, known = meant[0], policy_parameters(meant[0])
+    for name in choice:
+        if name != "name" and name not in known:
+            where = f'policy "{policy}"'
+            mistakes.add(("policy", name), str(unknown("parameter", name, ["name", *known], where=where)))
+
+
+def _check_whole(read: Mapping[str, Any], mistakes: Mistakes) -> None:
+    """What is wrong with two sections together."""
+    sink, trigger = read.get("sink", {}), read.get("trigger", {})
+    if sink.get("format") in LASTING and not read.get("checkpoint", {}).get("location"):
+        mistakes.add(
+            ("checkpoint", "location"),
+            f'expected a folder, since the sink "{sink["format"]}" lasts and a restart must know what it has; add it',
+        )
+    _check_trigger(trigger, mistakes)
+    name = sink.get("name")
+    if name and not name.isidentifier():
+        # Spark makes a folder of it, below the setting spark.sql.streaming.checkpointLocation.
+        mistakes.add(("sink", "name"), f"expected a name of letters, digits and underscores, got {shown((), name)}")
+    if sink.get("format") == "foreach_batch" and sink.get("function"):
+        import_function(sink["function"], ("sink", "function"), mistakes)
+    for kind in ("sizes", "heavy"):
+        for name in read.get("engine", {}).get(kind, {}):
+            if name.partition(".")[0] not in read.get("streams", {}):
+                error = unknown("stream", name.partition(".")[0], read.get("streams", {}), where="")
+                mistakes.add(("engine", kind, name), str(error).removeprefix(": "))
+
+
+def _check_trigger(trigger: Mapping[str, Any], mistakes: Mistakes) -> None:
+    if trigger.get("every") and trigger.get("available_now"):
+        mistakes.add(("trigger",), "expected either every or available_now, got both")
+    if isinstance(trigger.get("every"), str):
+        try:
+            duration(trigger["every"], where="every")
+        except QueryError as error:
+            mistakes.add(("trigger", "every"), str(error).removeprefix("every: "))
+
+
+def _job(file: str, query: Query, read: Mapping[str, Any], origins: Mapping[KeyPath, str], mistakes: Mistakes) -> Job:
+    inputs = {**read["streams"], **read["tables"]}
+    return Job(
+        file=file,
+        query=query,
+        sources={name: inputs[name].get("source") or {} for name in query.inputs},
+        policy=read["policy"],
+        engine=read["engine"],
+        trigger=read["trigger"],
+        checkpoint=read["checkpoint"]["location"],
+        sink=read["sink"],
+        spark=_settings(read["spark"]),
+        values=read,
+        origins=origins,
+        mistakes=mistakes,
+    )
+
+
+def _settings(values: Mapping[str, Any]) -> dict[str, str]:
+    """Spark's settings by their full names, as texts."""
+    return {f"spark.{name.removeprefix('spark.')}": text_of(value) for name, value in values.items()}
+
+
+def text_of(value: Any) -> str:
+    """A single value as Spark takes it.
+
+    >>> text_of(True), text_of(4)
+    ('true', '4')
+    """
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def resolved(job: Job) -> str:
+    """For people: every value, and its line in the file, or what else it came from. Secrets are not shown."""
+    rows = [(joined(path), shown(path, value), job.origins.get(path, "default")) for path, value in _leaves(job.values)]
+    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
+    widest = min(widths[1], WIDEST_ALIGNED)
+    return "\n".join(f"{path:<{widths[0]}}  {value:<{widest}}  {origin}" for path, value, origin in rows)
+
+
+def stated(job: Job) -> Iterator[str]:
+    """For logs: a line of fields for every value that somebody has given, and where it came from."""
+    for path, value in _leaves(job.values):
+        if path in job.origins:
+            yield f'config {joined(path)}={shown(path, value)} from="{job.origins[path]}"'
+
+
+def _leaves(values: Mapping[str, Any], path: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
+    for name, value in values.items():
+        if isinstance(value, dict) and path[:1] != ("policy",):
+            yield from _leaves(value, (*path, name))
+        elif value is not None and value != []:
+            yield (*path, name), value

@@ -1,0 +1,154 @@
+"""The sources and sinks of a job, as a file describes them; `jobs` makes them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from eddy.jobs.config.schema import ANYTHING, COUNT, FLAG, INDEX, ONE_OR_MORE, SCALAR, TEXTS, ConfigKey, Section
+
+OPTIONS = Section(
+    text="Further options, handed to Spark as they are. They win over what the keys above would say.",
+    others=ConfigKey(text="an option", kind=SCALAR),
+    flat=True,
+)
+SCHEMA = Section(
+    text='Columns and their types as in Spark\'s SQL: `at = "timestamp"`, `tags = "array<string>"`.',
+    others=ConfigKey(text="the type"),
+)
+PATH = ConfigKey(text="a folder, a file or a pattern", required=True, place=True)
+PER_TRIGGER = ConfigKey(text="the most files of a micro-batch", kind=COUNT)
+ADDED = ConfigKey(
+    text="columns of the file itself to add as `file_modified`, ...: `modified`, the time at which it was last written",
+    kind=TEXTS,
+    default=[],
+)
+SERVERS = ConfigKey(text="the brokers: `host:port`, with commas between them", required=True)
+VALUE = ConfigKey(text="how a message's value is written", default="json", choices=("json", "csv"))
+WORKLOAD = {
+    "kind": ConfigKey(text="which workload, of those listed below", required=True),
+    "input": ConfigKey(text="which of its streams and tables; the one of this name when left out"),
+    "seed": ConfigKey(text="what its chance is drawn from", kind=INDEX, default=0),
+}
+PARAMETERS = Section(text="Parameters of the workload, by name.", others=ConfigKey(text="a parameter", kind=ANYTHING))
+
+
+def _files(text: str, keys: Mapping[str, ConfigKey], *, required: bool) -> Section:
+    columns = Section(text=SCHEMA.text, others=SCHEMA.others, required=required)
+    return Section(text=text, keys={"path": PATH, **keys}, parts={"schema": columns, "options": OPTIONS})
+
+
+TABLE_SOURCES: dict[str, Section] = {
+    "parquet": _files("Parquet files.", {}, required=False),
+    "csv": _files(
+        "Files of comma separated values.",
+        {"header": ConfigKey(text="the first line of a file names the columns", kind=FLAG, default=True)},
+        required=True,
+    ),
+    "json": _files("Files with a JSON object on every line.", {}, required=True),
+    "workload": Section(
+        text="A table of a workload that comes with the jobs.", keys=WORKLOAD, parts={"parameters": PARAMETERS}
+    ),
+}
+"""Where a table may come from."""
+
+STREAM_SOURCES: dict[str, Section] = {
+    **{
+        name: Section(
+            text=f"{section.text} A file that is added later is read later.",
+            keys={**section.keys, "files_per_trigger": PER_TRIGGER, "add": ADDED},
+            parts=section.parts,
+        )
+        for name, section in TABLE_SOURCES.items()
+        if name != "workload"
+    },
+    "kafka": Section(
+        text="Topics of Kafka, through Spark's own connector: `spark-submit --packages "
+        "org.apache.spark:spark-sql-kafka-0-10_2.13:VERSION`. What cannot be read of a value is null. "
+        "[kafka.md](kafka.md) has more.",
+        keys={
+            "servers": SERVERS,
+            "topic": ConfigKey(text="the topic, or several with commas between them", required=True),
+            "starting": ConfigKey(
+                text="where to begin when there is no checkpoint: `earliest`, `latest`, or offsets as the connector "
+                "takes them in JSON",
+                default="latest",
+            ),
+            "per_trigger": ConfigKey(text="the most messages of a micro-batch", kind=COUNT),
+            "value": VALUE,
+            "add": ConfigKey(
+                text="columns of the message itself to add as `kafka_key`, ...: `key`, `topic`, `partition`, `offset`, "
+                "`timestamp`, `malformed`; the last is the text of a value that does not fit the schema, and else null",
+                kind=TEXTS,
+                default=[],
+            ),
+        },
+        parts={
+            "schema": Section(text=SCHEMA.text, others=SCHEMA.others, required=True),
+            "options": OPTIONS,
+        },
+    ),
+    "rate": Section(
+        text="Rows made by Spark, with the columns `timestamp` and `value`, to try things.",
+        keys={
+            "per_second": ConfigKey(text="rows in a second", kind=COUNT, default=10),
+            "partitions": ConfigKey(text="how many tasks make them", kind=COUNT),
+        },
+        parts={"options": OPTIONS},
+    ),
+    "workload": Section(
+        text="A stream of a workload that comes with the jobs, with drift where it has any.",
+        keys={
+            **WORKLOAD,
+            "per_trigger": ConfigKey(text="the most rows of a micro-batch", kind=COUNT, default=1_000),
+        },
+        parts={"parameters": PARAMETERS},
+    ),
+}
+"""Where a stream may come from."""
+
+SINKS: dict[str, Section] = {
+    "console": Section(
+        text="Prints the first rows of every micro-batch.",
+        keys={
+            "rows": ConfigKey(text="how many of them", kind=COUNT, default=20),
+            "truncate": ConfigKey(text="cut long values", kind=FLAG, default=True),
+        },
+    ),
+    "parquet": Section(
+        text="Parquet files, each row exactly once. Needs a checkpoint.",
+        keys={
+            "path": ConfigKey(text="a folder", required=True, place=True),
+            "partition_by": ConfigKey(text="columns of the answer that become folders", kind=TEXTS, default=[]),
+        },
+        parts={"options": OPTIONS},
+    ),
+    "kafka": Section(
+        text="A topic of Kafka. Needs a checkpoint. Nothing is lost; after a failure some results of a micro-batch "
+        "come again, alike in key and value, so let the key tell results apart: [kafka.md](kafka.md).",
+        keys={
+            "servers": SERVERS,
+            "topic": ConfigKey(text="the topic", required=True),
+            "key": ConfigKey(
+                text="the column of the answer that is the message's key, as a text; or a list of columns, which "
+                "become a JSON object",
+                kind=ONE_OR_MORE,
+            ),
+            "value": VALUE,
+        },
+        parts={"options": OPTIONS},
+    ),
+    "memory": Section(
+        text="A table in the driver's memory, for tests and notebooks.",
+        keys={"name": ConfigKey(text="what the table is called; the query's name when left out")},
+    ),
+    "noop": Section(text="Computes everything and keeps nothing: to measure."),
+    "foreach_batch": Section(
+        text="A function of yours, called in the driver with each micro-batch's DataFrame and its number. Needs a "
+        "checkpoint. After a failure a micro-batch may come again, with the same number.",
+        keys={"function": ConfigKey(text='its import path: `"package.module:name"`', required=True)},
+    ),
+}
+"""Where the answer may go."""
+
+LASTING = ("parquet", "kafka", "foreach_batch")
+"""Sinks that need a checkpoint: what they hold outlives the job."""

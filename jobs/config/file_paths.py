@@ -1,0 +1,65 @@
+"""Relative paths: beside the job's file, wherever the job is started.
+
+A path that stands in the file is relative to the folder of the file. One that `--set` or `--conf` gives is relative to
+where the person stands who gives it. Either way it becomes a path of this machine, with its scheme: Spark would look
+for a bare one in the file system that its settings name first, which on a cluster is another one. An absolute path, and
+one with a scheme, is left to Spark as it is.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Container
+from dataclasses import dataclass
+
+from eddy.redaction import KeyPath
+
+SCHEME = "file://"
+"""What a path of this machine begins with, for Spark."""
+
+
+@dataclass(frozen=True)
+class Places:
+    """The folder of a job's file, and the keys whose values do not come from it."""
+
+    folder: str
+    outside: Container[KeyPath]
+
+    @staticmethod
+    def beside(file: str, outside: Container[KeyPath]) -> Places:
+        """Places beside a file."""
+        return Places(os.path.dirname(os.path.abspath(file)), outside)
+
+    def put(self, path: str, key: KeyPath) -> str:
+        """The whole path of what a key names.
+
+        >>> Places("/jobs", ()).put("in/*.csv", ()), Places("/jobs", ()).put("../out", ())
+        ('file:///jobs/in/*.csv', 'file:///out')
+        >>> Places("/jobs", ()).put("s3://bucket/in", ()), Places("/jobs", ()).put("/data/in", ())
+        ('s3://bucket/in', '/data/in')
+        """
+        if local(path) != path or os.path.isabs(path):
+            return path
+        folder = os.getcwd() if key in self.outside else self.folder
+        return SCHEME + os.path.normpath(os.path.join(folder, path))
+
+
+def local(path: str) -> str | None:
+    """The path of a file on this machine; None for one that only Spark can reach.
+
+    >>> local("file:///data/a"), local("s3://data/a")
+    ('/data/a', None)
+    """
+    scheme, colon, rest = path.partition(":")
+    if not colon or "/" in scheme:
+        return path
+    return "/" + rest.lstrip("/") if scheme == "file" else None
+
+
+def readable(path: str) -> str:
+    """A path for people: without the scheme where it is one of this machine.
+
+    >>> readable("file:///data/a"), readable("s3://data/a")
+    ('/data/a', 's3://data/a')
+    """
+    return local(path) or path

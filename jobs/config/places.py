@@ -1,0 +1,161 @@
+"""The lines on which the keys of a TOML file stand.
+
+Python's reader of TOML keeps no places. This scan only has to find keys in text that the reader has accepted, so it
+follows tables, keys, and values that go on over several lines, and nothing else. What stands within a value has the
+line of the key.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from eddy.errors import QueryError
+from eddy.redaction import KeyPath
+
+_PART = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*')"""
+_DOTTED = rf"{_PART}(?:\s*\.\s*{_PART})*"
+_TABLE = re.compile(rf"\s*\[\[?\s*({_DOTTED})\s*\]")
+_KEY = re.compile(rf"\s*({_DOTTED})\s*=\s*")
+_MEMBER = re.compile(rf"[{{,]\s*({_DOTTED})\s*=")
+_TOKEN = re.compile(r'"""|\'\'\'|"(?:[^"\\]|\\.)*"|\'[^\']*\'|#.*|[\[\]{}]')
+
+
+def lines(text: str) -> Mapping[KeyPath, int]:
+    r"""The first line of every table and key.
+
+    >>> lines("[a]\nb = 1\n[a.'c.d']\ne = [\n  1,\n]")
+    {('a',): 1, ('a', 'b'): 2, ('a', 'c.d'): 3, ('a', 'c.d', 'e'): 4}
+    """
+    found: dict[KeyPath, int] = {}
+    table: KeyPath = ()
+    for number, line in _beginnings(text):
+        header, key = _TABLE.match(line), _KEY.match(line)
+        if header:
+            table = split(header[1])
+        path = (*table, *split(key[1])) if key and not header else table
+        for depth in range(1, len(path) + 1):
+            found.setdefault(path[:depth], number)
+        if key and not header:
+            for member in _MEMBER.finditer(line, key.end()):
+                found.setdefault((*path, *split(member[1])), number)
+    return found
+
+
+def nearest(known: Mapping[KeyPath, int], path: KeyPath) -> int | None:
+    """The line of a path, or of the nearest table around it.
+
+    A name with dots may be spelled as tables within tables.
+
+    >>> nearest({("spark",): 1, ("spark", "sql", "ansi"): 2}, ("spark", "sql.ansi"))
+    2
+    """
+    while path:
+        for spelled in (path, (*path[:-1], *path[-1].split("."))):
+            if spelled in known:
+                return known[spelled]
+        path = path[:-1]
+    return None
+
+
+def split(dotted: str) -> KeyPath:
+    """The parts of a dotted key; a part in quotes may have dots.
+
+    >>> split('spark."spark.sql.ansi.enabled"')
+    ('spark', 'spark.sql.ansi.enabled')
+    """
+    return tuple(_unquoted(part) for part in re.findall(_PART, dotted))
+
+
+def is_key(text: str) -> bool:
+    """Is a text a dotted key and nothing else.
+
+    >>> is_key("policy.name"), is_key("policy name"), is_key("policy.")
+    (True, False, False)
+    """
+    return re.fullmatch(_DOTTED, text) is not None
+
+
+def joined(path: KeyPath) -> str:
+    """A dotted key as TOML spells it.
+
+    >>> joined(("spark", "sql.ansi"))
+    'spark."sql.ansi"'
+    """
+    return ".".join(part if re.fullmatch(r"[A-Za-z0-9_-]+", part) else json.dumps(part) for part in path)
+
+
+def _unquoted(part: str) -> str:
+    return str(tomllib.loads(f"part = {part}")["part"]) if part[0] in "\"'" else part
+
+
+def _beginnings(text: str) -> Iterator[tuple[int, str]]:
+    """The lines that do not go on with a value from the line before."""
+    depth, closing = 0, ""
+    for number, line in enumerate(text.split("\n"), start=1):
+        begins = not depth and not closing and line.strip() and not line.lstrip().startswith("#")
+        if begins:
+            yield number, line
+        start = 0
+        if begins and _TABLE.match(line):
+            continue
+        for token in _TOKEN.finditer(line, start):
+            if closing:
+                closing = "" if token[0] == closing else closing
+            elif token[0] in ('"""', "'''"):
+                closing = token[0]
+            else:
+                depth += (token[0] in "[{") - (token[0] in "]}")
+
+
+@dataclass
+class Mistakes:
+    """Collects mistakes, each with its place.
+
+    `lines` are those of the file, and `outside` says where values came from that are not from the file. `spelled` has
+    the keys that are misspelt, by what was meant: what is wrong with their values is told where they stand.
+    """
+
+    file: str
+    lines: Mapping[KeyPath, int] = field(default_factory=dict)
+    outside: Mapping[KeyPath, str] = field(default_factory=dict)
+    found: list[tuple[int, str]] = field(default_factory=list)
+    spelled: dict[KeyPath, str] = field(default_factory=dict)
+    paths: set[KeyPath] = field(default_factory=set)
+
+    def add(self, path: KeyPath, text: str) -> None:
+        """Note what is wrong at a place."""
+        indented = text.replace("\n", "\n    ")
+        self.paths.add(path)
+        self.found.append((nearest(self.lines, self._written(path)) or 0, f"{self.place(path)}: {indented}"))
+
+    def within(self, path: KeyPath) -> bool:
+        """Has anything been noted at a place, or within it."""
+        return any(noted[: len(path)] == path for noted in self.paths)
+
+    def place(self, path: KeyPath) -> str:
+        """A place for people: the line and the dotted key, or where else the value came from.
+
+        >>> Mistakes("job.toml", {("sink",): 7}).place(("sink", "path"))
+        'line 7, sink.path'
+        """
+        path = self._written(path)
+        if path in self.outside:
+            return f"{self.outside[path]}, {joined(path)}"
+        line = nearest(self.lines, path)
+        return f"line {line}, {joined(path)}" if line else joined(path)
+
+    def _written(self, path: KeyPath) -> KeyPath:
+        """A place as the file spells it."""
+        return tuple(self.spelled.get(path[: depth + 1], name) for depth, name in enumerate(path))
+
+    def check(self) -> None:
+        """Raise what has been found, in the order of the file."""
+        if not self.found:
+            return
+        told = list(dict.fromkeys(text for _, text in sorted(self.found, key=lambda one: one[0])))
+        count = "1 mistake" if len(told) == 1 else f"{len(told)} mistakes"
+        raise QueryError("\n".join([f'config "{self.file}": {count}', *(f"  {text}" for text in told)]))

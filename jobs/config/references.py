@@ -1,0 +1,203 @@
+"""What a file names that must be there: functions, files, types."""
+
+from __future__ import annotations
+
+import difflib
+import glob
+import importlib
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pkgutil import iter_modules
+from types import ModuleType
+from typing import Any
+
+import pyarrow as pa
+
+from eddy import sql
+from eddy.errors import QueryError, quoted, said
+from eddy.jobs.config.file_paths import local, readable
+from eddy.jobs.config.places import Mistakes
+from eddy.redaction import KeyPath
+
+FILES = ("parquet", "csv", "json")
+
+STARTING = ("earliest", "latest")
+"""Where reading a topic may begin, besides at offsets."""
+
+
+SHOWN = 12
+"""Functions of a module that are listed where one is asked for that it has not."""
+
+
+def find_beside(file: str) -> str:
+    """Have Python find the modules in the folder of a job's file, after all others; gives the folder.
+
+    What is installed, and what `--py-files` or PYTHONPATH name, comes first: a file called `types.py` beside a job is
+    no reason for Spark not to start.
+    """
+    folder = os.path.dirname(os.path.abspath(file))
+    if folder not in sys.path:
+        sys.path.append(folder)
+    return folder
+
+
+def import_function(text: str, path: KeyPath, mistakes: Mistakes) -> Callable[..., Any] | None:
+    """A function by its import path; None, and a mistake, if there is none.
+
+    The module is imported as an `import` of the user's own would; nothing of the text is evaluated.
+    """
+    module, colon, name = text.partition(":")
+    if not colon or not name.isidentifier() or not all(part.isidentifier() for part in module.split(".")):
+        mistakes.add(path, f'expected an import path such as "package.module:name", got "{text}"')
+        return None
+    folder = find_beside(mistakes.file)
+    try:
+        holder = importlib.import_module(module)
+        found = getattr(holder, name, None)
+    except ModuleNotFoundError as error:
+        mistakes.add(path, _no_module(text, str(error.name), folder))
+        return None
+    except (Exception, SystemExit) as error:  # the module is the user's: whatever it raises when it is imported is told
+        mistakes.add(path, f'module "{module}" cannot be imported: {said(error)}')
+        return None
+    if callable(found):
+        made: Callable[..., Any] = found
+        return made
+    mistakes.add(path, _no_function(text, holder, found, folder))
+    return None
+
+
+def _no_module(text: str, missing: str, folder: str) -> str:
+    """What to say of a module that is nowhere: the one that is named, or one that it imports."""
+    module = text.partition(":")[0]
+    if not f"{module}.".startswith(f"{missing}."):
+        return (
+            f'module "{module}" imports "{missing}", which is not there; install it, put it into the folder of the '
+            "job's file, or hand it over with --py-files"
+        )
+    close = difflib.get_close_matches(missing, _modules(missing, folder), n=1)
+    hint = f'did you mean "{close[0]}"? ' if close else ""
+    return (
+        f'no module "{missing}" for "{text}"; {hint}it is looked for in the folder of the job\'s file, "{folder}", and '
+        "where Python looks: put it there, install it, or hand it over with --py-files"
+    )
+
+
+def _modules(missing: str, folder: str) -> Iterator[str]:
+    """The modules that could have been meant: those beside the job, or beside one in a package."""
+    package, _, _ = missing.rpartition(".")
+    places = list(getattr(sys.modules.get(package), "__path__", ())) if package else [folder]
+    yield from (f"{package}.{found.name}" if package else found.name for found in iter_modules(places))
+
+
+def _no_function(text: str, holder: ModuleType, found: object, folder: str) -> str:
+    module, _, name = text.partition(":")
+    if found is not None:
+        return f'expected "{text}" to be a function, got {type(found).__name__}'
+    told = f'module "{module}" has no "{name}"'
+    own = [one for one, value in vars(holder).items() if getattr(value, "__module__", "") == holder.__name__]
+    known = [one for one in own if not one.startswith("_") and callable(getattr(holder, one))]
+    close = difflib.get_close_matches(name, known or vars(holder), n=1)
+    beside, place = os.path.join(folder, *module.split(".")), getattr(holder, "__file__", None) or "Python itself"
+    if os.path.exists(f"{beside}.py") and not place.startswith(folder + os.sep):
+        return f'{told}; it comes from {place}, and hides "{beside}.py": call your module otherwise'
+    if close:
+        return f'{told}; did you mean "{close[0]}"?'
+    return f"{told}; known: {quoted(known[:SHOWN])}" if known else f"{told}; it has no functions"
+
+
+def check_files(read: Mapping[str, Any], mistakes: Mistakes) -> None:
+    """Note the files of sources that are on this machine and are not there."""
+    for path, source in sources(read):
+        name = source.get("path")
+        if source.get("format") in FILES and name and local(name) is not None and not glob.glob(local(name) or ""):
+            mistakes.add(
+                (*path, "path"),
+                f'no such file or folder: "{readable(name)}"; a path in the file is relative to the folder of the file',
+            )
+
+
+def check_starting(read: Mapping[str, Any], mistakes: Mistakes) -> None:
+    """Note the topics that are to be read from a place that there is not."""
+    for path, source in sources(read):
+        starting = source.get("starting")
+        if isinstance(starting, str) and starting not in STARTING and not starting.lstrip().startswith("{"):
+            offsets = f'{{"{source.get("topic")}": {{"0": 23}}}}'
+            mistakes.add(
+                (*path, "starting"),
+                f"""expected "earliest", "latest", or offsets in JSON such as '{offsets}', got "{starting}\"""",
+            )
+
+
+def check_schemas(read: Mapping[str, Any], mistakes: Mistakes) -> None:
+    """Note the columns with a type that there is not."""
+    for path, source in sources(read):
+        for column, text in source.get("schema", {}).items():
+            place = (*path, "schema", column)
+            if isinstance(text, str) and text:
+                try:
+                    read_type(text, where=f'column "{column}"')
+                except QueryError as error:
+                    mistakes.add(place, str(error))
+
+
+def sources(read: Mapping[str, Any]) -> list[tuple[KeyPath, Mapping[str, Any]]]:
+    """Every source in a file, and its place."""
+    return [
+        ((kind, name, "source"), one["source"])
+        for kind in ("streams", "tables")
+        for name, one in read.get(kind, {}).items()
+        if one.get("source")
+    ]
+
+
+_CLOSING = {"<": ">", "(": ")"}
+
+DEEPEST_TYPE = 50
+"""Types within types: more is a slip or an attack, and Arrow and Spark follow them by recursion."""
+
+
+def read_schema(columns: Mapping[str, str], *, where: str) -> pa.Schema:
+    """The columns of a source.
+
+    >>> read_schema({"k": "bigint", "tags": "array<string>"}, where="schema").types
+    [DataType(int64), ListType(list<item: string>)]
+    """
+    return pa.schema([pa.field(name, read_type(text, where=where)) for name, text in columns.items()])
+
+
+def read_type(text: str, *, where: str) -> pa.DataType:
+    """A type by its name: one of SQL, or an array, a map or a struct of such."""
+    if text.count("<") > DEEPEST_TYPE:
+        raise QueryError(f"{where}: expected at most {DEEPEST_TYPE} types within types, got {text.count('<')}")
+    head, opened, rest = text.strip().partition("<")
+    if not opened:
+        return sql.parse_type(text, where=where)
+    if not rest.endswith(">"):
+        raise QueryError(f'{where}: type "{text}": expected a ">" at its end')
+    inner = _split(rest[:-1])
+    name = head.strip().lower()
+    if name == "array" and len(inner) == 1:
+        return pa.list_(read_type(inner[0], where=where))
+    if name == "map" and len(inner) == 2:
+        return pa.map_(read_type(inner[0], where=where), read_type(inner[1], where=where))
+    if name == "struct":
+        fields = [part.partition(":") for part in inner]
+        return pa.struct([pa.field(field.strip(), read_type(type, where=where)) for field, _, type in fields])
+    raise QueryError(
+        f'{where}: unknown type "{text}"; expected a type of SQL, array<type>, map<type, type> or '
+        "struct<name: type, ...>"
+    )
+
+
+def _split(text: str) -> list[str]:
+    """The parts between commas that are in no brackets."""
+    parts, depth = [""], 0
+    for letter in text:
+        depth += (letter in _CLOSING) - (letter in _CLOSING.values())
+        if letter == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return parts

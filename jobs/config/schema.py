@@ -1,0 +1,170 @@
+"""What a config file may say, as data: keys, sections, and what fits them.
+
+`config.sections` describes every section with these values. One description is what the file is read by, what a mistake
+in it is told from, what an override is converted by, and what `docs/configuration.md` is made of.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+LARGEST_NUMBER = sys.float_info.max
+"""A whole number of TOML may have thousands of digits: what no float can be is none of ours, nor is inf or NaN."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValueKind:
+    """What a key's value may be.
+
+    A `plain` value is a text that is taken as it is when it comes from outside of the file; other single values are
+    read as TOML first, and what is no single value cannot come from there.
+    """
+
+    expected: str
+    fits: Callable[[Any], bool]
+    plain: bool = False
+    single: bool = True
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and -LARGEST_NUMBER <= value <= LARGEST_NUMBER
+
+
+def _whole(value: Any, least: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
+def _text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value)
+
+
+def _scalar(value: Any) -> bool:
+    return isinstance(value, str | bool) or _number(value)
+
+
+def _plain(value: Any) -> bool:
+    """What every format has; TOML has dates and times as well."""
+    if isinstance(value, dict):
+        return all(map(_plain, value.values()))
+    return _list(value, _plain) if isinstance(value, list) else _scalar(value)
+
+
+def _list(value: Any, fits: Callable[[Any], bool]) -> bool:
+    return isinstance(value, list) and all(fits(one) for one in value)
+
+
+TEXT = ValueKind(expected="a text", fits=_text, plain=True)
+INTERVAL = ValueKind(expected='a duration such as "30 seconds"', fits=_text, plain=True)
+FLAG = ValueKind(expected="true or false", fits=lambda value: isinstance(value, bool))
+COUNT = ValueKind(expected="a whole number of 1 or more", fits=lambda value: _whole(value, 1))
+INDEX = ValueKind(expected="a whole number of 0 or more", fits=lambda value: _whole(value, 0))
+NUMBER = ValueKind(expected="a number of 0 or more", fits=lambda value: _number(value) and value >= 0)
+LENGTH = ValueKind(
+    expected='a duration such as "30 seconds", or a number of 0 or more',
+    fits=lambda value: _text(value) or (_number(value) and value >= 0),
+)
+TEXTS = ValueKind(expected="a list of texts", fits=lambda value: _list(value, _text), single=False)
+ONE_OR_MORE = ValueKind(
+    expected="a text or a list of texts", fits=lambda value: _text(value) or (TEXTS.fits(value) and bool(value))
+)
+VALUES = ValueKind(expected="a list of single values", fits=lambda value: _list(value, _scalar), single=False)
+SCALAR = ValueKind(expected="a text, a number, or true or false", fits=_scalar)
+ANYTHING = ValueKind(expected="a text, a number, true or false, or a list or a table of them", fits=_plain)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConfigKey:
+    """One setting: what it may be, what it is for, what it is when nobody says.
+
+    A `place` is a folder or a file: see `eddy.jobs.config.file_paths`.
+    """
+
+    text: str
+    kind: ValueKind = TEXT
+    default: Any = None
+    required: bool = False
+    choices: tuple[str, ...] = ()
+    place: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """A table of the file: keys that are known, and tables within it.
+
+    `others` is what any further key may hold, where a section takes keys that it does not know; `flat` says that
+    their names may have dots, which TOML reads as tables.
+    """
+
+    text: str
+    keys: Mapping[str, ConfigKey] = field(default_factory=dict)
+    parts: Mapping[str, ConfigPart] = field(default_factory=dict)
+    others: ConfigKey | None = None
+    flat: bool = False
+    required: bool = False
+
+    def section(self, name: str, values: Mapping[str, Any]) -> ConfigPart | None:
+        """The part of a name."""
+        return self.parts.get(name)
+
+    def chosen(self, values: Mapping[str, Any]) -> Section | None:
+        """What describes some values."""
+        return self
+
+
+@dataclass(frozen=True, kw_only=True)
+class NamedSections:
+    """A table of sections that the user gives names to."""
+
+    text: str
+    each: Section
+    required: bool = False
+
+    def section(self, name: str, values: Mapping[str, Any]) -> ConfigPart | None:
+        """Every name is a section of the same kind."""
+        return self.each
+
+    def chosen(self, values: Mapping[str, Any]) -> Section | None:
+        """It has no keys itself."""
+        return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variants:
+    """A section with one key, `format`, that decides which others there are."""
+
+    text: str
+    formats: Mapping[str, Section]
+    default: str | None = None
+    required: bool = False
+
+    @property
+    def format(self) -> ConfigKey:
+        """The key that decides."""
+        return ConfigKey(
+            text="which of those below",
+            default=self.default,
+            required=self.default is None,
+            choices=tuple(self.formats),
+        )
+
+    def chosen(self, values: Mapping[str, Any]) -> Section | None:
+        """The section of the format that some values name, with the format among its keys."""
+        name = values.get("format", self.default)
+        found = self.formats.get(name) if isinstance(name, str) else None
+        if found is None:
+            return None
+        return Section(
+            text=found.text, keys={"format": self.format, **found.keys}, parts=found.parts, others=found.others
+        )
+
+    def section(self, name: str, values: Mapping[str, Any]) -> ConfigPart | None:
+        """The part of a name in the format that the values name."""
+        found = self.chosen(values)
+        return None if found is None else found.section(name, values)
+
+
+ConfigPart = Section | NamedSections | Variants
+"""What a table of the file may be."""

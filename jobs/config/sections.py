@@ -1,0 +1,223 @@
+"""Every section of a job's file.
+
+    [query]                      what is joined and selected
+    [streams.NAME]               an unbounded input, with [streams.NAME.source]
+    [tables.NAME]                a static input, with [tables.NAME.source]
+    [filters.NAME]               a predicate
+    [policy] [engine]            who goes first, and over how many cells
+    [trigger] [checkpoint]       when a micro-batch begins, and where its state is kept
+    [sink]                       where the answer goes
+    [spark]                      settings of Spark
+
+Sources and sinks are in `eddy.jobs.config.connectors`.
+"""
+
+from __future__ import annotations
+
+from eddy.jobs.config.connectors import SINKS, STREAM_SOURCES, TABLE_SOURCES
+from eddy.jobs.config.schema import (
+    ANYTHING,
+    COUNT,
+    FLAG,
+    INDEX,
+    INTERVAL,
+    LENGTH,
+    NUMBER,
+    ONE_OR_MORE,
+    SCALAR,
+    TEXTS,
+    VALUES,
+    ConfigKey,
+    NamedSections,
+    Section,
+    Variants,
+)
+
+QUERY = Section(
+    text="What is asked of the streams and tables.",
+    keys={
+        "name": ConfigKey(text="what the query is called, in reports and in Spark's pages", default="query"),
+        "joins": ConfigKey(
+            text='conditions between two or more inputs, each as SQL: `"a.k = b.k"`; a comparison or any other '
+            "condition will do",
+            kind=TEXTS,
+            default=[],
+        ),
+        "select": ConfigKey(
+            text='columns of the answer: `"a.id"` or `"b.id AS b_id"`; every column, as `stream_column`, when left out',
+            kind=TEXTS,
+        ),
+        "cross": ConfigKey(
+            text="allow inputs that no join connects, and form every combination of them", kind=FLAG, default=False
+        ),
+        "max_fanout": ConfigKey(
+            text="the most results that one row may set off, those in which it arrives last; more are an error",
+            kind=COUNT,
+        ),
+        "max_results": ConfigKey(text="the most results of a cell in one micro-batch; more are an error", kind=COUNT),
+        "max_state": ConfigKey(
+            text="the most bytes that the stored rows of a cell may occupy, indexes included; more are an error",
+            kind=COUNT,
+        ),
+        "show_values": ConfigKey(
+            text="show values of rows in reports of errors, and what exceptions say, where values may be as well",
+            kind=FLAG,
+            default=False,
+        ),
+    },
+)
+
+STREAM = Section(
+    text="An unbounded input. Its name is what joins and filters call it.",
+    keys={
+        "time": ConfigKey(
+            text="the column that holds the event time; a stream that is only filtered, and joined with nothing, needs "
+            "none"
+        ),
+        "window": ConfigKey(
+            text="how much older than the newest row of a combination a row may be; no limit when left out, and then "
+            "the state grows for ever",
+            kind=LENGTH,
+        ),
+        "rows": ConfigKey(text="instead of `window`: only the newest so many rows take part", kind=COUNT),
+        "delay": ConfigKey(
+            text="how far out of order rows may come, as in Spark's `withWatermark`; later ones are dropped and "
+            "counted; when a stream has none, no row of any stream is late, and none is ever forgotten",
+            kind=LENGTH,
+        ),
+        "max_ahead": ConfigKey(
+            text="how far after the time in `arrived` a row's own time may be; one that is further ahead is a bad row, "
+            "and does not make the rows of others late; needs `arrived`",
+            kind=LENGTH,
+        ),
+        "arrived": ConfigKey(
+            text="the column that holds the time at which the source received a row, for `max_ahead`: "
+            "`kafka_timestamp`, `file_modified`, or one of your own; a row without it is not ahead"
+        ),
+        "malformed": ConfigKey(
+            text="a column of the source that is not null where a row could not be read, as Spark's "
+            "`columnNameOfCorruptRecord` makes it; such a row is a bad row"
+        ),
+        "bad_rows": ConfigKey(
+            text="what becomes of rows that can be in no answer: without a time, ahead, without a value for an "
+            "equality, malformed; `drop` counts them, `fail` fails the query",
+            default="drop",
+            choices=("drop", "fail"),
+        ),
+    },
+    parts={"source": Variants(text="Where the rows come from.", formats=STREAM_SOURCES, required=True)},
+)
+
+TABLE = Section(
+    text="A static input, read once when the job starts and sent to every worker.",
+    parts={"source": Variants(text="Where the rows come from.", formats=TABLE_SOURCES, required=True)},
+)
+
+FILTER = Section(
+    text="A predicate. Filters run in any order, and are asked about rows that others drop.",
+    keys={
+        "on": ConfigKey(
+            text="the stream or table that it is about, or a list of them", kind=ONE_OR_MORE, required=True
+        ),
+        "where": ConfigKey(text="SQL as Spark reads it"),
+        "function": ConfigKey(
+            text='instead of `where`: a Python function by its import path, `"package.module:name"`; the module may be '
+            "beside the job's file, or anywhere that `import` finds it"
+        ),
+        "columns": ConfigKey(
+            text="the columns that the function is handed; those that its parameters are called, when left out",
+            kind=TEXTS,
+        ),
+        "rowwise": ConfigKey(text="hand the function plain values of one row at a time", kind=FLAG, default=False),
+        "setup": ConfigKey(
+            text="a function without parameters, by its import path: called once in every worker, before `function` "
+            "sees rows there, to load what it needs into a global of its module"
+        ),
+        "nulls": ConfigKey(
+            text="rows with a null in a column of the function: `show` them to it as a `pandas_udf` would, NaN among "
+            "numbers and None among others, or `skip` them: they do not pass, and are counted",
+            default="show",
+            choices=("show", "skip"),
+        ),
+        "on_error": ConfigKey(
+            text="what becomes of a row for which the function raises, or the SQL cannot be computed: `fail` fails the "
+            "query if everything else lets the row pass; `drop` and `keep` count it, and go on without it or with it",
+            default="fail",
+            choices=("fail", "drop", "keep"),
+        ),
+        "time_limit": ConfigKey(
+            text="how long one call of the function may take, 1 millisecond or more; a longer one is ended, and fails "
+            "the job",
+            kind=INTERVAL,
+        ),
+    },
+)
+
+POLICY = Section(
+    text="Who goes first. A restart on the same checkpoint may have another one.",
+    keys={"name": ConfigKey(text="one of the policies listed below", default="content")},
+    others=ConfigKey(text="a parameter of the policy, by its name", kind=ANYTHING),
+)
+
+ENGINE = Section(
+    text="How the work is divided. `cells`, `sizes` and `heavy` are for the life of a checkpoint.",
+    keys={
+        "cells": ConfigKey(text="how many engines share the work, each with a part of the state", kind=COUNT),
+        "pushdown": ConfigKey(
+            text="let Spark evaluate SQL filters on one stream before the eddy does", kind=FLAG, default=True
+        ),
+        "seed": ConfigKey(text="what all chance is drawn from", kind=INDEX, default=0),
+    },
+    parts={
+        "sizes": Section(
+            text="Rows of each stream, by its name and in any unit, times what a row costs in filters: where streams "
+            "share no key, the cells are laid out for the fewest copies.",
+            others=ConfigKey(text="how many rows the stream has", kind=NUMBER),
+        ),
+        "heavy": Section(
+            text='Values that many rows have, by column: `"a.k" = [0]`.',
+            others=ConfigKey(text="the values", kind=VALUES),
+            flat=True,
+        ),
+    },
+)
+
+TRIGGER = Section(
+    text="When a micro-batch begins: as soon as the last one is over, when neither is said.",
+    keys={
+        "every": ConfigKey(text="at this interval", kind=INTERVAL),
+        "available_now": ConfigKey(
+            text="read what is there when the job starts, in micro-batches, and end", kind=FLAG, default=False
+        ),
+    },
+)
+
+CHECKPOINT = Section(
+    text="Where Spark keeps what a restart goes on from. Sinks that last need one.",
+    keys={"location": ConfigKey(text="a folder, or a URL that Spark can write to", place=True)},
+)
+
+SPARK = Section(
+    text="Settings of Spark: `sql.shuffle.partitions = 4`, with or without the leading `spark.`. What spark-submit was "
+    "given wins.",
+    others=ConfigKey(text="a value of the setting", kind=SCALAR),
+    flat=True,
+)
+
+JOB = Section(
+    text="One file is one job.",
+    parts={
+        "query": QUERY,
+        "streams": NamedSections(
+            text="The streams, in the order that `fixed` would probe.", each=STREAM, required=True
+        ),
+        "tables": NamedSections(text="The lookup tables.", each=TABLE),
+        "filters": NamedSections(text="The filters, in the order in which `fixed` runs them.", each=FILTER),
+        "policy": POLICY,
+        "engine": ENGINE,
+        "trigger": TRIGGER,
+        "checkpoint": CHECKPOINT,
+        "sink": Variants(text="Where the answer goes.", formats=SINKS, default="console"),
+        "spark": SPARK,
+    },
+)

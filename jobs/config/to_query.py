@@ -1,0 +1,196 @@
+"""The query that a file asks, built part by part so that every mistake is found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from eddy.errors import QueryError
+from eddy.jobs.config.places import Mistakes
+from eddy.jobs.config.references import import_function
+from eddy.query import Filter, Query, Range, Rows, Stream, Table, Unbounded, Window
+from eddy.query.validation import ticks
+from eddy.redaction import KeyPath
+
+TIMED = ("window", "delay", "max_ahead")
+"""Keys of a stream that are lengths of event time."""
+
+
+def build_query(read: Mapping[str, Any], mistakes: Mistakes) -> Query | None:
+    """The query, as far as it is right; None if no stream of it is.
+
+    What is wrong with a stream or a table must not hide what is wrong with joins and filters, so those are tried over
+    inputs that have nothing but the right names. Filters that are wrong are there by name and let everything pass,
+    since a policy may speak of them.
+    """
+    before = len(mistakes.found)
+    named, tabled = read.get("streams", {}), read.get("tables", {})
+    alone = len(named) + len(tabled) == 1
+    streams = [_stream(name, one, mistakes, alone=alone) for name, one in named.items()]
+    tables = [_table(name, mistakes) for name in tabled]
+    filters = [_filter(name, one, mistakes) for name, one in read.get("filters", {}).items()]
+    inputs = {"streams": [one for one in streams if one], "tables": [one for one in tables if one]}
+    if not named and not mistakes.within(("streams",)):
+        mistakes.add(("streams",), "expected at least one stream, got none; add a table [streams.NAME]")
+    if not inputs["streams"]:
+        return None
+    told = len(mistakes.found)
+    with _noted(("streams",), mistakes):
+        _query(**inputs, cross=True)
+    fit = len(mistakes.found) == told
+    right = _right_parts(read, inputs, [one for one in filters if one], mistakes)
+    if not fit:
+        return None
+    asked = {name: value for name, value in read["query"].items() if value is not None}
+    if len(mistakes.found) == before:
+        with _noted(("query",), mistakes):
+            return _query(**inputs, **asked, filters=right["filters"])
+    return _part_of(asked, inputs, right, mistakes)
+
+
+def _part_of(
+    asked: Mapping[str, Any], inputs: Mapping[str, Any], right: Mapping[str, Any], mistakes: Mistakes
+) -> Query | None:
+    """What is left of a query; whether joins connect everything is asked only where they are all right."""
+    whole = {**asked, **inputs, **right, "select": right["select"] or None}
+    if right["joins"] == asked["joins"]:
+        with _noted(("query",), mistakes):
+            return _query(**whole)
+    with _noted(("query",), mistakes):
+        return _query(**{**whole, "cross": True})
+    with suppress(QueryError):
+        return _query(**{**whole, "cross": True, "select": None})
+    return None
+
+
+def _right_parts(
+    read: Mapping[str, Any], given: Mapping[str, Any], filters: Sequence[Filter], mistakes: Mistakes
+) -> dict[str, list[Any]]:
+    """Filters, joins and columns that are right by themselves.
+
+    Each is asked for alone, of inputs that have the right names and nothing that is wrong. What may speak of an input
+    whose name is wrong is not asked for.
+    """
+    names = [stream.name for stream in given["streams"]]
+    tables = [table for table in given["tables"] if table.name not in names]
+    inputs = {"streams": [Stream(name, time="time") for name in names], "tables": tables}
+    lost = {*read["streams"], *read.get("tables", {})} - {one.name for part in given.values() for one in part}
+    right: dict[str, list[Any]] = {"filters": [], "joins": [], "select": []}
+    for one in filters:
+        known = not lost & set(one.on)
+        if known and _tried(("filters", one.name), mistakes, **inputs, filters=[one], cross=True):
+            right["filters"].append(one)
+        else:
+            right["filters"].append(Filter(one.name, on=names[0], where="true"))
+    for place in ("joins", "select"):
+        for text in (read["query"].get(place) or []) if not lost else []:
+            if _tried(("query", place), mistakes, **inputs, **{place: [text]}, cross=True):
+                right[place].append(text)
+    return right
+
+
+def _tried(path: KeyPath, mistakes: Mistakes, **parts: Any) -> bool:
+    """Can there be a query of some parts; why not is noted."""
+    with _noted(path, mistakes):
+        _query(**parts)
+        return True
+    return False
+
+
+def _query(**parts: Any) -> Query:
+    return Query(**parts)
+
+
+@contextmanager
+def _noted(path: KeyPath, mistakes: Mistakes) -> Iterator[None]:
+    """Turn an error into a mistake at a place."""
+    try:
+        yield
+    except QueryError as error:
+        mistakes.add(path, str(error).removeprefix(f"{path[-1]}: "))
+
+
+def _stream(name: str, values: Mapping[str, Any], mistakes: Mistakes, *, alone: bool) -> Stream | None:
+    path = ("streams", name)
+    time = _time(name, values, mistakes, alone=alone)
+    window: Window = Unbounded()
+    if values.get("window") is not None and values.get("rows") is not None:
+        mistakes.add(path, "expected either window or rows, got both")
+    with _noted((*path, "window"), mistakes):
+        window = _window(values)
+    delay = None
+    with _noted((*path, "delay"), mistakes):
+        if values.get("delay") is not None:
+            ticks(values["delay"], "delay")
+        delay = values.get("delay")
+    ahead: dict[str, Any] = {}
+    with _noted((*path, "max_ahead"), mistakes):
+        if values.get("max_ahead") is not None:
+            ticks(values["max_ahead"], "max_ahead")
+        ahead = {key: values.get(key) for key in ("max_ahead", "arrived")}
+    with _noted(path, mistakes):
+        rest: dict[str, Any] = {key: values[key] for key in ("malformed", "bad_rows") if values.get(key) is not None}
+        return Stream(name, time=time, window=window, delay=delay, **ahead, **rest)
+    return None
+
+
+def _time(name: str, values: Mapping[str, Any], mistakes: Mistakes, *, alone: bool) -> str | None:
+    """The column with the event time; where one is missing, which is noted, the joins need a stream all the same."""
+    why = "" if alone else "a join goes by time"
+    why = next((f"{key} is by event time" for key in TIMED if values.get(key) is not None), why)
+    if values.get("time") is None and why:
+        mistakes.add(("streams", name, "time"), f"expected the column that holds the event time, got none; {why}")
+        return "time"
+    return values.get("time")
+
+
+def _window(values: Mapping[str, Any]) -> Window:
+    """The window that is asked for; where both kinds are, which has been noted, the one by time."""
+    if values.get("window") is not None:
+        return Range(values["window"])
+    return Rows(values["rows"]) if values.get("rows") is not None else Unbounded()
+
+
+def _table(name: str, mistakes: Mistakes) -> Table | None:
+    with _noted(("tables", name), mistakes):
+        return Table(name)
+    return None
+
+
+def _filter(name: str, values: Mapping[str, Any], mistakes: Mistakes) -> Filter | None:
+    path = ("filters", name)
+    if not values.get("on"):
+        return None
+    if not name.isidentifier():
+        mistakes.add(path, f"expected a name of letters, digits and underscores, got {name!r}")
+        return None
+    named = values.get("function")
+    function = import_function(named, (*path, "function"), mistakes) if named else None
+    before = values.get("setup")
+    setup = import_function(before, (*path, "setup"), mistakes) if before else None
+    rest: dict[str, Any] = {key: values.get(key) for key in ("on", "where", "columns", "time_limit")}
+    rest |= {"on_error": values.get("on_error") or "fail", "nulls": values.get("nulls") or "show"}
+    rest |= {"rowwise": bool(values.get("rowwise")), "setup": setup}
+    if named and function is None:
+        # What it is has been noted; what else is said of it can still be tried.
+        function, rest["rowwise"], rest["columns"] = _anything, True, rest["columns"] or ["anything"]
+    key = "where" if values.get("where") else "function"
+    with _noted((*path, key) if values.get(key) else path, mistakes):
+        return _known(Filter(name, function=function, **rest), values)
+    bare = {key: rest[key] for key in ("on", "where", "columns", "rowwise")}
+    for left in ({"function": function, **bare}, {"on": values["on"], "where": "true"}):
+        with suppress(QueryError):
+            return _known(Filter(name, **left), values)
+    return None
+
+
+def _anything(*_: object) -> bool:
+    """Stands for a function that is not there."""
+    return True
+
+
+def _known(asked: Filter, values: Mapping[str, Any]) -> Filter:
+    """A filter; one that lets everything pass, where neither its function nor its columns are known."""
+    unknown = asked.function is _anything and not values.get("columns")
+    return Filter(asked.name, on=asked.on, where="true") if unknown else asked

@@ -1,0 +1,1 @@
+"""The demo: policies that race over one stream."""

@@ -1,0 +1,116 @@
+"""Policies that run side by side through one stream, as far as each has come."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+import eddy
+from eddy.jobs.run.calls_saved import main_route
+from eddy.jobs.sources.workload import FromWorkload
+from eddy.jobs.workloads.web import QUERY
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+BATCH = 2_000
+"""Rows of a micro-batch: so many of them that a policy notices the change soon, and shows that it has."""
+
+CELLS = 2
+
+POLL_SECONDS = 0.1
+"""Seconds between two looks at a query that is about to begin."""
+
+TRIES = 5
+"""Times that the source of a query is started: so often in a row no machine is busy by chance."""
+
+SLOW = "worker failed to connect back"
+"""What Spark says of a Python process that was not there in time."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lap:
+    """How far a policy has come, and what it has done on its way."""
+
+    policy: str
+    report: eddy.Report
+
+    @cached_property
+    def rows(self) -> list[int]:
+        """In each micro-batch."""
+        return [int(rows) for rows in self.report.batches()["rows"]]
+
+    @cached_property
+    def calls(self) -> list[int]:
+        """Tuples handed to operators, in each micro-batch."""
+        return [int(calls) for calls in self.report.batches()["routing_calls"]]
+
+    @property
+    def results(self) -> int:
+        """Rows of the answer."""
+        return int(self.report.batches()["results"].sum())
+
+    def saved(self, baseline: Lap) -> float | None:
+        """The share of calls that another policy needed, and this one did not, as far as both have come."""
+        both = min(len(self.calls), len(baseline.calls))
+        needed = sum(baseline.calls[:both])
+        return 1 - sum(self.calls[:both]) / needed if needed else None
+
+    def route(self, batch: int = -1) -> str:
+        """The way that most rows took in a micro-batch: in the last one, or in another."""
+        route, share = main_route(self.report.counters[batch:][:1])
+        return f"{route} ({share:.0%})" if route else ""
+
+
+class Racer:
+    """A streaming query over the web requests, under one policy; its answer is a table in memory."""
+
+    def __init__(self, spark: SparkSession, policy: str, choice: Mapping[str, Any], rows: int) -> None:
+        self._spark = spark
+        self._policy = policy
+        values: dict[str, Any] = {"kind": "web", "input": "web", "seed": 0, "per_trigger": BATCH}
+        source = FromWorkload("web", {**values, "parameters": {"rows": rows}})
+        # Spark would evaluate the SQL filter before the eddy: right for a job, and nothing to see here.
+        frame = eddy.attach(QUERY, {"web": source.stream(spark)}, policy=choice, cells=CELLS, pushdown=False)
+        writer = frame.writeStream.format("memory").queryName(policy).outputMode("append")
+        self._writer = writer.trigger(availableNow=True)
+        self._query = self._writer.start()
+
+    def begin(self) -> None:
+        """Wait until its source stands.
+
+        Spark starts a Python process for it and gives it ten seconds: on a small machine too few for several at once,
+        and on one that is busy sometimes too few for one, which then is started again.
+        """
+        self._wait()
+        for _ in range(TRIES - 1):
+            if self._query.isActive or SLOW not in str(self._query.exception()):
+                return
+            self._query = self._writer.start()
+            self._wait()
+
+    def _wait(self) -> None:
+        while self._query.isActive and self._query.status["message"].startswith("Initializing"):
+            time.sleep(POLL_SECONDS)
+
+    @property
+    def is_running(self) -> bool:
+        """Has it not come to its end yet; one that has failed raises what it failed from."""
+        if self._query.isActive:
+            return True
+        self._query.awaitTermination()
+        return False
+
+    def look(self) -> Lap:
+        """How far it has come."""
+        return Lap(policy=self._policy, report=eddy.report_of(self._query))
+
+    def answer(self) -> pa.Table:
+        """All rows, in an order of their own."""
+        answer = self._spark.table(self._policy).toArrow()
+        return answer.sort_by([(name, "ascending") for name in answer.schema.names]).combine_chunks()

@@ -1,0 +1,1 @@
+"""Experiments from files, and their tables."""

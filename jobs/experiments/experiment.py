@@ -1,0 +1,213 @@
+"""An experiment as a TOML file says it: workloads, policies, seeds."""
+
+from __future__ import annotations
+
+import itertools
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from eddy.comparison.contender import BASELINE, BOUND, Contender
+from eddy.comparison.contender import label as label_of
+from eddy.comparison.experiment import Experiment
+from eddy.errors import EddyError, QueryError, quoted, unknown
+from eddy.jobs.workloads.parameters import call
+from eddy.jobs.workloads.registry import WORKLOADS, Workload, build
+from eddy.query import Range, Rows, Window
+
+BATCH_ROWS = 1_000
+
+ROLES = (BASELINE, BOUND)
+"""What a file may say that a policy is there for."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GridPoint:
+    """One workload of the grid: its kind and parameters, for any seed."""
+
+    kind: str
+    name: str
+    parameters: Mapping[str, Any]
+    varied: Mapping[str, Any]
+
+    @property
+    def label(self) -> str:
+        """The name, and what tells it from the other points of the grid."""
+        return " ".join([self.name, *(f"{name}={value}" for name, value in self.varied.items())])
+
+    def describe(self) -> dict[str, Any]:
+        """What its runs depend on; a workload is determined by its kind, parameters and seed."""
+        return {"kind": self.kind, "parameters": self.parameters}
+
+    def workload(self, seed: int, rows: int | None = None) -> Workload:
+        """The workload with a seed, or no more than some rows of it."""
+        shorter = {} if rows is None else {"rows": min(rows, self.parameters.get("rows", rows))}
+        return build(self.kind, {**self.parameters, **shorter}, seed=seed)
+
+
+def load(path: str | Path) -> Experiment:
+    """Read an experiment; every mistake in it is one error that names the file and the place."""
+    try:
+        text = Path(path).read_text("utf-8")
+        return parse(tomllib.loads(text))
+    except OSError as error:
+        raise QueryError(f'experiment "{path}": cannot be read: {error.strerror}') from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise QueryError(f'experiment "{path}": not TOML: {error}') from error
+    except QueryError as error:
+        raise QueryError(f'experiment "{path}": {error}') from error
+
+
+def parse(values: Mapping[str, Any]) -> Experiment:
+    """An experiment from a file's values."""
+    return call(_experiment, values, where="experiment")
+
+
+def _experiment(  # noqa: PLR0913  what a config file may say
+    *,
+    name: str,
+    workload: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+    policies: Sequence[str | Mapping[str, Any]],
+    seeds: int | Sequence[int] = 1,
+    batch_rows: int | Sequence[int] = BATCH_ROWS,
+    windows: Sequence[str | int | float | Mapping[str, int]] = (),
+    repeats: int = 1,
+    paper: Sequence[Mapping[str, Any]] = (),
+    totals: bool = False,
+) -> Experiment:
+    if not isinstance(name, str) or not name:
+        raise QueryError(f"name: expected a text, got {name!r}")
+    if not isinstance(totals, bool):
+        raise QueryError(f"totals: expected true or false, got {totals!r}")
+    contenders = [_contender(choice) for choice in _filled("policies", policies)]
+    labels = [contender.label for contender in contenders]
+    if len(set(labels)) < len(labels):
+        raise QueryError(f"policies: two of them are called the same, of {quoted(labels)}; give them a label")
+    if not any(contender.role == BASELINE for contender in contenders):
+        raise QueryError(f'policies: expected role = "{BASELINE}" of one at least: what the others are compared with')
+    return Experiment(
+        name=name,
+        points=_points(workload),
+        contenders=contenders,
+        seeds=_seeds(seeds),
+        batch_rows=_sizes(batch_rows),
+        windows=_windows(windows),
+        repeats=_count("repeats", repeats),
+        marks=[call(_figure, entry, where="paper") for entry in paper],
+        totals=totals,
+    )
+
+
+PaperFigure = tuple[Mapping[str, Any], Mapping[str, Any]]
+"""The rows that have some values, and what is said of them."""
+
+
+def _figure(*, where: Mapping[str, Any], calls: float | None = None, seconds: float | None = None) -> PaperFigure:
+    """What the paper says of some workloads: per cent gained in routing calls and in seconds."""
+    return where, {"paper_calls": calls, "paper_seconds": seconds}
+
+
+def _sizes(batch_rows: object) -> Sequence[int]:
+    """One size of micro-batches, or several."""
+    return [_count("batch_rows", size) for size in (batch_rows if isinstance(batch_rows, list) else [batch_rows])]
+
+
+def _windows(windows: object) -> Sequence[Window]:
+    """Windows for all streams, each in turn: "30 seconds", a number, or {rows = 100}."""
+    return [_window(window) for window in _filled("windows", windows)] if windows else []
+
+
+def _window(window: object) -> Window:
+    try:
+        if isinstance(window, Mapping) and set(window) == {"rows"}:
+            return Rows(window["rows"])
+        if isinstance(window, str | int | float) and not isinstance(window, bool):
+            return Range(window)
+    except EddyError as error:
+        raise QueryError(f"windows: {error}") from error
+    raise QueryError(f'windows: expected a duration such as "30 seconds", a number, or {{rows = 100}}, got {window!r}')
+
+
+def _contender(choice: object) -> Contender:
+    parameters = {"name": choice} if isinstance(choice, str) else choice
+    if not isinstance(parameters, Mapping) or not isinstance(parameters.get("name"), str):
+        raise QueryError(f'policies: expected a name, or {{name = "...", parameter = value}}, got {choice!r}')
+    role = parameters.get("role", "")
+    if role not in ("", *ROLES):
+        raise unknown("role", str(role), ROLES, where=f'policy "{parameters["name"]}"')
+    given = {key: value for key, value in parameters.items() if key not in {"label", "role", "batch_rows"}}
+    own = parameters.get("batch_rows")
+    label = parameters.get("label", label_of(given))
+    batch_rows = None if own is None else _count(f'policy "{label}": batch_rows', own)
+    return Contender(label=str(label), role=role, batch_rows=batch_rows, policy=given)
+
+
+def _points(workload: object) -> list[GridPoint]:
+    """One grid of workloads, or several."""
+    return [point for grid in (workload if isinstance(workload, list) else [workload]) for point in _grid(grid)]
+
+
+def _grid(workload: object) -> list[GridPoint]:
+    """Every combination of the values of the parameters that have several."""
+    if not isinstance(workload, Mapping):
+        raise QueryError(f"workload: expected a table of parameters, got {workload!r}")
+    kind = workload.get("kind")
+    if not isinstance(kind, str) or kind not in WORKLOADS:
+        raise unknown("kind", str(kind), WORKLOADS, where="workload")
+    flat = dict(_flat({key: value for key, value in workload.items() if key not in {"kind", "label"}}))
+    axes = {place: value for place, value in flat.items() if _is_axis(value)}
+    if not all(axes.values()):
+        raise QueryError("workload: a list of no values leaves nothing to run")
+    combinations = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
+    return [
+        GridPoint(
+            kind=kind,
+            name=str(workload.get("label", kind)),
+            parameters=_nested(flat | chosen),
+            varied={place[-1]: value for place, value in chosen.items()},
+        )
+        for chosen in combinations
+    ]
+
+
+def _is_axis(value: object) -> bool:
+    """A list of plain values is several workloads; a list of lists is a table, one value."""
+    return isinstance(value, list) and not any(isinstance(entry, list | dict) for entry in value)
+
+
+def _flat(values: Mapping[str, Any], place: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, (*place, name))
+        else:
+            yield (*place, name), value
+
+
+def _nested(flat: Mapping[tuple[str, ...], Any]) -> dict[str, Any]:
+    nested: dict[str, Any] = {}
+    for place, value in flat.items():
+        inner = nested
+        for name in place[:-1]:
+            inner = inner.setdefault(name, {})
+        inner[place[-1]] = value
+    return nested
+
+
+def _seeds(seeds: object) -> list[int]:
+    if isinstance(seeds, list):
+        return [_count("seeds", seed, least=0) for seed in _filled("seeds", seeds)]
+    return list(range(_count("seeds", seeds)))
+
+
+def _filled(name: str, values: object) -> Sequence[Any]:
+    if not isinstance(values, list) or not values:
+        raise QueryError(f"{name}: expected a list of one or more, got {values!r}")
+    return values
+
+
+def _count(name: str, value: object, least: int = 1) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise QueryError(f"{name}: expected a whole number of {least} or more, got {value!r}")
+    return value

@@ -1,0 +1,160 @@
+"""Policies side by side on a job: its own query, over a sample of its own rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from eddy.comparison.compare import Given
+from eddy.comparison.contender import BASELINE, Contender
+from eddy.comparison.contender import label as label_of
+from eddy.comparison.experiment import Experiment
+from eddy.comparison.workload import Workload
+from eddy.errors import QueryError
+from eddy.jobs.config.config import Job, load
+from eddy.jobs.config.overrides import from_command
+from eddy.jobs.experiments.sampling import sample
+from eddy.jobs.run.checking import check
+from eddy.jobs.run.run_job import own_session
+from eddy.local import BATCH_ROWS, run_local
+from eddy.observe.text import plural
+from eddy.query import Filter, Query, Stream
+from eddy.redaction import blotted
+from eddy.spark.pushdown import alike
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+CORES = 2
+"""Of the session that reads the sample, if Spark is needed for it."""
+
+SAMPLED_ROWS = 20_000
+"""Of each stream: enough for a policy to learn from, and some seconds of work for each."""
+
+BASE = "fixed"
+"""The policy that the others are compared with: what one has without an eddy."""
+
+OTHERS = (BASE, "source", "content", "query_mesh")
+"""Beside the job's own."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What of a job is compared: how many rows, who, and how often."""
+
+    rows: int
+    policies: Sequence[str]
+    repeats: int
+
+
+def experiment(conf: str, sets: Iterable[str], asked: Asked) -> tuple[Experiment, str]:
+    """The comparison of a job as an experiment, and what is said of its sample.
+
+    The file is read and checked as `eddy run` does. Only its sources are read; its sink and its checkpoint are left
+    alone. What Spark evaluates before the eddy is evaluated before the comparison.
+    """
+    for name, number in (("--rows", asked.rows), ("--repeats", asked.repeats)):
+        if number < 1:
+            raise QueryError(f"{name}: expected a whole number of 1 or more, got {number}")
+    job = load(conf, map(from_command, sets))
+    checked = check(job)
+    try:
+        with _Spark(job) as spark:
+            data = sample(job, checked.sources, asked.rows, spark.session)
+    except QueryError as error:
+        # Spark and its connectors may say what they were given.
+        raise QueryError(f'config "{job.file}": {blotted(str(error), job.values)}') from error
+    counted = ", ".join(f"{plural(table.num_rows, 'row')} of {name}" for name, table in data.items())
+    query, data, pushed = _left(job, data)
+    workload = Workload(name=query.name, query=query, data=data)
+    made = Experiment(
+        name=query.name,
+        points=[Given(given=workload)],
+        contenders=contenders(job, asked.policies),
+        seeds=[job.engine["seed"]],
+        batch_rows=[_batch_rows(job)],
+        repeats=asked.repeats,
+    )
+    return made, f"sample: {counted}{_before(pushed)}"
+
+
+class _Spark:
+    """A session that is started when somebody needs it, and is gone at the end."""
+
+    def __init__(self, job: Job) -> None:
+        self._settings = job.spark
+        self._found: SparkSession | None = None
+        self._stack = ExitStack()
+
+    def __enter__(self) -> _Spark:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._stack.__exit__(*error)
+
+    def session(self) -> SparkSession:
+        """The session."""
+        if self._found is None:
+            self._found = self._stack.enter_context(own_session(CORES, **self._settings))
+        return self._found
+
+
+def contenders(job: Job, policies: Sequence[str]) -> list[Contender]:
+    """The baseline, the job's own policy with its parameters, and the others; each name once."""
+    own = dict(job.policy)
+    named = {name: {"name": name} for name in (BASE, own["name"], *(policies or OTHERS))} | {own["name"]: own}
+    return [
+        Contender(label=label_of(choice), role=BASELINE if name == BASE else "", policy=choice)
+        for name, choice in named.items()
+    ]
+
+
+def _batch_rows(job: Job) -> int:
+    """As many rows of a micro-batch as the job says of any of its streams."""
+    said = [values.get("per_trigger") for values in job.sources.values()]
+    return max((count for count in said if count), default=BATCH_ROWS)
+
+
+def _left(job: Job, data: Mapping[str, pa.Table]) -> tuple[Query, dict[str, pa.Table], list[Filter]]:
+    """The query and the rows that come to the eddy, and the filters that Spark has evaluated before."""
+    pushed = list(_pushed(job, data))
+    query = replace(job.query, filters=[f for f in job.query.filters if f not in pushed])
+    if len(query.inputs) == 1 and not query.filters:
+        raise QueryError(
+            f'config "{job.file}": nothing is left to compare: Spark evaluates all filters in compiled code, before '
+            "the eddy; --set engine.pushdown=false leaves them to the eddy"
+        )
+    return query, {name: _passing(table, name, pushed) for name, table in data.items()}, pushed
+
+
+def _pushed(job: Job, data: Mapping[str, pa.Table]) -> Iterator[Filter]:
+    """The filters of which the job leaves the evaluation to Spark."""
+    ansi = job.spark.get("spark.sql.ansi.enabled", "true") == "true"
+    zone = job.spark.get("spark.sql.session.timeZone", "UTC")
+    spoken = {text for value in job.policy.values() for text in (value if isinstance(value, list) else [value])}
+    if job.engine["pushdown"]:
+        schemas = {name: table.schema for name, table in data.items()}
+        yield from (f for f in alike(job.query, schemas, ansi=ansi, zone=zone) if f.name not in spoken)
+
+
+def _passing(table: pa.Table, name: str, filters: Sequence[Filter]) -> pa.Table:
+    """The rows that filters on one stream let pass, in their order."""
+    own = [f for f in filters if f.on == (name,)]
+    if not own:
+        return table
+    place = "place"
+    while place in table.schema.names:
+        place += "_"
+    numbered = table.append_column(place, pa.array(range(table.num_rows), pa.int64()))
+    query = Query(streams=[Stream(name, time=place)], filters=own, select=[f"{name}.{place}"])
+    found = run_local(query, {name: numbered}, batch_rows=max(table.num_rows, 1)).results
+    return table.take(found.column(0).combine_chunks().sort())
+
+
+def _before(pushed: Sequence[Filter]) -> str:
+    told = ", ".join(f'"{f.name}"' for f in pushed)
+    return f"; Spark evaluates {told} before the eddy, so that is done before the comparison" if pushed else ""

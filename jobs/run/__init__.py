@@ -1,0 +1,1 @@
+"""A job runs: check, start, tell how far it is, stop."""

@@ -1,0 +1,59 @@
+"""What a job has saved, said when it ends: what is known exactly, and nothing that would have to be guessed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import eddy
+from eddy.observe.counters import Counters
+
+FEWEST_FILTERS = 2
+"""Filters in Python on one stream: with one there is nothing to save."""
+
+
+def tell_saved_calls(query: eddy.Query, report: eddy.Report) -> Iterator[str]:
+    """For each stream with several filters in Python: rows that they have looked at, and the way of most rows.
+
+    Spark by itself has every such filter look at every row. What the written order would have cost is not said:
+    what a filter would have made of rows that it has not seen, nobody knows.
+    """
+    looked = report.operators().groupby("operator")["evaluated"].sum().to_dict()
+    streams = report.streams().groupby("stream")["rows"].sum().to_dict()
+    for stream in (stream.name for stream in query.streams):
+        names = [f.name for f in query.filters if f.on == (stream,) and f.where is None]
+        rows = int(streams.get(stream, 0))
+        if len(names) < FEWEST_FILTERS or not rows:
+            continue
+        yield _counted(stream, rows, {name: int(looked.get(name, 0)) for name in names})
+        yield from _moved(stream, report.counters)
+
+
+def main_route(counters: Sequence[Counters], stream: str | None = None) -> tuple[str, float]:
+    """The way that most rows set out on, of one stream or of all, and their share; "" where none has."""
+    routes = eddy.Report(counters).routes()
+    if stream is not None:
+        routes = routes[routes["stream"] == stream]
+    if routes.empty:
+        return "", 0.0
+    tuples = routes.groupby("route")["tuples"].sum().sort_values(ascending=False, kind="stable")
+    return str(tuples.index[0]), float(tuples.iloc[0] / tuples.sum())
+
+
+def _counted(stream: str, rows: int, counts: dict[str, int]) -> str:
+    """How often filters have looked at a row, beside how often they would have without us."""
+    every, done = rows * len(counts), sum(counts.values())
+    share = 1 - done / every
+    listed = ", ".join(f"{name} {count:,}" for name, count in counts.items())
+    saving = f"{share:.0%} fewer" if share >= 0 else f"{-share:.0%} more"
+    return (
+        f'{len(counts)} Python filters on "{stream}" looked at {done:,} rows: {listed}; '
+        f"Spark alone has each look at all {rows:,}, which is {every:,}: {saving}"
+    )
+
+
+def _moved(stream: str, counters: Sequence[Counters]) -> Iterator[str]:
+    """Says when most rows went another way in the second half of the micro-batches."""
+    half = len(counters) // 2
+    (before, _), (after, _) = main_route(counters[:half], stream), main_route(counters[half:], stream)
+    if before and before != after:
+        yield f'most rows of "{stream}" went {before} in the first half of the micro-batches, {after} in the second'

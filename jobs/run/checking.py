@@ -1,0 +1,240 @@
+"""Everything that can be known of a job without its data, and without Spark."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from inspect import Parameter
+from typing import TypeVar
+
+import pyarrow as pa
+
+from eddy import sql
+from eddy.engine import Engine
+from eddy.errors import QueryError, unknown
+from eddy.jobs.config.config import Job
+from eddy.jobs.sources.registry import SOURCES
+from eddy.jobs.sources.source import JobSource
+from eddy.query import Filter, Query, Rows, Stream, Unbounded
+from eddy.query.binding import Binding, bind
+from eddy.query.exact_names import Names, exact_filter, exact_join
+from eddy.query.explain import warnings
+from eddy.redaction import KeyPath
+from eddy.spark.layout.layout import Layout
+from eddy.spark.layout.planning import CELLS, plan_layout
+from eddy.sql import Column
+from eddy.tuples.arrow import no_rows
+from eddy.wiring import PolicyChoice, engine, policy_parameters
+
+Tried = TypeVar("Tried")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checked:
+    """A job that has passed: its sources, and, where every schema is known, what follows from them."""
+
+    job: Job
+    sources: Mapping[str, JobSource]
+    schemas: Mapping[str, pa.Schema]
+    binding: Binding | None
+    layout: Layout | None
+    warnings: tuple[str, ...]
+
+
+def check(job: Job) -> Checked:
+    """Hold a job against the schemas of its sources; what is wrong is told at once, each with its place.
+
+    A job that has mistakes already is held against them as far as it is right.
+    """
+    sources, schemas = _sources(job)
+    unknown_yet = [name for name in job.query.inputs if name not in schemas]
+    binding = _bound(job, schemas)
+    layout = None if binding is None else _layout(job, binding)
+    job.mistakes.check()
+    return Checked(
+        job=job,
+        sources=sources,
+        schemas=schemas,
+        binding=binding,
+        layout=layout,
+        warnings=tuple(_warnings(job, unknown_yet)),
+    )
+
+
+def _sources(job: Job) -> tuple[dict[str, JobSource], dict[str, pa.Schema]]:
+    """The sources, and the schemas that are known; a source with a mistake may say once more what has been told."""
+    sources, schemas = {}, {}
+    for name, values in job.sources.items():
+        path = (*_input(job, name), "source")
+        if "format" not in values:
+            continue
+        try:
+            sources[name] = SOURCES[values["format"]](name, values)
+            schema = sources[name].schema()
+        except QueryError as error:
+            if not job.mistakes.within(path):
+                job.mistakes.add((*path, *_spoken(error, values.get("parameters", {}), "parameters")), str(error))
+            continue
+        if schema is not None:
+            schemas[name] = schema
+    return sources, schemas
+
+
+def _input(job: Job, name: str) -> tuple[str, str]:
+    return ("tables" if name in {table.name for table in job.query.tables} else "streams", name)
+
+
+def _bound(job: Job, schemas: Mapping[str, pa.Schema]) -> Binding | None:
+    """The query over its columns; each part of it is tried by itself, so that no mistake hides another.
+
+    Gives what can be laid out: a query whose streams and joins are right, and whose columns are known.
+    """
+    query, known, names = job.query, set(schemas), Names(job.query, schemas)
+    types = {Column(name, field.name): field.type for name, schema in schemas.items() for field in schema}
+    streams = [
+        _tried(job, ("streams", stream.name), partial(bind, _alone(stream), {stream.name: schemas[stream.name]}))
+        for stream in query.streams
+        if stream.name in known
+    ]
+    filters = [_filter(job, f, names, types) if set(f.on) <= known else f for f in query.filters]
+    joins = [_check_join(job, text, names, types) for text in query.joins]
+    select = [text for text in query.select or () if _selected(job, text, names, types)]
+    if None in streams or known < set(query.inputs):
+        _check_sink(job, query.outputs)
+        return None
+    times = [f"{stream.name}.`{stream.time}`" for stream in query.streams if stream.time is not None]
+    clocks = replace(query, filters=[], joins=[], select=times[:1] or None, cross=True)
+    if _tried(job, ("streams",), partial(bind, clocks, schemas)) is None:
+        return None
+    for text, right in zip(query.joins, joins, strict=True):
+        if right:
+            _tried(job, ("query", "joins"), partial(_engine, replace(clocks, joins=[text]), schemas, "fixed"))
+    joined = not job.mistakes.within(("query", "joins"))
+    left = replace(
+        query,
+        filters=filters,
+        select=select or None,
+        joins=query.joins if joined else [],
+        cross=query.cross or not joined,
+    )
+    whole = _tried(job, ("query",), lambda: bind(left, schemas))
+    if whole is None:
+        return None
+    _try_policy(job, left, schemas)
+    _check_sink(job, query.outputs if query.select else whole.outputs)
+    return whole if joined else None
+
+
+def _filter(job: Job, asked: Filter, names: Names, types: Mapping[Column, pa.DataType]) -> Filter:
+    """A filter that fits its columns, or one of its name that lets everything pass."""
+    path = ("filters", asked.name, "where" if asked.where else "columns")
+    if _tried(job, path, lambda: exact_filter(asked, names).bind(types)) is not None:
+        return asked
+    return Filter(asked.name, on=asked.on, where="true")
+
+
+def _check_join(job: Job, text: str, names: Names, types: Mapping[Column, pa.DataType]) -> bool:
+    """Is a join right as a condition, as far as its columns are known."""
+    path = ("query", "joins")
+    spelled = _tried(job, path, partial(exact_join, job.query, text, names))
+    if spelled is None:
+        return False
+    found = sql.parse(spelled, where=f'join "{text}"')
+    if not {column.stream for column in found.columns} <= {column.stream for column in types}:
+        return True
+    return _tried(job, path, partial(found.condition, types)) is not None
+
+
+def _selected(job: Job, text: str, names: Names, types: Mapping[Column, pa.DataType]) -> bool:
+    """Is there a column that is selected, as far as that is known."""
+    path, where = ("query", "select"), f'select "{text}"'
+    column = job.query.named(sql.parse_select(text, where=where)[0])
+    if column.stream not in {known.stream for known in types}:
+        return True
+    name = _tried(job, path, partial(names.one, column, where))
+    if name is not None and Column(column.stream, name) not in types:
+        listed = [one.name for one in types if one.stream == column.stream]
+        job.mistakes.add(path, str(unknown("column", column.name, listed, where=f'select "{column}"')))
+        return False
+    return name is not None
+
+
+def _alone(stream: Stream) -> Query:
+    """A query over one stream; a window of rows has no meaning there."""
+    window = Unbounded() if isinstance(stream.window, Rows) else stream.window
+    return Query(streams=[replace(stream, window=window)])
+
+
+def _engine(query: Query, schemas: Mapping[str, pa.Schema], policy: PolicyChoice) -> Engine:
+    """An engine over no rows: building it finds what is wrong."""
+    streams = {stream.name: schemas[stream.name] for stream in query.streams}
+    tables = {table.name: no_rows(schemas[table.name]) for table in query.tables}
+    return engine(query, streams, policy, tables=tables, clock=float, seed=0)
+
+
+def _try_policy(job: Job, query: Query, schemas: Mapping[str, pa.Schema]) -> None:
+    """What is wrong with a parameter is noted at its line; each is tried alone, so that no mistake hides another."""
+    if job.mistakes.within(("policy",)):
+        return
+    with suppress(QueryError):
+        _engine(query, schemas, job.policy)
+        return
+    needed = [name for name, default in policy_parameters(job.policy["name"]).items() if default is Parameter.empty]
+    always = {name: value for name, value in job.policy.items() if name in ("name", *needed)}
+    alone = [{**always, name: value} for name, value in job.policy.items() if name not in always]
+    for choices in ([always], alone, [job.policy]):
+        before = len(job.mistakes.found)
+        for choice in choices:
+            try:
+                _engine(query, schemas, choice)
+            except QueryError as error:
+                job.mistakes.add(("policy", *_spoken(error, choice)), str(error))
+        if len(job.mistakes.found) > before:
+            return
+
+
+def _spoken(error: QueryError, names: Iterable[str], *above: str) -> tuple[str, ...]:
+    """The place of the parameter that an error speaks of before it says what would be right; empty if there is none."""
+    begun = str(error).partition(";")[0]
+    return next(
+        ((*above, name) for name in names if name != "name" and re.search(rf"\b{re.escape(name)}\b", begun)), ()
+    )
+
+
+def _tried(job: Job, path: KeyPath, build: Callable[[], Tried]) -> Tried | None:
+    try:
+        return build()
+    except QueryError as error:
+        job.mistakes.add(path, str(error))
+        return None
+
+
+def _check_sink(job: Job, outputs: Sequence[tuple[Column, str]] | None) -> None:
+    """Are the columns there that the sink speaks of; unknown as long as what is selected is wrong."""
+    if outputs is None or job.mistakes.within(("query", "select")):
+        return
+    columns = [name for _, name in outputs]
+    for key in ("key", "partition_by"):
+        asked = job.sink.get(key) or []
+        for name in [asked] if isinstance(asked, str) else asked:
+            if name not in columns:
+                job.mistakes.add(("sink", key), str(unknown("output column", name, columns, where="sink")))
+
+
+def _layout(job: Job, binding: Binding) -> Layout | None:
+    asked = job.engine
+    weights = {"sizes": asked["sizes"] or None, "heavy": asked["heavy"] or None}
+    return _tried(job, ("engine",), lambda: plan_layout(binding, asked["cells"], default=CELLS, **weights))
+
+
+def _warnings(job: Job, unknown_yet: Iterable[str]) -> Iterable[str]:
+    """What is allowed, and seldom meant."""
+    yield from warnings(job.query)
+    for name in unknown_yet:
+        yield f'the columns of "{name}" are known only when Spark reads it: what depends on them is checked then'
+    rates = [name for name, values in job.sources.items() if values["format"] == "rate"]
+    if rates and job.trigger["available_now"]:
+        yield f'source "{rates[0]}" makes rows as time passes: with available_now there are hardly any'

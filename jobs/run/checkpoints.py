@@ -1,0 +1,130 @@
+"""What a checkpoint holds, read with Spark's own reader of state."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+
+from eddy.engine.snapshot import Snapshot, unpack
+from eddy.errors import CheckpointError, QueryError
+from eddy.jobs.config.file_paths import local
+from eddy.jobs.run.run_job import own_session
+from eddy.observe.statistics import NOTHING, Statistic
+from eddy.observe.text import align_columns
+from eddy.query.explain import classes
+from eddy.spark.layout.hashing import cell_of
+from eddy.tuples import Hop
+
+STORE = "stream "
+"""What the name of a STeM's rows begins with in a cell's state."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CellState:
+    """The state of one cell: plain values, the rows of each STeM, and the bytes of it all."""
+
+    number: int
+    meta: Mapping[str, Any]
+    stems: Mapping[str, pa.RecordBatch]
+    nbytes: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checkpoint:
+    """The parts of the query that it is for, how its cells are laid out, and those that have had rows."""
+
+    query: Mapping[str, str]
+    layout: Mapping[str, Any]
+    cells: Sequence[CellState]
+
+
+def read(place: str) -> Checkpoint:
+    """Read a checkpoint, as of its last micro-batch."""
+    folder = local(place)
+    if folder is not None and not has_state(folder):
+        raise QueryError(f'checkpoint "{place}": expected a folder with the state of a query in it; there is none')
+    with own_session(os.cpu_count() or 1) as spark:
+        found = spark.read.format("statestore").load(place)
+        rows = found.selectExpr("key.*", "value.*").toArrow().to_pylist()
+    return _checkpoint(place, dict(map(_state, rows)))
+
+
+def has_state(folder: str) -> bool:
+    """Is there anything to read in a folder of this machine."""
+    return (Path(folder) / "state").is_dir()
+
+
+def _state(row: dict[str, Any]) -> tuple[int, Snapshot]:
+    """A group's label, and what is kept for it."""
+    label, *rest = row.values()
+    kept = next((value for value in rest if isinstance(value, dict)), row)
+    return int(label), Snapshot(kept["format"], kept["meta"], kept["blob"])
+
+
+def _checkpoint(place: str, found: dict[int, Snapshot]) -> Checkpoint:
+    from eddy.spark.checkpoint_guard import LABEL  # noqa: PLC0415  which imports Spark
+
+    guard = found.pop(LABEL, None)
+    if guard is None:
+        raise CheckpointError(f'checkpoint "{place}": no query with an eddy in it has ended a micro-batch here')
+    meta, _ = unpack(guard)
+    cells = [_cell(cell_of(label), snapshot) for label, snapshot in found.items()]
+    return Checkpoint(query=meta["query"], layout=meta["layout"], cells=sorted(cells, key=lambda cell: cell.number))
+
+
+def _cell(number: int, snapshot: Snapshot) -> CellState:
+    try:
+        meta, tables = unpack(snapshot)
+    except CheckpointError as error:
+        raise CheckpointError(f"cell {number}: {error}") from None
+    stems = {name.removeprefix(STORE): table for name, table in tables.items() if name.startswith(STORE)}
+    return CellState(number=number, meta=meta, stems=stems, nbytes=len(snapshot.meta) + len(snapshot.blob))
+
+
+def describe_learned(cells: Sequence[CellState]) -> Iterator[str]:
+    """The policy, who took which route last, and what the operators did to recent rows."""
+    for policy in dict.fromkeys(cell.meta["policy"] for cell in cells):
+        numbers = [str(cell.number) for cell in cells if cell.meta["policy"] == policy]
+        yield f"policy of {'cell' if len(numbers) == 1 else 'cells'} {', '.join(numbers)}: {policy}"
+    for stream in dict.fromkeys(stream for cell in cells for stream in cell.meta.get("taken", {})):
+        yield from ("", f'routes of "{stream}", as taken last', *_routes(stream, cells))
+    for cell in cells:
+        for stream, known in cell.meta.get("taken", {}).items():
+            if known["tree"]:
+                yield from ("", f'who takes which way of "{stream}", cell {cell.number}')
+                yield from (f"  {line}" for line in known["tree"])
+    yield from ("", "operators, recent rows first: older ones count less and less", *_statistics(cells))
+
+
+def _routes(stream: str, cells: Sequence[CellState]) -> Iterator[str]:
+    """The largest classes with their routes, and the routes of all others together; of all cells."""
+    taken = [
+        (name, " > ".join(route), tuples)
+        for cell in cells
+        for name, route, tuples in cell.meta.get("taken", {}).get(stream, {"routes": []})["routes"]
+    ]
+    frame = pd.DataFrame(taken, columns=["class", "route", "tuples"])
+    frame = frame.groupby(["class", "route"], sort=False)["tuples"].sum().reset_index()
+    frame["share"] = frame["tuples"] / frame["tuples"].sum()
+    return classes(frame.sort_values("tuples", ascending=False, kind="stable", ignore_index=True))
+
+
+def _statistics(cells: Sequence[CellState]) -> Iterator[str]:
+    """Statistics add up, over cells as well."""
+    known: dict[Hop, Statistic] = {}
+    for cell in cells:
+        for operator, pattern, *counts in cell.meta["statistics"]:
+            hop = Hop(operator, pattern)
+            known[hop] = known.get(hop, NOTHING) + Statistic(*counts)
+    rows = [["operator", "searched by", "rows in", "rows out", "rate", "us a row"]]
+    rows += [
+        [hop.operator, hop.pattern, f"{s.rows_in:,.0f}", f"{s.rows_out:,.0f}", f"{s.rate:.3f}", f"{s.cost * 1e6:.2f}"]
+        for hop, s in known.items()
+    ]
+    return align_columns(rows, "<<>>>>")

@@ -1,0 +1,72 @@
+"""Errors for the person who started a job: what is wrong, and no way to it."""
+
+from __future__ import annotations
+
+import re
+
+import pyspark
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
+from eddy.errors import EddyError
+from eddy.redaction import cleaned
+
+EXPECTED = (EddyError, PySparkException, Py4JError)
+"""What a wrong file, wrong data or a wrong Spark may raise."""
+
+FAILED, INTERRUPTED = 2, 130
+"""Exit codes: something is wrong; stopped by the person before anything had begun."""
+
+MOST_ERROR_LINES = 12
+"""Lines of an error of Spark that are shown: after them come its plans and the ways through its code."""
+
+_OURS = re.compile(r"eddy\.errors\.\w+: (.*?)(?=\n\s*\n|\nSQLSTATE|\n\s+at |\n+JVM stacktrace|\Z)", re.DOTALL)
+_LAST_LINE = re.compile(r"^(\w[\w.]*(?:Error|Exception)\b.*)$", re.MULTILINE)
+_PLAN = re.compile(r"(?:\s*SQLSTATE: \w+)*\s*=== Streaming Query ===.*", re.DOTALL)
+_NOISE = re.compile(r"^\s+at |^JVM stacktrace|^== |^Traceback|^  File |^    ")
+
+CONNECTOR = f"org.apache.spark:spark-sql-kafka-0-10_2.13:{pyspark.__version__}"
+
+INSTEAD = {
+    r"[Ff]ailed to find.*data source.*kafka": (
+        f'the job reads or writes Kafka, and Spark comes without its connector; add "--packages {CONNECTOR}" to '
+        f'spark-submit, or start the job with "eddy run JOB -- --packages {CONNECTOR}"; docs/kafka.md says what to do '
+        "without a network"
+    ),
+}
+"""What is said in place of some errors of Spark, which do not say what to do."""
+
+HINTS = {
+    r"No module named": (
+        "the workers cannot import it: hand it over with --py-files, or install it where they run; dist/eddy.zip of "
+        '"make dist" has our packages; "eddy doctor" says which Python they use'
+    ),
+    r"worker failed to connect back": (
+        "Spark gives a Python process ten seconds to start: the machine was too busy, so start the job again; if that "
+        'does not help, "eddy doctor" says which Python it uses'
+    ),
+    r"PYTHON_VERSION_MISMATCH|different (minor )?version": (
+        "set PYSPARK_PYTHON to a Python of the version that runs the job"
+    ),
+}
+"""What to do about some errors of Spark."""
+
+
+def explain_error(error: BaseException) -> str:
+    """An error for people: ours as it is, also where it came from a worker; of Spark's the beginning."""
+    text = _PLAN.sub("", str(error))
+    if isinstance(error, EddyError):
+        return f"error: {text}"
+    ours = _OURS.search(text)
+    if ours:
+        return f"error: {ours[1].strip()}"
+    instead = [better for pattern, better in INSTEAD.items() if re.search(pattern, text)]
+    if instead:
+        return f"error: {instead[0]}"
+    hints = [hint for pattern, hint in HINTS.items() if re.search(pattern, text, re.DOTALL)]
+    lines = [line for line in text.splitlines() if line.strip() and not _NOISE.search(line)][:MOST_ERROR_LINES]
+    last = _LAST_LINE.findall(text)
+    if "Traceback" in text and last and last[-1] not in lines:
+        lines.append(last[-1])
+    told = [f"error: {line}" if not place else f"  {line}" for place, line in enumerate([*lines, *hints])]
+    return cleaned("\n".join(told))

@@ -1,0 +1,241 @@
+"""A job from its file to its end."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pyspark import SparkConf, SparkContext
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+import eddy
+from eddy.errors import EddyError, QueryError
+from eddy.jobs.config.config import Job, load, stated
+from eddy.jobs.config.file_paths import readable
+from eddy.jobs.config.overrides import from_command, from_spark
+from eddy.jobs.run.calls_saved import tell_saved_calls
+from eddy.jobs.run.error_text import EXPECTED, explain_error
+from eddy.jobs.run.progress_line import InCheckpoint, Teller, Total
+from eddy.jobs.run.send_modules import send_modules
+from eddy.jobs.run.sinks import written
+from eddy.jobs.run.stopping import NOT_BEGUN, Stop, last_batch
+from eddy.jobs.sources.registry import SOURCES
+from eddy.redaction import blotted
+from eddy.spark.layout.planning import CELLS
+from eddy.spark.progress import collect
+from eddy.spark.progress import run as of_run
+
+POLL_SECONDS = 0.2
+"""Seconds between two looks at a query: soon for a person, and nothing beside a micro-batch."""
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def run(file: str, *, sets: Sequence[str] = (), quiet: bool = False, live: bool = False) -> int:
+    """Start a job, tell of its progress, and stay until it ends or is stopped."""
+    given = submitted()
+    job = load(file, [*from_spark(given), *map(from_command, sets)])
+    stop, teller = Stop(), Teller(quiet=quiet, live=live and job.sink["format"] != "console")
+    for line in stated(job):
+        teller.say(line)
+    stop.expect()
+    spark = session(job, given, quiet=quiet)
+    stop.listen(spark)
+    try:
+        query = prepared(job, spark, stop).start()
+        if job.checkpoint:
+            teller.go_on(Total(InCheckpoint(spark, job.checkpoint)))
+        follow(query, stop, teller)
+        for line in tell_saved_calls(job.query, report(query)):
+            teller.say(line)
+        teller.end(farewell(job, query, stopped=stop.asked))
+    except EXPECTED as error:
+        # Spark and its connectors may say what they were given.
+        raise QueryError(blotted(explain_error(error).removeprefix("error: "), job.values)) from error
+    finally:
+        spark.stop()
+    return 0
+
+
+def submitted() -> dict[str, str]:
+    """The settings that spark-submit was given; none without it."""
+    if "PYSPARK_GATEWAY_PORT" not in os.environ:
+        return {}
+    SparkContext._ensure_initialized()
+    return dict(SparkConf().getAll())
+
+
+def session(job: Job, given: Mapping[str, str], *, quiet: bool) -> SparkSession:
+    """A session with the settings of the file, except those that spark-submit was given."""
+    settings = {"spark.sql.shuffle.partitions": str(job.engine["cells"] or CELLS), **job.spark}
+    # Workers find what we find, if it is there: the checkout or the zip, and the folder of the job's file. On a cluster
+    # this is for the processes that Spark starts beside the driver, for sources written in Python: those get no
+    # --py-files. The checkout comes last: beside our package it has folders that a user's own may be called like.
+    beside = os.path.dirname(os.path.abspath(job.file))
+    places = [*os.environ.get("PYTHONPATH", "").split(os.pathsep), beside, str(ROOT)]
+    settings["spark.executorEnv.PYTHONPATH"] = os.pathsep.join(dict.fromkeys(filter(None, places)))
+    if given.get("spark.master", "local").startswith("local") and "spark.pyspark.python" not in {**given, **settings}:
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.appName(job.query.name)
+    for name, value in settings.items():
+        if name not in given:
+            builder = builder.config(name, value)
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR" if quiet else "WARN")
+    send_modules(spark, beside)
+    return spark
+
+
+def prepared(job: Job, spark: SparkSession, stop: Stop) -> DataStreamWriter:
+    """The answer on its way to the sink; whoever asks to stop before it has begun need not wait for it."""
+    try:
+        writer = written(answer(job, spark), job)
+    except EXPECTED:
+        # Whoever stops us may have stopped what Spark was asking for columns.
+        if stop.asked:
+            raise KeyboardInterrupt from None
+        raise
+    if stop.asked:
+        raise KeyboardInterrupt
+    return writer
+
+
+def answer(job: Job, spark: SparkSession) -> DataFrame:
+    """The query over its sources."""
+    try:
+        tables = {table.name for table in job.query.tables}
+        sources = {name: SOURCES[values["format"]](name, values) for name, values in job.sources.items()}
+        frames = {name: s.table(spark) if name in tables else s.stream(spark) for name, s in sources.items()}
+        return eddy.attach(
+            job.query,
+            frames,
+            policy=job.policy,
+            cells=job.engine["cells"],
+            pushdown=job.engine["pushdown"],
+            seed=job.engine["seed"],
+            sizes=job.engine["sizes"] or None,
+            heavy=job.engine["heavy"] or None,
+        )
+    except QueryError as error:
+        raise QueryError(f'config "{job.file}": {error}') from error
+
+
+def follow(query: StreamingQuery, stop: Stop, teller: Teller) -> None:
+    """Tell of every micro-batch until the query ends or may be stopped."""
+    active = True
+    while active:
+        active = query.isActive
+        for progress in query.recentProgress:
+            teller.tell(progress)
+        if active and query.status["isTriggerActive"]:
+            teller.under_way(last_batch(query) + 1)
+        if active and stop.asked and stop.may(done=last_batch(query), active=query.status["isTriggerActive"]):
+            query.stop()
+        time.sleep(POLL_SECONDS)
+    try:
+        query.awaitTermination()
+    except StreamingQueryException:
+        # Whoever stops us may have stopped workers as well, and then the micro-batch is done again by the next start.
+        if not stop.asked:
+            raise
+
+
+def report(query: StreamingQuery) -> eddy.Report:
+    """What the cells have told; nothing is no fault here, where there may have been nothing to read."""
+    for progress in query.recentProgress:
+        collect(progress)
+    return of_run(str(query.runId)).report()
+
+
+def farewell(job: Job, query: StreamingQuery, *, stopped: bool) -> str:
+    """How it ended, and how to go on."""
+    done = last_batch(query)
+    if done < 0:
+        return NOT_BEGUN if stopped else "finished: there was nothing to read"
+    what = f"{'stopped' if stopped else 'finished'} after micro-batch {done}"
+    if not stopped:
+        return what
+    if job.checkpoint:
+        return f'{what}; the same command goes on from the checkpoint "{readable(job.checkpoint)}"'
+    return f"{what}; without a checkpoint the next start begins anew: set checkpoint.location to go on instead"
+
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LAST = 5
+"""Lines of what Spark said that are shown when it does not start."""
+
+
+@contextmanager
+def own_session(cores: int, **more: str) -> Iterator[SparkSession]:
+    """A session on this machine that is gone afterwards; what goes wrong in Spark is told as our own errors are."""
+    from eddy.jobs.run import error_text  # noqa: PLC0415  which imports Spark, and other commands do without
+
+    with tempfile.TemporaryDirectory(prefix="eddy-") as place:
+        spark, begun = _started(Path(place), cores, more)
+        try:
+            yield spark
+        except EddyError:
+            raise
+        except error_text.EXPECTED as error:
+            raise QueryError(error_text.explain_error(error).removeprefix("error: ")) from error
+        finally:
+            if begun:
+                spark.stop()
+
+
+def _started(place: Path, cores: int, more: Mapping[str, str]) -> tuple[SparkSession, bool]:
+    """The session there is, or a new one; says whether it is new."""
+    from pyspark.errors import PySparkException  # noqa: PLC0415
+    from pyspark.sql import SparkSession  # noqa: PLC0415
+
+    known = SparkSession.getActiveSession()
+    if known is not None:
+        return known, False
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    try:
+        _launch(place / "spark.log")
+        return SparkSession.builder.config(map=_settings(place, cores, more)).getOrCreate(), True
+    except PySparkException as error:
+        said = (place / "spark.log").read_text("utf-8", errors="replace").splitlines()[-LAST:]
+        raise QueryError(
+            "\n  ".join([f'Spark does not start, {error}; "eddy doctor" says what to do', *said])
+        ) from error
+
+
+def _launch(log: Path) -> None:
+    """Start Spark's JVM, with its log where nobody has to read it."""
+    from pyspark import SparkContext  # noqa: PLC0415
+    from pyspark.java_gateway import launch_gateway  # noqa: PLC0415
+
+    if SparkContext._gateway is None:
+        launch: Any = launch_gateway
+        with log.open("wb") as file:
+            SparkContext._ensure_initialized(gateway=launch(None, {"stderr": file}))
+
+
+def _settings(place: Path, cores: int, more: Mapping[str, str]) -> dict[str, bool | float | int | str | None]:
+    """It listens on this machine alone, and leaves nothing behind."""
+    return {
+        "spark.master": f"local[{cores}]",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "ERROR",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": str(cores),
+        "spark.sql.warehouse.dir": str(place / "warehouse"),
+        "spark.executorEnv.PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+        **more,
+    }

@@ -1,0 +1,58 @@
+"""Operators that cost what an experiment says they cost."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable
+from functools import cache, wraps
+from typing import Any
+
+import numpy as np
+
+MaskFunction = Callable[[np.ndarray[Any, Any]], np.ndarray[Any, np.dtype[np.bool_]]]
+
+BLOCK = bytes(range(256)) * 64
+"""What is hashed: 16 KiB take some ten microseconds, so a call is not noticed beside them, nor is the last block."""
+
+TRIES = 7
+BLOCKS = 200
+"""A few milliseconds each: the quickest of several tries is what the machine does when nothing disturbs it."""
+
+
+def burning(judge: MaskFunction, microseconds: float) -> MaskFunction:
+    """The same judgement, with an amount of work on top for each row.
+
+    The work is a number of bytes to hash, found out once per process, so it costs the more when the machine is
+    busy, as real work does; its result is thrown away.
+    """
+    if not microseconds:
+        return judge
+
+    @wraps(judge)
+    def slow(values: np.ndarray[Any, Any]) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        burn(len(values) * microseconds)
+        return judge(values)
+
+    return slow
+
+
+def burn(microseconds: float) -> None:
+    """Hash for about as long as that."""
+    size = round(microseconds * _bytes_per_microsecond())
+    digest = hashlib.sha256()
+    for _ in range(size // len(BLOCK)):
+        digest.update(BLOCK)
+    digest.update(BLOCK[: size % len(BLOCK)])
+
+
+@cache
+def _bytes_per_microsecond() -> float:
+    return BLOCKS * len(BLOCK) / min(_hashed() for _ in range(TRIES)) / 1e6
+
+
+def _hashed() -> float:
+    digest, started = hashlib.sha256(), time.perf_counter()
+    for _ in range(BLOCKS):
+        digest.update(BLOCK)
+    return time.perf_counter() - started

@@ -1,0 +1,115 @@
+"""How a stream changes while it runs: sudden, gradual, recurring."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from eddy.errors import QueryError, unknown
+from eddy.jobs.workloads.parameters import call
+from eddy.tuples.arrays import Floats, Integers
+
+
+class Drift(Protocol):
+    """A schedule from the first table of selectivities to the second."""
+
+    def weights(self, positions: Integers) -> Floats:
+        """How much of the second table holds for the tuples with these numbers: from 0 to 1."""
+
+    def points(self, rows: int) -> tuple[int, ...]:
+        """The numbers of the tuples at which a change begins."""
+
+
+@dataclass(frozen=True)
+class Sudden:
+    """From one tuple to the next.
+
+    >>> Sudden(at=2).weights(np.arange(4))
+    array([0., 0., 1., 1.])
+    """
+
+    at: int
+
+    def weights(self, positions: Integers) -> Floats:
+        """Nothing, then everything."""
+        return (positions >= self.at).astype(np.float64)
+
+    def points(self, rows: int) -> tuple[int, ...]:
+        """The one change."""
+        return (self.at,) if self.at < rows else ()
+
+
+@dataclass(frozen=True)
+class Gradual:
+    """A little more with every tuple.
+
+    >>> Gradual(start=1, end=3).weights(np.arange(5))
+    array([0. , 0. , 0.5, 1. , 1. ])
+    """
+
+    start: int
+    end: int
+
+    def weights(self, positions: Integers) -> Floats:
+        """A straight line between the two tuples."""
+        return np.clip((positions - self.start) / (self.end - self.start), 0, 1)
+
+    def points(self, rows: int) -> tuple[int, ...]:
+        """Where the line begins."""
+        return (self.start,) if self.start < rows else ()
+
+
+@dataclass(frozen=True)
+class Recurring:
+    """To and fro.
+
+    >>> Recurring(period=2).weights(np.arange(6))
+    array([0., 0., 1., 1., 0., 0.])
+    """
+
+    period: int
+
+    def weights(self, positions: Integers) -> Floats:
+        """Every other period."""
+        return (positions // self.period % 2).astype(np.float64)
+
+    def points(self, rows: int) -> tuple[int, ...]:
+        """Where each period but the first begins."""
+        return tuple(range(self.period, rows, self.period))
+
+
+def sudden(*, at: int) -> Drift:
+    """Everything changes at one tuple."""
+    return Sudden(_number("sudden", "at", at, 0))
+
+
+def gradual(*, start: int, end: int) -> Drift:
+    """The change begins at one tuple and is complete at another."""
+    return Gradual(_number("gradual", "start", start, 0), _number("gradual", "end", end, start + 1))
+
+
+def recurring(*, period: int) -> Drift:
+    """The two tables take turns."""
+    return Recurring(_number("recurring", "period", period, 1))
+
+
+DRIFTS: dict[str, Callable[..., Drift]] = {"sudden": sudden, "gradual": gradual, "recurring": recurring}
+"""The schedules there are."""
+
+
+def drift(choice: dict[str, Any]) -> Drift:
+    """A schedule by its kind and parameters: {"kind": "sudden", "at": 50_000}."""
+    parameters = dict(choice)
+    kind = parameters.pop("kind", None)
+    if not isinstance(kind, str) or kind not in DRIFTS:
+        raise unknown("kind", str(kind), DRIFTS, where="drift")
+    return call(DRIFTS[kind], parameters, where=f"drift {kind}", more=("kind", "selectivities"))
+
+
+def _number(kind: str, name: str, value: object, least: int) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise QueryError(f"drift {kind}: expected {name} to be a whole number of {least} or more, got {value!r}")
+    return value

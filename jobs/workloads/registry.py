@@ -1,0 +1,37 @@
+"""The workloads that experiments run, all determined by parameters and seed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from eddy.comparison.workload import Workload
+from eddy.errors import unknown
+from eddy.jobs.flights.queries import flights
+from eddy.jobs.workloads.lab import lab
+from eddy.jobs.workloads.parameters import call
+from eddy.jobs.workloads.shop import shop
+from eddy.jobs.workloads.stream_star import stream_star
+from eddy.jobs.workloads.web import web
+
+__all__ = ["WORKLOADS", "Workload", "build", "flights", "lab", "shop", "stream_star", "web"]
+
+WORKLOADS: dict[str, Callable[..., Workload]] = {
+    "stream_star": stream_star,
+    "lab": lab,
+    "web": web,
+    "shop": shop,
+    "flights": flights,
+}
+"""Every workload there is; a new one is its file and one line here."""
+
+
+def build(kind: str, parameters: Mapping[str, Any], *, seed: int) -> Workload:
+    """A workload by the name of its kind.
+
+    >>> build("stream_star", {"operators": 3, "selectivities": {"table": "table1"}, "rows": 50}, seed=0).tuples
+    50
+    """
+    if kind not in WORKLOADS:
+        raise unknown("kind", kind, WORKLOADS, where="workload")
+    return call(WORKLOADS[kind], parameters, where=f"workload {kind}", more=("kind",), seed=seed)

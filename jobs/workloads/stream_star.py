@@ -1,0 +1,219 @@
+"""Stream-Star, the paper's synthetic benchmark: a stream and N lookups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+import eddy
+from eddy.comparison.workload import Workload
+from eddy.errors import QueryError, unknown
+from eddy.jobs.workloads.burn import MaskFunction, burning
+from eddy.jobs.workloads.drift import Drift
+from eddy.jobs.workloads.drift import drift as schedule
+from eddy.jobs.workloads.selectivities import Selectivities, best_calls, best_order, calls_of
+from eddy.jobs.workloads.selectivities import selectivities as table_of
+from eddy.jobs.workloads.spread import CLASSIFIER, SPREADS, Spread
+from eddy.tuples.arrays import Floats, Integers
+
+STAR_ROWS = 100_000
+KEYS = 10_000
+"""Rows of a stream, and of each lookup table, as in the paper."""
+
+DOMAIN = 2 * KEYS
+"""A foreign key is any of these numbers. Which of them a table has is drawn anew for each table, so that neither the
+order nor a hash of the keys says anything about the outcome: the classifier of `spread` is the only one."""
+
+KINDS = np.array("order refund cancel query update audit login logout ping trace backup sync".split())
+WINDOW = 1_000
+"""The stream's rows come in order and meet tables only, so any window will do; with none they are kept for ever."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Star:
+    """The tables of selectivities, and how the stream goes from one to the other."""
+
+    before: Selectivities
+    after: Selectivities | None = None
+    drift: Drift | None = None
+
+    def passing(self, classes: Integers) -> Floats:
+        """For each tuple the share of its like that passes each operator."""
+        now = self.before.values[classes]
+        if self.drift is None or self.after is None:
+            return now
+        weights = self.drift.weights(np.arange(len(classes)))[:, None]
+        return now * (1 - weights) + self.after.values[classes] * weights
+
+    def facts(self, spread: Spread) -> dict[str, Any]:
+        """What figures are drawn over; the bound and the aggregate hold where outcomes are independent."""
+        bounds = {"aggregate": self.before.aggregate, "best_calls": best_calls(self.before.values, spread.shares)}
+        order = best_order(self.before.values, spread.shares)
+        bounds |= {} if order is None else {"single_calls": calls_of(order, self.before.values, spread.shares)}
+        rounded = {name: round(value, 4) for name, value in bounds.items()}
+        return {"classes": self.before.classes, **rounded, **self.before.facts}
+
+    def truth(self, operators: list[str], spread: Spread) -> dict[str, Any] | None:
+        """What `knows` is told; what changes, nobody knows."""
+        known = spread.of_value
+        if self.drift is not None or known is None:
+            return None
+        told = self.before.values[known].T
+        columns = {name: column.tolist() for name, column in zip(operators, told, strict=True)}
+        return {"attribute": f"s.{CLASSIFIER}", "values": list(range(len(known))), "selectivities": columns}
+
+    def best(self, operators: list[str], spread: Spread, correlation: float) -> list[str] | None:
+        """The best single order, where outcomes are independent within a class and nothing changes."""
+        order = best_order(self.before.values, spread.shares)
+        return None if self.drift or correlation or order is None else [operators[number] for number in order]
+
+
+def stream_star(  # noqa: PLR0913  what a config file may say
+    operators: int,
+    selectivities: object,
+    *,
+    rows: int = STAR_ROWS,
+    seed: int = 0,
+    drift: Mapping[str, Any] | None = None,
+    correlation: float = 0.0,
+    form: str = "filters",
+    cost_us: float = 0,
+    spread: str = "even",
+) -> Workload:
+    """A stream whose attribute `attrC` says what passes which operator, and eight that say nothing.
+
+    `selectivities` is a table [class][operator] or a name with parameters, `drift` a schedule with the `selectivities`
+    that it leads to. With `correlation` that share of the tuples passes or fails all operators by one draw. `form`
+    makes each operator a filter that looks a key up in an array, or a join with a lookup table; `cost_us` is for
+    filters. Classes are told by equally frequent values, or as `spread` says: "poisson", or a "pair" of attributes.
+
+    >>> stream_star(2, [[0.1, 0.9], [0.9, 0.1]], rows=100).tuples
+    100
+    """
+    _check(operators, rows, correlation, form, cost_us, spread)
+    rng = np.random.default_rng([seed, 2])
+    star = _star(operators, selectivities, drift, seed)
+    shown = SPREADS[spread](rng, rows, star.before.classes)
+    passed = _draws(rng, rows, operators, correlation) < star.passing(shown.classes)
+    numbers = [rng.permutation(DOMAIN) for _ in range(operators)]
+    told = {**shown.columns, **_foreign(rng, numbers, passed), **_noise(rng, rows)}
+    query, tables, names = FORMS[form](numbers, cost_us)
+    return Workload(
+        name="stream_star",
+        query=query,
+        data={"s": pa.table({"ts": np.arange(rows), "id": np.arange(rows), **told}), **tables},
+        truth=star.truth(names, shown),
+        attribute=None if shown.of_value is None else f"s.{CLASSIFIER}",
+        best=star.best(names, shown, correlation),
+        drift_points=star.drift.points(rows) if star.drift else (),
+        facts={"operators": operators, "cost_us": cost_us, "correlation": correlation, **star.facts(shown)},
+    )
+
+
+def _check(operators: object, rows: object, correlation: float, form: object, cost_us: float, spread: object) -> None:
+    for name, number in (("operators", operators), ("rows", rows)):
+        if not isinstance(number, int) or isinstance(number, bool) or number < 1:
+            raise QueryError(f"stream_star: expected {name} to be a whole number of 1 or more, got {number!r}")
+    if not isinstance(correlation, int | float) or not 0 <= correlation <= 1:
+        raise QueryError(f"stream_star: expected correlation to be a share from 0 to 1, got {correlation!r}")
+    if not isinstance(form, str) or form not in FORMS:
+        raise unknown("form", str(form), FORMS, where="stream_star")
+    if not isinstance(spread, str) or spread not in SPREADS:
+        raise unknown("spread", str(spread), SPREADS, where="stream_star")
+    if not isinstance(cost_us, int | float) or cost_us < 0 or (cost_us and form != "filters"):
+        raise QueryError(f'stream_star: expected cost_us of 0 or more, with form "filters" only, got {cost_us!r}')
+
+
+def _star(operators: int, choice: object, drift: Mapping[str, Any] | None, seed: int) -> Star:
+    before = table_of(choice, operators, seed)
+    if drift is None:
+        return Star(before=before)
+    parameters = dict(drift)
+    if "selectivities" not in parameters:
+        raise QueryError("drift: expected the selectivities that it leads to, got none")
+    after = table_of(parameters.pop("selectivities"), operators, seed)
+    if after.classes != before.classes:
+        raise QueryError(f"drift: expected as many classes as before, {before.classes}, got {after.classes}")
+    return Star(before=before, after=after, drift=schedule(parameters))
+
+
+def _draws(rng: np.random.Generator, rows: int, operators: int, correlation: float) -> Floats:
+    """Numbers from 0 to 1, one for each tuple and operator; a tuple in lockstep has one for all operators."""
+    draws = rng.random((rows, operators))
+    lockstep = rng.random(rows) < correlation
+    draws[lockstep] = draws[lockstep, :1]
+    return draws
+
+
+def _foreign(rng: np.random.Generator, numbers: list[Integers], passed: np.ndarray[Any, Any]) -> dict[str, Integers]:
+    """A column of foreign keys for each lookup."""
+    return {f"fkd{i + 1}": _keys(rng, known, passed[:, i]) for i, known in enumerate(numbers)}
+
+
+def _keys(rng: np.random.Generator, numbers: Integers, passed: np.ndarray[Any, Any]) -> Integers:
+    """Foreign keys: one of those that the lookup has where a tuple is to pass, one of the others where not."""
+    return numbers[np.where(passed, 0, KEYS) + rng.integers(KEYS, size=len(passed))]
+
+
+def _noise(rng: np.random.Generator, rows: int) -> dict[str, Any]:
+    """The eight other attributes: constants, sequences, foreign keys, numbers, texts."""
+    return {
+        "version": np.full(rows, 7),
+        "region": pa.array(["north"]).take(pa.array(np.zeros(rows, np.int64))),
+        "serial": np.arange(rows) * 3 + 1_000_000,
+        "offset": np.cumsum(rng.integers(1, 9, rows)),
+        "fk_customer": rng.integers(0, 1_000, rows),
+        "fk_product": rng.integers(0, 50, rows),
+        "amount": rng.integers(0, 1_000_000, rows),
+        "kind": pa.array(KINDS).take(pa.array(rng.integers(0, len(KINDS), rows))),
+    }
+
+
+Form = tuple[eddy.Query, dict[str, pa.Table], list[str]]
+
+
+def _filters(numbers: list[Integers], cost_us: float) -> Form:
+    """A filter for each lookup."""
+    names = [f"op{i + 1}" for i in range(len(numbers))]
+    filters = [
+        eddy.Filter(name, on="s", function=burning(_member(known), cost_us), columns=[f"fkd{i + 1}"])
+        for i, (name, known) in enumerate(zip(names, numbers, strict=True))
+    ]
+    return eddy.Query(name="stream_star", streams=[_stream()], filters=filters, select=["s.id"]), {}, names
+
+
+def _member(numbers: Integers) -> MaskFunction:
+    """Whether a key is in the lookup, by an array with a place for every number."""
+    known: np.ndarray[Any, np.dtype[np.bool_]] = np.zeros(DOMAIN, np.bool_)
+    known[numbers[:KEYS]] = True
+
+    def member(keys: np.ndarray[Any, Any]) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        return np.take(known, keys)
+
+    return member
+
+
+def _tables(numbers: list[Integers], _cost_us: float) -> Form:
+    """A table and a join for each lookup."""
+    names = [f"d{i + 1}" for i in range(len(numbers))]
+    query = eddy.Query(
+        name="stream_star",
+        streams=[_stream()],
+        tables=[eddy.Table(name) for name in names],
+        joins=[f"s.fk{name} = {name}.pk" for name in names],
+        select=["s.id"],
+    )
+    tables = {name: pa.table({"pk": known[:KEYS]}) for name, known in zip(names, numbers, strict=True)}
+    return query, tables, [f"probe_{name}" for name in names]
+
+
+def _stream() -> eddy.Stream:
+    return eddy.Stream("s", time="ts", window=eddy.Range(WINDOW), delay=0)
+
+
+FORMS: dict[str, Callable[[list[Integers], float], Form]] = {"filters": _filters, "tables": _tables}
+"""What an operator is."""

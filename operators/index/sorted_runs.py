@@ -1,0 +1,76 @@
+"""What every index has in common: one part for each segment, kept while the segment is as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from eddy.contracts import Keys
+from eddy.tuples.arrays import KeyCodes, Valid
+from eddy.tuples.runs import Segment
+
+Combine = Callable[[Sequence[KeyCodes]], KeyCodes]
+"""Makes one key of the codes of several."""
+
+
+@dataclass(frozen=True, slots=True)
+class SortedRun:
+    """One segment: its distinct keys in order, where the run of each begins, and the rows in the order of the runs.
+
+    `begins` has one entry more than there are keys.
+    """
+
+    serial: int
+    rows: int
+    keys: KeyCodes
+    begins: np.ndarray[Any, Any]
+    order: np.ndarray[Any, Any]
+
+
+class SortedRuns:
+    """The sorted rows of every segment, built only for segments that have changed.
+
+    Row numbers count from the segment's start, in as few bytes as they need, so that an index takes less than ten
+    bytes a row and stays as it is when older segments go.
+    """
+
+    def __init__(self, combine: Combine) -> None:
+        self._combine = combine
+        self._parts: list[SortedRun] = []
+        self.rows: np.ndarray[Any, Any] = np.empty(0, np.int64)
+
+    def __iter__(self) -> Iterator[SortedRun]:
+        return iter(self._parts)
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+    @property
+    def nbytes(self) -> int:
+        """What is kept between micro-batches."""
+        return self.rows.nbytes + sum(p.keys.nbytes + p.begins.nbytes + p.order.nbytes for p in self._parts)
+
+    def refresh(self, segments: Sequence[Segment], keys: Keys) -> None:
+        """Follow the segments: forget those that are gone, build those that are new."""
+        known = {(part.serial, part.rows): part for part in self._parts}
+        self._parts = [known.get((s.serial, s.rows)) or self._build(s, *keys(s.start, s.stop)) for s in segments]
+        placed = [part.order + np.int64(s.start) for part, s in zip(self._parts, segments, strict=True)]
+        self.rows = np.concatenate(placed) if placed else np.empty(0, np.int64)
+
+    def rest(self) -> None:
+        """Let go of the rows of all parts in one; each part has its own."""
+        self.rows = np.empty(0, np.int64)
+
+    def _build(self, segment: Segment, codes: Sequence[KeyCodes], valid: Valid) -> SortedRun:
+        keys = self._combine(codes)
+        order = np.argsort(keys, kind="stable")
+        if valid is not None:
+            order = order[valid.take(order)]
+        ordered = keys.take(order)
+        first = np.flatnonzero(np.concatenate((np.ones(min(len(ordered), 1), np.bool_), ordered[1:] != ordered[:-1])))
+        narrow = np.min_scalar_type(segment.rows)
+        begins = np.append(first, len(ordered)).astype(narrow)
+        return SortedRun(segment.serial, segment.rows, ordered.take(first), begins, order.astype(narrow))

@@ -1,0 +1,274 @@
+"""What has been learned of all operators, for the rows of one stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from eddy.classes.classifier import Look
+from eddy.classes.divider import Buckets
+from eddy.contracts import Counts, Observation
+from eddy.policies.content.order_cache import Standing
+from eddy.policies.content.profile import NO_ATTRIBUTE, Profile
+from eddy.policies.content.samples import Lesson, join_lessons, untaught
+from eddy.policies.content.selectivities import Selectivities
+from eddy.tuples import Hop
+from eddy.tuples.arrays import Floats, Integers
+
+SELDOM = 4
+"""When all is known and calm, so much less of the stream is sampled than P says, and orders stand for so many
+micro-batches: what could be learned is not worth its price."""
+
+HUNT = 2
+"""Micro-batches from one look at operators without a classifier to the next: what is weak needs many rows to show, and
+those that have come anyway cost nothing but the look."""
+
+LIKELY = 2
+"""Attributes that are looked at every time for operators without a classifier, because they are likelier than others:
+the best, and one that may yet be better."""
+
+TURNS = 6
+"""Times to look until every other attribute has had its turn."""
+
+MORE = 0.5
+"""Of the evidence about an operator without a classifier is enough to judge it again."""
+
+FIRST = 0.5
+"""Of |R| is enough for a first judgement: a coarse idea soon is worth more than a fine one late."""
+
+MOST_TUPLES_KEPT = 1 << 17
+"""Tuples of an operator that are kept in a micro-batch, and no more steps after them: a steady estimate remembers far
+fewer (`running.MEMORY`), and where a key is hot there are as many as there is memory."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Learning:
+    """How a stream's operators are learned: the parameters of `content` by their names there."""
+
+    cells: int
+    alpha: float
+    threshold: float
+    sample: int
+
+
+class Knowledge:
+    """In which cells of which attribute an operator drops how much (S, W and CA of the paper).
+
+    Steps are kept while a micro-batch runs, and learned from at its end: all of them by one sum.
+    """
+
+    def __init__(self, attributes: int, how: Learning) -> None:
+        self._attributes = attributes
+        self._how = how
+        self._numbers: dict[Hop, int] = {}
+        self.profiles: list[Profile] = []
+        self._running = Selectivities(how.cells, how.alpha)
+        self._steps: list[Observation] = []
+        self._kept: dict[Hop, int] = {}
+        self._lessons: list[tuple[int, Lesson]] = []
+        self._early: set[Hop] = set()
+        self._due = 0.0
+        self.standing = Standing()
+        self._turn = self._lesson = 0
+        self.haste = 1.0
+
+    @property
+    def hops(self) -> Sequence[Hop]:
+        """The operators, in the order in which they were met."""
+        return list(self._numbers)
+
+    def profile(self, hop: Hop) -> Profile:
+        """What samples have shown of an operator."""
+        return self.profiles[self._number(hop)]
+
+    def pupils(self, ready: Sequence[Hop], *, arriving: bool) -> Sequence[Hop]:
+        """The operators that learn from rows as they arrive, or those that never meet such."""
+        if arriving:
+            self._early |= set(ready)
+            return ready
+        return [hop for hop in ready if hop not in self._early]
+
+    def is_due(self, share: float, size: float) -> bool:
+        """Is it time for a sample of a certain size, as a share of the rows, so that in the long run a share is taken.
+
+        When all is known and calm a part of that share is enough.
+        """
+        self._due += share * self.haste
+        due = self._due >= size
+        if due:
+            self._due -= size
+        return due
+
+    def rates(self, hops: Sequence[Hop], columns: Sequence[Buckets | None], rows: int) -> Floats:
+        """Outputs per input, a row for each row and a column for each operator.
+
+        They come from the cell of the classifier's bucket, or from all rows where there are no buckets.
+        """
+        cells, whole = self._running.rates(), self._running.whole()
+        found = np.empty((rows, len(hops)))
+        for i, (hop, buckets) in enumerate(zip(hops, columns, strict=True)):
+            number = self._number(hop)
+            found[:, i] = whole[number] if buckets is None else cells[number].take(buckets)
+        return found
+
+    def whole(self, hops: Sequence[Hop]) -> Floats:
+        """Outputs per input of all rows (W of the paper)."""
+        return self._running.whole()[[self._number(hop) for hop in hops]]
+
+    def _number(self, hop: Hop) -> int:
+        """An operator's place."""
+        known = self._numbers.get(hop)
+        if known is None:
+            known = self._numbers[hop] = len(self.profiles)
+            self.profiles.append(Profile(self._attributes, self._how.cells))
+            self._running.grow()
+        return known
+
+    def keep(self, step: Observation) -> None:
+        """Keep a step until the micro-batch is over; when all is calm, those of every other micro-batch will do."""
+        kept = self._kept.get(step.hops[0], 0)
+        if kept < MOST_TUPLES_KEPT and (self.haste == 1.0 or self._turn % 2 == 0):
+            self._kept[step.hops[0]] = kept + len(step.outcomes[0])
+            self._steps.append(step)
+
+    def keep_lesson(self, hop: Hop, lesson: Lesson) -> None:
+        """Keep what an operator made of rows that were sent to it to learn."""
+        self._lessons.append((self._number(hop), lesson))
+
+    def syllabus(self) -> Sequence[int]:
+        """The attributes by which a sample is looked at.
+
+        All of them while something is new; later those that classify, and a few of the others in turn.
+        """
+        if self.haste == 1.0:
+            return range(self._attributes)
+        used = {profile.attribute for profile in self.profiles} - {NO_ATTRIBUTE}
+        self._lesson += 1
+        return sorted(used | set(range(self._lesson % SELDOM, self._attributes, SELDOM)))
+
+    def learn(self) -> list[Hop]:
+        """Learn from what was kept; says which operators have got another classifier."""
+        steps, self._steps, self._kept = self._steps, [], {}
+        lessons, self._lessons = self._lessons, []
+        changes = self._running.changes
+        if self._turn % HUNT == 0:
+            lessons += self._unexplained(steps)
+        if steps:
+            self._count(steps)
+        for number, lesson in join_lessons(lessons):
+            self.profiles[number].learn(*lesson)
+        self._turn += 1
+        changed = list(self._judge())
+        calm = changes == self._running.changes and all(p.judged > 1 for p in self.profiles if p.judged or p.sampled)
+        self.haste = 1 / SELDOM if calm else 1.0
+        if changed or not calm or self._turn % SELDOM == 0:
+            self.standing = Standing()
+        return changed
+
+    def _count(self, steps: Sequence[Observation]) -> None:
+        """Add up outcomes: by the attribute that classifies each operator's rows, so that each is looked at once."""
+        lots: dict[int, list[tuple[int, Counts, Look]]] = {}
+        for step in steps:
+            for hop, counts in zip(step.hops, step.outcomes, strict=True):
+                number = self._number(hop)
+                lots.setdefault(self.profiles[number].attribute, []).append((number, counts, step.buckets))
+        places: list[Integers] = []
+        for attribute, lot in lots.items():
+            numbers = np.repeat([number for number, _, _ in lot], [len(counts) for _, counts, _ in lot])
+            first, *others = (look for _, _, look in lot)
+            cells = None if attribute == NO_ATTRIBUTE else first.join(others)((attribute,))[:, 0]
+            places.append(self._running.places(numbers, cells))
+        outcomes = [counts for lot in lots.values() for _, counts, _ in lot]
+        for number in self._running.add(np.concatenate(places), np.concatenate(outcomes)):
+            self.profiles[number].forget(self._how.sample)
+
+    def _unexplained(self, steps: Sequence[Observation]) -> Iterator[tuple[int, Lesson]]:
+        """Rows of the operators that have been judged and have no classifier.
+
+        Samples are left out, since they are learned from anyway.
+        """
+        largest: dict[int, tuple[int, Observation]] = {}
+        for step in steps:
+            number = self._number(step.hops[0])
+            profile = self.profiles[number]
+            if profile.attribute == NO_ATTRIBUTE and profile.judged:
+                count = untaught(step)
+                if count > largest.get(number, (0,))[0]:
+                    largest[number] = (count, step)
+        if largest:
+            attributes = self._hunted()
+            for number, (count, step) in sorted(largest.items(), key=lambda item: item[0]):
+                rows = np.arange(count)
+                yield number, Lesson(attributes, step.buckets(attributes, rows), step.outcomes[0][rows])
+
+    def _hunted(self) -> Sequence[int]:
+        """By which attributes to look for more evidence: those of other operators, the likeliest, and some in turn.
+
+        What is weak for each operator shows sooner in the sum of all.
+        """
+        signs = sum((profile.signs() for profile in self.profiles), np.zeros(self._attributes))
+        self._lesson += 1
+        used = {profile.attribute for profile in self.profiles} - {NO_ATTRIBUTE}
+        likely = np.argsort(-signs, kind="stable")[:LIKELY].tolist()
+        return sorted({*used, *likely, *range(self._lesson % TURNS, self._attributes, TURNS)})
+
+    def _judge(self) -> Iterator[Hop]:
+        """A sample that is full names the classifier."""
+        for hop, number in self._numbers.items():
+            profile = self.profiles[number]
+            if profile.sampled < self._enough(profile):
+                continue
+            if profile.judge(self._how.threshold):
+                self._running.start(number, *profile.classified())
+                yield hop
+            profile.fade()
+
+    def _enough(self, profile: Profile) -> float:
+        """Rows that a judgement needs: |R|, and a part of what is known, since each look is a chance to be wrong."""
+        if not profile.judged:
+            return self._how.sample * FIRST
+        return max(self._how.sample, 0.0 if profile.attribute != NO_ATTRIBUTE else MORE * profile.evidence)
+
+    def snapshot(self) -> tuple[dict[str, Any], dict[str, Floats]]:
+        """Plain values, and arrays."""
+        profiles = [profile.snapshot() for profile in self.profiles]
+        plain = {
+            "hops": [list(hop) for hop in self._numbers],
+            "profiles": [numbers for numbers, _ in profiles],
+            "counts": [self._turn, self._lesson, self._due, self.haste, self._running.changes],
+            "standing": self.standing.snapshot(),
+        }
+        tables = [table for _, table in profiles]
+        return plain, {"running": self._running.snapshot(), **{f"tables {n}": table for n, table in enumerate(tables)}}
+
+    def restore(self, plain: Mapping[str, Any], arrays: Mapping[str, Floats]) -> None:
+        """Go on from a snapshot; called on one that knows nothing."""
+        for number, (hop, numbers) in enumerate(zip(plain["hops"], plain["profiles"], strict=True)):
+            self.profiles[self._number(Hop(*hop))].restore(numbers, arrays[f"tables {number}"])
+        self._turn, self._lesson, self._due, self.haste, self._running.changes = plain["counts"]
+        self.standing = Standing.restored(plain["standing"])
+        self._running.restore(arrays["running"])
+
+
+SLACK = 0.98
+"""As good as all: an operator that drops or passes so much of everything cannot tell classes apart that matter."""
+
+
+def mask_settled(rates: Floats, costs: Floats) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Which operators keep their place, whatever the classes are.
+
+    So does one that is better on average than any other could be for a class (so cheap, or so selective), one that
+    could not be better for a class than any other is on average (so dear), and one that lets everything pass. Operators
+    that may return more than they are given are never settled, since nothing bounds what they do for a class.
+    """
+    if len(rates) < 2 or rates.max() > 1:
+        return np.zeros(len(rates), np.bool_)
+    average, best = (1 - rates) / costs, 1 / costs
+    others = ~np.eye(len(rates), dtype=np.bool_)
+    first = average >= SLACK * np.where(others, best, 0.0).max(axis=1)
+    last = best <= np.where(others, average, np.inf).min(axis=1)
+    found: np.ndarray[Any, np.dtype[np.bool_]] = first | last | (rates >= SLACK)
+    return found

@@ -1,0 +1,56 @@
+"""Orders that were decided for classes and stand for a while."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from eddy.classes.divider import Buckets
+from eddy.tuples import Hop
+from eddy.tuples.arrays import Integers
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Standing:
+    """The order of each class among some hops; a class is its buckets of the attributes `used`."""
+
+    hops: tuple[Hop, ...] = ()
+    used: tuple[int, ...] = ()
+    orders: Mapping[bytes, tuple[int, ...]] = field(default_factory=dict)
+
+    def fits(self, hops: Sequence[Hop], used: Sequence[int]) -> bool:
+        """Was it decided about these hops, by these attributes."""
+        return self.hops == tuple(hops) and self.used == tuple(used)
+
+    def unknown(self, examples: Buckets) -> Integers:
+        """Which classes nothing was decided about."""
+        return np.flatnonzero([bytes(example) not in self.orders for example in examples])
+
+    def extended(self, examples: Buckets, orders: Integers) -> Standing:
+        """The same with what was decided about more classes."""
+        decided = zip(map(bytes, examples), map(tuple, orders.tolist()), strict=True)
+        return replace(self, orders={**self.orders, **dict(decided)})
+
+    def of(self, examples: Buckets) -> Integers:
+        """The order of each class."""
+        return np.array([self.orders[bytes(example)] for example in examples])
+
+    def snapshot(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "hops": [list(hop) for hop in self.hops],
+            "used": list(self.used),
+            "orders": [[list(example), list(order)] for example, order in self.orders.items()],
+        }
+
+    @staticmethod
+    def restored(state: Mapping[str, Any]) -> Standing:
+        """From a snapshot."""
+        return Standing(
+            hops=tuple(Hop(*hop) for hop in state["hops"]),
+            used=tuple(state["used"]),
+            orders={bytes(example): tuple(order) for example, order in state["orders"]},
+        )

@@ -1,0 +1,248 @@
+"""Content-based routing: different orders for different classes of rows, learned while they pass (Content-Learns).
+
+Follows section 4 of the content-based routing paper: operators are profiled in turn on samples (P, |R|); for each, the
+attribute with the highest gain ratio becomes its classifier (CA); running selectivities are kept for each of its
+buckets (S, d, alpha) and for all rows (W); a tuple goes first where its own class is most likely to be dropped; a new
+pair of operator and attribute stays only if it pays.
+
+Where it does better: before anything is known all rows are samples, of all operators at once; once every operator has
+been profiled twice and nothing changes, samples become rare; gain that chance explains does not count (`gain`); steady
+selectivities go beside the quick ones, and cells with few tuples lean on the whole (`running`); orders that promise
+nothing are not split off (`orders`); costs count, and probes are routed like filters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from eddy.classes.classifier import choose
+from eddy.classes.divider import Buckets
+from eddy.contracts import Leg, Observation, Policy, Setting, State, Task
+from eddy.errors import QueryError
+from eddy.observe.insight import Insight
+from eddy.policies.content.knowledge import Knowledge, Learning, mask_settled
+from eddy.policies.content.order_cache import Standing
+from eddy.policies.content.profile import NO_ATTRIBUTE
+from eddy.policies.content.samples import lessons, send_samples
+from eddy.policies.content.trial import HalfTrial
+from eddy.policies.shared.call_counts import Uses
+from eddy.policies.shared.checks import check_costs, check_count, check_share
+from eddy.policies.shared.merit import Costs, cost
+from eddy.policies.shared.orders import MANY, STEP, best_orders, classes, legs
+from eddy.tuples import Hop
+from eddy.tuples.arrays import Floats, Integers
+
+MOST_SAMPLED = 0.3
+"""Of a micro-batch are sampled at most. Up to that, a whole |R| is taken at once, of each of some operators: to look at
+few rows by all attributes costs as much as to look at many."""
+
+TOGETHER = 2
+"""Operators at least that are sampled at the same time, half as often: one look at their rows serves both."""
+
+MOST_SAMPLES = 2
+"""Times |R| are the most rows that an operator is sent to learn from in one micro-batch, however large it is."""
+
+
+class Content(Policy):
+    """Learns which attribute tells what each operator will do, and routes each class its own way.
+
+    `attributes` are those that may classify; all that can, when none are named. `d` is the number of buckets of each,
+    `P` the share of rows that profile an operator, `R` the rows of one sample, `alpha` the memory of the quick
+    selectivities by tuple, `threshold` the gain ratio that a classifier must exceed.
+
+    >>> Content(Setting(operators=("cheap", "dear")), d=8).features.buckets
+    8
+    """
+
+    def __init__(
+        self,
+        setting: Setting,
+        *,
+        attributes: Sequence[str] | None = None,
+        d: int = 24,
+        P: float = 0.06,  # noqa: N803  the paper's name
+        R: int = 150,  # noqa: N803  the paper's name
+        alpha: float = 0.95,
+        threshold: float = 0.001,
+        costs: Costs = "time",
+    ) -> None:
+        where = 'policy "content"'
+        check_costs(costs, where=where)
+        check_share(P, "P", where=where)
+        check_share(alpha, "alpha", where=where)
+        check_count(R, "R", where=where)
+        if not isinstance(threshold, int | float) or not 0 <= threshold < 1:
+            raise QueryError(f"{where}: threshold: expected a gain ratio from 0 to below 1, got {threshold!r}")
+        self.features = choose(attributes, setting.columns, d, where=where)
+        self._share, self._sample = P, R
+        self._how = Learning(cells=d + 1, alpha=alpha, threshold=threshold, sample=R)
+        self._costs: Costs = costs
+        self._price = STEP if costs == "time" else 0.0
+        self._alone = len(setting.operators) == 1
+        self._known: dict[str, Knowledge] = {}
+        self._trial: HalfTrial | None = None
+        self._uses = Uses(self.features)
+
+    @property
+    def insight(self) -> Insight:
+        """For each operator the classifier, its gain ratio, and the calls that went by it."""
+        gains: dict[str, float] = {}
+        for known in self._known.values():
+            for hop, profile in zip(known.hops, known.profiles, strict=True):
+                gains[hop.operator] = max(profile.gain, gains.get(hop.operator, 0.0))
+        return Insight(uses=self._uses.all(gains))
+
+    def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
+        """Samples for the operators whose turn it is; for the other rows the best order of their class."""
+        if len(ready) == 1:
+            return [Leg(route=ready)]
+        pupils, share = self._pupils(task, ready)
+        drawn = task.chance().random(task.rows) < share if share else np.zeros(task.rows, np.bool_)
+        rows, sample = np.flatnonzero(~drawn), np.flatnonzero(drawn)
+        legs = self._tried(task, ready, rows, self._trial) if self._trial else self._routed(task, ready, rows)
+        return [*legs, *self._sampled(task, ready, pupils, sample)] if len(sample) else legs
+
+    def _tried(self, task: Task, ready: tuple[Hop, ...], rows: Integers, trial: HalfTrial) -> list[Leg]:
+        """The best orders; with and without the classifier that is on trial, if it is of this stream."""
+        tried = trial.place(ready)
+        if task.lineage.origin != trial.origin:
+            return self._routed(task, ready, rows)
+        if task.lineage.done or not task.independent:
+            is_new = trial.turn(0 if task.lineage.done else task.rows, task.chance())
+            return self._routed(task, ready, rows, without=None if is_new else tried)
+        old, new = trial.split(rows, task.chance())
+        ways = self._routed(task, ready, old, without=tried), self._routed(task, ready, new)
+        return [*trial.mark(ways[1], new=True), *trial.mark(ways[0], new=False)]
+
+    def _knowledge(self, origin: str) -> Knowledge:
+        known = self._known.get(origin)
+        if known is None:
+            known = self._known[origin] = Knowledge(len(self.features.of(origin)), self._how)
+        return known
+
+    def _sampled(self, task: Task, ready: tuple[Hop, ...], pupils: Sequence[Hop], rows: Integers) -> list[Leg]:
+        """Rows that go to an operator to learn, before any other, and then on as others of their class.
+
+        Samples come last in a plan: then they are the last of a step's rows too.
+        """
+        attributes = self._knowledge(task.lineage.origin).syllabus()
+        buckets = task.buckets(attributes, rows)
+        onward = self._routed(task, ready, rows) if task.independent else []
+        ways = [(leg.route, np.searchsorted(rows, leg.rows)) for leg in onward if leg.rows is not None]
+        return send_samples(pupils, ways or [((), np.arange(len(rows)))], rows, attributes, buckets)
+
+    def _pupils(self, task: Task, ready: tuple[Hop, ...]) -> tuple[Sequence[Hop], float]:
+        """Which operators learn from this task, and from which share of its rows.
+
+        Those that may act on rows as they arrive learn from such; others from tuples that have come as far as that.
+        """
+        known = self._knowledge(task.lineage.origin)
+        hops = known.pupils(ready, arriving=not task.lineage.done)
+        young = [hop for hop in hops if not known.profile(hop).judged]
+        most = MOST_SAMPLES * self._sample / task.rows
+        if young:
+            share = 1.0 if len(young) == len(ready) else self._share
+            return young, min(share, most * len(young))
+        hops = self._unsettled(task, known, hops)[: max(int(self._share * task.rows / self._sample), TOGETHER)]
+        share = min(self._share, most * len(hops))
+        size = max(share, min(len(hops) * self._sample / task.rows, MOST_SAMPLED))
+        return hops, size if hops and known.is_due(share, size) else 0.0
+
+    def _unsettled(self, task: Task, known: Knowledge, hops: Sequence[Hop]) -> Sequence[Hop]:
+        """Those whose place in the order depends on the class; who has been judged least often comes first."""
+        fixed = mask_settled(known.whole(hops), self._prices(task, hops))
+        return sorted(
+            (h for h, is_fixed in zip(hops, fixed, strict=True) if not is_fixed), key=lambda h: known.profile(h).judged
+        )
+
+    def _prices(self, task: Task, hops: Sequence[Hop]) -> Floats:
+        return np.array([cost(task.statistics[hop], self._costs) for hop in hops])
+
+    def _routed(self, task: Task, ready: tuple[Hop, ...], rows: Integers, without: int | None = None) -> list[Leg]:
+        """The best order for each class of rows; `without` is an operator whose classifier is left out."""
+        if not len(rows):
+            return []
+        known = self._knowledge(task.lineage.origin)
+        asked = [NO_ATTRIBUTE if i == without else known.profile(hop).attribute for i, hop in enumerate(ready)]
+        used, examples, which = _classes(task, rows, asked, [known.profile(hop).gain for hop in ready])
+        standing = known.standing if without is None and not task.lineage.done else Standing()
+        standing = standing if standing.fits(ready, used) else Standing(hops=ready, used=tuple(used))
+        fresh = standing.unknown(examples)
+        if len(fresh):
+            columns = [None if a not in used else examples[fresh, used.index(a)] for a in asked]
+            rates, whole = known.rates(ready, columns, len(fresh)), known.whole(ready)
+            costs = self._prices(task, ready)
+            common = np.argsort((whole - 1) / costs, kind="stable")
+            weights = np.bincount(which, minlength=len(examples))[fresh]
+            orders = best_orders(rates, costs, common, weights, self._price)
+            standing = standing.extended(examples[fresh], orders if task.independent else orders[:, :1])
+            if not task.lineage.done and without is None:
+                known.standing = standing
+        return legs(standing.of(examples), which, rows, ready, used, examples)
+
+    def observe(self, observation: Observation) -> None:
+        """Keep what a step did until the micro-batch is over."""
+        if self._alone:
+            return
+        known, (hop,) = self._knowledge(observation.origin), observation.hops
+        known.keep(observation)
+        taught = 0
+        for lesson in lessons(observation):
+            known.keep_lesson(hop, lesson)
+            taught += len(lesson.outcomes)
+        self._uses.count(observation, known.profile(hop).classifiers, taught)
+        if self._trial is not None and observation.origin == self._trial.origin:
+            seconds = sum(statistic.seconds for statistic in observation.statistics) / max(sum(observation.rows), 1)
+            self._trial.pay(observation.legs, observation.rows, 1.0 if self._costs == "unit" else seconds)
+
+    def learn(self) -> None:
+        """Learn from the micro-batch that is over; a new classifier is on trial, if no other is."""
+        if self._trial is not None:
+            self._trial.rest()
+        for origin, known in self._known.items():
+            for hop in known.learn():
+                if self._trial is None and known.profile(hop).judged > 1:
+                    self._trial = HalfTrial(origin, hop)
+        if self._trial is not None and self._trial.is_over:
+            if self._trial.is_lost:
+                self._known[self._trial.origin].profile(self._trial.hop).drop()
+            self._trial = None
+
+    def snapshot(self) -> State:
+        """What is known of each stream, the trial, and what has been counted."""
+        state: dict[str, Any] = {"known": {}, "trial": None, "uses": self._uses.snapshot()}
+        for number, (origin, known) in enumerate(self._known.items()):
+            state["known"][origin], arrays = known.snapshot()
+            state |= {f"{number} {name}": array for name, array in arrays.items()}
+        if self._trial is not None:
+            state["trial"] = self._trial.snapshot()
+        return state
+
+    def restore(self, state: State) -> None:
+        """Go on from a snapshot."""
+        self._uses.restore(state["uses"])
+        for number, (origin, plain) in enumerate(state["known"].items()):
+            first = f"{number} "
+            arrays = {name.removeprefix(first): array for name, array in state.items() if name.startswith(first)}
+            self._knowledge(origin).restore(plain, arrays)
+        if state["trial"] is not None:
+            self._trial = HalfTrial.restored(state["trial"])
+
+
+def _classes(
+    task: Task, rows: Integers, asked: Sequence[int], gains: Sequence[float]
+) -> tuple[list[int], Buckets, Integers]:
+    """The attributes that tell rows apart, and their classes; those that tell most, if all would make too many."""
+    used = sorted(set(asked) - {NO_ATTRIBUTE})
+    examples, which = classes(task.buckets(used, rows), MANY)
+    if examples.shape[1] < len(used):
+        telling = dict.fromkeys(used, 0.0)
+        for attribute, gain in zip(asked, gains, strict=True):
+            if attribute != NO_ATTRIBUTE:
+                telling[attribute] += gain
+        used.sort(key=lambda attribute: -telling[attribute])
+        examples, which = classes(task.buckets(used, rows), MANY)
+    return used[: examples.shape[1]], examples, which

@@ -1,0 +1,83 @@
+"""Rows that are sent to an operator to learn what it makes of them, before any other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from eddy.classes.divider import Buckets
+from eddy.contracts import Counts, Leg, Observation
+from eddy.policies.shared.call_counts import SAMPLE
+from eddy.tuples import Hop
+from eddy.tuples.arrays import Integers
+
+
+class Lesson(NamedTuple):
+    """What an operator made of some rows, and their buckets of some attributes."""
+
+    attributes: Sequence[int]
+    buckets: Buckets
+    outcomes: Counts
+
+
+class Sample:
+    """The buckets of rows that a leg takes to an operator, until they have come to it.
+
+    A sample goes to its operator first and then on as its class does, so that its later steps are those of the other
+    rows: going by itself it would cost as many steps again as all of them.
+    """
+
+    def __init__(self, attributes: Sequence[int], buckets: Buckets) -> None:
+        self._attributes = attributes
+        self._buckets = buckets
+
+    def teach(self, outcomes: Counts) -> Lesson:
+        """Pair the next rows with what the operator made of them."""
+        buckets, self._buckets = self._buckets[: len(outcomes)], self._buckets[len(outcomes) :]
+        return Lesson(self._attributes, buckets, outcomes)
+
+
+def send_samples(
+    pupils: Sequence[Hop],
+    ways: Sequence[tuple[tuple[Hop, ...], Integers]],
+    rows: Integers,
+    attributes: Sequence[int],
+    buckets: Buckets,
+) -> list[Leg]:
+    """Share rows out among operators; `ways` are the routes that would be theirs, each with places in `rows`."""
+    legs = []
+    for onward, places in ways:
+        for i, hop in enumerate(pupils):
+            mine = places[places % len(pupils) == i]
+            if len(mine):
+                route = (hop, *(other for other in onward if other != hop))
+                legs.append(Leg(route=route, rows=rows[mine], label=SAMPLE, tag=Sample(attributes, buckets[mine])))
+    return legs
+
+
+def lessons(observation: Observation) -> Iterator[Lesson]:
+    """The samples among the rows of a step that have come to their operator with it, or some rows of theirs."""
+    end = 0
+    for leg, rows in zip(observation.legs, observation.rows, strict=True):
+        end += rows
+        if isinstance(leg.tag, Sample) and leg.route[0] == observation.hops[0]:
+            yield leg.tag.teach(observation.outcomes[0][end - rows : end])
+
+
+def untaught(step: Observation) -> int:
+    """How many of a step's rows are not those of a sample that has come to its operator; they are the first ones."""
+    first = step.hops[0]
+    is_lesson = [isinstance(leg.tag, Sample) and leg.route[0] == first for leg in step.legs]
+    return sum(rows for rows, taught in zip(step.rows, is_lesson, strict=True) if not taught)
+
+
+def join_lessons(single: Iterable[tuple[int, Lesson]]) -> Iterator[tuple[int, Lesson]]:
+    """One lesson for those of an operator by the same attributes: adding up costs by the lesson, not by the row."""
+    lots: dict[tuple[int, tuple[int, ...]], list[Lesson]] = {}
+    for number, lesson in single:
+        lots.setdefault((number, tuple(lesson.attributes)), []).append(lesson)
+    for (number, attributes), lot in lots.items():
+        buckets = np.concatenate([lesson.buckets for lesson in lot])
+        yield number, Lesson(attributes, buckets, np.concatenate([lesson.outcomes for lesson in lot]))

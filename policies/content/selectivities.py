@@ -1,0 +1,101 @@
+"""Running selectivities: steady while the stream is, quick when it changes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from eddy.tuples.arrays import Floats, Integers, Numbers
+
+MEMORY = 2_000
+"""Tuples that a steady estimate remembers: known to a hundredth, and no older than a few micro-batches."""
+
+DOUBT = 5.0
+"""A cell is weighed against the whole as if it had seen this many tuples of it: what few tuples say is not believed."""
+
+UNTRIED = 1.0
+"""Outputs per input of which nothing is known: neither good nor bad."""
+
+SURPRISE = 4.0
+"""Standard deviations between the quick and the steady estimate that mean a change: once in some ten thousand looks by
+chance, and then nothing is lost but some memory."""
+
+
+class Selectivities:
+    """Outputs per input of each of several operators, in each of some cells, and over all of them.
+
+    The quick estimate is the paper's (section 4.1): each tuple moves it by `1 - alpha`. Twenty tuples' worth of memory
+    follow any change, but leave it wavering by a tenth, and so the orders that hang on it. Therefore a steady estimate
+    goes beside it, and is used until the two disagree by more than chance allows; then it begins anew from the quick.
+    A row for each operator, a column for each cell; the whole is one more cell, the last.
+    """
+
+    def __init__(self, cells: int, alpha: float) -> None:
+        self._alpha = alpha
+        self._width = cells + 1
+        self._quick = np.empty((0, self._width))
+        self._seen = np.empty((0, self._width))
+        self._out = np.empty((0, self._width))
+        self.changes = 0
+
+    def grow(self) -> None:
+        """One more operator."""
+        self._quick = np.vstack((self._quick, np.full(self._width, np.nan)))
+        self._seen = np.vstack((self._seen, np.zeros(self._width)))
+        self._out = np.vstack((self._out, np.zeros(self._width)))
+
+    def start(self, operator: int, seen: Floats, out: Floats) -> None:
+        """Begin an operator's cells with what a sample showed; its whole goes on."""
+        self._seen[operator, :-1], self._out[operator, :-1] = seen, out
+        self._quick[operator, :-1] = np.divide(out, seen, out=np.full(len(seen), np.nan), where=seen > 0)
+
+    def places(self, operators: Integers, cells: Numbers | None) -> Integers:
+        """Where outcomes of operators belong, each in its cell, or in none but the whole: for `add`."""
+        return operators * self._width + (self._width - 1 if cells is None else cells)
+
+    def add(self, places: Integers, outcomes: Any) -> list[int]:
+        """Count outcomes, each at its place; says which operators have changed."""
+        shape = self._seen.shape
+        seen = np.bincount(places, minlength=shape[0] * shape[1]).reshape(shape).astype(np.float64)
+        out = np.bincount(places, outcomes, shape[0] * shape[1]).reshape(shape)
+        seen[:, -1], out[:, -1] = seen.sum(axis=1), out.sum(axis=1)
+        fresh = seen > 0
+        mean = out / np.maximum(seen, 1.0)
+        kept = self._alpha**seen
+        known = np.where(np.isnan(self._quick), mean, self._quick * kept + mean * (1 - kept))
+        self._quick = np.where(fresh, known, self._quick)
+        fade = np.minimum(1.0, MEMORY / np.maximum(self._seen + seen, 1.0))
+        self._seen, self._out = (self._seen + seen) * fade, (self._out + out) * fade
+        return self._notice(fresh)
+
+    def whole(self) -> Floats:
+        """Each operator's estimate over all cells; 1 while nothing is known."""
+        return (self._out[:, -1] + DOUBT * UNTRIED) / (self._seen[:, -1] + DOUBT)
+
+    def rates(self) -> Floats:
+        """The estimates of the cells, leaning on the whole where a cell has seen little."""
+        return (self._out[:, :-1] + DOUBT * self.whole()[:, None]) / (self._seen[:, :-1] + DOUBT)
+
+    def snapshot(self) -> Floats:
+        """Quick estimates, tuples seen, and tuples that came out."""
+        return np.stack((self._quick, self._seen, self._out))
+
+    def restore(self, state: Floats) -> None:
+        """Go on from a snapshot."""
+        self._quick, self._seen, self._out = state.copy()
+
+    def _notice(self, fresh: np.ndarray[Any, np.dtype[np.bool_]]) -> list[int]:
+        """Where quick and steady disagree, begin anew."""
+        memory = 1 / (1 - self._alpha) if self._alpha < 1 else MEMORY
+        steady = self._out / np.maximum(self._seen, 1.0)
+        spread = np.where(steady <= 1, np.maximum(steady * (1 - steady), 1 / memory), steady)
+        doubt = np.sqrt(spread * ((1 - self._alpha) / (1 + self._alpha)))
+        changed = fresh & (self._seen > memory) & (np.abs(self._quick - steady) > SURPRISE * doubt)
+        if not changed.any():
+            return []
+        self._seen = np.where(changed, memory, self._seen)
+        self._out = np.where(changed, memory * self._quick, self._out)
+        self.changes += int(changed.sum())
+        numbers: list[int] = np.flatnonzero(changed.any(axis=1)).tolist()
+        return numbers

@@ -1,0 +1,1 @@
+"""Classes from samples: attributes, cuts and the decision tree."""

@@ -1,0 +1,150 @@
+"""Which attribute tells rows apart, alone or only together with another one.
+
+The gain of a single attribute is what `content` goes by, and all that a greedy tree looks at. Where a class needs two
+attributes at once, such as an exclusive or, neither has any gain alone, and both look like noise. So where no single
+attribute tells anything, every two are looked at together: what their cells explain beyond what each explains alone.
+All pairs are counted at once.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from eddy.classes.divider import Buckets
+from eddy.policies.query_mesh.learn.cut import ALL
+from eddy.policies.query_mesh.learn.evidence import deviations, events, limit
+from eddy.tuples.arrays import Floats, Integers
+
+SMALLEST_BUCKET = 5
+"""Buckets with fewer rows are counted as one: of two rows nobody can say what is usual."""
+
+MOST_PAIRED = 20
+"""Attributes whose pairs are looked at, the most telling first: 190 pairs."""
+
+ROWS_PER_CELL = 8
+"""Rows in a cell of a pair on average, when attributes are made coarser: what holds for neighbouring buckets is clearer
+with more rows in each cell."""
+
+FINEST = 32
+"""Buckets of an attribute that are told apart in pairs, as they are: with more, no sample fills the cells."""
+
+
+class AttributePair(NamedTuple):
+    """Two attributes, and into how many groups their buckets are best put to see what they do together."""
+
+    one: int
+    other: int
+    groups: int
+
+
+def telling(buckets: Buckets, targets: Floats) -> tuple[Floats, Floats]:
+    """For each attribute how certain it is that it tells something, and how much of the outcomes' variance it explains.
+
+    Certainty is in standard deviations, of the target for which it is greatest; what chance explains is taken off the
+    share. `targets` are standardised.
+    """
+    heard = events(targets)
+    certain, share = np.full(buckets.shape[1], -np.inf), np.zeros(buckets.shape[1])
+    for number, column in enumerate(buckets.T):
+        rows, sums = _cells(column, targets)
+        if len(rows) < 2 or not targets.shape[1]:
+            continue
+        explained = (sums**2 / rows[:, None]).sum(axis=0) - targets.sum(axis=0) ** 2 / len(targets)
+        left = np.maximum((targets**2).sum(axis=0) - targets.sum(axis=0) ** 2 / len(targets) - explained, 0)
+        freedom, rest = np.full_like(left, len(rows) - 1), np.full_like(left, len(targets) - len(rows))
+        certain[number] = deviations(explained, left, freedom, rest, heard).max()
+        share[number] = (explained - freedom * left / np.maximum(rest, 1.0)).sum()
+    return certain, share
+
+
+def best_single(buckets: Buckets, targets: Floats) -> int | None:
+    """The attribute that explains most; None where chance explains it all."""
+    certain, share = telling(buckets, targets)
+    looks = buckets.shape[1] * targets.shape[1]
+    share = np.where(certain > limit(looks), share, 0.0)
+    return int(share.argmax()) if len(share) and share.max() > 0 else None
+
+
+def best_pair(buckets: Buckets, targets: Floats) -> AttributePair | None:
+    """The two attributes that explain most together, beyond what they do alone; None where chance explains it all.
+
+    They are tried as they are, since single values may each mean something else, and coarser.
+    """
+    if buckets.shape[1] < 2 or not targets.shape[1]:
+        return None
+    chosen = np.sort(np.argsort(-telling(buckets, targets)[0], kind="stable")[:MOST_PAIRED])
+    first, second = np.triu_indices(len(chosen), 1)
+    grades = sorted({FINEST, min(int(np.sqrt(len(targets) / ROWS_PER_CELL)), FINEST)} - {0, 1})
+    looks = len(grades) * len(first) * targets.shape[1]
+    found = []
+    for groups in grades:
+        grouped = np.column_stack([coarse(buckets[:, a], groups) for a in chosen])
+        certain, share = _together(grouped, targets, first, second)
+        shares = np.where(certain > limit(looks), share, 0.0).sum(axis=1)
+        best = int(shares.argmax())
+        found.append((shares[best], AttributePair(int(chosen[first[best]]), int(chosen[second[best]]), groups)))
+    share_found, pair = max(found)
+    return pair if share_found > 0 else None
+
+
+def coarse(column: Buckets, groups: int) -> Integers:
+    """The buckets of some rows in a few groups: neighbours together, and as many rows in each as may be.
+
+    >>> coarse(np.array([0, 3, 3, 7, 8, 9], np.uint8), 3).tolist()
+    [0, 1, 1, 1, 2, 2]
+    """
+    rows = np.bincount(column, minlength=ALL)
+    seen = np.flatnonzero(rows)
+    group = np.zeros(ALL, np.int64)
+    if len(seen) <= groups:
+        group[seen] = np.arange(len(seen))
+    else:
+        middle = np.cumsum(rows[seen]) - rows[seen] / 2
+        group[seen] = (middle * groups / len(column)).astype(np.int64)
+    return group[column]
+
+
+def _cells(column: Buckets, targets: Floats) -> tuple[Floats, Floats]:
+    """Rows and sums by bucket; those with few rows as one."""
+    order = np.argsort(column, kind="stable")
+    firsts = np.flatnonzero(np.diff(column[order].astype(np.int64), prepend=-1))
+    rows = np.diff(firsts, append=len(column)).astype(np.float64)
+    sums = np.add.reduceat(targets[order], firsts, axis=0)
+    rare = rows < SMALLEST_BUCKET
+    if not rare.any():
+        return rows, sums
+    return np.append(rows[~rare], rows[rare].sum()), np.vstack((sums[~rare], sums[rare].sum(axis=0)))
+
+
+def _together(grouped: Integers, targets: Floats, first: Integers, second: Integers) -> tuple[Floats, Floats]:
+    """For each pair and target: how certain, and how much is explained beyond chance."""
+    rows, attributes = grouped.shape
+    groups = int(grouped.max()) + 1
+    singles = grouped + np.arange(attributes) * groups
+    pairs = grouped[:, first] * groups + grouped[:, second] + np.arange(len(first)) * groups**2
+    alone, width = _explained(singles, targets, attributes, groups)
+    both, cells = _explained(pairs, targets, len(first), groups**2)
+    mean = targets.sum(axis=0) ** 2 / rows
+    beyond = both - alone[first] - alone[second] + mean
+    left = np.maximum((targets**2).sum(axis=0) - both, 0)
+    freedom = np.broadcast_to((cells - width[first] - width[second] + 1)[:, None], left.shape)
+    rest = np.broadcast_to((rows - cells)[:, None], left.shape)
+    share = np.maximum(beyond - freedom * left / np.maximum(rest, 1.0), 0)
+    return deviations(beyond, left, freedom, rest, events(targets)), share
+
+
+def _explained(code: Integers, targets: Floats, tables: int, cells: int) -> tuple[Floats, Floats]:
+    """The sums of squares that each of some tables explains, by target, and the cells of each that have rows.
+
+    `code` has a column for each table: the cells of the rows, counted on from table to table.
+    """
+    flat = code.ravel()
+    size = tables * cells
+    rows = np.bincount(flat, minlength=size).reshape(tables, -1)
+    found = np.empty((tables, targets.shape[1]))
+    for number, target in enumerate(targets.T):
+        sums = np.bincount(flat, np.repeat(target, tables), size).reshape(tables, -1)
+        found[:, number] = (sums**2 / np.maximum(rows, 1)).sum(axis=1)
+    return found, (rows > 0).sum(axis=1).astype(np.float64)

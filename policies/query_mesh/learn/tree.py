@@ -1,0 +1,261 @@
+"""A decision tree over classifier buckets whose leaves are routes.
+
+Every node is a table from the bucket of one attribute to the next node, so that a batch of rows is classified level by
+level, each level by one look-up for all rows; a split into many costs as much as a split in two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from eddy.classes.divider import Buckets
+from eddy.policies.query_mesh.learn.cut import ALL, Bools, BucketSums, Cut, best_cut, bits_known, profile
+from eddy.tuples.arrays import Floats, Integers
+
+LEAF = -1
+"""The attribute of a node that asks for none."""
+
+Describe = Callable[[int, Sequence[int]], str]
+"""From an attribute and some of its buckets to words, such as `city in (3, 5)`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tree:
+    """Nodes by number, the root first.
+
+    `attribute` is what a node looks at, `child` a row for each node and a column for each bucket, `route` the number of
+    the route that a leaf gives, `seen` whether a bucket was seen while learning: others go where most rows do. Leaves
+    are their own children, so rows that arrive early wait there.
+
+    >>> leaf(3).routes(np.zeros((2, 0), np.uint8))
+    array([3, 3])
+    """
+
+    attribute: Integers
+    child: Integers
+    route: Integers
+    seen: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
+
+    @cached_property
+    def used(self) -> tuple[int, ...]:
+        """The attributes that it looks at, in ascending order: the columns that `routes` expects."""
+        return tuple(sorted(set(self.attribute.tolist()) - {LEAF}))
+
+    @cached_property
+    def depth(self) -> int:
+        """Levels of the longest path."""
+        return max(self._depths().values())
+
+    def routes(self, buckets: Buckets) -> Integers:
+        """The route of each row, from the buckets of the used attributes."""
+        node = self._leaves(buckets)
+        return self.route[node]
+
+    def levels(self, buckets: Buckets) -> Integers:
+        """How many nodes each row passes before it comes to its leaf."""
+        depths = self._depths()
+        return np.array([depths[node] for node in range(len(self.route))])[self._leaves(buckets)]
+
+    def renumbered(self, numbers: Sequence[int]) -> Tree:
+        """The same tree with other numbers for its routes."""
+        return Tree(attribute=self.attribute, child=self.child, route=np.array(numbers)[self.route], seen=self.seen)
+
+    def text(self, describe: Describe, name: Callable[[int], str] = "route {}".format) -> str:
+        """One line for each branch and leaf, indented by level."""
+        return "\n".join(self._lines(0, 0, describe, name))
+
+    def snapshot(self) -> dict[str, Any]:
+        """Plain values."""
+        names = ("attribute", "child", "route", "seen")
+        return {name: getattr(self, name).tolist() for name in names}
+
+    @staticmethod
+    def restore(state: Mapping[str, Any]) -> Tree:
+        """The tree that a snapshot was taken of."""
+        numbers = {name: np.array(state[name], np.int64) for name in ("attribute", "child", "route")}
+        return Tree(**numbers, seen=np.array(state["seen"], bool))
+
+    def _leaves(self, buckets: Buckets) -> Integers:
+        column = np.searchsorted(self.used, self.attribute)
+        node = np.zeros(len(buckets), np.int64)
+        if not self.used:
+            return node
+        column[self.attribute == LEAF] = 0
+        flat, table, width = buckets.ravel(), self.child.ravel(), buckets.shape[1]
+        base = np.arange(len(buckets)) * width
+        for _ in range(self.depth):
+            node = table.take(node * ALL + flat.take(base + column.take(node)))
+        return node
+
+    def _depths(self) -> dict[int, int]:
+        """The level of each node."""
+        depths, waiting = {0: 0}, [0]
+        while waiting:
+            node = waiting.pop()
+            fresh = set(self.child[node].tolist()) - {node}
+            depths |= dict.fromkeys(fresh, depths[node] + 1)
+            waiting += fresh
+        return depths
+
+    def _lines(self, node: int, level: int, describe: Describe, name: Callable[[int], str]) -> Iterator[str]:
+        if self.attribute[node] == LEAF:
+            yield "  " * level + name(int(self.route[node]))
+            return
+        for child in dict.fromkeys(self.child[node][self.seen[node]].tolist()):
+            buckets = np.flatnonzero(self.seen[node] & (self.child[node] == child)).tolist()
+            yield "  " * level + describe(int(self.attribute[node]), buckets)
+            yield from self._lines(child, level + 1, describe, name)
+
+
+def leaf(route: int) -> Tree:
+    """The tree that gives every row the same route."""
+    return Tree(
+        attribute=np.array([LEAF]),
+        child=np.zeros((1, ALL), np.int64),
+        route=np.array([route]),
+        seen=np.zeros((1, ALL), bool),
+    )
+
+
+SMALLEST_SIDE = 8
+"""Rows on each side of a split: what fewer rows say of a leaf is not worth its place."""
+
+SIGNIFICANT = 5.0
+"""Standard deviations of gain beyond chance, as in `gain`. Labels hang on buckets without noise, so a split that is not
+significant alone is taken too where no pair is better."""
+
+SURE_OF_SPLIT = 2.0
+"""Standard errors that the saving of a split must exceed: a cut was chosen because it looked well on these rows."""
+
+DEEPEST_TREE = 10
+"""Levels of two sides each: a thousand leaves, more than a sample can fill."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Labelled:
+    """Rows with the number of the route that each should take, and the seconds of each row under every route."""
+
+    buckets: Buckets
+    label: Integers
+    seconds: Floats
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Node:
+    rows: Integers
+    route: int
+    attribute: int = LEAF
+    right: Bools | None = None
+    sides: tuple[_Node, ...] = ()
+
+    @property
+    def leaves(self) -> list[_Node]:
+        return [found for side in self.sides for found in side.leaves] or [self]
+
+
+def induce(rows: Labelled, attributes: tuple[int, ...], level: float) -> Tree:
+    """The tree for some rows, by some of their attributes; a level of it costs each row so many seconds."""
+    root = _grow(rows, np.arange(len(rows.label)), attributes, 0)
+    return _compile(_prune(root, rows, level), rows.buckets)
+
+
+def _grow(rows: Labelled, some: Integers, attributes: tuple[int, ...], depth: int) -> _Node:
+    route = int(rows.seconds[some].sum(axis=0).argmin())
+    labels = rows.label[some]
+    split = None
+    if depth < DEEPEST_TREE and len(some) >= 2 * SMALLEST_SIDE and (labels != labels[0]).any():
+        split = _split(rows.buckets[some], labels, attributes)
+    if split is None:
+        return _Node(rows=some, route=route)
+    attribute, cut = split
+    right = cut.right[rows.buckets[some, attribute]]
+    sides = tuple(_grow(rows, side, attributes, depth + 1) for side in (some[~right], some[right]))
+    return _Node(rows=some, route=route, attribute=attribute, right=cut.right, sides=sides)
+
+
+def _split(buckets: Buckets, labels: Integers, attributes: tuple[int, ...]) -> tuple[int, Cut] | None:
+    """By the attribute with the highest gain; by the best pair where no single one has gain beyond chance."""
+    targets = (labels[:, None] == np.unique(labels)).astype(np.float64)
+    nothing = np.zeros(len(labels), np.int64)
+    singles = [_cut(buckets, a, nothing, 1, targets) for a in attributes]
+    certain = [single for single, least in singles if single is not None and single[1].gain > least]
+    if certain:
+        return max(certain, key=lambda found: found[1].gain)
+    pairs = []
+    # Half of what two attributes tell is told by the first split; both its sides must be large enough for the second.
+    for other in attributes if len(labels) >= 4 * SMALLEST_SIDE else ():
+        values, group = np.unique(buckets[:, other], return_inverse=True)
+        pairs += [_cut(buckets, a, group, len(values), targets) for a in attributes if a != other]
+    certain = [pair for pair, least in pairs if pair is not None and pair[1].gain > least]
+    found = certain or [single for single, _ in singles if single is not None]
+    return max(found, key=lambda found: found[1].gain, default=None)
+
+
+def _cut(
+    buckets: Buckets, attribute: int, group: Integers, groups: int, targets: Floats
+) -> tuple[tuple[int, Cut] | None, float]:
+    """The best cut of an attribute, given the groups, and the gain in bits times rows that chance might give."""
+    told = profile(buckets[:, attribute], group, groups, targets)
+    cut = best_cut(told, bits_known, SMALLEST_SIDE)
+    freedom = _freedom(told) * (targets.shape[1] - 1)
+    chance = (freedom + SIGNIFICANT * np.sqrt(2 * freedom)) / (2 * np.log(2))
+    return (None if cut is None else (attribute, cut)), float(chance)
+
+
+def _freedom(told: BucketSums) -> int:
+    """Cells that a group is divided into, besides the first of each group."""
+    return int((told.rows > 0).sum() - (told.rows.sum(axis=0) > 0).sum())
+
+
+def _prune(node: _Node, rows: Labelled, level: float) -> _Node:
+    """Take away, from the leaves up, splits that do not pay."""
+    if not node.sides:
+        return node
+    pruned = _Node(
+        rows=node.rows,
+        route=node.route,
+        attribute=node.attribute,
+        right=node.right,
+        sides=tuple(_prune(side, rows, level) for side in node.sides),
+    )
+    saved = np.concatenate(
+        [rows.seconds[leaf.rows, node.route] - rows.seconds[leaf.rows, leaf.route] for leaf in pruned.leaves]
+    )
+    sure = saved.sum() - SURE_OF_SPLIT * np.sqrt((saved**2).sum())
+    pays = sure > level * len(saved)
+    return pruned if pays else _Node(rows=node.rows, route=node.route)
+
+
+def _compile(root: _Node, buckets: Buckets) -> Tree:
+    """Number the nodes; splits by the same attribute, one after the other, become one table."""
+    nodes, attribute, route, child, seen = [root], [], [], [], []
+    for number, node in enumerate(nodes):  # it grows while it is read
+        ends, table = _table(node)
+        numbers = [len(nodes) + place for place in range(len(ends))] if node.sides else [number]
+        nodes += ends if node.sides else []
+        attribute.append(node.attribute)
+        route.append(node.route)
+        child.append(np.array(numbers)[table])
+        met = np.zeros(ALL, bool)
+        if node.sides:
+            met[buckets[node.rows, node.attribute]] = True
+        seen.append(met)
+    return Tree(attribute=np.array(attribute), child=np.stack(child), route=np.array(route), seen=np.stack(seen))
+
+
+def _table(node: _Node) -> tuple[list[_Node], Integers]:
+    """What a node and those below it that ask for the same attribute come to, and which of these for each bucket."""
+    if node.right is None:
+        return [node], np.zeros(ALL, np.int64)
+    table = np.zeros(ALL, np.int64)
+    ends: list[_Node] = []
+    for side, there in zip(node.sides, (~node.right, node.right), strict=True):
+        below, places = _table(side) if side.attribute == node.attribute else ([side], np.zeros(ALL, np.int64))
+        table[there] = len(ends) + places[there]
+        ends += below
+    return ends, table

@@ -1,0 +1,241 @@
+"""Does a mesh still cost what it promised when it was decided.
+
+Section 5.3 of the Query Mesh paper leaves the adaptation to another one; here every way is watched by what its rows
+cost. Costs are counted with the prices of operators at the decision, so that what is noticed are other selectivities
+and other classes, and not how busy the machine is. They are compared with the promise and not with the last
+micro-batch: a drift that is slow is noticed as well. What a cost does not show is in `passing`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from eddy.tuples.arrays import Floats
+
+ROWS_TO_DOUBT = 200
+"""Rows of a way before anything is said about it."""
+
+SLACK = 0.1
+"""Of the promise: what a mesh loses by less than that, it hardly gains back by a new sample."""
+
+SURE_OF_BREACH = 4.0
+"""Standard errors beyond which a difference is not chance: once in some ten thousand looks."""
+
+
+class Watch:
+    """What a row costs on each way, lately, beside what was promised.
+
+    `spread` is the standard deviation of what a row costs, `sampled` the rows that each promise is from; a row's weight
+    halves every `window` rows.
+    """
+
+    def __init__(self, promised: Floats, spread: Floats, sampled: Floats, window: int) -> None:
+        self.promised, self._spread, self._sampled = promised, spread, sampled
+        self._window = window
+        self._rows = np.zeros(len(promised))
+        self._cost = np.zeros(len(promised))
+        self._all_rows = np.zeros(len(promised))
+        self._all_cost = np.zeros(len(promised))
+
+    def count(self, rows: Floats, cost: Floats) -> None:
+        """Count a micro-batch: how many rows set out on each way, and what they cost."""
+        kept = 0.5 ** (rows / self._window)
+        self._rows, self._cost = self._rows * kept + rows, self._cost * kept + cost
+        self._all_rows, self._all_cost = self._all_rows + rows, self._all_cost + cost
+
+    @property
+    def spent(self) -> float:
+        """What all rows have cost since the decision."""
+        return float(self._all_cost.sum())
+
+    @property
+    def missed(self) -> float:
+        """By how much all rows have missed the promise since the decision, to either side."""
+        return float(np.abs(self._all_cost - self._all_rows * self.promised).sum())
+
+    @property
+    def observed(self) -> Sequence[float]:
+        """What a row costs on each way; NaN where none went."""
+        known = np.where(self._rows > 0, self._rows, np.nan)
+        return [float(cost) for cost in self._cost / known]
+
+    def broken(self) -> int | None:
+        """The way that breaks its promise most; None where all is as promised."""
+        rows = np.maximum(self._rows, 1.0)
+        off = np.abs(self._cost / rows - self.promised)
+        chance = SURE_OF_BREACH * self._spread * np.sqrt(1 / rows + 1 / np.maximum(self._sampled, 1.0))
+        beyond = np.where(self._rows >= ROWS_TO_DOUBT, off - np.maximum(SLACK * self.promised, chance), 0.0)
+        worst = int(beyond.argmax())
+        return worst if beyond[worst] > 0 else None
+
+    def snapshot(self) -> dict[str, Any]:
+        """Plain values."""
+        parts = (self.promised, self._spread, self._sampled, *self._counts())
+        return {"window": self._window, "parts": [part.tolist() for part in parts]}
+
+    @staticmethod
+    def restored(state: Mapping[str, Any]) -> Watch:
+        """From a snapshot."""
+        promised, spread, sampled, *counts = map(np.array, state["parts"])
+        watch = Watch(promised, spread, sampled, state["window"])
+        watch._rows, watch._cost, watch._all_rows, watch._all_cost = counts
+        return watch
+
+    def _counts(self) -> tuple[Floats, ...]:
+        return (self._rows, self._cost, self._all_rows, self._all_cost)
+
+
+SURE_OF_CHANGE = 4.0
+"""Standard errors beyond which a difference is not chance: once in some ten thousand looks."""
+
+ROWS_TO_NOTICE = 100
+"""Rows that have come to an operator on a way before anything is said about it."""
+
+
+class Promise(NamedTuple):
+    """What the sample said of an operator on a way: outputs per input, by the rows that come to it there.
+
+    Where a lottery draws the order, other rows come to it each time: `low` and `high` are the least and the most over
+    all of them, `usual` is in the written order. `rows` are those of the sample that it is from, `spread` is the
+    standard deviation of the outputs, and `lot` says how many tuples each row has become by then.
+    """
+
+    low: float
+    high: float
+    usual: float
+    rows: float
+    spread: float
+    lot: float
+
+
+class Passing:
+    """Counts what operators let through on a way; the weight of a row halves every `window` rows.
+
+    `sets` are the operators that are watched, in the order of the way, and those together that a lottery draws.
+    `lost` is what another order would have saved the rows so far.
+    """
+
+    def __init__(
+        self, sets: Sequence[Sequence[int]], promises: Mapping[int, Promise], costs: Sequence[float], window: int
+    ) -> None:
+        self._sets, self._promises, self._costs, self._window = sets, promises, costs, window
+        self._seen = dict.fromkeys(promises, 0.0)
+        self._out = dict.fromkeys(promises, 0.0)
+        self.lost = 0.0
+
+    @staticmethod
+    def of(
+        outcomes: Floats, sets: Sequence[Sequence[int]], known: Sequence[int], costs: Floats, window: int
+    ) -> Passing:
+        """Expect what the rows of the sample did that go this way.
+
+        `known` are the operators that could act on them as they arrived. What comes to those behind another, nobody
+        has seen.
+        """
+        watched: list[Sequence[int]] = []
+        promises: dict[int, Promise] = {}
+        left = np.ones(len(outcomes))
+        for one in sets:
+            if not set(one) <= set(known):
+                break
+            watched.append(one)
+            promises |= {operator: _promise(outcomes, left, one, operator) for operator in one}
+            left = left * outcomes[:, list(one)].prod(axis=1)
+        return Passing(watched, promises, costs.tolist(), window)
+
+    def count(self, operator: int, rows: int, out: float) -> None:
+        """Count what an operator made of rows on this way."""
+        if operator in self._promises:
+            kept = 0.5 ** (rows / self._window)
+            self._seen[operator] = self._seen[operator] * kept + rows
+            self._out[operator] = self._out[operator] * kept + out
+
+    def pay(self, rows: float) -> None:
+        """A micro-batch is over in which so many rows set out on this way."""
+        self.lost += rows * self.regret
+
+    @property
+    def regret(self) -> float:
+        """What another order would save a row by what has changed, above what it would have saved before."""
+        changed = {operator: rate for operator, rate, _ in self.changes()}
+        if not changed:
+            return 0.0
+        usual = {operator: promise.usual for operator, promise in self._promises.items()}
+        return max(self._saved({**usual, **changed}) - self._saved(usual), 0.0)
+
+    def changes(self) -> Iterator[tuple[int, float, float]]:
+        """The operators that let through others than the sample said: what they do, and what it said."""
+        for operator, promise in self._promises.items():
+            seen = self._seen[operator]
+            if seen < ROWS_TO_NOTICE:
+                continue
+            rate = self._out[operator] / seen
+            nearest = min(max(rate, promise.low), promise.high)
+            both = (nearest * promise.rows + self._out[operator]) / (promise.rows + seen)
+            spread = max(promise.spread, (both * max(1 - both, 0.0)) ** 0.5)
+            if abs(rate - nearest) > SURE_OF_CHANGE * spread * (1 / max(promise.rows, 1.0) + promise.lot / seen) ** 0.5:
+                yield operator, rate, nearest
+
+    def _saved(self, rates: Mapping[int, float]) -> float:
+        """What the order of merit saves beside the way, where the rates do not depend on each other."""
+        merit = {operator: (rate - 1) / self._costs[operator] for operator, rate in rates.items()}
+        # A lottery finds the better order within a set by itself.
+        way = [operator for one in self._sets for operator in sorted(one, key=merit.__getitem__)]
+        return self._spent(way, rates) - self._spent(sorted(way, key=merit.__getitem__), rates)
+
+    def _spent(self, order: Sequence[int], rates: Mapping[int, float]) -> float:
+        spent, left = 0.0, 1.0
+        for operator in order:
+            spent += left * self._costs[operator]
+            left *= rates[operator]
+        return spent
+
+    def snapshot(self) -> list[Any]:
+        """Plain values."""
+        rows = [
+            [operator, *promise, self._seen[operator], self._out[operator]]
+            for operator, promise in self._promises.items()
+        ]
+        return [list(map(list, self._sets)), rows, list(self._costs), self._window, self.lost]
+
+    @staticmethod
+    def restored(state: Sequence[Any]) -> Passing:
+        """From a snapshot."""
+        sets, rows, costs, window, lost = state
+        passing = Passing(sets, {row[0]: Promise(*row[1:-2]) for row in rows}, costs, window)
+        for operator, *_, seen, out in rows:
+            passing._seen[operator], passing._out[operator] = seen, out
+        passing.lost = lost
+        return passing
+
+
+def _promise(outcomes: Floats, left: Floats, one: Sequence[int], operator: int) -> Promise:
+    """What an operator of a set makes of what is left of each row when the set's turn comes."""
+    made = outcomes[:, operator]
+    others = [other for other in one if other != operator]
+    before = one[: one.index(operator)]
+    rates, rows = [], []
+    for some in (some for count in range(len(one)) for some in combinations(others, count)):
+        weights = left * outcomes[:, list(some)].prod(axis=1)
+        rates.append(_mean(made, weights))
+        rows.append(float(np.count_nonzero(weights)))
+    weights = left * outcomes[:, list(before)].prod(axis=1)
+    usual = _mean(made, weights)
+    return Promise(
+        low=min(rates),
+        high=max(rates),
+        usual=usual,
+        rows=min(rows),
+        spread=float(np.sqrt(_mean((made - usual) ** 2, weights))),
+        lot=max(float(weights.sum()) / max(float(np.count_nonzero(weights)), 1.0), 1.0),
+    )
+
+
+def _mean(values: Floats, weights: Floats) -> float:
+    """Weighted; 1, which is neither good nor bad, of nothing."""
+    total = float(weights.sum())
+    return float((values * weights).sum()) / total if total else 1.0

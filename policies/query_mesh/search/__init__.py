@@ -1,0 +1,1 @@
+"""Routes for classes: the search over sets of routes."""

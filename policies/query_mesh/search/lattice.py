@@ -1,0 +1,198 @@
+"""The partitions of training tuples, and what each costs.
+
+A partition is a tuple of sets of training tuples, and a set is the bits of an integer: `0b011, 0b100` is "12/3" of the
+Query Mesh paper (section 4.3). The price of a set is remembered, since a move changes two or three sets and leaves the
+others as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from eddy.policies.query_mesh.search.cost import Overheads
+from eddy.policies.query_mesh.search.legality import HopNumbers
+from eddy.policies.query_mesh.search.route import Pricer
+from eddy.tuples.arrays import Floats, Integers
+
+Partition = tuple[int, ...]
+
+
+class Lattice:
+    """Prices partitions: equation (2), with the tree as it will have to be at least."""
+
+    def __init__(self, pricer: Pricer, density: Floats, overheads: Overheads) -> None:
+        self.density = density
+        self._pricer = pricer
+        self._rows = float(density.sum())
+        self._extra = [overheads.expected(routes) for routes in range(len(density) + 1)]
+        self._prices: dict[int, float] = {}
+        self._routes: dict[int, HopNumbers] = {}
+        self._under: dict[HopNumbers, Floats] = {}
+
+    def __len__(self) -> int:
+        return len(self.density)
+
+    def cost(self, partition: Partition) -> float:
+        """Seconds per row."""
+        return self.costs([partition])[0]
+
+    def costs(self, partitions: Sequence[Partition]) -> list[float]:
+        """Seconds per row of several partitions; sets without a price get theirs all at once."""
+        self.price({part for partition in partitions for part in partition if part not in self._prices})
+        prices = self._prices
+        return [
+            sum([prices[part] for part in partition]) / self._rows + self._extra[len(partition)]
+            for partition in partitions
+        ]
+
+    def price(self, parts: set[int]) -> None:
+        """Find the best routes of some sets."""
+        fresh = sorted(parts)
+        if fresh:
+            found = self._pricer.price(np.stack([self.members(part) for part in fresh]).astype(np.float64))
+            self._prices.update(zip(fresh, found.tolist(), strict=True))
+
+    def seconds(self, part: int) -> float:
+        """What the rows of a set take, all together, under its best route."""
+        self.price({part} - self._prices.keys())
+        return self._prices[part]
+
+    def extra(self, routes: int) -> float:
+        """What so many routes cost besides."""
+        return self._extra[routes]
+
+    def route(self, part: int) -> HopNumbers:
+        """The best route of a set."""
+        found = self._routes.get(part)
+        if found is None:
+            found = self._routes[part] = self._pricer.route(self.members(part).astype(np.float64))
+        return found
+
+    def under(self, part: int) -> Floats:
+        """What the rows of every training tuple would take on the best route of a set."""
+        route = self.route(part)
+        found = self._under.get(route)
+        if found is None:
+            found = self._under[route] = self._pricer.under(route)
+        return found
+
+    def members(self, part: int) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
+        """1 for the training tuples of a set, 0 for others."""
+        packed = np.frombuffer(part.to_bytes((len(self) + 7) // 8, "little"), np.uint8)
+        return np.unpackbits(packed, count=len(self), bitorder="little")
+
+
+def as_set(members: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> int:
+    """The set of some training tuples.
+
+    >>> as_set(np.array([True, False, True]))
+    5
+    """
+    return int.from_bytes(np.packbits(members, bitorder="little").tobytes(), "little")
+
+
+def partition_of(labels: Integers) -> Partition:
+    """The partition that puts training tuples with equal labels together.
+
+    >>> partition_of(np.array([7, 2, 7]))
+    (2, 5)
+    """
+    return tuple(sorted(as_set(labels == label) for label in np.unique(labels)))
+
+
+def neighbour(lattice: Lattice, partition: Partition, chance: np.random.Generator) -> Partition:
+    """A random neighbour; the partition itself where it has none."""
+    draws = chance.random(4)
+    sets = len(partition)
+    splits = [part for part in partition if part & (part - 1)]
+    moves = [_merge] * (sets > 1) + [_split, _divide] * bool(splits) + [_transfer] * (sets > 1)
+    if not moves:
+        return partition
+    return moves[int(draws[0] * len(moves))](lattice, partition, draws[1:].tolist(), chance)
+
+
+def improve_locally(lattice: Lattice, partition: Partition) -> Partition:
+    """Every training tuple to the route that is best for it, again and again, while that pays.
+
+    Each round is a chain of splits and merges, and none makes the partition worse: routes go that cost more than they
+    save, tuples go where they cost less, and then each set gets the best route for what it has become.
+    """
+    cost = lattice.cost(partition)
+    while len(partition) > 1:
+        places = _thinned(lattice, np.stack([lattice.under(part) for part in partition])).argmin(axis=0)
+        moved = tuple(sorted({as_set(places == place) for place in np.unique(places).tolist()}))
+        found = lattice.cost(moved)
+        if found >= cost:
+            break
+        partition, cost = moved, found
+    return partition
+
+
+def _thinned(lattice: Lattice, under: Floats) -> Floats:
+    """Without the routes whose tuples may as well go elsewhere, the least missed first; a row for each route."""
+    while len(under) > 1:
+        best, second = np.partition(under, 1, axis=0)[:2]
+        missed = np.bincount(under.argmin(axis=0), second - best, len(under)) / lattice.density.sum()
+        least = int(missed.argmin())
+        if missed[least] >= lattice.extra(len(under)) - lattice.extra(len(under) - 1):
+            break
+        under = np.delete(under, least, axis=0)
+    return under
+
+
+def _merge(_lattice: Lattice, partition: Partition, draws: list[float], _chance: np.random.Generator) -> Partition:
+    first, second = _two(partition, draws)
+    return _replaced(partition, (first, second), (first | second,))
+
+
+def _split(lattice: Lattice, partition: Partition, draws: list[float], chance: np.random.Generator) -> Partition:
+    """Any two sides; how many go to one of them is random too."""
+    part = _large(partition, draws[0])
+    members = lattice.members(part).astype(bool)
+    aside = members & (chance.random(len(members)) < draws[1])
+    return _divided(partition, part, as_set(aside), draws[2], lattice)
+
+
+def _divide(lattice: Lattice, partition: Partition, draws: list[float], _chance: np.random.Generator) -> Partition:
+    """All that would rather take the route of one of them than the common one."""
+    part = _large(partition, draws[0])
+    seed = _member(lattice, part, draws[1])
+    rather = lattice.under(seed) < lattice.under(part)
+    return _divided(partition, part, part & as_set(rather), draws[2], lattice)
+
+
+def _transfer(lattice: Lattice, partition: Partition, draws: list[float], _chance: np.random.Generator) -> Partition:
+    source, target = _two(partition, draws)
+    moved = _member(lattice, source, draws[2])
+    return _replaced(partition, (source, target), (source & ~moved, target | moved))
+
+
+def _divided(partition: Partition, part: int, aside: int, draw: float, lattice: Lattice) -> Partition:
+    """A set without some of its members, which make a set; one member alone where those are none, or all."""
+    if aside in (0, part):
+        aside = _member(lattice, part, draw)
+    return _replaced(partition, (part,), (aside, part & ~aside))
+
+
+def _replaced(partition: Partition, old: tuple[int, ...], new: tuple[int, ...]) -> Partition:
+    return tuple(sorted([part for part in partition if part not in old] + [part for part in new if part]))
+
+
+def _two(partition: Partition, draws: list[float]) -> tuple[int, int]:
+    first = int(draws[0] * len(partition))
+    second = int(draws[1] * (len(partition) - 1))
+    return partition[first], partition[second + (second >= first)]
+
+
+def _large(partition: Partition, draw: float) -> int:
+    """A random set of two or more."""
+    large = [part for part in partition if part & (part - 1)]
+    return large[int(draw * len(large))]
+
+
+def _member(lattice: Lattice, part: int, draw: float) -> int:
+    """A random member, as a set of its own."""
+    numbers = np.flatnonzero(lattice.members(part))
+    return 1 << int(numbers[int(draw * len(numbers))])

@@ -1,0 +1,111 @@
+"""Which operators may act next, by number, once a set of operators is done.
+
+Routes are made of numbers here, and sets of operators are bits of an integer. What may follow is asked of `Task.after`
+once for each set: it depends on what has been done and not on the order. The access pattern of a probe depends on it
+too, so a route becomes hops only when it is known as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from eddy.errors import EngineError
+from eddy.tuples import Hop
+from eddy.tuples.arrays import Integers
+
+After = Callable[[Sequence[Hop]], tuple[Hop, ...]]
+HopNumbers = tuple[int, ...]
+
+MOST_ROUTES_KEPT = 1_000
+"""Routes whose hops are kept: a mesh has tens of them, and lotteries draw a few orders of each in every micro-batch."""
+
+
+class Legality:
+    """The hops that are ready after a set of operators.
+
+    Operators that are not listed are left out of routes: whoever lists the operators decides what is routed. `free` are
+    hops that may come in any order, if all may: then nobody has to be asked about 2^n sets.
+
+    >>> hops = (Hop("cheap"), Hop("dear"))
+    >>> legality = Legality(("cheap", "dear"), lambda route: tuple(hop for hop in hops if hop not in route))
+    >>> legality.ready((1,)), legality.hops((1, 0))
+    ((0,), (Hop(operator='dear', pattern=''), Hop(operator='cheap', pattern='')))
+    """
+
+    def __init__(self, operators: Sequence[str], after: After, *, free: Sequence[Hop] = ()) -> None:
+        self.operators = tuple(operators)
+        self._numbers = {name: number for number, name in enumerate(operators)}
+        self._after = after
+        self._free = {self._numbers[hop.operator]: hop for hop in free if hop.operator in self._numbers}
+        self._known: dict[int, Mapping[int, Hop]] = {}
+        self._tables: tuple[Integers, Integers] | None = None
+        self._hops: dict[HopNumbers, tuple[Hop, ...]] = {}
+
+    def ready(self, route: Sequence[int]) -> HopNumbers:
+        """The operators that may follow a legal route, in the order of the query."""
+        return tuple(sorted(self._ready(route)))
+
+    def hops(self, route: HopNumbers) -> tuple[Hop, ...]:
+        """A legal route as hops, each with the access pattern that it has by then."""
+        known = self._hops.get(route)
+        if known is None:
+            if len(self._hops) >= MOST_ROUTES_KEPT:
+                self._hops.clear()
+            known = self._hops[route] = self._found(route)
+        return known
+
+    def _found(self, route: HopNumbers) -> tuple[Hop, ...]:
+        found: list[Hop] = []
+        for place, number in enumerate(route):
+            ready = self._ready(route[:place])
+            if number not in ready:
+                done = [self.operators[n] for n in route[:place]]
+                raise EngineError(f'operator "{self.operators[number]}" may not act on a tuple that has done {done}')
+            found.append(ready[number])
+        return tuple(found)
+
+    def tables(self) -> tuple[Integers, Integers]:
+        """All sets that legal routes come to, and for each whether each operator is ready (0 or 1)."""
+        if self._tables is None:
+            self._tables = self._all() if self._free else self._reached()
+        return self._tables
+
+    def _all(self) -> tuple[Integers, Integers]:
+        done = np.arange(1 << len(self.operators))
+        return done, 1 - (done[:, None] >> np.arange(len(self.operators)) & 1)
+
+    def _reached(self) -> tuple[Integers, Integers]:
+        reached: dict[int, tuple[HopNumbers, HopNumbers]] = {}
+        waiting: list[HopNumbers] = [()]
+        while waiting:
+            route = waiting.pop()
+            done = bits(route)
+            if done not in reached:
+                reached[done] = (route, self.ready(route))
+                waiting += [(*route, number) for number in reached[done][1]]
+        ready = np.zeros((len(reached), len(self.operators)), np.int64)
+        for row, (_, numbers) in zip(ready, reached.values(), strict=True):
+            row[list(numbers)] = 1
+        return np.array(list(reached), np.int64), ready
+
+    def _ready(self, route: Sequence[int]) -> Mapping[int, Hop]:
+        done = bits(route)
+        found = self._known.get(done)
+        if found is None and self._free:
+            found = self._known[done] = {n: hop for n, hop in self._free.items() if not done >> n & 1}
+        elif found is None:
+            hops = self._after(self._found(tuple(route)))
+            found = {self._numbers[hop.operator]: hop for hop in hops if hop.operator in self._numbers}
+            self._known[done] = found
+        return found
+
+
+def bits(numbers: Sequence[int]) -> int:
+    """A set of numbers as the bits of one.
+
+    >>> bits([0, 3])
+    9
+    """
+    return sum(1 << number for number in set(numbers))

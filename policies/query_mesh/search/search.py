@@ -1,0 +1,192 @@
+"""Searches the partitions of training tuples for the cheapest.
+
+Follows sections 4.6 and 4.7 of the Query Mesh paper: iterative improvement (figure 6) and simulated annealing
+(figure 7), stopped by iterations, by a plateau, or by time.
+
+Where it does better: a look at neighbours prices several at once, which takes hardly longer than one; every descent
+begins and ends with `settle`, which does at once what would take many random moves; and annealing cools from what moves
+cost here, so that its temperature needs no tuning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from eddy.contracts import Clock
+from eddy.policies.query_mesh.search.lattice import Lattice, Partition, improve_locally, neighbour
+
+Strategy = Literal["improvement", "annealing", "optimal"]
+Next = Callable[[], Partition]
+
+LOOK = 16
+"""Neighbours that are priced at once."""
+
+HOT = 1.0
+"""The first temperature, in mean differences between a partition and its neighbours: one move in three that is worse by
+so much is taken."""
+
+COOLING = 0.95
+"""Of the temperature is left after each look (rho of the paper); after 90 looks it is a hundredth."""
+
+FROZEN = 0.01
+"""Of the first temperature: a plateau counts only from here on, since a hot walk is not meant to improve."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Effort:
+    """When to stop: after so many looks in all, after so many without a gain, or after so many seconds.
+
+    `descents` is how many starts iterative improvement makes (k of the paper's table 1).
+    """
+
+    looks: int = 300
+    plateau: int = 12
+    descents: int = 3
+    seconds: float = 0.2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """A partition, what it costs, what the start cost, how many looks were taken, and by which strategy."""
+
+    partition: Partition
+    cost: float
+    start_cost: float
+    looks: int
+    strategy: Strategy
+
+
+def search(
+    lattice: Lattice, strategy: Strategy, effort: Effort, begin: Next, chance: np.random.Generator, clock: Clock
+) -> Found:
+    """The cheapest partition that the strategy finds; `begin` gives start solutions, the first one first.
+
+    The optimum is for few training tuples; with more, iterative improvement takes its place.
+    """
+    start = begin()
+    cost = lattice.cost(start)
+    budget = _Budget(effort, clock)
+    if strategy == "optimal" and len(lattice) > SMALL:
+        strategy = "improvement"
+    if len(lattice) == 1:
+        best = start
+    elif strategy == "optimal":
+        best = optimal(lattice)
+    elif strategy == "annealing":
+        best = _anneal(lattice, start, budget, chance)
+    else:
+        best = _improve(lattice, start, begin, budget, chance)
+    return Found(partition=best, cost=lattice.cost(best), start_cost=cost, looks=budget.looks, strategy=strategy)
+
+
+class _Budget:
+    """Counts looks, and says when to stop."""
+
+    def __init__(self, effort: Effort, clock: Clock) -> None:
+        self.effort = effort
+        self.looks = 0
+        self._clock, self._end = clock, clock() + effort.seconds
+
+    @property
+    def is_left(self) -> bool:
+        return self.looks < self.effort.looks and self._clock() < self._end
+
+
+def _improve(
+    lattice: Lattice, start: Partition, begin: Next, budget: _Budget, chance: np.random.Generator
+) -> Partition:
+    """Descend from several starts, and keep the lowest of the local minima."""
+    best = _descend(lattice, start, budget, chance)
+    for _ in range(1, budget.effort.descents):
+        if not budget.is_left:
+            break
+        found = _descend(lattice, begin(), budget, chance)
+        best = min(found, best, key=lattice.cost)
+    return best
+
+
+def _descend(lattice: Lattice, partition: Partition, budget: _Budget, chance: np.random.Generator) -> Partition:
+    """Take the best of some random neighbours while one is better; none in many looks is a local minimum."""
+    partition = improve_locally(lattice, partition)
+    cost = lattice.cost(partition)
+    idle = 0
+    while idle < budget.effort.plateau and budget.is_left:
+        budget.looks += 1
+        looked = [neighbour(lattice, partition, chance) for _ in range(LOOK)]
+        costs = lattice.costs(looked)
+        idle += 1
+        if min(costs) < cost:
+            partition = improve_locally(lattice, looked[costs.index(min(costs))])
+            cost, idle = lattice.cost(partition), 0
+    return partition
+
+
+def _anneal(lattice: Lattice, start: Partition, budget: _Budget, chance: np.random.Generator) -> Partition:
+    """Take worse neighbours too, the less the longer it lasts.
+
+    Neighbours are drawn several at a time and judged one after the other up to the first that is taken: the same walk
+    as if they were drawn one by one, since nothing moves before.
+    """
+    best = now = improve_locally(lattice, start)
+    unit, heat, idle = 0.0, HOT, 0
+    while idle < budget.effort.plateau and budget.is_left:
+        budget.looks += 1
+        looked = [neighbour(lattice, now, chance) for _ in range(LOOK)]
+        worse = np.array(lattice.costs(looked)) - lattice.cost(now)
+        unit = unit or float(np.abs(worse).mean())
+        odds = np.exp(-np.maximum(worse, 0) / max(unit * heat, np.finfo(np.float64).tiny))
+        taken = np.flatnonzero(chance.random(LOOK) < odds)
+        now = looked[int(taken[0])] if len(taken) else now
+        idle += heat < HOT * FROZEN
+        if lattice.cost(now) < lattice.cost(best):
+            best, idle = now, 0
+        heat *= COOLING
+    return improve_locally(lattice, best)
+
+
+SMALL = 10
+"""Training tuples up to which this is done: 59,000 steps for each number of parts."""
+
+
+def optimal(lattice: Lattice) -> Partition:
+    """A partition that none is cheaper than."""
+    count = len(lattice)
+    everything = (1 << count) - 1
+    seconds = [0.0] + [lattice.seconds(part) for part in _priced(lattice, everything)]
+    cheapest: list[dict[int, tuple[float, Partition]]] = [{0: (0.0, ())}]
+    for _ in range(count):
+        before, now = cheapest[-1], {}
+        for whole in range(1, everything + 1):
+            ways = [
+                (before[whole ^ part][0] + seconds[part], (part, *before[whole ^ part][1]))
+                for part in _with_the_lowest(whole)
+                if whole ^ part in before
+            ]
+            if ways:
+                now[whole] = min(ways)
+        cheapest.append(now)
+    found = [parts[everything][1] for parts in cheapest if everything in parts]
+    best: Partition = min(found, key=lattice.cost)
+    return tuple(sorted(best))
+
+
+def _priced(lattice: Lattice, everything: int) -> range:
+    """All sets, once their prices are known."""
+    sets = range(1, everything + 1)
+    lattice.price(set(sets))
+    return sets
+
+
+def _with_the_lowest(whole: int) -> list[int]:
+    """The subsets that hold the lowest member, so that no partition is met twice."""
+    lowest = whole & -whole
+    rest = whole ^ lowest
+    found, part = [whole], rest
+    while part:
+        part = (part - 1) & rest
+        found.append(part | lowest)
+    return found

@@ -1,0 +1,152 @@
+"""Rows, each with an estimate of every operator, to legs with the best order for each.
+
+`content` and `knows` differ in where their estimates come from; what follows from them is the same, and is here.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from eddy.classes.divider import Buckets
+from eddy.contracts import Classes, Leg
+from eddy.tuples import Hop
+from eddy.tuples.arrays import Floats, Integers
+
+TAIL = 0.02
+"""Of a tuple that is this unlikely to get so far, the further order is the common one: it can cost or save no more than
+this share of a call, and every order of its own is a leg of its own."""
+
+WORTH = 0.01
+"""An order of its own must promise to cost so much less than the common one; below that it is noise."""
+
+ORDERS = 16
+"""Orders at a time, besides the common one: each is a leg, and what the next one saves is less and less."""
+
+MANY = 512
+"""Classes that are told apart at most: each costs some ten microseconds, and where every operator goes by an attribute
+of its own, soon every row would be a class."""
+
+COUNTED_CLASSES = 64
+"""Classes up to which counting their codes is quicker than sorting the rows."""
+
+STEP = 90e-6
+"""Seconds that it takes to call an operator once more, whatever the rows; half of it when the caches are warm."""
+
+OWN = 3
+"""Steps that an order of its own adds, more or less: the later ones it shares with others."""
+
+
+def best_orders(rates: Floats, costs: Floats, common: Integers, rows: Integers, price: float = 0.0) -> Integers:
+    """For each class the order of the operators, by estimated outputs per input.
+
+    `rates` has a row for each class and a column for each operator; `costs` is one number for each operator, `common`
+    is the order that is best for all rows together, `rows` are those of each class in the micro-batch, and `price` is
+    that of a step, in the unit of the costs.
+    """
+    own = _by_merit(rates, costs, common, rows, price)
+    shared = _expected(rates, costs, np.broadcast_to(common, own.shape))
+    saved = (shared - _expected(rates, costs, own)) * rows
+    own[saved <= WORTH * shared * rows] = common
+    return _fewer(own, saved, rates, costs, common, OWN * price)
+
+
+def _by_merit(rates: Floats, costs: Floats, common: Integers, rows: Integers, price: float) -> Integers:
+    """For each class the order of merit, and the common one for the tail that hardly any tuple reaches."""
+    order = np.argsort((rates - 1) / costs, axis=1, kind="stable")
+    reach = _reach(np.take_along_axis(rates, order, axis=1))
+    late = (reach < TAIL) | (reach * rows[:, None] * costs[order] < price)
+    rank = np.empty(len(common), np.int64)
+    rank[common] = np.arange(len(common))
+    place = np.where(late, len(common) + rank[order], np.arange(len(common)))
+    return np.take_along_axis(order, np.argsort(place, axis=1, kind="stable"), axis=1)
+
+
+def _fewer(own: Integers, saved: Floats, rates: Floats, costs: Floats, common: Integers, price: float) -> Integers:
+    """The same, with no more orders than pay: a class whose order is given up takes the cheapest of the others."""
+    numbers: dict[tuple[int, ...], int] = {tuple(common.tolist()): 0}
+    which = np.array([numbers.setdefault(order, len(numbers)) for order in map(tuple, own.tolist())])
+    worth = np.bincount(which, saved, len(numbers))
+    heaviest = np.argsort(-worth, kind="stable")[:ORDERS]
+    kept = np.zeros(len(numbers), np.bool_)
+    kept[heaviest[worth[heaviest] > price]] = True
+    kept[0] = True
+    lost = np.flatnonzero(~kept[which])
+    if len(lost):
+        left = np.array([*itertools.compress(numbers, kept)])
+        prices = [_expected(rates[lost], costs, np.broadcast_to(order, (len(lost), len(common)))) for order in left]
+        own[lost] = left[np.argmin(prices, axis=0)]
+    return own
+
+
+def classes(buckets: Buckets, most: int | None = None) -> tuple[Buckets, Integers]:
+    """The buckets of each class, the same for all its rows, and the class of every row.
+
+    Where that would be more than `most` classes, it goes by as many of the first attributes as make no more.
+
+    >>> classes(np.array([[3, 0], [1, 0], [3, 0]], np.uint8))[0].tolist()
+    [[1, 0], [3, 0]]
+    """
+    examples = np.empty((1, 0), np.uint8)
+    which = np.zeros(len(buckets), np.int64)
+    for column in buckets.T:
+        codes = which * 256 + column
+        present = np.flatnonzero(np.bincount(codes)) if len(examples) < COUNTED_CLASSES else np.unique(codes)
+        if most is not None and len(present) > most:
+            break
+        which = np.searchsorted(present, codes)
+        examples = np.column_stack((examples[present >> 8], present.astype(np.uint8)))
+    return examples, which
+
+
+def legs(
+    orders: Integers,
+    which: Integers,
+    rows: Integers,
+    hops: Sequence[Hop],
+    attributes: Sequence[int],
+    examples: Buckets,
+) -> list[Leg]:
+    """One leg for each order that some class takes.
+
+    `orders` and `examples`, the buckets of the attributes, have a row for each class; `which` is the class of each of
+    the `rows`.
+    """
+    numbers: dict[tuple[int, ...], int] = {}
+    lot = np.array([numbers.setdefault(order, len(numbers)) for order in map(tuple, orders.tolist())])
+    routes = [tuple(hops[i] for i in order) for order in numbers]
+    return [
+        Leg(route=routes[number], rows=part, classes=told)
+        for number, part, told in lots(lot, which, rows, attributes, examples)
+    ]
+
+
+def lots(
+    lot: Integers, which: Integers, rows: Integers, attributes: Sequence[int], examples: Buckets
+) -> Iterator[tuple[int, Integers, Classes]]:
+    """The rows of each lot, given the lot of each class; with the classes in it.
+
+    `which` is the class of each of the `rows`, `examples` has the buckets of each class. Lots of no class are left out.
+    """
+    sizes = list(zip(examples.tolist(), np.bincount(which, minlength=len(lot)).tolist(), strict=True))
+    taken = lot[which]
+    ends = np.bincount(taken, minlength=int(lot.max()) + 1).cumsum()
+    for number, part in enumerate(np.split(rows[np.argsort(taken, kind="stable")], ends[:-1])):
+        members = np.flatnonzero(lot == number).tolist()
+        if members:
+            yield number, part, Classes(attributes, [sizes[member] for member in members])
+
+
+def _expected(rates: Floats, costs: Floats, orders: Integers) -> Floats:
+    """What a tuple of each class costs in its order."""
+    spent: Floats = (_reach(np.take_along_axis(rates, orders, axis=1)) * costs[orders]).sum(axis=1)
+    return spent
+
+
+def _reach(rates: Floats) -> Floats:
+    """How much of a tuple reaches each place of its order."""
+    reach: Floats = np.ones_like(rates)
+    np.cumprod(rates[:, :-1], axis=1, out=reach[:, 1:])
+    return reach
