@@ -132,7 +132,7 @@ def _spark(needed: bool) -> AbstractContextManager[object]:
     """A session that leaves nothing behind, if one is needed."""
     if not needed:
         return nullcontext()
-    from eddy.jobs.run.run_job import own_session  # noqa: PLC0415  other runs start no Spark
+    from eddy.jobs.run.own_session import own_session  # noqa: PLC0415  other runs start no Spark
 
     return own_session(CORES)
 

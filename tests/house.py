@@ -12,7 +12,7 @@ import re
 import statistics
 import tokenize
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Container, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -237,6 +237,49 @@ def wrong_imports(module: Module, known: Set[str] = frozenset()) -> list[str]:
         for line, target in found
         if room(target) and not may_import(module.room, room(target))
     ]
+
+
+def import_cycles(found: Iterable[Module]) -> list[str]:
+    """Modules that cannot be imported without being there already."""
+    modules = {module.name: module for module in found}
+    needs = {name: _first_imports(module, modules) for name, module in modules.items()}
+    complaints: list[str] = []
+    done: set[str] = set()
+
+    def visit(name: str, path: list[str]) -> None:
+        if name in path:
+            complaints.append(" -> ".join([*path[path.index(name) :], name]))
+        elif name not in done:
+            for need in sorted(needs[name]):
+                visit(need, [*path, name])
+            done.add(name)
+
+    for name in needs:
+        visit(name, [])
+    return complaints
+
+
+def _first_imports(module: Module, known: Container[str]) -> set[str]:
+    """The modules that are imported with a module, without the packages that it is in."""
+    found: set[str] = set()
+    for statement in _run_at_once(module.tree.body):
+        for i in imports(Module(name=module.name, text=ast.unparse(statement))):
+            parts = i.full.split(".")
+            found |= {".".join(parts[:size]) for size in range(1, len(parts) + 1)}
+    return {
+        name for name in found if name in known and name != module.name and not f"{module.name}.".startswith(f"{name}.")
+    }
+
+
+def _run_at_once(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
+    """The imports that run when a module is imported."""
+    for statement in body:
+        if isinstance(statement, ast.Import | ast.ImportFrom):
+            yield statement
+        elif isinstance(statement, ast.Try):
+            yield from _run_at_once([*statement.body, *statement.orelse, *statement.finalbody])
+        elif isinstance(statement, ast.If) and "TYPE_CHECKING" not in ast.unparse(statement.test):
+            yield from _run_at_once([*statement.body, *statement.orelse])
 
 
 def plugins(found: Iterable[ModuleType], method: str) -> Iterator[type]:

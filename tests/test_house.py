@@ -5,9 +5,6 @@ from __future__ import annotations
 import ast
 import configparser
 import importlib
-import json
-import subprocess
-import sys
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -124,38 +121,34 @@ def test_an_import_that_points_the_right_way_is_allowed(name: str, line: str) ->
     assert house.wrong_imports(python(name, line), KNOWN | {"eddy.wiring", "eddy.query.query"}) == []
 
 
-ALONE = """
-import importlib, json, os, sys, traceback
-import pandas, pyarrow.compute, pyspark.sql.datasource, pyspark.sql.functions  # once, since they are what takes time
-
-for name in sys.argv[1:]:
-    child = os.fork()
-    if child == 0:
-        try:
-            importlib.import_module(name)
-        except BaseException as error:
-            print(json.dumps([name, repr(error)]), flush=True)
-        os._exit(0)
-    if os.waitpid(child, 0)[1]:
-        print(json.dumps([name, "died"]), flush=True)
-"""
-"""Imports each module in a process of its own, and prints those that cannot be."""
+def test_no_module_imports_itself_by_others() -> None:
+    """Then any module can be the first to be imported, and a plug-in can be tried on its own."""
+    assert house.import_cycles(house.modules(*house.SHIPPED)) == []
 
 
-def alone(*names: str) -> dict[str, str]:
-    """What goes wrong when each of some modules is the first to be imported."""
-    done = subprocess.run([sys.executable, "-c", ALONE, *names], cwd=ROOT, capture_output=True, text=True, check=True)
-    return dict(map(json.loads, done.stdout.splitlines()))
+@pytest.mark.parametrize(
+    "texts",
+    [
+        {"eddy.a": "import eddy.b", "eddy.b": "from eddy.a import x"},
+        {"eddy.a": "from eddy import b", "eddy.b": "from eddy import c", "eddy.c": "from eddy import a"},
+        {"eddy.a": "from eddy.b import x", "eddy.b": "from eddy.b.c import x", "eddy.b.c": "import eddy.a"},
+        {"eddy.a": "try:\n    import eddy.b\nfinally: ...", "eddy.b": "import eddy.a"},
+    ],
+)
+def test_a_cycle_of_imports_is_found(texts: dict[str, str]) -> None:
+    assert len(house.import_cycles(python(name, text) for name, text in texts.items())) == 1
 
 
-@pytest.mark.process
-def test_every_module_can_be_the_first_to_be_imported() -> None:
-    assert alone(*(module.name for module in house.modules(*house.SHIPPED))) == {}
-
-
-@pytest.mark.process
-def test_a_module_that_cannot_be_imported_is_found() -> None:
-    assert list(alone("eddy.errors", "eddy.nowhere")) == ["eddy.nowhere"]
+@pytest.mark.parametrize(
+    "texts",
+    [
+        {"eddy.a": "import eddy.b", "eddy.b": "def f():\n    import eddy.a"},
+        {"eddy.a": "import eddy.b", "eddy.b": "if TYPE_CHECKING:\n    import eddy.a"},
+        {"eddy.b": "from eddy.b.c import x", "eddy.b.c": "import eddy.d", "eddy.d": "import re"},
+    ],
+)
+def test_what_is_imported_later_or_never_makes_no_cycle(texts: dict[str, str]) -> None:
+    assert house.import_cycles(python(name, text) for name, text in texts.items()) == []
 
 
 # --- registries

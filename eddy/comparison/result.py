@@ -108,7 +108,7 @@ class Comparison:
         export.save(self.runs, path)
 
     def _repr_html_(self) -> str:
-        from eddy.comparison.html.page import note  # noqa: PLC0415  for notebooks only
+        from eddy.comparison.html.tables import note  # noqa: PLC0415  for notebooks only
 
         return note(self)
 

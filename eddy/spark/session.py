@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from pyspark import SparkFiles
-
-from eddy.errors import QueryError, quoted, warn
+from eddy.errors import QueryError, warn
 from eddy.observe.text import plural
 
 if TYPE_CHECKING:
@@ -45,96 +37,3 @@ def look_at_partitions(spark: SparkSession, cells: int) -> None:
             "new checkpoint keeps the number for good; before the query starts, write "
             f'spark.conf.set("{PARTITIONS}", {cells})'
         )
-
-
-if TYPE_CHECKING:
-    from pyspark import SparkContext
-    from pyspark.sql import SparkSession
-
-NAMED = "PYSPARK_PYTHON"
-
-UNNAMED = ("", "python3")
-"""What Spark calls the workers' Python where nobody names one."""
-
-NEEDED = ("eddy", "pandas", "pyarrow", "numpy", "cloudpickle")
-
-QUESTION = (
-    "import sys; from importlib.util import find_spec; "
-    "print('%d.%d' % sys.version_info[:2], *[name for name in sys.argv[1:] if find_spec(name) is None])"
-)
-"""Asked of another Python: its version, and which of the modules that are named it does not find."""
-
-ANSWER_SECONDS = 60
-"""Seconds that another Python may take to answer; a machine with much to do starts one in ten."""
-
-VERSION = "{}.{}".format(*sys.version_info[:2])
-
-
-@contextmanager
-def suit_workers(spark: SparkSession) -> Iterator[None]:
-    """In the body, functions that are given to Spark are for a Python that has what they need."""
-    context: SparkContext | None = getattr(spark, "_sc", None)  # Spark Connect has none
-    if context is None or not sys.executable:
-        yield
-        return
-    named, here = context.pythonExec, str(context.master).startswith("local")
-    if os.environ.get(NAMED) or named not in UNNAMED:
-        if here:
-            _check_python(named, _environment(context))
-    elif here:
-        context.pythonExec = sys.executable
-    else:
-        warn(
-            f'attach: {NAMED} is not set, so workers start the first "{UNNAMED[-1]}" on the path of their machines; it '
-            f"needs to be Python {VERSION} and to find {quoted(NEEDED)}; name one that does before the session starts"
-        )
-    try:
-        yield
-    finally:
-        context.pythonExec = named
-
-
-def find_fault(named: str, environment: Mapping[str, str]) -> str:
-    """What is wrong with a Python of this machine, for our functions; empty if nothing is.
-
-    >>> find_fault(sys.executable, {})
-    ''
-    >>> find_fault("no-such-python", {})
-    'is not there'
-    """
-    program = shutil.which(named)
-    if program is None:
-        return "is not there"
-    if os.path.abspath(program) == os.path.abspath(sys.executable):
-        return ""
-    try:
-        asked = [program, "-c", QUESTION, *NEEDED]
-        said = subprocess.run(
-            asked, env=environment, capture_output=True, text=True, timeout=ANSWER_SECONDS, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return f"does not start: {error}"
-    if said.returncode:
-        return f"does not start: {(said.stderr.strip().splitlines() or ['it says nothing'])[-1]}"
-    version, *missing = said.stdout.split()
-    if version != VERSION:
-        return f"is Python {version}, and this is {VERSION}"
-    return f"does not find {quoted(missing)}" if missing else ""
-
-
-def _check_python(named: str, environment: Mapping[str, str]) -> None:
-    wrong = find_fault(named, environment)
-    if wrong:
-        raise QueryError(
-            f'attach: the Python that Spark starts its workers with, "{named}", {wrong}; set {NAMED} to '
-            f'"{sys.executable}", or unset it, before the session starts'
-        )
-
-
-def _environment(context: SparkContext) -> dict[str, str]:
-    """What a worker on this machine is started with: it also finds what --py-files has brought."""
-    root = SparkFiles.getRootDirectory()
-    sent = [os.path.join(root, name) for name in context._python_includes or ()]
-    given = {**os.environ, **context.environment}
-    places = [*sent, *(one.get("PYTHONPATH", "") for one in (context.environment, os.environ))]
-    return {**given, "PYTHONPATH": os.pathsep.join(filter(None, places))}

@@ -25,12 +25,13 @@ from pyspark.sql.types import StructField, StructType
 from eddy.errors import QueryError
 from eddy.query import Filter, Query, Stream, fingerprint
 from eddy.query.binding import Binding, bind
-from eddy.spark import cell, checkpoint_guard, session
+from eddy.spark import cell, checkpoint_guard, session, workers
 from eddy.spark.frames import Frames, read, readable
 from eddy.spark.layout.layout import Layout
 from eddy.spark.layout.planning import CELLS, plan_layout
+from eddy.spark.listener import listen
 from eddy.spark.parcels import PARCELS, RESULTS, pack, unpack, write
-from eddy.spark.progress import OBSERVED, listen
+from eddy.spark.progress import OBSERVED
 from eddy.spark.pushdown import described, push, pushable
 from eddy.spark.shipped import Shipped, pack_code
 from eddy.spark.worker_cache import frozen_from_gc
@@ -83,7 +84,7 @@ def attach(query: Query, given: Mapping[str, Any], options: Options) -> DataFram
     session.check(frames.spark)
     plan = _plan(query, frames, options)
     session.look_at_partitions(frames.spark, plan.layout.cells)
-    with session.suit_workers(frames.spark):
+    with workers.suit_workers(frames.spark):
         return _answers(plan, options)
 
 

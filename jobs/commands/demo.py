@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from eddy.errors import QueryError
 from eddy.jobs.commands.command import Command
-from eddy.jobs.run.run_job import own_session
+from eddy.jobs.run.own_session import own_session
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -19,7 +19,7 @@ from eddy.jobs.config.config import Job, load
 from eddy.jobs.config.overrides import from_command
 from eddy.jobs.experiments.sampling import sample
 from eddy.jobs.run.checking import check
-from eddy.jobs.run.run_job import own_session
+from eddy.jobs.run.own_session import own_session
 from eddy.local import BATCH_ROWS, run_local
 from eddy.observe.text import plural
 from eddy.query import Filter, Query, Stream

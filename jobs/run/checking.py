@@ -94,11 +94,7 @@ def _bound(job: Job, schemas: Mapping[str, pa.Schema]) -> Binding | None:
     """
     query, known, names = job.query, set(schemas), Names(job.query, schemas)
     types = {Column(name, field.name): field.type for name, schema in schemas.items() for field in schema}
-    streams = [
-        _tried(job, ("streams", stream.name), partial(bind, _alone(stream), {stream.name: schemas[stream.name]}))
-        for stream in query.streams
-        if stream.name in known
-    ]
+    streams = [_bound_alone(job, stream, schemas[stream.name]) for stream in query.streams if stream.name in known]
     filters = [_filter(job, f, names, types) if set(f.on) <= known else f for f in query.filters]
     joins = [_check_join(job, text, names, types) for text in query.joins]
     select = [text for text in query.select or () if _selected(job, text, names, types)]
@@ -126,6 +122,14 @@ def _bound(job: Job, schemas: Mapping[str, pa.Schema]) -> Binding | None:
     _try_policy(job, left, schemas)
     _check_sink(job, query.outputs if query.select else whole.outputs)
     return whole if joined else None
+
+
+def _bound_alone(job: Job, stream: Stream, schema: pa.Schema) -> Binding | None:
+    """A stream over its columns; one of which something else is wrong may lack what would be held against them."""
+    path = ("streams", stream.name)
+    if job.mistakes.within(path):
+        return None
+    return _tried(job, path, partial(bind, _alone(stream), {stream.name: schema}))
 
 
 def _filter(job: Job, asked: Filter, names: Names, types: Mapping[Column, pa.DataType]) -> Filter:

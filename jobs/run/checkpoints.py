@@ -14,7 +14,7 @@ import pyarrow as pa
 from eddy.engine.snapshot import Snapshot, unpack
 from eddy.errors import CheckpointError, QueryError
 from eddy.jobs.config.file_paths import local
-from eddy.jobs.run.run_job import own_session
+from eddy.jobs.run.own_session import own_session
 from eddy.observe.statistics import NOTHING, Statistic
 from eddy.observe.text import align_columns
 from eddy.query.explain import classes

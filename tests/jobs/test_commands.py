@@ -69,7 +69,7 @@ def test_only_run_takes_arguments_for_spark() -> None:
 @pytest.mark.process
 def test_validate_starts_no_spark() -> None:
     asked = "cli.main(['validate', 'conf/three_way.toml'])"
-    code = f"import sys; from jobs import cli; {asked}; assert 'pyspark' not in sys.modules"
+    code = f"import sys; from eddy.jobs import cli; {asked}; assert 'pyspark' not in sys.modules"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.stderr == ""
     assert "is right: 3 streams, 2 tables, 2 filters" in done.stdout
@@ -268,7 +268,9 @@ def test_the_zip_has_our_modules_and_nothing_compiled(tmp_path: Path) -> None:
     count = dist.pack(tmp_path / "eddy.zip")
     names = zipfile.ZipFile(tmp_path / "eddy.zip").namelist()
     assert len(names) == count
-    assert {"eddy/__init__.py", "policies/fixed.py", "operators/stem.py", "jobs/run_stream.py"} <= set(names)
+    assert {"eddy/__init__.py", "eddy/policies/fixed.py", "eddy/operators/stem.py", "eddy/jobs/run_stream.py"} <= set(
+        names
+    )
     assert {Path(name).suffix for name in names} == {".py"}
     code = "import eddy, eddy.jobs.run.checking, eddy.jobs.sources.registry; print(eddy.__file__)"
     env = {**os.environ, "PYTHONPATH": str(tmp_path / "eddy.zip")}

@@ -54,7 +54,7 @@ BROKEN = {
     "an interval is none": ("kafka", '"10 seconds"', '"soon"', "trigger.every: ", "expected a duration such as"),
     "two triggers": ("readme", "available_now = true", 'available_now = true\nevery = "1 s"', "trigger", "got both"),
     "the time is not there": ("readme", 'time = "at"', 'time = "when"', "streams.web: ", 'unknown column "when"'),
-    "the time is not said": ("two_streams", 'time = "at"\n', "", "streams.orders.time: ", "add it"),
+    "the time is not said": ("two_streams", 'time = "at"\n', "", "streams.clicks.time: ", "window is by event time"),
     "the time is a text": ("readme", 'time = "at"', 'time = "body"', "streams.web: ", "cast it"),
     "two windows": ("readme", "[filters]", 'window = "1 minute"\nrows = 3\n[filters]', "streams.web: ", "got both"),
     "a policy is misspelt": ("quickstart", '"content"', '"contents"', "policy.name: unknown policy", '"content"'),

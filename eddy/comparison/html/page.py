@@ -146,9 +146,6 @@ def _command(command: str) -> str:
     return shown(("command",), command)[1:-1]
 
 
-if TYPE_CHECKING:
-    from eddy.comparison.result import Comparison
-
 SCALE = 96
 """Pixels of a browser in an inch."""
 
@@ -191,21 +188,3 @@ def flat(values: Mapping[str, Any], path: KeyPath = ()) -> Iterator[tuple[KeyPat
             yield from flat(value, (*path, str(name)))
         else:
             yield (*path, str(name)), value
-
-
-if TYPE_CHECKING:
-    from eddy.comparison.result import Comparison
-
-BOX = "border-left: 5px solid #0b6b4f; padding: 8px 14px; margin: 6px 0"
-"""The only look of its own: a notebook has a style for everything else, dark or light."""
-
-
-def note(comparison: Comparison) -> str:
-    """The verdict and the summary; the plots are one call away."""
-    found = verdict(comparison.runs)
-    reasons = "".join(f"<li>{escape(reason)}</li>" for reason in found.reasons)
-    parts = [f'<div style="{BOX}"><b>{escape(found.headline)}</b><ul>{reasons}</ul></div>']
-    if len(grouped(comparison.runs)) > 1:
-        parts.append(choices(comparison.runs, sorts=False))
-    parts.append(policies(comparison.runs, found.choice, sorts=False))
-    return "\n".join(parts)

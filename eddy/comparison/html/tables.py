@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import TYPE_CHECKING
 
 from eddy.comparison.contender import BASELINE, BOUND, CONTROL
 from eddy.comparison.readable import digits, percent
 from eddy.comparison.summary import SHARES, grouped, summary
 from eddy.comparison.turns import MeasuredRow
-from eddy.comparison.verdict import by_workload
+from eddy.comparison.verdict import by_workload, verdict
+
+if TYPE_CHECKING:
+    from eddy.comparison.result import Comparison
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,3 +153,18 @@ def _saved(row: MeasuredRow, what: str) -> TableCell:
     sure = "good" if low > 0 and value > noise else "bad" if high < 0 and -value > noise else ""
     look = "" if row["role"] == CONTROL else sure
     return TableCell(text=percent(value), value=value, small=f"{percent(low)} to {percent(high)}", look=look)
+
+
+BOX = "border-left: 5px solid #0b6b4f; padding: 8px 14px; margin: 6px 0"
+"""The only look of its own: a notebook has a style for everything else, dark or light."""
+
+
+def note(comparison: Comparison) -> str:
+    """The verdict and the summary; the plots are one call away."""
+    found = verdict(comparison.runs)
+    reasons = "".join(f"<li>{escape(reason)}</li>" for reason in found.reasons)
+    parts = [f'<div style="{BOX}"><b>{escape(found.headline)}</b><ul>{reasons}</ul></div>']
+    if len(grouped(comparison.runs)) > 1:
+        parts.append(choices(comparison.runs, sorts=False))
+    parts.append(policies(comparison.runs, found.choice, sorts=False))
+    return "\n".join(parts)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import eddy
-from eddy.spark.session import NAMED, NEEDED, PARTITIONS, VERSION, find_fault
+from eddy.spark.session import PARTITIONS
+from eddy.spark.workers import NAMED, NEEDED, VERSION, find_fault
 from tests.eddy.spark import feeds
 from tests.eddy.spark.test_attach import query, rows
 
