@@ -146,7 +146,7 @@ def _draw_lines(axes: Axes, chart: Chart, table: pd.DataFrame) -> None:
     found, half = _wide(chart, table, ""), _wide(chart, table, INTERVAL)
     for number, name in enumerate(found.columns):
         known = found[name].dropna()
-        places = pd.to_numeric(known.index)
+        places = [float(place) for place in known.index]
         label = f"{name} operators" if chart.series == "operators" else str(name)
         axes.errorbar(places, known, half[name][known.index].fillna(0), label=label, capsize=2, **line(number))
     axes.set_xlabel(chart.x_label)
