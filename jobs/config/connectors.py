@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from eddy.jobs.config.schema import ANYTHING, COUNT, FLAG, INDEX, ONE_OR_MORE, SCALAR, TEXTS, ConfigKey, Section
 
 OPTIONS = Section(
-    text="Further options, handed to Spark as they are. They win over what the keys above would say.",
+    text="Further options for Spark, as they are. They win over the keys above.",
     others=ConfigKey(text="an option", kind=SCALAR),
     flat=True,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from eddy.jobs.config.schema import ConfigKey, ConfigPart, NamedSections, Section, Variants
 from eddy.jobs.config.sections import JOB
@@ -14,29 +14,26 @@ from eddy.wiring import policy_names, policy_parameters
 
 HEAD = """# Configuration
 
-One TOML file is one job. This page is generated: `python -m eddy.jobs.config.docs > docs/configuration.md`.
-`conf/` has a commented example for each kind of query.
+One TOML file is one job; `conf/` has a commented example for each kind of query. This page is generated:
+`python -m eddy.jobs.config.docs > docs/configuration.md`.
 
-Mistakes are told all at once, each with its line and its key. Whatever a file names is beside it, wherever the job is
-started:
+One error tells all mistakes, each with its line and its key. Names are looked up from the file:
 
-* A relative path (of a source, a sink, a checkpoint) is relative to the folder of the job's file, and is a path of the
-  machine that starts the job. Write one of a cluster's file system with its scheme: `hdfs:///in`, `s3a://bucket/in`.
-* A module whose functions are named is looked for where Python looks (what is installed, `--py-files`, PYTHONPATH), and
-  then in the folder of the job's file. Those that come from there are sent to the workers with the job.
+* A relative path (of a source, a sink, a checkpoint) is relative to the folder of the job's file, on the machine that
+  starts the job. Write a path of a cluster's file system with its scheme: `hdfs:///in`, `s3a://bucket/in`.
+* A function's module is looked for where Python looks (installed packages, `--py-files`, PYTHONPATH), then in the
+  folder of the job's file. Modules from there are sent to the workers. Nothing in a file is evaluated.
 
-Single values can be set from outside of the file, and that wins over the file. A relative path among them is relative
-to where you are:
+Single values can be set from outside. A relative path among them is relative to where you are:
 
 ```sh
 eddy run conf/quickstart.toml --set policy.name=source
 spark-submit --conf spark.eddy.policy.name=source jobs/run_stream.py conf/quickstart.toml
 ```
 
-`--set` wins over `--conf`, and without a value (`--set trigger.every=`) takes a key away. The environment is not read.
-`eddy validate --resolved` prints every value and where it came from; what looks like a secret (`password`, `secret`,
-`token`, `sasl.jaas.config`, ...) is never printed. Nothing in a file is evaluated: a function is named by its import
-path, and imported as Python's `import` does."""
+`--set` wins over `--conf`, `--conf` over the file; `--set trigger.every=` takes a key away. The environment is not
+read. `eddy validate --resolved` prints every value and where it came from, without secrets (`password`, `secret`,
+`token`, `sasl.jaas.config`, ...)."""
 
 
 def page() -> str:
@@ -61,24 +58,47 @@ def _section(path: str, part: Section, before: str = "") -> Iterator[str]:
 
 
 def _variants(path: str, part: Variants) -> Iterator[str]:
-    yield from ("", f"## `[{path}]`", "", f"{part.text} `format` says which of these:")
+    yield from ("", f"## `[{path}]`", "", f"{part.text} `format` is one of:", "")
     for name, section in part.formats.items():
-        left_out = " (when no format is said)" if name == part.default else ""
-        yield from ("", f'### `[{path}]` with `format = "{name}"`{left_out}', "", section.text, *_keys(section))
-        for inner, within in section.parts.items():
-            if isinstance(within, Section):
-                needed = " Needed." if within.required else ""
-                yield from ("", f"`[{path}.{inner}]`: {within.text}{needed}")
+        left_out = " (when left out)" if name == part.default else ""
+        yield f"* `{name}`{left_out}: {section.text}"
+    # A key that several formats have stands once.
+    rows: dict[str, list[str]] = {}
+    for name, section in part.formats.items():
+        for key, value in section.keys.items():
+            rows.setdefault(_key(key, value), []).append(name)
+    yield from ("", f"| {KEY_TITLES} | with `format` |", "| --- | --- | --- | --- | --- |")
+    yield from (f"{row} {_quoted(names)} |" for row, names in rows.items())
+    yield from _inner_sections(path, part)
+
+
+def _inner_sections(path: str, part: Variants) -> Iterator[str]:
+    """The sections within formats, each once."""
+    for inner in dict.fromkeys(name for section in part.formats.values() for name in section.parts):
+        within = {name: section.parts[inner] for name, section in part.formats.items() if inner in section.parts}
+        needed = [name for name, section in within.items() if isinstance(section, Section) and section.required]
+        also = f"; needed with {_quoted(needed)}" if needed else ""
+        yield from ("", f"`[{path}.{inner}]` (with {_quoted(within)}{also}): {next(iter(within.values())).text}")
+
+
+def _quoted(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+KEY_TITLES = "key | value | when left out | what it is for"
 
 
 def _keys(section: Section) -> Iterator[str]:
     keys: Mapping[str, ConfigKey] = section.keys
     if keys or section.others:
-        yield from ("", "| key | what it may be | when left out | what it is for |", "| --- | --- | --- | --- |")
-    for name, key in keys.items():
-        yield f"| `{name}` | {_expected(key)} | {_default(key)} | {key.text} |"
+        yield from ("", f"| {KEY_TITLES} |", "| --- | --- | --- | --- |")
+    yield from (_key(name, key) for name, key in keys.items())
     if section.others:
         yield f"| any other | {section.others.kind.expected} | | {section.others.text} |"
+
+
+def _key(name: str, key: ConfigKey) -> str:
+    return f"| `{name}` | {_expected(key)} | {_default(key)} | {key.text} |"
 
 
 def _expected(key: ConfigKey) -> str:

@@ -34,33 +34,32 @@ from eddy.jobs.config.schema import (
 )
 
 QUERY = Section(
-    text="What is asked of the streams and tables.",
+    text="The joins, the columns of the answer, and limits.",
     keys={
         "name": ConfigKey(text="what the query is called, in reports and in Spark's pages", default="query"),
         "joins": ConfigKey(
-            text='conditions between two or more inputs, each as SQL: `"a.k = b.k"`; a comparison or any other '
-            "condition will do",
+            text='conditions between two or more inputs, each as SQL: `"a.k = b.k"`; any condition will do',
             kind=TEXTS,
             default=[],
         ),
         "select": ConfigKey(
-            text='columns of the answer: `"a.id"` or `"b.id AS b_id"`; every column, as `stream_column`, when left out',
+            text='columns of the answer: `"a.id"` or `"b.id AS b_id"`; all, as `stream_column`, when left out',
             kind=TEXTS,
         ),
         "cross": ConfigKey(
             text="allow inputs that no join connects, and form every combination of them", kind=FLAG, default=False
         ),
         "max_fanout": ConfigKey(
-            text="the most results that one row may set off, those in which it arrives last; more are an error",
+            text="the most results in which one row arrives last; more are an error",
             kind=COUNT,
         ),
         "max_results": ConfigKey(text="the most results of a cell in one micro-batch; more are an error", kind=COUNT),
         "max_state": ConfigKey(
-            text="the most bytes that the stored rows of a cell may occupy, indexes included; more are an error",
+            text="the most bytes of the stored rows of a cell, with indexes; more are an error",
             kind=COUNT,
         ),
         "show_values": ConfigKey(
-            text="show values of rows in reports of errors, and what exceptions say, where values may be as well",
+            text="show values of rows, and texts of exceptions, in reports of errors",
             kind=FLAG,
             default=False,
         ),
@@ -70,37 +69,34 @@ QUERY = Section(
 STREAM = Section(
     text="An unbounded input. Its name is what joins and filters call it.",
     keys={
-        "time": ConfigKey(
-            text="the column that holds the event time; a stream that is only filtered, and joined with nothing, needs "
-            "none"
-        ),
+        "time": ConfigKey(text="the column of the event time; a stream that is joined with nothing needs none"),
         "window": ConfigKey(
-            text="how much older than the newest row of a combination a row may be; no limit when left out, and then "
-            "the state grows for ever",
+            text="how much older than the newest row of a combination a row may be; without a limit the state grows "
+            "for ever",
             kind=LENGTH,
         ),
-        "rows": ConfigKey(text="instead of `window`: only the newest so many rows take part", kind=COUNT),
+        "rows": ConfigKey(text="instead of `window`: how many of the newest rows take part", kind=COUNT),
         "delay": ConfigKey(
             text="how far out of order rows may come, as in Spark's `withWatermark`; later ones are dropped and "
-            "counted; when a stream has none, no row of any stream is late, and none is ever forgotten",
+            "counted; while any stream has none, no row is late, and none is forgotten",
             kind=LENGTH,
         ),
         "max_ahead": ConfigKey(
-            text="how far after the time in `arrived` a row's own time may be; one that is further ahead is a bad row, "
-            "and does not make the rows of others late; needs `arrived`",
+            text="how far after the time in `arrived` a row's own time may be; a row further ahead is a bad row, "
+            "and makes no others late; needs `arrived`",
             kind=LENGTH,
         ),
         "arrived": ConfigKey(
-            text="the column that holds the time at which the source received a row, for `max_ahead`: "
+            text="the column of the time at which the source received a row, for `max_ahead`: "
             "`kafka_timestamp`, `file_modified`, or one of your own; a row without it is not ahead"
         ),
         "malformed": ConfigKey(
-            text="a column of the source that is not null where a row could not be read, as Spark's "
-            "`columnNameOfCorruptRecord` makes it; such a row is a bad row"
+            text="a column that is not null where the source could not read a row, such as Spark's "
+            "`columnNameOfCorruptRecord`; such a row is a bad row"
         ),
         "bad_rows": ConfigKey(
-            text="what becomes of rows that can be in no answer: without a time, ahead, without a value for an "
-            "equality, malformed; `drop` counts them, `fail` fails the query",
+            text="rows without a time, ahead, without a value for an equality, or malformed: `drop` counts them, "
+            "`fail` fails the query",
             default="drop",
             choices=("drop", "fail"),
         ),
@@ -114,24 +110,19 @@ TABLE = Section(
 )
 
 FILTER = Section(
-    text="A predicate. Filters run in any order, and are asked about rows that others drop.",
+    text="A predicate. Filters run in any order, and may see rows that others drop.",
     keys={
-        "on": ConfigKey(
-            text="the stream or table that it is about, or a list of them", kind=ONE_OR_MORE, required=True
-        ),
+        "on": ConfigKey(text="its stream or table, or a list of them", kind=ONE_OR_MORE, required=True),
         "where": ConfigKey(text="SQL as Spark reads it"),
-        "function": ConfigKey(
-            text='instead of `where`: a Python function by its import path, `"package.module:name"`; the module may be '
-            "beside the job's file, or anywhere that `import` finds it"
-        ),
+        "function": ConfigKey(text='instead of `where`: a Python function by its import path, `"package.module:name"`'),
         "columns": ConfigKey(
-            text="the columns that the function is handed; those that its parameters are called, when left out",
+            text="the columns that the function gets; those named by its parameters, when left out",
             kind=TEXTS,
         ),
-        "rowwise": ConfigKey(text="hand the function plain values of one row at a time", kind=FLAG, default=False),
+        "rowwise": ConfigKey(text="give the function plain values of one row at a time", kind=FLAG, default=False),
         "setup": ConfigKey(
-            text="a function without parameters, by its import path: called once in every worker, before `function` "
-            "sees rows there, to load what it needs into a global of its module"
+            text="a function without parameters, by its import path: called once in every worker before `function`, to "
+            "load what it needs into a global of its module"
         ),
         "nulls": ConfigKey(
             text="rows with a null in a column of the function: `show` them to it as a `pandas_udf` would, NaN among "
@@ -140,14 +131,13 @@ FILTER = Section(
             choices=("show", "skip"),
         ),
         "on_error": ConfigKey(
-            text="what becomes of a row for which the function raises, or the SQL cannot be computed: `fail` fails the "
-            "query if everything else lets the row pass; `drop` and `keep` count it, and go on without it or with it",
+            text="a row for which the function raises, or the SQL fails: `fail` fails the query if everything else "
+            "lets the row pass; `drop` and `keep` count it, and go on without it or with it",
             default="fail",
             choices=("fail", "drop", "keep"),
         ),
         "time_limit": ConfigKey(
-            text="how long one call of the function may take, 1 millisecond or more; a longer one is ended, and fails "
-            "the job",
+            text="how long one call of the function may take, 1 millisecond or more; a longer call fails the job",
             kind=INTERVAL,
         ),
     },
@@ -183,7 +173,7 @@ ENGINE = Section(
 )
 
 TRIGGER = Section(
-    text="When a micro-batch begins: as soon as the last one is over, when neither is said.",
+    text="When a micro-batch begins; without either key, as soon as the last one is over.",
     keys={
         "every": ConfigKey(text="at this interval", kind=INTERVAL),
         "available_now": ConfigKey(

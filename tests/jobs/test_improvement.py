@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from eddy.errors import QueryError
+from eddy.jobs.experiments import figures
 from eddy.jobs.experiments.improvement import besides, compute_improvement
-from eddy.jobs.experiments.tables import filled, main
+from eddy.jobs.experiments.tables import PLACE, csv_of, filled, main, read_csv, tables
 from tests.house import ROOT
 
 CALLS = {"slow": (1_000, 2_000), "ours": (750, 1_400), "best": (500, 1_000)}
 ROLES = {"slow": "baseline", "best": "bound"}
+
+
+PAGES = "".join(page.read_text("utf-8") for page in sorted((ROOT / "docs").glob("*.md")))
+SHOWN = ROOT / "docs" / "figures"
 
 
 def row(policy: str, seed: int, calls: int, **more: Any) -> dict[str, Any]:
@@ -76,16 +82,46 @@ def test_beside_a_summary_stands_only_what_it_does_not_say() -> None:
 
 
 def test_the_page_is_filled_where_it_says() -> None:
-    page = filled(PAGE, ROWS)
+    found = tables(PAGE, ROWS)
+    page = filled(PAGE, found)
     assert "| 4 | ours | slow | 27.5 ± 4.9 |" in page
     assert "not run yet" not in page
     assert "old" in page
-    assert filled(page, ROWS) == page
+    assert filled(page, found) == page
 
 
 def test_a_place_with_a_column_that_no_row_has_is_named() -> None:
     with pytest.raises(QueryError, match=r'table of "tiny": unknown column "operator"; did you mean "operators"'):
-        filled(PAGE.replace("by operators", "by operator"), ROWS)
+        tables(PAGE.replace("by operators", "by operator"), ROWS)
+
+
+def shown(chosen: str) -> str:
+    return filled(PAGE.replace("tiny by operators", f"tiny by operators; {chosen}"), tables(PAGE, ROWS))
+
+
+def test_a_page_shows_the_lines_and_columns_that_it_asks_for() -> None:
+    page = shown("only policy = ours; show calls % | of bound %")
+    assert f"-->\n{table('operators over calls_% of_bound_%', '4 slow 27.5_±_4.9 57')}<!-- end -->\n" in page
+    page = shown("only policy = ours | best; show of bound %")
+    assert table("operators policy over of_bound_%", "4 ours slow 57", "4 best slow 100") in page
+
+
+def table(head: str, *lines: str) -> str:
+    rule = " ".join("---" for _ in head.split())
+    return "".join(f"| {' | '.join(line.split())} |\n".replace("_", " ") for line in (head, rule, *lines))
+
+
+@pytest.mark.parametrize(
+    ("chosen", "complaint"),
+    [
+        ("only polic = ours", 'unknown column "polic"; did you mean "policy"'),
+        ("show call %", 'unknown column "call %"; did you mean "calls %"'),
+        ("hide calls %", 'expected "only COLUMN = VALUE" or "show COLUMNS", got "hide"'),
+    ],
+)
+def test_what_a_place_asks_for_wrongly_is_named(chosen: str, complaint: str) -> None:
+    with pytest.raises(QueryError, match=re.escape(complaint)):
+        shown(chosen)
 
 
 def test_the_page_from_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -94,13 +130,34 @@ def test_the_page_from_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[
     rows.write_text(json.dumps(ROWS), "utf-8")
     assert main([str(page), str(rows)]) == 0
     assert "27.5" in page.read_text("utf-8")
+    lines = csv_of(page, "tiny").read_text("utf-8").splitlines()
+    assert lines[0].startswith("operators,policy,over,calls %,calls % ±,")
+    assert lines[1].startswith("4,ours,slow,27.5,4.9,")
+    assert not csv_of(page, "other").exists()
     rows.write_text("{}", "utf-8")
     assert main([str(page), str(rows)]) == 2
     assert "expected the rows that compare_policies writes" in capsys.readouterr().err
 
 
 def test_the_published_page_has_a_place_for_every_experiment_with_a_figure() -> None:
-    page = "".join(page.read_text("utf-8") for page in sorted((ROOT / "docs").glob("*.md")))
     for path in (ROOT / "conf" / "experiments").glob("*.toml"):
-        assert f"conf/experiments/{path.name}" in page
-        assert path.stem == "quick" or f"<!-- begin {path.stem} by " in page
+        assert f"conf/experiments/{path.name}" in PAGES
+        assert path.stem == "quick" or f"<!-- begin {path.stem} by " in PAGES
+
+
+def test_the_published_page_shows_what_its_csv_files_hold() -> None:
+    for page in (ROOT / "docs" / "experiments.md", ROOT / "docs" / "flights.md"):
+        text = page.read_text("utf-8")
+        found = {place["name"]: read_csv(csv_of(page, place["name"])) for place in PLACE.finditer(text)}
+        assert found
+        assert filled(text, found) == text
+
+
+def test_the_published_figures_are_of_the_csv_files(tmp_path: Path) -> None:
+    for name in figures.CHARTS:
+        shown = SHOWN / f"experiment_{name}.svg"
+        assert figures.mark(name) in shown.read_text("utf-8")
+        assert f"](figures/{shown.name})" in PAGES
+    drawn = figures.draw("skew", figures=tmp_path).read_text("utf-8")
+    assert figures.mark("skew") in drawn
+    assert "8 operators" in drawn
