@@ -7,7 +7,7 @@ as the query spells it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
@@ -17,6 +17,7 @@ from eddy.errors import QueryError
 from eddy.predicates.function import Function
 from eddy.query.inputs import Stream
 from eddy.query.query import Filter, Query
+from eddy.query.validation import fill
 from eddy.sql import Column
 from eddy.sql.values.name_case import folded
 
@@ -24,11 +25,11 @@ from eddy.sql.values.name_case import folded
 class Names:
     """The columns of a query's inputs, as far as they are known, by what Spark compares of their names."""
 
-    def __init__(self, query: Query, schemas: Mapping[str, pa.Schema]) -> None:
+    def __init__(self, query: Query, columns: Mapping[str, Iterable[str]]) -> None:
         self._key = _kept if query.case_sensitive else folded
         self._known: dict[str, dict[tuple[str, int], list[str]]] = {name: {} for name in query.inputs}
         for name, known in self._known.items():
-            for column in schemas[name].names if name in schemas else ():
+            for column in columns.get(name, ()):
                 known.setdefault(self._key(column), []).append(column)
 
     def find(self, column: Column) -> Sequence[str]:
@@ -45,7 +46,7 @@ class Names:
 
 def exact(query: Query, schemas: Mapping[str, pa.Schema]) -> Query:
     """The query in its inputs' own names; the same one, if it has them already."""
-    names = Names(query, schemas)
+    names = Names(query, {name: schema.names for name, schema in schemas.items()})
     streams = [_stream(stream, names) for stream in query.streams]
     filters = [exact_filter(f, names) for f in query.filters]
     spelled = all(predicate.is_spelled(names.find) for predicate in query.predicates)
@@ -68,7 +69,12 @@ def exact_filter(asked: Filter, names: Names) -> Filter:
         return asked if predicate.is_spelled(names.find) else replace(asked, where=predicate.respelled(names.find))
     where = f'filter "{asked.name}"'
     found = [Column(column.stream, names.one(column, where)) for column in predicate.columns]
-    return asked if found == [*predicate.columns] else replace(asked, columns=[str(column) for column in found])
+    if found == [*predicate.columns]:
+        return asked
+    renamed = replace(asked, columns=[str(column) for column in found])
+    # In which form the function is handed them was read from what it was given in, which the filter no longer has.
+    fill(renamed, "predicate", replace(predicate, columns=tuple(found)))
+    return renamed
 
 
 def _stream(stream: Stream, names: Names) -> Stream:

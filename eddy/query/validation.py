@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from eddy import sql
-from eddy.errors import QueryError
+from eddy.errors import NAME, QueryError, shortened, text_of
 from eddy.sql.kernels import intervals
 
 
@@ -100,4 +100,5 @@ def _listed(text: str, where: str) -> int:
         return intervals.listed(text)[0]
     except ValueError as reason:
         expected = 'expected a duration such as "30 seconds" or "1 hour 30 minutes"'
-        raise QueryError(f'{where}: {expected}, got "{text}"; {reason}') from None
+        got = f'got "{shortened(text, NAME)}"; {text_of(reason)}'
+        raise QueryError(f"{where}: {expected}, {got}") from None

@@ -10,7 +10,7 @@ from __future__ import annotations
 import difflib
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path as File
 from typing import Any
 
@@ -164,16 +164,17 @@ def _check_trigger(trigger: Mapping[str, Any], mistakes: Mistakes) -> None:
 
 def _job(file: str, query: Query, read: Mapping[str, Any], origins: Mapping[KeyPath, str], mistakes: Mistakes) -> Job:
     inputs = {**read["streams"], **read["tables"]}
+    settings = _settings(read["spark"])
     return Job(
         file=file,
-        query=query,
+        query=replace(query, case_sensitive=settings.get("spark.sql.caseSensitive", "").lower() == "true"),
         sources={name: inputs[name].get("source") or {} for name in query.inputs},
         policy=read["policy"],
         engine=read["engine"],
         trigger=read["trigger"],
         checkpoint=read["checkpoint"]["location"],
         sink=read["sink"],
-        spark=_settings(read["spark"]),
+        spark=settings,
         values=read,
         origins=origins,
         mistakes=mistakes,

@@ -136,11 +136,16 @@ def _stream(name: str, values: Mapping[str, Any], mistakes: Mistakes, *, alone: 
 
 
 def _time(name: str, values: Mapping[str, Any], mistakes: Mistakes, *, alone: bool) -> str | None:
-    """The column with the event time; where one is missing, which is noted, the joins need a stream all the same."""
+    """The column with the event time; where one is missing, which is noted, the joins need a stream all the same.
+
+    One that is there and wrong has been noted already, and so has a stream that is no table.
+    """
+    path = ("streams", name, "time")
     why = "" if alone else "a join goes by time"
     why = next((f"{key} is by event time" for key in TIMED if values.get(key) is not None), why)
     if values.get("time") is None and why:
-        mistakes.add(("streams", name, "time"), f"expected the column that holds the event time, got none; {why}")
+        if not mistakes.within(path) and path[:-1] not in mistakes.paths:
+            mistakes.add(path, f"expected the column that holds the event time, got none; {why}")
         return "time"
     return values.get("time")
 

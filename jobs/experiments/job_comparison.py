@@ -23,6 +23,7 @@ from eddy.jobs.run.own_session import own_session
 from eddy.local import BATCH_ROWS, run_local
 from eddy.observe.text import plural
 from eddy.query import Filter, Query, Stream
+from eddy.query.exact_names import exact
 from eddy.redaction import blotted
 from eddy.spark.pushdown import alike
 
@@ -121,8 +122,9 @@ def _batch_rows(job: Job) -> int:
 
 def _left(job: Job, data: Mapping[str, pa.Table]) -> tuple[Query, dict[str, pa.Table], list[Filter]]:
     """The query and the rows that come to the eddy, and the filters that Spark has evaluated before."""
-    pushed = list(_pushed(job, data))
-    query = replace(job.query, filters=[f for f in job.query.filters if f not in pushed])
+    whole = exact(job.query, {name: table.schema for name, table in data.items()})
+    pushed = list(_pushed(job, whole, data))
+    query = replace(whole, filters=[f for f in whole.filters if f not in pushed])
     if len(query.inputs) == 1 and not query.filters:
         raise QueryError(
             f'config "{job.file}": nothing is left to compare: Spark evaluates all filters in compiled code, before '
@@ -131,14 +133,14 @@ def _left(job: Job, data: Mapping[str, pa.Table]) -> tuple[Query, dict[str, pa.T
     return query, {name: _passing(table, name, pushed) for name, table in data.items()}, pushed
 
 
-def _pushed(job: Job, data: Mapping[str, pa.Table]) -> Iterator[Filter]:
+def _pushed(job: Job, query: Query, data: Mapping[str, pa.Table]) -> Iterator[Filter]:
     """The filters of which the job leaves the evaluation to Spark."""
     ansi = job.spark.get("spark.sql.ansi.enabled", "true") == "true"
     zone = job.spark.get("spark.sql.session.timeZone", "UTC")
     spoken = {text for value in job.policy.values() for text in (value if isinstance(value, list) else [value])}
     if job.engine["pushdown"]:
         schemas = {name: table.schema for name, table in data.items()}
-        yield from (f for f in alike(job.query, schemas, ansi=ansi, zone=zone) if f.name not in spoken)
+        yield from (f for f in alike(query, schemas, ansi=ansi, zone=zone) if f.name not in spoken)
 
 
 def _passing(table: pa.Table, name: str, filters: Sequence[Filter]) -> pa.Table:

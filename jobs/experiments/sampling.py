@@ -11,6 +11,8 @@ import pyarrow.compute as pc
 from eddy.errors import QueryError, quoted, unknown
 from eddy.jobs.config.config import Job
 from eddy.jobs.sources.source import JobSource
+from eddy.query.exact_names import Names
+from eddy.sql import Column
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -29,28 +31,38 @@ def sample(
 ) -> dict[str, pa.Table]:
     """So many rows of each stream at most, in the order of their time, and all rows of the tables.
 
-    Rows drawn by chance would join with nothing. So all streams begin where the last of them begins, and end where the
-    first of them ends that has more rows than were asked for. Rows without a time take part in no answer.
+    A stream without a time is filtered alone, and its first rows are taken. Rows drawn by chance would join with
+    nothing. So all streams begin where the last of them begins, and end where the first of them ends that has more rows
+    than were asked for. Rows without a time take part in no answer.
     """
-    read = {name: source.read(rows if name in _times(job) else ALL, spark) for name, source in sources.items()}
-    firsts = {name: _earliest(read[name], name, time, rows) for name, time in _times(job).items()}
+    tables = {table.name for table in job.query.tables}
+    read = {name: source.read(ALL if name in tables else rows, spark) for name, source in sources.items()}
+    times = _times(job, read)
+    if not times:
+        return {name: _first(part, rows) for name, part in read.items()}
+    firsts = {name: _earliest(read[name], name, time, rows) for name, time in times.items()}
     missing = [name for name, table in firsts.items() if not table.num_rows]
     if missing:
         raise QueryError(
             f"there are no rows with a time in the source of {quoted(missing)}; there must be some already"
         )
-    begins = max(_ticks(table, _times(job)[name])[0].as_py() for name, table in firsts.items())
-    for name, time in _times(job).items():
+    begins = max(_ticks(table, times[name])[0].as_py() for name, table in firsts.items())
+    for name, time in times.items():
         if _ticks(firsts[name], time)[0].as_py() < begins:
             firsts[name] = _earliest(read[name], name, time, rows, begins)
     _check_some(firsts, " from where all streams have begun")
-    streams = _together(firsts, _times(job), rows)
+    streams = _together(firsts, times, rows)
     return {name: streams[name] if name in streams else _whole(read[name]) for name in sources}
 
 
-def _times(job: Job) -> dict[str, str]:
-    """The time column of each stream."""
-    return {stream.name: str(stream.time) for stream in job.query.streams}
+def _times(job: Job, read: Mapping[str, Rows]) -> dict[str, str]:
+    """The time column of each stream that has one, as its source spells it."""
+    names = Names(job.query, {name: part.schema.names for name, part in read.items()})
+    return {
+        stream.name: names.one(Column(stream.name, stream.time), f'stream "{stream.name}": time')
+        for stream in job.query.streams
+        if stream.time is not None
+    }
 
 
 def _check_some(found: Mapping[str, pa.Table], when: str) -> None:
@@ -100,6 +112,11 @@ def _ticks(table: pa.Table, time: str) -> pa.ChunkedArray:
         zone = getattr(column.type, "tz", None)
         return column.cast(pa.timestamp("us", zone), safe=False).cast(pa.int64())
     return column
+
+
+def _first(read: Rows, rows: int) -> pa.Table:
+    """Rows as their source has them."""
+    return read.slice(0, rows) if isinstance(read, pa.Table) else read.limit(rows).toArrow()
 
 
 def _whole(read: Rows) -> pa.Table:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from inspect import Parameter
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
@@ -16,6 +16,8 @@ from eddy import sql
 from eddy.engine import Engine
 from eddy.errors import QueryError, unknown
 from eddy.jobs.config.config import Job
+from eddy.jobs.config.schema import ConfigPart
+from eddy.jobs.config.sections import STREAM, TABLE
 from eddy.jobs.sources.registry import SOURCES
 from eddy.jobs.sources.source import JobSource
 from eddy.query import Filter, Query, Rows, Stream, Unbounded
@@ -30,6 +32,12 @@ from eddy.tuples.arrow import no_rows
 from eddy.wiring import PolicyChoice, engine, policy_parameters
 
 Tried = TypeVar("Tried")
+
+SOURCE_SECTIONS: Mapping[str, ConfigPart] = {
+    "streams": STREAM.parts["source"],
+    "tables": TABLE.parts["source"],
+}
+"""What describes where the rows of an input come from."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,8 +76,9 @@ def _sources(job: Job) -> tuple[dict[str, JobSource], dict[str, pa.Schema]]:
     """The sources, and the schemas that are known; a source with a mistake may say once more what has been told."""
     sources, schemas = {}, {}
     for name, values in job.sources.items():
-        path = (*_input(job, name), "source")
-        if "format" not in values:
+        kind, _ = _input(job, name)
+        path = (kind, name, "source")
+        if not _has_what_it_needs(SOURCE_SECTIONS[kind], values):
             continue
         try:
             sources[name] = SOURCES[values["format"]](name, values)
@@ -83,6 +92,19 @@ def _sources(job: Job) -> tuple[dict[str, JobSource], dict[str, pa.Schema]]:
     return sources, schemas
 
 
+def _has_what_it_needs(part: ConfigPart, values: Mapping[str, Any]) -> bool:
+    """Tell whether a source lacks nothing; what is missing, or is no value that it may have, has been told."""
+    section = part.chosen(values)
+    if section is None:
+        return False
+    needed = [name for name, key in section.keys.items() if key.required]
+    needed += [name for name in values if section.others is not None]
+    inner = [(one, values.get(name)) for name, one in section.parts.items()]
+    return all(values.get(name) is not None for name in needed) and all(
+        not one.required if given is None else _has_what_it_needs(one, given) for one, given in inner
+    )
+
+
 def _input(job: Job, name: str) -> tuple[str, str]:
     return ("tables" if name in {table.name for table in job.query.tables} else "streams", name)
 
@@ -92,7 +114,11 @@ def _bound(job: Job, schemas: Mapping[str, pa.Schema]) -> Binding | None:
 
     Gives what can be laid out: a query whose streams and joins are right, and whose columns are known.
     """
-    query, known, names = job.query, set(schemas), Names(job.query, schemas)
+    query, known, names = (
+        job.query,
+        set(schemas),
+        Names(job.query, {name: schema.names for name, schema in schemas.items()}),
+    )
     types = {Column(name, field.name): field.type for name, schema in schemas.items() for field in schema}
     streams = [_bound_alone(job, stream, schemas[stream.name]) for stream in query.streams if stream.name in known]
     filters = [_filter(job, f, names, types) if set(f.on) <= known else f for f in query.filters]

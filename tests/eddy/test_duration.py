@@ -97,3 +97,10 @@ def test_the_range_is_named(text: str) -> None:
 def test_an_unknown_unit_is_named() -> None:
     with pytest.raises(QueryError, match=r'the interval has the unit "parsecs"; expected one of .*, weeks$'):
         duration("5 parsecs", where="window")
+
+
+@pytest.mark.parametrize("text", ["x" * 3_000, "interval " + "5 days " * 500 + "(", "5 " + "d" * 3_000])
+def test_a_text_without_end_is_not_shown_whole(text: str) -> None:
+    with pytest.raises(QueryError) as caught:
+        duration(text, where="window")
+    assert len(str(caught.value)) < 1_000

@@ -11,6 +11,7 @@ import pytest
 import eddy
 from eddy.query import fingerprint
 from eddy.query.binding import bind
+from eddy.spark.pushdown import described
 from eddy.sql.values.name_case import folded
 from tests.eddy.spark import feeds
 from tests.eddy.sql.test_spark import setting
@@ -51,9 +52,9 @@ def plain() -> eddy.Query:
     """The same in the names that the inputs have."""
     return eddy.Query(
         streams=[eddy.Stream("a", time="TS"), eddy.Stream("b", time="ts")],
-        joins=["a.`Ab` = b.`AB` and a.`c d` + 0 < b.`Select`"],
+        joins=["a.Ab = b.`AB` and a.`c d` + 0 < b.Select"],
         filters=[
-            eddy.Filter("f", on="a", where="`Ab` > 3 and a.`c d` = 1"),
+            eddy.Filter("f", on="a", where="Ab > 3 and a.`c d` = 1"),
             eddy.Filter("g", on="a", function=lambda x: x > 4, columns=["Ab"]),
             eddy.Filter("h", on="b", function=lambda x: x < 9, columns=["AB"]),
         ],
@@ -157,3 +158,19 @@ def test_the_session_says_whether_case_counts(spark: SparkSession, tmp_path: Pat
             assert found.to_pylist() == [{"k": n, "w": n} for n in (7, 8)]
             with pytest.raises(eddy.QueryError, match='unknown column "tS"'):
                 eddy.attach(eddy.Query(streams=[eddy.Stream("a", time="tS")]), {"a": frame})
+
+
+def test_a_checkpoint_takes_the_query_in_another_case() -> None:
+    """Nothing but the case of a name differs, and that is no other query."""
+    texts = (
+        ("A.aB = b.ab AND a.TS <= b.TS", "AB > 3 and A.`C D` = 1"),
+        ("a.Ab = b.AB AND a.TS <= b.ts", "Ab > 3 and a.`c d` = 1"),
+    )
+    schemas = {"a": A.schema, "b": B.schema}
+    queries = [
+        eddy.Query(streams=STREAMS, joins=[join], filters=[eddy.Filter("f", on="a", where=where)])
+        for join, where in texts
+    ]
+    bound = [bind(query, schemas) for query in queries]
+    assert fingerprint.of(bound[0]) == fingerprint.of(bound[1])
+    assert described(bound[0].query.filters) == described(bound[1].query.filters)

@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from pyspark.sql.functions import udf
-from pyspark.sql.pandas.functions import arrow_udf, pandas_udf
+from pyspark.sql.pandas.functions import ArrowUDFType, arrow_udf, pandas_udf
 from pyspark.sql.types import BooleanType, IntegerType
 
 import eddy
@@ -66,6 +66,22 @@ def test_its_function_is_taken_out(function: Any) -> None:
     query = eddy.Query(streams=[eddy.Stream("a", time="v")], filters=[again])
     run = eddy.run_local(query, {"a": pa.table({"v": [1, 2, 3, None, 4]})})
     assert run.results["a_v"].to_pylist() == [3, 4]
+
+
+def bare(va: Any) -> Any:
+    """Says nothing of its columns, so the kind of its wrapper does."""
+    assert isinstance(va, pa.Array)
+    return pa.compute.greater(va, 2)
+
+
+@pytest.mark.parametrize("columns", [["Va"], ["a.VA"], None])
+def test_what_its_wrapper_says_holds_for_columns_of_another_case(columns: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bare, "__annotations__", {})
+    with pytest.warns(UserWarning, match="type hints"):
+        function = ARROW(bare, BOOLEAN, ArrowUDFType.SCALAR)
+    asked = eddy.Filter("f", on="a", function=function, columns=columns)
+    query = eddy.Query(streams=[eddy.Stream("a")], filters=[asked])
+    assert eddy.run_local(query, {"a": pa.table({"Va": [1, 2, 3]})}).results["a_Va"].to_pylist() == [3]
 
 
 @pytest.mark.parametrize(

@@ -333,3 +333,51 @@ def test_a_wrong_column_is_told_beside_other_mistakes(
     told = capsys.readouterr().err
     assert [part for part in expected if part not in told] == []
     assert 'did you mean "body"?' in told or "filter: " in told
+
+
+READ = """
+[streams.web]
+time = "at"
+source = { format = "csv", path = "in", schema = { at = "timestamp" } }
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ('path = "in"', "path = 5", ["line 4, streams.web.source.path: expected a text, got 5"]),
+        (
+            '"csv", path = "in"',
+            '"parquet"',
+            ["line 4, streams.web.source.path: expected a text, got none; add it: a folder, a file or a pattern"],
+        ),
+        ('"timestamp"', "5", ["line 4, streams.web.source.schema.at: expected a text, got 5"]),
+        (", schema = { at", ", options = { at", ["line 4, streams.web.source.schema: expected a table "]),
+        (
+            '"csv", path = "in", schema = { at = "timestamp" }',
+            '"workload", kind = []',
+            ["line 4, streams.web.source.kind: expected a text, got []"],
+        ),
+        ('time = "at"', 'time = ["at"]\ndelay = "1 second"', ["line 3, streams.web.time: expected a text, got "]),
+    ],
+    ids=["path", "no path", "type", "no schema", "kind", "time"],
+)
+def test_what_cannot_be_read_is_told_once(
+    old: str, new: str, expected: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "broken.toml").write_text(READ.replace(old, new, 1), "utf-8")
+    assert cli.main(["validate", str(tmp_path / "broken.toml")]) == cli.FAILED
+    told = capsys.readouterr().err.splitlines()[1:]
+    assert [line for line in told if not any(line.startswith(f"  {text}") for text in expected)] == []
+    assert len(told) == len(expected)
+
+
+def test_names_are_told_apart_by_case_where_spark_does(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "in").mkdir()
+    text = READ.replace('at = "timestamp"', 'at = "timestamp", v = "bigint", V = "bigint"')
+    text += '[filters]\nf = { on = "web", where = "v > 3" }\n[spark]\n'
+    for setting, code in (("sql.caseSensitive = false", cli.FAILED), ("sql.caseSensitive = true", 0)):
+        (tmp_path / "job.toml").write_text(text + setting, "utf-8")
+        assert cli.main(["validate", str(tmp_path / "job.toml")]) == code
+    assert 'column "v" is ambiguous' in capsys.readouterr().err

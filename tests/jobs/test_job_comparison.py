@@ -189,3 +189,20 @@ def test_a_mistake_is_one_error(
         conf.write_text(text, "utf-8")
     assert cli.main(["compare", str(conf), "--quiet", *more]) == cli.FAILED
     assert says in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("time", ['time = "AT"\n', ""], ids=["in another case", "no time"])
+def test_a_job_is_compared_whatever_case_its_names_are_in(time: str, tmp_path: Path) -> None:
+    source = 'source = { format = "workload", kind = "web", parameters = { rows = 900 } }'
+    function = 'function = "eddy.jobs.workloads.web:has_session", columns = ["COOKIE"]'
+    filters = f'[filters]\nsession = {{ on = "web", {function} }}\nbig = {{ on = "web", where = "SIZE > 4000" }}\n'
+    (tmp_path / "job.toml").write_text(f"[streams.web]\n{time}{source}\n{filters}", "utf-8")
+    asked = job_comparison.Asked(rows=600, policies=["source"], repeats=1)
+    made, told = job_comparison.experiment(str(tmp_path / "job.toml"), [], asked)
+    assert (
+        told == 'sample: 600 rows of web; Spark evaluates "big" before the eddy, so that is done before the comparison'
+    )
+    left = made.points[0].workload(0)
+    assert 0 < left.tuples < 600
+    assert min(left.data["web"]["size"].to_pylist()) > 4000
+    assert eddy.run_local(left.query, left.data).results.num_rows > 0

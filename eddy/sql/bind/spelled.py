@@ -38,7 +38,10 @@ def _is_own(ref: Ref, found: Sequence[str]) -> bool:
 
 
 def respelled(node: Node, place: Place, find: Find) -> str:
-    """Write the text of a node anew, with every column as it is called."""
+    """Write the text of a node anew, with every column as it is called.
+
+    A name stays in quotes or without them, so that a text does not depend on the case in which it was written.
+    """
     text, at = "", 0
     refs = {ref.span: ref for ref in node.walk() if isinstance(ref, Ref)}
     for span, ref in sorted(refs.items(), key=lambda item: item[0].start):
@@ -47,7 +50,9 @@ def respelled(node: Node, place: Place, find: Find) -> str:
             raise place.error(ambiguous(str(ref.written), found), span.start, span.end)
         if _is_own(ref, found):
             continue
-        name = backticked(found[0] if found else ref.column.name)
+        name = found[0] if found else ref.column.name
+        if place.text[ref.span.end - 1] == "`" or not name.isascii():
+            name = backticked(name)
         text += place.text[at : span.start] + (name if ref.bare else f"{ref.column.stream}.{name}")
         at = span.end
     return text + place.text[at:]
