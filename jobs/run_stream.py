@@ -19,7 +19,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--set", action="append", default=[], metavar="KEY=VALUE", help="a value that wins over the file"
     )
     parser.add_argument(
-        "--quiet", action="store_true", help="the last line alone; no progress, and no warnings of Spark"
+        "--quiet",
+        action="store_true",
+        help="the last line, after the answer if it goes to the console; no progress, and no warnings of Spark",
     )
     parser.add_argument("--live", action="store_true", help="progress on one line, for a terminal")
     parser.add_argument("--traceback", action="store_true", help="show where in the code an error came from")

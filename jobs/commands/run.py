@@ -31,7 +31,8 @@ LOG_LEVEL = "spark.log.level"
 def arguments(parser: ArgumentParser) -> None:
     """What it takes."""
     takes_job(parser)
-    parser.add_argument("--quiet", action="store_true", help="the last line alone; no progress, and nothing of Spark's")
+    quiet = "the last line, after the answer if it goes to the console; no progress, and nothing else of Spark's"
+    parser.add_argument("--quiet", action="store_true", help=quiet)
     parser.epilog = "Arguments for spark-submit come last, after --: eddy run job.toml -- --master 'local[4]'"
 
 

@@ -29,6 +29,10 @@ STARTING = ("earliest", "latest")
 SHOWN = 12
 """Functions of a module that are listed where one is asked for that it has not."""
 
+NO_SESSION = "SESSION_OR_CONTEXT_NOT_EXISTS"
+"""How Spark's error begins if it needs a session and has none. It is known by its text, since validation imports no
+Spark."""
+
 
 def find_beside(file: str) -> str:
     """Have Python find the modules in the folder of a job's file, after all others; gives the folder.
@@ -59,13 +63,26 @@ def import_function(text: str, path: KeyPath, mistakes: Mistakes) -> Callable[..
         mistakes.add(path, _no_module(text, str(error.name), folder))
         return None
     except (Exception, SystemExit) as error:  # the module is the user's: whatever it raises when it is imported is told
-        mistakes.add(path, f'module "{module}" cannot be imported: {said(error)}')
+        mistakes.add(path, f'module "{module}" cannot be imported: {said(error)}{_cure(error)}')
         return None
     if callable(found):
         made: Callable[..., Any] = found
         return made
     mistakes.add(path, _no_function(text, holder, found, folder))
     return None
+
+
+def _cure(error: BaseException) -> str:
+    """What to do if a function is declared for Spark by a type in a text, which only a session can parse.
+
+    There is none when a job is read, and none in a worker either.
+    """
+    if NO_SESSION not in str(error):
+        return ""
+    return (
+        " (there is no session here, nor in the workers: take the type as a class, as in pandas_udf(BooleanType()), or "
+        "leave the decorator out, since a filter takes the function as it is)"
+    )
 
 
 def _no_module(text: str, missing: str, folder: str) -> str:
@@ -98,7 +115,8 @@ def _no_function(text: str, holder: ModuleType, found: object, folder: str) -> s
     told = f'module "{module}" has no "{name}"'
     own = [one for one, value in vars(holder).items() if getattr(value, "__module__", "") == holder.__name__]
     known = [one for one in own if not one.startswith("_") and callable(getattr(holder, one))]
-    close = difflib.get_close_matches(name, known or vars(holder), n=1)
+    # A function that the module has imported is as good as one of its own.
+    close = difflib.get_close_matches(name, [one for one, value in vars(holder).items() if callable(value)], n=1)
     beside, place = os.path.join(folder, *module.split(".")), getattr(holder, "__file__", None) or "Python itself"
     if os.path.exists(f"{beside}.py") and not place.startswith(folder + os.sep):
         return f'{told}; it comes from {place}, and hides "{beside}.py": call your module otherwise'

@@ -49,6 +49,12 @@ WITH_FUNCTION = GOOD.replace(b'where = "value > 1"', b'function = "users_module:
         ("def __getattr__(name): raise ValueError(name)", 'module "users_module" cannot be imported: ValueError: f'),
         ("f = 3", 'expected "users_module:f" to be a function, got int'),
         ("def ff(): ...", 'module "users_module" has no "f"; did you mean "ff"?'),
+        ("from os.path import abspath as ff\ndef other(): ...", 'has no "f"; did you mean "ff"?'),
+        (
+            "from pyspark.errors import PySparkRuntimeError as E\n"
+            "raise E(errorClass='SESSION_OR_CONTEXT_NOT_EXISTS', messageParameters={})",
+            "take the type as a class, as in pandas_udf(BooleanType()), or leave the decorator out",
+        ),
     ],
 )
 def test_a_module_that_does_anything_when_it_is_imported_is_told(
