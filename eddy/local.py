@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import zip_longest
-from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -14,7 +13,7 @@ import pyarrow as pa
 
 from eddy.contracts import Clock
 from eddy.engine import Engine
-from eddy.errors import QueryError, text_of
+from eddy.errors import QueryError, check_whole, text_of
 from eddy.observe import notebook
 from eddy.observe.counters import Counters
 from eddy.observe.report import Report
@@ -128,8 +127,7 @@ def _check_arguments(query: object, data: object, batch_rows: object, seed: obje
     if not isinstance(data, Mapping):
         raise QueryError(f'run_local: expected data as {{"stream": table, ...}}, got {type(data).__name__}')
     for name, number, least in (("batch_rows", batch_rows, 1), ("seed", seed, 0)):
-        if not isinstance(number, Integral) or isinstance(number, bool) or int(number) < least:
-            raise QueryError(f"run_local: expected {name} to be a whole number of {least} or more, got {number!r}")
+        check_whole(number, name, least, where="run_local")
 
 
 def _feed(name: str, data: Data, batch_rows: int) -> Iterator[pa.Table]:

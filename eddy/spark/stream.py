@@ -11,7 +11,6 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from pyspark.sql import functions as F  # noqa: N812  as everybody calls it
 from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
 from pyspark.sql.types import StructField, StructType
 
-from eddy.errors import QueryError
+from eddy.errors import QueryError, check_whole
 from eddy.query import Filter, Query, Stream, fingerprint
 from eddy.query.binding import Binding, bind
 from eddy.spark import cell, checkpoint_guard, session, workers
@@ -109,9 +108,7 @@ def _check_arguments(query: object, given: object, options: Options) -> None:
         raise QueryError(f"attach: expected a Query(...), got {query!r}")
     if not isinstance(given, Mapping):
         raise QueryError(f'attach: expected frames as {{"stream": DataFrame, ...}}, got {type(given).__name__}')
-    seed = options.seed
-    if not isinstance(seed, Integral) or isinstance(seed, bool) or int(seed) < 0:
-        raise QueryError(f"attach: expected seed to be a whole number of 0 or more, got {seed!r}")
+    check_whole(options.seed, "seed", 0, where="attach")
 
 
 def _plan(query: Query, frames: Frames, options: Options) -> AttachPlan:
