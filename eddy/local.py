@@ -66,6 +66,10 @@ class Running:
         """The schema of the answer."""
         return self._engine.schema
 
+    def run(self) -> Run:
+        """Collect what is left of the answer."""
+        return Run(pa.Table.from_batches(self, schema=self.schema), self.report)
+
     def __iter__(self) -> Running:
         return self
 
@@ -92,8 +96,7 @@ def run_local(
     `data` has for each stream a pyarrow Table or RecordBatch or a pandas DataFrame, which is cut into micro-batches
     of `batch_rows` rows, or an iterable of such, each of which is one micro-batch. A lookup table is a whole.
     """
-    running = iter_local(query, data, policy=policy, batch_rows=batch_rows, seed=seed, clock=clock)
-    return Run(pa.Table.from_batches(running, schema=running.schema), running.report)
+    return iter_local(query, data, policy=policy, batch_rows=batch_rows, seed=seed, clock=clock).run()
 
 
 def iter_local(

@@ -148,6 +148,11 @@ class Passing:
             left = left * outcomes[:, list(one)].prod(axis=1)
         return Passing(watched, promises, costs.tolist(), window)
 
+    @staticmethod
+    def without(_route: Sequence[int]) -> Passing:
+        """Expect nothing of a way: a checkpoint from before operators were watched has no promises of theirs."""
+        return Passing((), {}, (), 1)
+
     def count(self, operator: int, rows: int, out: float) -> None:
         """Count what an operator made of rows on this way."""
         if operator in self._promises:
