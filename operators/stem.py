@@ -156,9 +156,10 @@ class Stem:
         """
         known = self._verdicts[filter].values.take(ids)
         unknown = known == UNKNOWN
-        if not unknown.any():
+        missing = np.count_nonzero(unknown)
+        if not missing:
             return self._judged_before(filter, known), 0
-        if unknown.all() and not repeated:
+        if missing == len(ids) and not repeated:
             judged = ask(ids)
             self._remember(filter, ids, judged)
             return judged, len(ids)

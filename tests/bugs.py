@@ -258,7 +258,7 @@ BUGS = (
     Bug(
         name="what a cell stores is not counted while none of its rows come",
         file="eddy/observe/sum_cells.py",
-        old="(ever if count in KEPT else now)",
+        old="(ever if count in STANDING else now)",
         new="now",
         tests=("tests/eddy/spark/test_progress.py", "-m", "not long and not spark"),
     ),
