@@ -9,6 +9,7 @@ from eddy.query import Filter, Query, Range, Rows, Stream, Table, Unbounded
 from eddy.query.explain import explain
 from eddy.spark.attach import attach
 from eddy.spark.progress import report_of
+from eddy.version import __version__
 
 __all__ = [
     "CheckpointError",
@@ -27,6 +28,7 @@ __all__ = [
     "Stream",
     "Table",
     "Unbounded",
+    "__version__",
     "attach",
     "compare",
     "explain",

@@ -3,6 +3,8 @@
 For every task the router calls `Policy.plan` once; for every step of every leg `Operator.run` and then
 `Policy.observe`. At the end of a micro-batch it calls `Policy.learn` once. Between micro-batches it may read
 `Policy.insight` and call `Policy.snapshot`; `restore` comes before the first `plan`.
+
+The contracts stand here, and what they speak of is imported here: the author of a plug-in needs this module alone.
 """
 
 from __future__ import annotations
@@ -15,15 +17,76 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import pyarrow as pa
 
-from eddy.classes.classifier import NO_FEATURES, Features, Look
-from eddy.observe.insight import NO_INSIGHT, Insight
-from eddy.observe.statistics import Statistic, Statistics
+from eddy.classes.classifier import MOST_BUCKETS, NO_FEATURES, Features, Look, choose
+from eddy.classes.divider import Attribute, Buckets
+from eddy.errors import EngineError, QueryError, check_whole, quoted, unknown
+from eddy.observe.insight import NO_INSIGHT, Branch, Decision, Insight, RouteCost, Use
+from eddy.observe.statistics import NOTHING, Statistic, Statistics, fading
 from eddy.sql import Column
 from eddy.tuples import Hop, Lineage, Tuples
-from eddy.tuples.arrays import KeyCodes, RowIds, Valid
+from eddy.tuples.arrays import FaultCodes, Floats, Hashes, Integers, KeyCodes, Mask, Numbers, RowIds, Valid
 from eddy.tuples.event_time import Ticks
 from eddy.tuples.lineage import Rule
-from eddy.tuples.runs import Ranges, Reach, Segment
+from eddy.tuples.runs import Ranges, Reach, Segment, everything, reached
+
+__all__ = [
+    "MOST_BUCKETS",
+    "NOTHING",
+    "NO_FEATURES",
+    "NO_INSIGHT",
+    "Attribute",
+    "Branch",
+    "Buckets",
+    "Classes",
+    "Clock",
+    "Column",
+    "Counts",
+    "Decision",
+    "EngineError",
+    "FaultCodes",
+    "Features",
+    "Floats",
+    "Hashes",
+    "Hop",
+    "Index",
+    "Insight",
+    "Integers",
+    "KeyCodes",
+    "Keys",
+    "Leg",
+    "Lineage",
+    "Look",
+    "Mask",
+    "Numbers",
+    "Observation",
+    "Operator",
+    "Outcome",
+    "Policy",
+    "QueryError",
+    "Ranges",
+    "Reach",
+    "RouteCost",
+    "RowIds",
+    "Rule",
+    "Segment",
+    "Setting",
+    "State",
+    "Statistic",
+    "Statistics",
+    "Store",
+    "Task",
+    "Ticks",
+    "Tuples",
+    "Use",
+    "Valid",
+    "check_whole",
+    "choose",
+    "everything",
+    "fading",
+    "quoted",
+    "reached",
+    "unknown",
+]
 
 Counts = np.ndarray[Any, np.dtype[np.bool_]] | np.ndarray[Any, np.dtype[np.int64]]
 State = Mapping[str, Any]

@@ -13,6 +13,7 @@ import difflib
 import sys
 import warnings
 from collections.abc import Iterable
+from numbers import Integral
 from typing import Any
 
 LONGEST = 500
@@ -81,6 +82,15 @@ def shortened(text: str, most: int = LONGEST) -> str:
     return f"{whole[: most - end - len(' ... ')]} ... {whole[len(whole) - end :]}"
 
 
+def clip(text: str, most: int) -> str:
+    """A text of any length, without its end: a name is known by how it begins.
+
+    >>> clip("temperature", 8)
+    'tempera…'
+    """
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 def text_of(error: BaseException) -> str:
     """What an exception says, even if it cannot be asked."""
     try:
@@ -118,6 +128,30 @@ def quoted(names: Iterable[str]) -> str:
     '"a", "b"'
     """
     return ", ".join(f'"{name}"' for name in names)
+
+
+def is_whole(value: object, least: int, most: int | None = None) -> bool:
+    """Whether a value is a whole number within limits; `True` is none, an integer of numpy's is one.
+
+    >>> is_whole(1, 1), is_whole(True, 1), is_whole(1.0, 1), is_whole(9, 1, most=8)
+    (True, False, False, False)
+    """
+    if not isinstance(value, Integral) or isinstance(value, bool):
+        return False
+    return least <= int(value) and (most is None or int(value) <= most)
+
+
+def check_whole(value: Any, name: str, least: int = 1, *, where: str = "", most: int | None = None) -> int:
+    """Check a whole number that a user gave.
+
+    >>> check_whole(0, "rows", where="workload web")
+    Traceback (most recent call last):
+    eddy.errors.QueryError: workload web: rows: expected a whole number of 1 or more, got 0
+    """
+    if not is_whole(value, least, most):
+        limits = f"of {least} or more" if most is None else f"from {least} to {most:,}"
+        raise QueryError(f"{where}{': ' if where else ''}{name}: expected a whole number {limits}, got {value!r}")
+    return int(value)
 
 
 def unknown(kind: str, name: str, known: Iterable[str], *, where: str) -> QueryError:

@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import zip_longest
-from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -14,7 +13,7 @@ import pyarrow as pa
 
 from eddy.contracts import Clock
 from eddy.engine import Engine
-from eddy.errors import QueryError, text_of
+from eddy.errors import QueryError, check_whole, text_of
 from eddy.observe import notebook
 from eddy.observe.counters import Counters
 from eddy.observe.report import Report
@@ -67,6 +66,10 @@ class Running:
         """The schema of the answer."""
         return self._engine.schema
 
+    def run(self) -> Run:
+        """Collect what is left of the answer."""
+        return Run(pa.Table.from_batches(self, schema=self.schema), self.report)
+
     def __iter__(self) -> Running:
         return self
 
@@ -93,8 +96,7 @@ def run_local(
     `data` has for each stream a pyarrow Table or RecordBatch or a pandas DataFrame, which is cut into micro-batches
     of `batch_rows` rows, or an iterable of such, each of which is one micro-batch. A lookup table is a whole.
     """
-    running = iter_local(query, data, policy=policy, batch_rows=batch_rows, seed=seed, clock=clock)
-    return Run(pa.Table.from_batches(running, schema=running.schema), running.report)
+    return iter_local(query, data, policy=policy, batch_rows=batch_rows, seed=seed, clock=clock).run()
 
 
 def iter_local(
@@ -128,8 +130,7 @@ def _check_arguments(query: object, data: object, batch_rows: object, seed: obje
     if not isinstance(data, Mapping):
         raise QueryError(f'run_local: expected data as {{"stream": table, ...}}, got {type(data).__name__}')
     for name, number, least in (("batch_rows", batch_rows, 1), ("seed", seed, 0)):
-        if not isinstance(number, Integral) or isinstance(number, bool) or int(number) < least:
-            raise QueryError(f"run_local: expected {name} to be a whole number of {least} or more, got {number!r}")
+        check_whole(number, name, least, where="run_local")
 
 
 def _feed(name: str, data: Data, batch_rows: int) -> Iterator[pa.Table]:

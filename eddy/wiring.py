@@ -20,7 +20,7 @@ from eddy.engine import Engine
 from eddy.engine.engine import Machinery
 from eddy.errors import QueryError, quoted, said, unknown
 from eddy.operators.conditions import conditions
-from eddy.operators.filter import FilterColumns, Take, Verdicts
+from eddy.operators.filter import FilterColumns, Memory, Take
 from eddy.operators.passing import Passing
 from eddy.operators.registry import OPERATORS
 from eddy.operators.stem import Stem
@@ -30,7 +30,7 @@ from eddy.predicates.judge import Judge
 from eddy.query import Filter, Query
 from eddy.query.binding import Binding, bind
 from eddy.query.filter import SKIP
-from eddy.query.join_graph import near
+from eddy.query.join_graph import near, probe_name
 from eddy.sql import Column
 from eddy.tuples.lineage import Rule
 
@@ -61,18 +61,46 @@ def engine(
     binding = bind(query, {**schemas, **{name: table.schema for name, table in tables.items()}})
     faults = Faults(values=query.show_values)
     made = _joining(binding, tables, faults) if len(query.inputs) > 1 else _passing(binding, faults)
-    columns = [Column(s.name, f.name) for s in query.streams for f in schemas[s.name] if can_classify(f.type)]
-    names = tuple(operator.name for operator in made.operators)
-    setting = Setting(operators=names, columns=tuple(columns), clock=clock)
     return Engine(
         binding,
         made,
-        make_policy(policy, setting),
+        make_policy(policy, _setting(binding, clock)),
         policy_name=policy_name(policy),
         clock=clock,
         seed=(seed, cell),
         parts=parts,
     )
+
+
+def schemas_read(
+    query: Query, schemas: Mapping[str, pa.Schema], policy: PolicyChoice, clock: Clock
+) -> dict[str, pa.Schema]:
+    """The columns of each stream that an engine would read, and the tables as they are; finds mistakes on the way.
+
+    A column is read to answer the query, to admit rows, or to tell them apart. Mistakes in the texts of joins and
+    filters, and in the policy's parameters, are the errors that building an engine would raise.
+    """
+    binding = bind(query, schemas)
+    for predicate in binding.query.predicates:
+        predicate.condition(binding.types)
+    for f in binding.query.filters:
+        f.bind(binding.types)
+    features = make_policy(policy, _setting(binding, clock)).features
+    found = dict(schemas)
+    for stream in binding.query.streams:
+        schema = schemas[stream.name]
+        read = {*binding.stored(stream.name).names, stream.malformed, stream.arrived}
+        read |= {schema.field(attribute.column.name).name for attribute in features.of(stream.name)}
+        found[stream.name] = pa.schema([field for field in schema if field.name in read])
+    return found
+
+
+def _setting(binding: Binding, clock: Clock) -> Setting:
+    """What a policy may know of a query: the operators, and the columns that can tell rows apart."""
+    query = binding.query
+    probes = [probe_name(name) for name in query.inputs] if len(query.inputs) > 1 else []
+    columns = [Column(s.name, f.name) for s in query.streams for f in binding.schemas[s.name] if can_classify(f.type)]
+    return Setting(operators=(*(f.name for f in query.filters), *probes), columns=tuple(columns), clock=clock)
 
 
 def _passing(binding: Binding, faults: Faults) -> Machinery:
@@ -180,7 +208,7 @@ def _policy(name: str) -> Callable[..., Policy]:
 
 
 def _filter(
-    asked: Filter, binding: Binding, takes: Mapping[str, Take], faults: Faults, memory: Verdicts | None = None
+    asked: Filter, binding: Binding, takes: Mapping[str, Take], faults: Faults, memory: Memory | None = None
 ) -> Operator:
     predicate = asked.bind(binding.types)
     judge = Judge(asked.name, predicate, faults, on_error=asked.on_error, skips_nulls=asked.nulls == SKIP)

@@ -5,37 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from eddy.contracts import Outcome
+from eddy.contracts import Lineage, Outcome, RowIds, Rule, Tuples
 from eddy.errors import quoted
-from eddy.predicates.faults import FAIL, PENDING
 from eddy.predicates.function import TooSlow
 from eddy.predicates.judge import Judge, Judged
 from eddy.sql import Column
-from eddy.tuples import Lineage, Tuples
-from eddy.tuples.arrays import FaultCodes, Mask, RowIds
-from eddy.tuples.lineage import Rule
 
 Take = Callable[[str, RowIds], pa.Array]
 
 
-class Verdicts(Protocol):
-    """What filters have said of stored rows."""
+class Memory(Protocol):
+    """What filters have said of the rows of one input."""
 
-    def unknown(self, filter: str, ids: RowIds) -> Mask:
-        """Of which rows a filter has said nothing yet."""
-
-    def passed(self, filter: str, ids: RowIds) -> Mask:
-        """Which rows have passed it."""
-
-    def verdicts(self, filter: str, ids: RowIds) -> FaultCodes | None:
-        """What it has said of rows, if any of all rows has a fault."""
-
-    def judge(self, filter: str, ids: RowIds, judged: Judged) -> None:
-        """Remember what it says of some rows, each of them once."""
+    def verdicts(
+        self, filter: str, ids: RowIds, ask: Callable[[RowIds], Judged], *, repeated: bool
+    ) -> tuple[Judged, int]:
+        """What a filter says of rows, and how many of them it had to be asked about."""
 
 
 class FilterColumns(NamedTuple):
@@ -57,7 +45,7 @@ class FilterOperator:
     row itself when it arrives, or a later tuple that joined with it.
     """
 
-    def __init__(self, name: str, judge: Judge, reading: FilterColumns, memory: Verdicts | None = None) -> None:
+    def __init__(self, name: str, judge: Judge, reading: FilterColumns, memory: Memory | None = None) -> None:
         self.name = name
         self.rule = Rule(needs=frozenset(reading.on))
         self._on = reading.on[0]
@@ -75,32 +63,20 @@ class FilterOperator:
         if self._memory is None:
             judged, evaluated = self._ask(tuples.ids, len(tuples)), len(tuples)
         else:
-            judged, evaluated = self._remember(self._memory, tuples)
+            ids, repeated = tuples.ids[self._on], len(tuples.ids) > 1
+            judged, evaluated = self._memory.verdicts(self.name, ids, self._ask_stored, repeated=repeated)
         kept = judged.passed.nonzero()[0]
         faults = None if judged.faults is None else judged.faults.take(kept)
         return Outcome(tuples.take(kept).faulty(faults), judged.passed, evaluated, judged.skipped)
+
+    def _ask_stored(self, ids: RowIds) -> Judged:
+        return self._ask({self._on: ids}, len(ids))
 
     def _ask(self, ids: Mapping[str, RowIds], rows: int) -> Judged:
         try:
             return self._judge.ask({column: take(column.name, ids[name]) for column, name, take in self._reads}, rows)
         except TooSlow as error:
             raise TooSlow(f"{error}; {self._told(ids)}") from None
-
-    def _remember(self, memory: Verdicts, tuples: Tuples) -> tuple[Judged, int]:
-        ids = tuples.ids[self._on]
-        unknown = memory.unknown(self.name, ids)
-        new = ids if unknown.all() else ids[unknown]
-        if len(tuples.ids) > 1:
-            new = np.unique(new)
-        skipped = 0
-        if len(new):
-            judged = self._ask({self._on: new}, len(new))
-            memory.judge(self.name, new, judged)
-            skipped = judged.skipped
-        verdicts = memory.verdicts(self.name, ids)
-        if verdicts is None:
-            return Judged(memory.passed(self.name, ids), None, skipped), len(new)
-        return Judged(verdicts != FAIL, np.where(verdicts < PENDING, np.uint8(0), verdicts), skipped), len(new)
 
     def _told(self, ids: Mapping[str, RowIds]) -> str:
         """Which rows they were, as a person can find them."""

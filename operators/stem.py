@@ -7,7 +7,7 @@ has failed are let go of, and the rest move up.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -147,21 +147,35 @@ class Stem:
             mask &= self.ranks.take(rows) >= before + (self.arrived - len(self) - self.window.count)
         return mask
 
-    def unknown(self, filter: str, ids: RowIds) -> Mask:
-        """Of which rows a filter has said nothing yet."""
-        unknown: Mask = self._verdicts[filter].values.take(ids) == UNKNOWN
-        return unknown
+    def verdicts(
+        self, filter: str, ids: RowIds, ask: Callable[[RowIds], Judged], *, repeated: bool
+    ) -> tuple[Judged, int]:
+        """What a filter says of rows, and how many it had to be asked about: those that it has not judged before.
 
-    def passed(self, filter: str, ids: RowIds) -> Mask:
-        """Which rows have passed a filter."""
-        passed: Mask = self._verdicts[filter].values.take(ids) == PASS
-        return passed
+        `ask` gets each of these once. A row may stand among the ids several times only if they are `repeated`.
+        """
+        known = self._verdicts[filter].values.take(ids)
+        unknown = known == UNKNOWN
+        missing = np.count_nonzero(unknown)
+        if not missing:
+            return self._judged_before(filter, known), 0
+        if missing == len(ids) and not repeated:
+            judged = ask(ids)
+            self._remember(filter, ids, judged)
+            return judged, len(ids)
+        new = np.unique(ids[unknown]) if repeated else ids[unknown]
+        judged = ask(new)
+        self._remember(filter, new, judged)
+        known = self._verdicts[filter].values.take(ids)
+        return self._judged_before(filter, known)._replace(skipped=judged.skipped), len(new)
 
-    def verdicts(self, filter: str, ids: RowIds) -> FaultCodes | None:
-        """What a filter has said of rows, if there may be a row for which it had no answer."""
-        return self._verdicts[filter].values.take(ids) if filter in self._faulty else None
+    def _judged_before(self, filter: str, verdicts: FaultCodes) -> Judged:
+        """Verdicts that are known; with faults, if the filter had no answer for some row of the input."""
+        if filter not in self._faulty:
+            return Judged(verdicts == PASS, None)
+        return Judged(verdicts != FAIL, np.where(verdicts < PENDING, np.uint8(0), verdicts))
 
-    def judge(self, filter: str, ids: RowIds, judged: Judged) -> None:
+    def _remember(self, filter: str, ids: RowIds, judged: Judged) -> None:
         """Remember what a filter says of some rows, each of them once; those that fail are dead."""
         verdicts = np.where(judged.passed, np.uint8(PASS), np.uint8(FAIL))
         if judged.faults is not None:

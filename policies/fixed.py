@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from eddy.contracts import Leg, Policy, Setting, Task
-from eddy.errors import QueryError, quoted, unknown
+from eddy.contracts import Hop, Leg, Policy, QueryError, Setting, Task, quoted, unknown
 from eddy.policies.shared.merit import greedy_route
-from eddy.tuples import Hop
 
 
 class Fixed(Policy):
@@ -29,15 +27,12 @@ class Fixed(Policy):
         if len(set(order)) < len(order):
             raise QueryError(f'policy "fixed": order names an operator twice: {quoted(order)}')
         self.order = (*order, *(name for name in setting.operators if name not in order))
-        self._rank = {name: rank for rank, name in enumerate(self.order)}
-        self._routes: dict[object, tuple[Leg, ...]] = {}
+        self._plans: dict[object, tuple[Leg, ...]] = {}
 
     def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
         """One leg, all the way."""
-        legs = self._routes.get(task.lineage)
+        legs = self._plans.get(task.lineage)
         if legs is None:
-            legs = self._routes[task.lineage] = (Leg(route=self._route(task, ready)),)
+            route = greedy_route(task, ready, lambda hop: self.order.index(hop.operator))
+            legs = self._plans[task.lineage] = (Leg(route=route),)
         return legs
-
-    def _route(self, task: Task, ready: tuple[Hop, ...]) -> tuple[Hop, ...]:
-        return greedy_route(task, ready, lambda hop: self._rank[hop.operator])

@@ -12,10 +12,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from eddy.contracts import Leg, Observation, Policy, Setting, State, Task
-from eddy.policies.shared.checks import check_count
+from eddy.contracts import Hop, Leg, Observation, Policy, Setting, State, Task, check_whole, fading
 from eddy.policies.shared.drawing import draw
-from eddy.tuples import Hop
 
 
 class Lottery(Policy):
@@ -28,8 +26,7 @@ class Lottery(Policy):
     """
 
     def __init__(self, setting: Setting, *, half_life: int = 1_000) -> None:
-        check_count(half_life, "half_life", where='policy "lottery"')
-        self._half_life = half_life
+        self._half_life = check_whole(half_life, "half_life", where='policy "lottery"')
         self._operators = len(setting.operators)
         self._tickets: dict[Hop, float] = {}
 
@@ -41,7 +38,7 @@ class Lottery(Policy):
     def observe(self, observation: Observation) -> None:
         """Tickets won by consuming, lost by returning."""
         for hop, statistic in zip(observation.hops, observation.statistics, strict=True):
-            kept = self._tickets.get(hop, 0.0) * 0.5 ** (statistic.rows_in / self._half_life)
+            kept = self._tickets.get(hop, 0.0) * fading(statistic.rows_in, self._half_life)
             self._tickets[hop] = max(kept + statistic.rows_in - statistic.rows_out, 0.0)
 
     def snapshot(self) -> State:

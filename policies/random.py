@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from eddy.contracts import Leg, Policy, Setting, Task
+from eddy.contracts import Hop, Leg, Policy, Setting, Task
 from eddy.policies.shared.drawing import draw
-from eddy.tuples import Hop
 
 
 class Random(Policy):

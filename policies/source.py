@@ -13,12 +13,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from eddy.contracts import Leg, Policy, Setting, Task
-from eddy.errors import QueryError
+from eddy.contracts import Hop, Leg, Policy, QueryError, Setting, Task
 from eddy.policies.shared.checks import check_costs
 from eddy.policies.shared.drawing import draw
 from eddy.policies.shared.merit import Costs, greedy_route, merit
-from eddy.tuples import Hop
 
 CHOICES = ("greedy", "proportional")
 

@@ -95,9 +95,9 @@ BUGS = (
     ),
     Bug(
         name="a filter lets pass whatever it has judged before",
-        file="operators/filter.py",
-        old="return Judged(memory.passed(self.name, ids), None, skipped), len(new)",
-        new="return Judged(memory.passed(self.name, ids) | ~unknown, None, skipped), len(new)",
+        file="operators/stem.py",
+        old="return Judged(verdicts == PASS, None)",
+        new="return Judged(verdicts != UNKNOWN, None)",
         tests=(VERDICTS,),
     ),
     Bug(

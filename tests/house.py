@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 # The rooms, in order: a room imports itself and the rooms before it. A room is a folder, or a file that stands alone.
 ROOMS = (
-    *("errors", "redaction", "tuples"),
+    *("version", "errors", "redaction", "tuples"),
     *("sql.values", "sql.kernels", "sql.bind", "sql.text", "sql"),
     *("classes", "observe", "contracts", "predicates", "query"),
     "operators",

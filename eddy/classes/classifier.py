@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from eddy.classes.divider import Attribute, BucketName, Buckets, Divider
 from eddy.classes.nature import is_time
-from eddy.errors import EngineError, QueryError, unknown
+from eddy.errors import EngineError, QueryError, is_whole, unknown
 from eddy.sql import Column
 from eddy.sql.values.name_case import own
 from eddy.tuples.arrays import Integers
@@ -72,7 +72,7 @@ NO_FEATURES = Features()
 
 def choose(names: Sequence[str] | None, known: Sequence[Column], buckets: int, *, where: str) -> Features:
     """Check the attributes that a user names; all columns that can classify, when none are named."""
-    if not isinstance(buckets, int) or isinstance(buckets, bool) or not 2 <= buckets <= MOST_BUCKETS:
+    if not is_whole(buckets, 2, MOST_BUCKETS):
         raise QueryError(f"{where}: d: expected a number of buckets from 2 to {MOST_BUCKETS}, got {buckets!r}")
     if names is None:
         return Features(attributes=tuple(map(Attribute, known)), buckets=buckets)

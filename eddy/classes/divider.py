@@ -15,7 +15,8 @@ from eddy.classes.value_names import ANY, NULL, OTHERS, range_text, value_text
 from eddy.errors import QueryError
 from eddy.sql import Column
 from eddy.tuples.arrays import Integers, Valid
-from eddy.tuples.codes import GOLDEN, encode
+from eddy.tuples.codes import encode
+from eddy.tuples.splitmix import GOLDEN
 
 Buckets = np.ndarray[Any, np.dtype[np.uint8]]
 Shared = np.ndarray[Any, np.dtype[np.bool_]]

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from eddy.errors import clip
+
 NULL, ANY, OTHERS = "null", "any", "others"
 """What is in a bucket that no value names: nulls, all values alike, and all values that have no bucket of their own."""
 
@@ -45,11 +47,11 @@ def value_text(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, bytes):
-        return _cut(f"0x{value[:LONGEST_VALUE].hex()}")
+        return clip(f"0x{value[:LONGEST_VALUE].hex()}", LONGEST_VALUE)
     text = str(value)
     if not isinstance(value, str):
-        return _cut(text)
-    shown = _cut(text if text[:LONGEST_VALUE].isprintable() else ascii(text[:LONGEST_VALUE])[1:-1])
+        return clip(text, LONGEST_VALUE)
+    shown = clip(text if text[:LONGEST_VALUE].isprintable() else ascii(text[:LONGEST_VALUE])[1:-1], LONGEST_VALUE)
     return f'"{shown}"' if shown in ("", NULL, ANY, OTHERS) or shown != shown.strip() else shown
 
 
@@ -92,7 +94,3 @@ def _moments(low: float, high: float, unit: str) -> str:
     coarse = next((name for name, least in COARSE.items() if seconds >= UNITS * least), unit)
     ends = np.array([int(low), int(high)]).astype(f"datetime64[{unit}]").astype(f"datetime64[{coarse}]")
     return _joined(*ends.astype(str).tolist())
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 1]}…"

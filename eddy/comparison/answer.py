@@ -8,12 +8,9 @@ import pyarrow as pa
 
 from eddy.errors import EngineError
 from eddy.tuples.arrays import Hashes
+from eddy.tuples.splitmix import GOLDEN, splitmix64
 
-MIX = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
-SHIFTS = (30, 27, 31)
-"""The constants of splitmix64: every bit of a hash is in every bit of what it gives."""
-
-NULL = 0x9E3779B97F4A7C15
+NULL = GOLDEN
 """Stands for a null: any number that no value is likely to have."""
 
 
@@ -34,7 +31,7 @@ def digest(answer: pa.Table) -> str:
 def digest_in_order(table: pa.Table) -> str:
     """The same for rows whose order matters."""
     places = np.arange(table.num_rows, dtype=np.uint64)
-    total = int(_mixed(_rows(table) + places).sum(dtype=np.uint64))
+    total = int(splitmix64(_rows(table) + places).sum(dtype=np.uint64))
     return f"{table.num_rows} rows {total:016x}"
 
 
@@ -53,7 +50,7 @@ def _rows(answer: pa.Table) -> Hashes:
     """A hash of each row."""
     rows = np.zeros(answer.num_rows, np.uint64)
     for name in sorted(answer.schema.names):
-        rows = _mixed(rows * np.uint64(3) + _column(answer.column(name).combine_chunks()))
+        rows = splitmix64(rows * np.uint64(3) + _column(answer.column(name).combine_chunks()))
     return rows
 
 
@@ -66,9 +63,3 @@ def _column(values: pa.Array) -> Hashes:
         there = pa.array([str(value) for value in there.to_pylist()], pa.string())
     hashes[valid] = pd.util.hash_pandas_object(there.to_pandas(), index=False).to_numpy()
     return hashes
-
-
-def _mixed(hashes: Hashes) -> Hashes:
-    for shift, factor in zip(SHIFTS, MIX, strict=False):
-        hashes = (hashes ^ (hashes >> np.uint64(shift))) * np.uint64(factor)
-    return hashes ^ (hashes >> np.uint64(SHIFTS[-1]))

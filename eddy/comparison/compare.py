@@ -19,7 +19,7 @@ from eddy.comparison.run_key import data_text, machine, query_text
 from eddy.comparison.runner import Runner, choose_runner
 from eddy.comparison.turns import Bar, Turns
 from eddy.comparison.workload import Workload
-from eddy.errors import QueryError, quoted, unknown
+from eddy.errors import QueryError, check_whole, quoted, unknown
 from eddy.local import BATCH_ROWS, Data, whole
 from eddy.query import Query, Window
 
@@ -128,12 +128,9 @@ def _contenders(policies: Policies, baseline: str | None) -> list[Contender]:
 def _counts(name: str, values: Any, least: int = 1) -> list[int]:
     """One or more whole numbers that are large enough."""
     found = list(values) if isinstance(values, Sequence) and not isinstance(values, str) else [values]
-    for value in found:
-        if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-            raise QueryError(f"compare: {name}: expected a whole number of {least} or more, got {value!r}")
     if not found:
         raise QueryError(f"compare: {name}: expected one or more, got none")
-    return [int(value) for value in found]
+    return [check_whole(value, name, least, where="compare") for value in found]
 
 
 def run_comparison(

@@ -79,13 +79,6 @@ class Engine:
         """The schema of the answer."""
         return self._binding.schema
 
-    def reads(self, stream: str) -> list[str]:
-        """The columns of a stream that anything reads: to answer the query, to admit rows, or to tell them apart."""
-        classifiers = {attribute.column.name for attribute in self._policy.features.of(stream)}
-        stored = set(self._binding.stored(stream).names)
-        about = {name for s in self._binding.query.streams if s.name == stream for name in (s.malformed, s.arrived)}
-        return [name for name in self._binding.schemas[stream].names if name in stored | classifiers | about]
-
     def run(self, batch: Mapping[str, pa.RecordBatch], mark: Mark | None = None) -> Iterator[pa.RecordBatch]:
         """Process one micro-batch; it is over when the iterator is.
 

@@ -7,6 +7,8 @@ from html import escape
 
 import pandas as pd
 
+from eddy.errors import clip
+
 MOST_NOTE_ROWS = 10
 """Rows of a table: what fits beside other cells; the value itself has all of them."""
 
@@ -39,4 +41,4 @@ def _lines(titles: Iterable[str], lines: Iterable[Iterable[str]]) -> str:
 
 def _text(value: object) -> str:
     text = f"{value:,.4g}" if isinstance(value, float) else str(value)
-    return text if len(text) <= LONGEST_CELL else f"{text[: LONGEST_CELL - 1]}…"
+    return clip(text, LONGEST_CELL)

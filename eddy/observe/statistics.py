@@ -8,13 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from eddy.tuples import Hop
+from eddy.tuples.arrays import Floats
 
 HALF_LIFE = 10_000
 """Rows after which an operator's older rows count half: enough that a rate is known to about a hundredth, few enough
 that a change of the stream shows after as many rows."""
+
+N = TypeVar("N", float, Floats)
+
+
+def fading(rows: N, half_life: int) -> N:
+    """The weight that older rows keep when so many new ones have come.
+
+    >>> fading(500.0, 500), fading(0.0, 500)
+    (0.5, 1.0)
+    """
+    kept: N = 0.5 ** (rows / half_life)
+    return kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +76,7 @@ class Statistics:
     def add(self, hop: Hop, statistic: Statistic) -> None:
         """Count a step; what was known before it fades with the rows that came in."""
         known = self._recent.get(hop, NOTHING)
-        weight = 0.5 ** (statistic.rows_in / HALF_LIFE)
+        weight = fading(statistic.rows_in, HALF_LIFE)
         self._recent[hop] = Statistic(
             known.rows_in * weight + statistic.rows_in,
             known.evaluated * weight + statistic.evaluated,

@@ -9,6 +9,7 @@ import numpy as np
 
 from eddy.errors import QueryError, RowError
 from eddy.tuples.arrays import Mask, RowIds
+from eddy.tuples.halves import ask_halves
 
 T = TypeVar("T")
 
@@ -21,11 +22,6 @@ class RowErrors(RowError):
         self.passed = passed
         self.faulty = faulty
         self.errors = errors
-
-
-ALONE = 8
-"""Rows that are asked one by one: if all rows raise, there are a quarter more calls than rows, and not twice as many,
-as there would be if every part were halved to its end."""
 
 
 class Kinds:
@@ -60,21 +56,15 @@ def ask_by_halves(ask: Callable[[RowIds], T], rows: int) -> Bisected[T]:
     >>> found.parts, len(found.faulty)
     ([], 0)
     """
-    waiting = _divide(np.arange(rows))
-    parts: list[tuple[RowIds, T]] = []
     faulty: list[int] = []
     errors: list[RowError] = []
     kinds = Kinds()
-    while waiting:
-        part = waiting.pop()
-        try:
-            parts.append((part, ask(part)))
-        except RowError as error:
-            if len(part) > 1:
-                waiting += _divide(part)
-                continue
-            faulty.append(int(part[0]))
-            errors.append(kinds.one(error))
+
+    def refuse(row: int, error: RowError) -> None:
+        faulty.append(row)
+        errors.append(kinds.one(error))
+
+    parts = ask_halves(ask, rows, RowError, refuse)
     return Bisected(parts, np.array(faulty, np.int64), errors)
 
 
@@ -98,9 +88,3 @@ def asked_again(ask: Callable[[RowIds], Mask], rows: int, error: RowError) -> Fo
     for part, mask in parts:
         passed[part] = mask
     return Found(passed, faulty, found)
-
-
-def _divide(part: RowIds) -> list[RowIds]:
-    """Two halves, or single rows; the first one last, since it is taken from there."""
-    pieces = len(part) if len(part) <= ALONE else 2
-    return [piece for piece in reversed(np.array_split(part, max(pieces, 1))) if len(piece)]

@@ -9,7 +9,7 @@ from typing import Protocol
 import pandas as pd
 
 from eddy.classes.value_names import OTHERS
-from eddy.errors import QueryError, quoted
+from eddy.errors import QueryError, clip, quoted
 from eddy.observe.report import Report
 from eddy.observe.text import align_columns, plural
 from eddy.predicates.function import Function
@@ -106,7 +106,11 @@ def _routes(name: str, routes: pd.DataFrame) -> Iterator[list[str]]:
     share = routes["share"].sum()
     within = routes["share"] / share
     for place, (route, part) in enumerate(zip(routes["route"][:ROUTES], within[:ROUTES], strict=True)):
-        yield [*(("", "") if place else (_cut(name), _percent(share))), _cut(route), _percent(part)]
+        yield [
+            *(("", "") if place else (clip(name, WIDEST_NAME), _percent(share))),
+            clip(route, WIDEST_NAME),
+            _percent(part),
+        ]
     if len(routes) > ROUTES:
         yield ["", "", f"{len(routes) - ROUTES} more", _percent(within[ROUTES:].sum())]
 
@@ -115,7 +119,7 @@ def _decisions(report: Report) -> Iterator[str]:
     """For each stream what was decided last, and when and why decisions were made."""
     for stream, part in report.decisions().groupby("stream"):
         yield from ("", f'who takes which way of "{stream}", as decided last')
-        yield from (f"  {_cut(line, LONG)}" for line in part["tree"].iloc[-1].splitlines())
+        yield from (f"  {clip(line, LONG)}" for line in part["tree"].iloc[-1].splitlines())
         rows = [["micro-batch", "ways", "predicted", "observed", "decided because"]]
         rows += [
             [
@@ -123,7 +127,7 @@ def _decisions(report: Report) -> Iterator[str]:
                 f"{row.ways}",
                 f"{row.predicted:.3g}",
                 f"{row.observed:.3g}",
-                _cut(str(row.reason), REASON),
+                clip(str(row.reason), REASON),
             ]
             for row in part.tail(DECISIONS).itertuples()
         ]
@@ -139,7 +143,7 @@ def _classifiers(learning: pd.DataFrame) -> list[str]:
         by = part["attribute"].where(part["kind"] == "classified", part["kind"].map(BY))
         shares = (part["calls"].groupby(by).sum() / part["calls"].sum()).sort_values(ascending=False, kind="stable")
         told = [f"{name} {_percent(share)}" for name, share in shares[: ROUTES + len(BY)].items()]
-        rows.append([_cut(str(operator)), f"{part['gain_ratio'].iloc[-1]:.3f}", ", ".join(told)])
+        rows.append([clip(str(operator), WIDEST_NAME), f"{part['gain_ratio'].iloc[-1]:.3f}", ", ".join(told)])
     return ["", "what told the classes apart", *align_columns(rows, "<><")]
 
 
@@ -148,7 +152,9 @@ def _operators(frame: pd.DataFrame) -> Iterator[str]:
     columns = ["operator", "pattern", "rows_in", "evaluated", "rows_out", "rate", "microseconds"]
     for operator, pattern, *counts, rate, microseconds in frame[columns].itertuples(index=False, name=None):
         told = [f"{int(count):,}" for count in counts]
-        rows.append([_cut(operator), _cut(pattern), *told, f"{rate:.3f}", f"{microseconds:.2f}"])
+        rows.append(
+            [clip(operator, WIDEST_NAME), clip(pattern, WIDEST_NAME), *told, f"{rate:.3f}", f"{microseconds:.2f}"]
+        )
     if frame["pattern"].any():
         return align_columns(rows, "<<>>>>>")
     return align_columns([[name, *rest] for name, _, *rest in rows], "<>>>>>")
@@ -156,10 +162,6 @@ def _operators(frame: pd.DataFrame) -> Iterator[str]:
 
 def _percent(share: float) -> str:
     return f"{share:.0%}" if share >= 0.005 or not share else "<1%"
-
-
-def _cut(text: str, most: int = WIDEST_NAME) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 MICROSECONDS = 1_000

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from eddy.errors import QueryError
-from eddy.query.validation import named, ticks
+from eddy.errors import QueryError, check_whole
+from eddy.query.validation import fill, named, ticks
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,7 @@ class Rows:
     count: int
 
     def __post_init__(self) -> None:
-        if not isinstance(self.count, int) or isinstance(self.count, bool) or self.count < 1:
-            raise QueryError(f"window Rows: expected a whole number of 1 or more, got {self.count!r}")
+        fill(self, "count", check_whole(self.count, "window Rows"))
 
     def __str__(self) -> str:
         return f"Rows({self.count})"

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from eddy import sql
-from eddy.errors import NAME, QueryError, quoted, shortened, unknown
+from eddy.errors import NAME, QueryError, check_whole, quoted, shortened, unknown
 from eddy.observe.notebook import heading, table
 from eddy.predicates.judge import Predicate
 from eddy.query.filter import Filter
@@ -100,8 +100,8 @@ class Query:
         """Can every tuple reach every input, and do the windows mean something."""
         for limit in ("max_fanout", "max_results", "max_state"):
             most = getattr(self, limit)
-            if most is not None and not _is_count(most):
-                raise QueryError(f"query: {limit}: expected a whole number of 1 or more, got {most!r}")
+            if most is not None:
+                fill(self, limit, check_whole(most, limit, where="query"))
         sets = [predicate.inputs for predicate in self.predicates]
         for stream in self.streams:
             apart = [name for name in self.inputs if name not in reachable(stream.name, sets)]
@@ -165,7 +165,3 @@ class Query:
 def _called(f: Filter) -> str:
     name = getattr(f.function, "__name__", type(f.function).__name__)
     return f"{name}({', '.join(f.columns or ())})"
-
-
-def _is_count(number: object) -> bool:
-    return isinstance(number, int) and not isinstance(number, bool) and number >= 1

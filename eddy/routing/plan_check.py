@@ -1,4 +1,8 @@
-"""What a policy may plan: legs that take every row once."""
+"""What a policy may plan: legs that take every row once, each along a route that is legal.
+
+Everything that a plan may be refused for is asked here, before any tuple moves; the table in `lineage` says which step
+is legal.
+"""
 
 from __future__ import annotations
 
@@ -8,20 +12,28 @@ import numpy as np
 
 from eddy.contracts import Classes, Leg
 from eddy.errors import EngineError
-from eddy.tuples import Hop
+from eddy.tuples import Hop, Lineage
 from eddy.tuples.arrays import RowIds
+from eddy.tuples.lineage import Machine
 
 NOBODY: RowIds = np.empty(0, np.int64)
 
 
-def partition(legs: object, rows: int) -> Sequence[Leg]:
-    """Every row in exactly one leg: a policy may not lose a tuple, nor double it."""
+def check_plan(legs: object, lineage: Lineage, rows: int, machine: Machine) -> Sequence[Leg]:
+    """The legs of a task, if a policy may plan them: it may not lose a tuple, double it, or lead it astray."""
     if not isinstance(legs, list | tuple) or not all(isinstance(leg, Leg) for leg in legs):
         raise EngineError(f"it must plan a list of Leg(...), and planned {legs!r}")
     for leg in legs:
         _check_leg(leg, rows)
-    if len(legs) == 1 and legs[0].rows is None:
-        return legs
+    if len(legs) != 1 or legs[0].rows is not None:
+        _check_partition(legs, rows)
+    for leg in legs:
+        _check_route(leg, lineage, machine)
+    return legs
+
+
+def _check_partition(legs: Sequence[Leg], rows: int) -> None:
+    """Every row in exactly one leg."""
     parts = [np.arange(rows) if leg.rows is None else leg.rows.astype(np.int64, copy=False) for leg in legs]
     taken = np.bincount(np.concatenate([NOBODY, *parts]), minlength=rows)
     if not (taken == 1).all():
@@ -30,7 +42,14 @@ def partition(legs: object, rows: int) -> Sequence[Leg]:
             f"its legs leave out {lost} and repeat {doubled} of the task's {rows} rows; "
             "every row must be in exactly one leg"
         )
-    return legs
+
+
+def _check_route(leg: Leg, lineage: Lineage, machine: Machine) -> None:
+    """Every step legal after those before it; the steps of an exhaustive leg also each by itself."""
+    if leg.exhaustive:
+        for hop in leg.route:
+            machine.after(lineage, hop.operator)
+    machine.ready_after(lineage, leg.route)
 
 
 def _check_leg(leg: Leg, rows: int) -> None:

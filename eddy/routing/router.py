@@ -14,7 +14,7 @@ from eddy.classes.classifier import Look
 from eddy.contracts import Clock, Counts, Leg, Observation, Operator, Outcome, Policy, Task
 from eddy.errors import EngineError
 from eddy.observe.statistics import Statistic, Statistics
-from eddy.routing.plan_check import partition
+from eddy.routing.plan_check import check_plan
 from eddy.routing.side_by_side import SharedStep, SideBySide
 from eddy.routing.tally import RouteTally
 from eddy.tuples import Hop, Lineage, Tuples
@@ -163,19 +163,9 @@ class Router:
         self.routing.planning += self._clock() - started
         self.routing.decisions += 1
         try:
-            return self._checked(legs, tuples)
+            return check_plan(legs, lineage, len(tuples), self.machine)
         except EngineError as error:
             raise EngineError(f'policy "{self._policy_name}": {error}') from None
-
-    def _checked(self, legs: object, tuples: Tuples) -> Sequence[Leg]:
-        """Legs that a policy may plan: each of them legal, and each row in one of them."""
-        checked = partition(legs, len(tuples))
-        for leg in checked:
-            if leg.exhaustive:
-                for hop in leg.route:
-                    self.machine.after(tuples.lineage, hop.operator)
-            self.machine.ready_after(tuples.lineage, leg.route)
-        return checked
 
     def _follow(self, tuples: Tuples, leg: Leg, route: Sequence[Hop]) -> Iterator[Tuples]:
         """Take a route, step by step, with the tuples that are left.

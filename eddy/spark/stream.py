@@ -11,7 +11,6 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from pyspark.sql import functions as F  # noqa: N812  as everybody calls it
 from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
 from pyspark.sql.types import StructField, StructType
 
-from eddy.errors import QueryError
+from eddy.errors import QueryError, check_whole
 from eddy.query import Filter, Query, Stream, fingerprint
 from eddy.query.binding import Binding, bind
 from eddy.spark import cell, checkpoint_guard, session, workers
@@ -35,8 +34,7 @@ from eddy.spark.progress import OBSERVED
 from eddy.spark.pushdown import described, push, pushable
 from eddy.spark.shipped import Shipped, pack_code
 from eddy.spark.worker_cache import frozen_from_gc
-from eddy.tuples.arrow import no_rows
-from eddy.wiring import PolicyChoice, engine
+from eddy.wiring import PolicyChoice, schemas_read
 
 MICROSECONDS = 1_000
 """In a millisecond, which is what Spark's watermark counts in."""
@@ -109,9 +107,7 @@ def _check_arguments(query: object, given: object, options: Options) -> None:
         raise QueryError(f"attach: expected a Query(...), got {query!r}")
     if not isinstance(given, Mapping):
         raise QueryError(f'attach: expected frames as {{"stream": DataFrame, ...}}, got {type(given).__name__}')
-    seed = options.seed
-    if not isinstance(seed, Integral) or isinstance(seed, bool) or int(seed) < 0:
-        raise QueryError(f"attach: expected seed to be a whole number of 0 or more, got {seed!r}")
+    check_whole(options.seed, "seed", 0, where="attach")
 
 
 def _plan(query: Query, frames: Frames, options: Options) -> AttachPlan:
@@ -121,19 +117,9 @@ def _plan(query: Query, frames: Frames, options: Options) -> AttachPlan:
     may = pushable(query, frames.schemas, frames.spark) if options.pushdown else []
     pushed = [f for f in may if f.name not in spoken_of]
     left = replace(query, filters=[f for f in query.filters if f not in pushed])
-    schemas = _projected(left, frames, options)
-    binding = bind(left, schemas)
+    binding = bind(left, schemas_read(left, frames.schemas, options.policy, time.perf_counter))
     layout = plan_layout(binding, options.cells, default=CELLS, sizes=options.sizes, heavy=options.heavy)
     return AttachPlan(frames=frames, query=left, pushed=pushed, binding=binding, layout=layout)
-
-
-def _projected(query: Query, frames: Frames, options: Options) -> dict[str, pa.Schema]:
-    """The columns that the engine reads; building one also finds what is wrong with the policy."""
-    streams = {stream.name: frames.schemas[stream.name] for stream in query.streams}
-    tables = {table.name: no_rows(frames.schemas[table.name]) for table in query.tables}
-    trial = engine(query, streams, options.policy, tables=tables, clock=time.perf_counter, seed=0)
-    read = {name: pa.schema([schema.field(column) for column in trial.reads(name)]) for name, schema in streams.items()}
-    return {**read, **{name: table.schema for name, table in tables.items()}}
 
 
 def _texts(value: Any) -> set[str]:

@@ -21,10 +21,6 @@ PRIME = np.uint64(0x100000001B3)
 """The multiplier of the text hash, from FNV: odd, and spread over many bits."""
 
 
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-"""2^64 by the golden ratio: multiplying by it spreads neighbouring numbers far apart."""
-
-
 def is_exact(data_type: pa.DataType) -> bool:
     """Does equality of codes mean equality of values."""
     if pa.types.is_decimal(data_type):

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from eddy.errors import QueryError
+from eddy.observe.text import plural
 from eddy.redaction import KeyPath
 
 _PART = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*')"""
@@ -157,5 +158,5 @@ class Mistakes:
         if not self.found:
             return
         told = list(dict.fromkeys(text for _, text in sorted(self.found, key=lambda one: one[0])))
-        count = "1 mistake" if len(told) == 1 else f"{len(told)} mistakes"
+        count = plural(len(told), "mistake")
         raise QueryError("\n".join([f'config "{self.file}": {count}', *(f"  {text}" for text in told)]))

@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from eddy.errors import is_whole
+
 LARGEST_NUMBER = sys.float_info.max
 """A whole number of TOML may have thousands of digits: what no float can be is none of ours, nor is inf or NaN."""
 
@@ -31,10 +33,6 @@ class ValueKind:
 
 def _number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and -LARGEST_NUMBER <= value <= LARGEST_NUMBER
-
-
-def _whole(value: Any, least: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
 def _text(value: Any) -> bool:
@@ -59,8 +57,8 @@ def _list(value: Any, fits: Callable[[Any], bool]) -> bool:
 TEXT = ValueKind(expected="a text", fits=_text, plain=True)
 INTERVAL = ValueKind(expected='a duration such as "30 seconds"', fits=_text, plain=True)
 FLAG = ValueKind(expected="true or false", fits=lambda value: isinstance(value, bool))
-COUNT = ValueKind(expected="a whole number of 1 or more", fits=lambda value: _whole(value, 1))
-INDEX = ValueKind(expected="a whole number of 0 or more", fits=lambda value: _whole(value, 0))
+COUNT = ValueKind(expected="a whole number of 1 or more", fits=lambda value: is_whole(value, 1))
+INDEX = ValueKind(expected="a whole number of 0 or more", fits=lambda value: is_whole(value, 0))
 NUMBER = ValueKind(expected="a number of 0 or more", fits=lambda value: _number(value) and value >= 0)
 LENGTH = ValueKind(
     expected='a duration such as "30 seconds", or a number of 0 or more',

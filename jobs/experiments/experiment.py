@@ -12,7 +12,7 @@ from typing import Any
 from eddy.comparison.contender import BASELINE, BOUND, Contender
 from eddy.comparison.contender import label as label_of
 from eddy.comparison.experiment import Experiment
-from eddy.errors import EddyError, QueryError, quoted, unknown
+from eddy.errors import EddyError, QueryError, check_whole, quoted, unknown
 from eddy.jobs.workloads.parameters import call
 from eddy.jobs.workloads.registry import WORKLOADS, Workload, build
 from eddy.query import Range, Rows, Window
@@ -94,7 +94,7 @@ def _experiment(  # noqa: PLR0913  what a config file may say
         seeds=_seeds(seeds),
         batch_rows=_sizes(batch_rows),
         windows=_windows(windows),
-        repeats=_count("repeats", repeats),
+        repeats=check_whole(repeats, "repeats"),
         marks=[call(_figure, entry, where="paper") for entry in paper],
         totals=totals,
     )
@@ -111,7 +111,7 @@ def _figure(*, where: Mapping[str, Any], calls: float | None = None, seconds: fl
 
 def _sizes(batch_rows: object) -> Sequence[int]:
     """One size of micro-batches, or several."""
-    return [_count("batch_rows", size) for size in (batch_rows if isinstance(batch_rows, list) else [batch_rows])]
+    return [check_whole(size, "batch_rows") for size in (batch_rows if isinstance(batch_rows, list) else [batch_rows])]
 
 
 def _windows(windows: object) -> Sequence[Window]:
@@ -140,7 +140,7 @@ def _contender(choice: object) -> Contender:
     given = {key: value for key, value in parameters.items() if key not in {"label", "role", "batch_rows"}}
     own = parameters.get("batch_rows")
     label = parameters.get("label", label_of(given))
-    batch_rows = None if own is None else _count(f'policy "{label}": batch_rows', own)
+    batch_rows = None if own is None else check_whole(own, "batch_rows", where=f'policy "{label}"')
     return Contender(label=str(label), role=role, batch_rows=batch_rows, policy=given)
 
 
@@ -197,17 +197,11 @@ def _nested(flat: Mapping[tuple[str, ...], Any]) -> dict[str, Any]:
 
 def _seeds(seeds: object) -> list[int]:
     if isinstance(seeds, list):
-        return [_count("seeds", seed, least=0) for seed in _filled("seeds", seeds)]
-    return list(range(_count("seeds", seeds)))
+        return [check_whole(seed, "seeds", 0) for seed in _filled("seeds", seeds)]
+    return list(range(check_whole(seeds, "seeds")))
 
 
 def _filled(name: str, values: object) -> Sequence[Any]:
     if not isinstance(values, list) or not values:
         raise QueryError(f"{name}: expected a list of one or more, got {values!r}")
     return values
-
-
-def _count(name: str, value: object, least: int = 1) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise QueryError(f"{name}: expected a whole number of {least} or more, got {value!r}")
-    return value

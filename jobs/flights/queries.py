@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 import eddy
 from eddy.comparison.workload import Workload
-from eddy.errors import QueryError, unknown
+from eddy.errors import check_whole, unknown
 from eddy.jobs.flights.functions import Forecast, in_the_dark, slowed_by_wind
 from eddy.jobs.flights.load import MONTHS, part, read
 
@@ -117,10 +117,9 @@ def flights(*, query: str = "risky", months: int = MONTHS, rows: int | None = No
     del seed
     if not isinstance(query, str) or query not in QUERIES:
         raise unknown("query", str(query), QUERIES, where="workload flights")
-    if not _is_count(months) or months > MONTHS:
-        raise QueryError(f"workload flights: expected months to be a number from 1 to {MONTHS}, got {months!r}")
-    if rows is not None and not _is_count(rows):
-        raise QueryError(f"workload flights: expected rows to be a whole number of 1 or more, got {rows!r}")
+    check_whole(months, "months", where="workload flights", most=MONTHS)
+    if rows is not None:
+        check_whole(rows, "rows", where="workload flights")
     asked: eddy.Query = QUERIES[query]()
     data = part(months, rows)
     return Workload(
@@ -129,7 +128,3 @@ def flights(*, query: str = "risky", months: int = MONTHS, rows: int | None = No
         data={name: data[name] for name in asked.inputs},
         facts={"query": query, "operators": len(asked.filters) + len(asked.inputs) - 1},
     )
-
-
-def _is_count(number: object) -> bool:
-    return isinstance(number, int) and not isinstance(number, bool) and number >= 1

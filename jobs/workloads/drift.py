@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from eddy.errors import QueryError, unknown
+from eddy.errors import check_whole, unknown
 from eddy.jobs.workloads.parameters import call
 from eddy.tuples.arrays import Floats, Integers
 
@@ -83,17 +83,18 @@ class Recurring:
 
 def sudden(*, at: int) -> Drift:
     """Everything changes at one tuple."""
-    return Sudden(_number("sudden", "at", at, 0))
+    return Sudden(check_whole(at, "at", 0, where="drift sudden"))
 
 
 def gradual(*, start: int, end: int) -> Drift:
     """The change begins at one tuple and is complete at another."""
-    return Gradual(_number("gradual", "start", start, 0), _number("gradual", "end", end, start + 1))
+    first = check_whole(start, "start", 0, where="drift gradual")
+    return Gradual(first, check_whole(end, "end", first + 1, where="drift gradual"))
 
 
 def recurring(*, period: int) -> Drift:
     """The two tables take turns."""
-    return Recurring(_number("recurring", "period", period, 1))
+    return Recurring(check_whole(period, "period", 1, where="drift recurring"))
 
 
 DRIFTS: dict[str, Callable[..., Drift]] = {"sudden": sudden, "gradual": gradual, "recurring": recurring}
@@ -107,9 +108,3 @@ def drift(choice: dict[str, Any]) -> Drift:
     if not isinstance(kind, str) or kind not in DRIFTS:
         raise unknown("kind", str(kind), DRIFTS, where="drift")
     return call(DRIFTS[kind], parameters, where=f"drift {kind}", more=("kind", "selectivities"))
-
-
-def _number(kind: str, name: str, value: object, least: int) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise QueryError(f"drift {kind}: expected {name} to be a whole number of {least} or more, got {value!r}")
-    return value

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 import eddy
 from eddy.comparison.workload import Workload
-from eddy.errors import QueryError, unknown
+from eddy.errors import QueryError, check_whole, unknown
 from eddy.jobs.workloads.burn import MaskFunction, burning
 from eddy.tuples.arrays import Floats, Numbers
 
@@ -80,8 +80,7 @@ def lab(
 def _check(query: object, rows: object, days: object, cost_us: object) -> None:
     if not isinstance(query, str) or query not in QUERIES:
         raise unknown("query", str(query), QUERIES, where="workload lab")
-    if not isinstance(rows, int) or isinstance(rows, bool) or rows < 1:
-        raise QueryError(f"workload lab: expected rows to be a whole number of 1 or more, got {rows!r}")
+    check_whole(rows, "rows", where="workload lab")
     if days is not None and (not isinstance(days, int | float) or not 0 < days <= MOST_DAYS):
         raise QueryError(f"workload lab: expected days to be a number up to {MOST_DAYS}, got {days!r}")
     if not isinstance(cost_us, int | float) or cost_us < 0:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from eddy.errors import QueryError, unknown
+from eddy.errors import QueryError, check_whole, unknown
 from eddy.jobs.workloads.parameters import call
 from eddy.tuples.arrays import Floats
 
@@ -72,7 +72,7 @@ def random(
     With `aggregate` (section 6.5) every class keeps that share: it is dealt out to its operators at random.
     """
     rng = np.random.default_rng([seed, 1])
-    shape = (operators if classes is None else _count("random", "classes", classes), operators)
+    shape = (operators if classes is None else check_whole(classes, "classes", where="selectivities random"), operators)
     if aggregate is None:
         return Selectivities(values=rng.uniform(_share("random", "low", low), _share("random", "high", high), shape))
     parts = rng.dirichlet(np.ones(operators), size=shape[0])
@@ -85,7 +85,7 @@ def partitions(operators: int, _seed: int, *, p: int = 3, low: float = 0.2, high
 
     Table 3 of the Query Mesh paper has three skewed partitions of which it says just that; how skewed, it does not say.
     """
-    if operators < _count("partitions", "p", p):
+    if operators < check_whole(p, "p", where="selectivities partitions"):
         raise QueryError(f"selectivities partitions: expected an operator for each of {p} partitions, got {operators}")
     own = np.arange(operators) % p == np.arange(p)[:, None]
     values = np.where(own, _share("partitions", "low", low), _share("partitions", "high", high))
@@ -107,7 +107,7 @@ def uniform(operators: int, _seed: int, *, selectivity: float | Sequence[Any] = 
     shares = np.full(operators, selectivity) if isinstance(selectivity, float | int) else np.ravel(selectivity)
     if len(shares) != operators:
         raise QueryError(f"selectivities uniform: expected one selectivity for each operator, got {len(shares)}")
-    return _checked(np.tile(shares, (_count("uniform", "classes", classes), 1)), operators)
+    return _checked(np.tile(shares, (check_whole(classes, "classes", where="selectivities uniform"), 1)), operators)
 
 
 TABLES: dict[str, Callable[..., Selectivities]] = {
@@ -160,12 +160,6 @@ def _share(table: str, name: str, value: object) -> float:
     if not isinstance(value, float | int) or isinstance(value, bool) or not 0 <= value <= 1:
         raise QueryError(f"selectivities {table}: expected {name} to be a share from 0 to 1, got {value!r}")
     return float(value)
-
-
-def _count(table: str, name: str, value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise QueryError(f"selectivities {table}: expected {name} to be a whole number of 1 or more, got {value!r}")
-    return value
 
 
 MOST_OPERATORS = 12

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 import eddy
 from eddy.comparison.workload import Workload
-from eddy.errors import QueryError
+from eddy.errors import check_whole
 
 SHOP_ROWS = 6_000
 """Clicks; every third leads to an order, and most orders are paid."""
@@ -34,8 +34,7 @@ def shop(*, rows: int = SHOP_ROWS, seed: int = 0) -> Workload:
     >>> shop(rows=90).tuples
     144
     """
-    if not isinstance(rows, int) or isinstance(rows, bool) or rows < 3:
-        raise QueryError(f"shop: expected rows to be a whole number of 3 or more, got {rows!r}")
+    check_whole(rows, "rows", 3, where="shop")
     rng = np.random.default_rng([seed, 7])
     data = _inputs(rng, rows)
     query = eddy.Query(

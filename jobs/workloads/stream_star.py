@@ -11,7 +11,7 @@ import pyarrow as pa
 
 import eddy
 from eddy.comparison.workload import Workload
-from eddy.errors import QueryError, unknown
+from eddy.errors import QueryError, check_whole, unknown
 from eddy.jobs.workloads.burn import MaskFunction, burning
 from eddy.jobs.workloads.drift import Drift
 from eddy.jobs.workloads.drift import drift as schedule
@@ -116,8 +116,7 @@ def stream_star(  # noqa: PLR0913  what a config file may say
 
 def _check(operators: object, rows: object, correlation: float, form: object, cost_us: float, spread: object) -> None:
     for name, number in (("operators", operators), ("rows", rows)):
-        if not isinstance(number, int) or isinstance(number, bool) or number < 1:
-            raise QueryError(f"stream_star: expected {name} to be a whole number of 1 or more, got {number!r}")
+        check_whole(number, name, where="stream_star")
     if not isinstance(correlation, int | float) or not 0 <= correlation <= 1:
         raise QueryError(f"stream_star: expected correlation to be a share from 0 to 1, got {correlation!r}")
     if not isinstance(form, str) or form not in FORMS:

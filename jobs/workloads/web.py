@@ -11,7 +11,7 @@ import pyarrow as pa
 
 import eddy
 from eddy.comparison.workload import Workload
-from eddy.errors import QueryError
+from eddy.errors import check_whole
 
 WEB_ROWS = 60_000
 
@@ -30,8 +30,7 @@ def web(*, rows: int = WEB_ROWS, seed: int = 0) -> Workload:
     >>> web(rows=100).drift_points
     (50,)
     """
-    if not isinstance(rows, int) or isinstance(rows, bool) or rows < 1:
-        raise QueryError(f"web: expected rows to be a whole number of 1 or more, got {rows!r}")
+    check_whole(rows, "rows", where="web")
     return Workload(name="web", query=QUERY, data={"web": requests(rows, seed)}, drift_points=(rows // 2,))
 
 

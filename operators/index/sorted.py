@@ -10,8 +10,8 @@ import numpy as np
 from eddy.contracts import Keys
 from eddy.operators.index.sorted_runs import SortedRun, SortedRuns
 from eddy.tuples.arrays import Integers, KeyCodes
-from eddy.tuples.codes import GOLDEN
 from eddy.tuples.runs import Ranges, Reach, Segment, reached
+from eddy.tuples.splitmix import GOLDEN
 
 ShortHashes = np.ndarray[Any, np.dtype[np.uint16]]
 

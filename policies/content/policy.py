@@ -21,7 +21,7 @@ import numpy as np
 from eddy.classes.classifier import choose
 from eddy.classes.divider import Buckets
 from eddy.contracts import Leg, Observation, Policy, Setting, State, Task
-from eddy.errors import QueryError
+from eddy.errors import QueryError, check_whole
 from eddy.observe.insight import Insight
 from eddy.policies.content.knowledge import Knowledge, Learning, mask_settled
 from eddy.policies.content.order_cache import Standing
@@ -29,7 +29,7 @@ from eddy.policies.content.profile import NO_ATTRIBUTE
 from eddy.policies.content.samples import lessons, send_samples
 from eddy.policies.content.trial import HalfTrial
 from eddy.policies.shared.call_counts import Uses
-from eddy.policies.shared.checks import check_costs, check_count, check_share
+from eddy.policies.shared.checks import check_costs, check_share
 from eddy.policies.shared.merit import Costs, cost
 from eddy.policies.shared.orders import MANY, STEP, best_orders, classes, legs
 from eddy.tuples import Hop
@@ -73,7 +73,7 @@ class Content(Policy):
         check_costs(costs, where=where)
         check_share(P, "P", where=where)
         check_share(alpha, "alpha", where=where)
-        check_count(R, "R", where=where)
+        check_whole(R, "R", where=where)
         if not isinstance(threshold, int | float) or not 0 <= threshold < 1:
             raise QueryError(f"{where}: threshold: expected a gain ratio from 0 to below 1, got {threshold!r}")
         self.features = choose(attributes, setting.columns, d, where=where)

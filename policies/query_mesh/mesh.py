@@ -196,16 +196,18 @@ class Generation:
 
     @staticmethod
     def restored(state: Mapping[str, Any]) -> Generation:
-        """From a snapshot."""
+        """From a snapshot; one without `passing` goes on with its mesh, and the next mesh has promises again."""
+        mesh = Mesh.restore(state["mesh"])
+        passing = map(Passing.restored, state["passing"]) if "passing" in state else map(Passing.without, mesh.routes)
         return Generation(
             number=state["number"],
             reason=state["reason"],
             seconds=state["seconds"],
-            mesh=Mesh.restore(state["mesh"]),
+            mesh=mesh,
             costs=np.array(state["costs"]),
             watch=Watch.restored(state["watch"]),
             wheels=tuple(map(Wheel.restored, state["wheels"])),
-            passing=tuple(map(Passing.restored, state["passing"])),
+            passing=tuple(passing),
         )
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from eddy.classes.classifier import choose
 from eddy.classes.divider import Buckets
 from eddy.contracts import Leg, Observation, Policy, Setting, State, Task
-from eddy.errors import QueryError
+from eddy.errors import QueryError, check_whole
 from eddy.observe.insight import Insight
 from eddy.observe.statistics import Statistic
 from eddy.policies.query_mesh.mesh import Generation
@@ -24,7 +24,7 @@ from eddy.policies.query_mesh.search.legality import HopNumbers, Legality
 from eddy.policies.query_mesh.search.search import Effort, Strategy
 from eddy.policies.query_mesh.stream_mesh import MeshSettings, StreamMesh
 from eddy.policies.shared.call_counts import SAMPLE, Uses
-from eddy.policies.shared.checks import check_choice, check_costs, check_count, check_share
+from eddy.policies.shared.checks import check_choice, check_costs, check_share
 from eddy.policies.shared.merit import Costs, greedy_route
 from eddy.policies.shared.orders import classes, lots
 from eddy.tuples import Hop
@@ -80,7 +80,7 @@ class QueryMesh(Policy):
         where = 'policy "query_mesh"'
         check_costs(costs, where=where)
         for name, count in (("S", S), ("T", T), ("window", window)):
-            check_count(count, name, where=where)
+            check_whole(count, name, where=where)
         check_choice(strategy, get_args(Strategy), "strategy", where=where)
         check_choice(start, STARTS, "start", where=where)
         if not isinstance(budget_ms, int | float) or isinstance(budget_ms, bool) or budget_ms <= 0:

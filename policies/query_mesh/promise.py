@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from eddy.observe.statistics import fading
 from eddy.tuples.arrays import Floats
 
 ROWS_TO_DOUBT = 200
@@ -43,7 +44,7 @@ class Watch:
 
     def count(self, rows: Floats, cost: Floats) -> None:
         """Count a micro-batch: how many rows set out on each way, and what they cost."""
-        kept = 0.5 ** (rows / self._window)
+        kept = fading(rows, self._window)
         self._rows, self._cost = self._rows * kept + rows, self._cost * kept + cost
         self._all_rows, self._all_cost = self._all_rows + rows, self._all_cost + cost
 
@@ -147,10 +148,15 @@ class Passing:
             left = left * outcomes[:, list(one)].prod(axis=1)
         return Passing(watched, promises, costs.tolist(), window)
 
+    @staticmethod
+    def without(_route: Sequence[int]) -> Passing:
+        """Expect nothing of a way: a checkpoint from before operators were watched has no promises of theirs."""
+        return Passing((), {}, (), 1)
+
     def count(self, operator: int, rows: int, out: float) -> None:
         """Count what an operator made of rows on this way."""
         if operator in self._promises:
-            kept = 0.5 ** (rows / self._window)
+            kept = fading(rows, self._window)
             self._seen[operator] = self._seen[operator] * kept + rows
             self._out[operator] = self._out[operator] * kept + out
 

@@ -19,7 +19,7 @@ import numpy as np
 from eddy.classes.divider import Buckets
 from eddy.contracts import Clock
 from eddy.observe.insight import Decision
-from eddy.observe.statistics import NOTHING, Statistic
+from eddy.observe.statistics import NOTHING, Statistic, fading
 from eddy.policies.query_mesh.learn.sample import Reservoir, Sample
 from eddy.policies.query_mesh.mesh import Generation, Mesh
 from eddy.policies.query_mesh.optimizer import Settings, optimize, refined
@@ -129,7 +129,7 @@ class StreamMesh:
         """Count what operators did."""
         for hop, statistic in zip(hops, statistics, strict=True):
             known = self._statistics.get(hop.operator, NOTHING)
-            weight = 0.5 ** (statistic.rows_in / max(self._plan.window, 1))
+            weight = fading(statistic.rows_in, max(self._plan.window, 1))
             self._statistics[hop.operator] = Statistic(
                 known.rows_in * weight + statistic.rows_in,
                 0,

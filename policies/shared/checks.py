@@ -19,12 +19,6 @@ def check_share(share: object, name: str, *, where: str, least: float = 0.0) -> 
         raise QueryError(f"{where}: {name}: expected a share above {least:g} and up to 1, got {share!r}")
 
 
-def check_count(count: object, name: str, *, where: str) -> None:
-    """Refuse a number of rows that is none."""
-    if not isinstance(count, int) or isinstance(count, bool) or count < 1:
-        raise QueryError(f"{where}: {name}: expected a whole number of 1 or more, got {count!r}")
-
-
 def check_choice(choice: object, known: Iterable[str], name: str, *, where: str) -> None:
     """Refuse what is not on offer."""
     if not isinstance(choice, str) or choice not in known:

@@ -131,7 +131,7 @@ OTHER = pa.table({"ts": [1], "v": ["one"], "x": [1]})
         (lambda: run(data=None), 'data "a": expected a pyarrow Table or RecordBatch, .* got NoneType'),
         (lambda: run(data=["x"]), "got str"),
         (lambda: run(data=[]), 'data "a": expected at least one micro-batch'),
-        (lambda: run(batch_rows=0), "expected batch_rows to be a whole number of 1 or more, got 0"),
+        (lambda: run(batch_rows=0), "batch_rows: expected a whole number of 1 or more, got 0"),
         (lambda: eddy.run_local(query(), {"b": TABLE}), 'data: unknown stream or table "b"; known: "a"'),
         (lambda: eddy.run_local(query(), {}), 'expected data for every stream and table, got none for "a"'),
         (

@@ -30,11 +30,11 @@ def test_a_schedule(choice: dict[str, Any], weights: list[float], points: tuple[
     ("choice", "says"),
     [
         ({"kind": "suden", "at": 2}, 'drift: unknown kind "suden"; did you mean "sudden"?'),
-        ({"kind": "sudden", "at": -1}, "drift sudden: expected at to be a whole number of 0 or more, got -1"),
+        ({"kind": "sudden", "at": -1}, "drift sudden: at: expected a whole number of 0 or more, got -1"),
         ({"kind": "sudden"}, 'drift sudden: expected the parameter "at", got none'),
-        ({"kind": "gradual", "start": 5, "end": 5}, "expected end to be a whole number of 6 or more, got 5"),
-        ({"kind": "gradual", "start": "5", "end": 6}, "expected start to be a whole number of 0 or more, got '5'"),
-        ({"kind": "recurring", "period": 0}, "expected period to be a whole number of 1 or more, got 0"),
+        ({"kind": "gradual", "start": 5, "end": 5}, "end: expected a whole number of 6 or more, got 5"),
+        ({"kind": "gradual", "start": "5", "end": 6}, "start: expected a whole number of 0 or more, got '5'"),
+        ({"kind": "recurring", "period": 0}, "period: expected a whole number of 1 or more, got 0"),
         ({"kind": "recurring", "periode": 3}, 'unknown parameter "periode"; did you mean "period"?'),
     ],
 )

@@ -89,7 +89,7 @@ def test_q2_has_four_random_ranges() -> None:
         ({"query": "q3"}, 'workload lab: unknown query "q3"'),
         ({"days": 99}, "workload lab: expected days to be a number up to 38, got 99"),
         ({"cost_us": -1}, "workload lab: expected cost_us of 0 or more, got -1"),
-        ({"rows": 0}, "workload lab: expected rows to be a whole number of 1 or more, got 0"),
+        ({"rows": 0}, "workload lab: rows: expected a whole number of 1 or more, got 0"),
         ({"trace": "nowhere.txt"}, 'lab trace "nowhere.txt": cannot be read'),
     ],
 )

@@ -62,7 +62,7 @@ def test_a_rotated_table_has_the_columns_of_the_first() -> None:
         ({"table": "skew", "A": 0.1, "agregate": 0.1}, 'unknown parameter "agregate"; did you mean "aggregate"?'),
         ({"table": "skew", "A": 1.5}, "expected A to be a share from 0 to 1, got 1.5"),
         ({"table": "skew", "A": 0.01}, "expected aggregate to be at most A, got 0.05 and 0.01"),
-        ({"table": "random", "classes": 0}, "expected classes to be a whole number of 1 or more, got 0"),
+        ({"table": "random", "classes": 0}, "classes: expected a whole number of 1 or more, got 0"),
         ({"table": "table1"}, "expected three operators, got 2"),
         ({"table": "uniform", "selectivity": [0.5]}, "expected one selectivity for each operator, got 1"),
         ([[0.1, 0.2, 0.3]], "a row for each class and 2 columns, one for each operator, got the shape (1, 3)"),

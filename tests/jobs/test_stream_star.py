@@ -157,8 +157,8 @@ def test_the_bound_is_that_of_the_table() -> None:
 @pytest.mark.parametrize(
     ("parameters", "says"),
     [
-        ({"operators": 0}, "stream_star: expected operators to be a whole number of 1 or more, got 0"),
-        ({"rows": 0.5}, "stream_star: expected rows to be a whole number of 1 or more, got 0.5"),
+        ({"operators": 0}, "stream_star: operators: expected a whole number of 1 or more, got 0"),
+        ({"rows": 0.5}, "stream_star: rows: expected a whole number of 1 or more, got 0.5"),
         ({"correlation": 2}, "stream_star: expected correlation to be a share from 0 to 1, got 2"),
         ({"correlation": "half"}, "stream_star: expected correlation to be a share from 0 to 1, got 'half'"),
         ({"spread": "poison"}, 'stream_star: unknown spread "poison"; did you mean "poisson"?'),

@@ -19,6 +19,7 @@ from eddy.comparison.plots.registry import PLOTS
 from eddy.comparison.readable import digits, percent
 from eddy.comparison.summary import grouped, summary
 from eddy.comparison.verdict import Verdict, verdict
+from eddy.observe.text import plural
 from eddy.redaction import KeyPath, shown
 
 if TYPE_CHECKING:
@@ -81,16 +82,12 @@ def _header(comparison: Comparison) -> str:
     runs = comparison.runs
     counts = {name: len({row[name] for row in runs}) for name in ("workload", "seed")}
     others = len({row["policy"] for row in runs if row["role"] not in (CONTROL, BOUND)})
-    told = [_count(counts["workload"], "workload"), f"{others} policies to choose from", _count(counts["seed"], "seed")]
-    told += [_count(len(runs), "run"), RUNNERS[str(runs[0]["runner"])]]
+    told = [plural(counts["workload"], "workload"), f"{others} policies to choose from", plural(counts["seed"], "seed")]
+    told += [plural(len(runs), "run"), RUNNERS[str(runs[0]["runner"])]]
     return (
         f'<header><p class="kind">Comparison of routing policies</p><h1>{escape(comparison.name)}</h1>'
         f"<p>{escape(INTRODUCTION)}</p><p>{escape(' · '.join(told))}</p></header>"
     )
-
-
-def _count(number: int, name: str) -> str:
-    return f"{number:,} {name}" if number == 1 else f"{number:,} {name}s"
 
 
 def said(found: Verdict, runs: Sequence[Mapping[str, Any]]) -> str:

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from eddy.comparison.turns import Traced
+from eddy.errors import clip
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#444444", "#8C6D31")
 """Okabe and Ito's palette, which the colour-blind can tell apart, less the yellow that no print shows."""
@@ -115,8 +116,7 @@ def drift(axes: Axes, points: Sequence[int]) -> None:
 
 def cut(text: str, most: int = 42) -> str:
     """A name that fits; a legend would leave out one that begins with an underscore."""
-    text = f" {text}" if text.startswith("_") else text
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+    return clip(f" {text}" if text.startswith("_") else text, most)
 
 
 def focus(traced: Sequence[Traced], part: str) -> Traced:

@@ -10,23 +10,16 @@ import pyarrow as pa
 
 from eddy.classes.classifier import can_classify
 from eddy.tuples.arrays import Hashes, Integers
-from eddy.tuples.codes import GOLDEN, encode
+from eddy.tuples.codes import encode
+from eddy.tuples.splitmix import GOLDEN, splitmix64
 
-FACTORS = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
-"""Shifts and odd factors of the splitmix64 finalizer (D. Stafford's mix 13): every bit changes half of the others."""
-
-SHIFT = np.uint64(31)
 HALF = np.uint64(32)
 
 
 def mixed(codes: Integers, before: Hashes | int) -> Hashes:
     """The hash of one more value of each row; `before` is that of the values so far, or a salt."""
     state = (codes.view(np.uint64) ^ before) + GOLDEN if isinstance(before, np.ndarray) else _salted(codes, before)
-    for shift, factor in FACTORS:
-        state ^= state >> np.uint64(shift)
-        state *= np.uint64(factor)
-    state ^= state >> SHIFT
-    return state
+    return splitmix64(state)
 
 
 def spread(hashes: Hashes, share: int) -> Integers:

@@ -30,6 +30,7 @@ import pyarrow as pa
 
 from eddy import sql
 from eddy.errors import CheckpointError, EngineError, RowError
+from eddy.observe.text import plural
 from eddy.predicates.row_errors import ask_by_halves
 from eddy.spark.layout.dimension import Dimension
 from eddy.spark.layout.placement import PlacedKeys, Placement
@@ -108,11 +109,11 @@ class Layout:
 
     def text(self) -> str:
         """For people: what divides the cells, and how often rows are copied."""
-        head = "1 cell" if self.cells == 1 else f"{self.cells} cells"
+        head = plural(self.cells, "cell")
         by = [f"{dimension.share} by {dimension.text}" for dimension in self.dimensions]
         copies = [f"  {name}: {n} copies of each row" for name, n in self.replication().items() if n > 1]
         heavy = [
-            f"  {h.stream}: rows with {len(h.codes)} heavy {'value' if len(h.codes) == 1 else 'values'} of {d.text} "
+            f"  {h.stream}: rows with {plural(len(h.codes), 'heavy value')} of {d.text} "
             "are divided by the row, and the rows that they join are copied"
             for d in self.dimensions
             for h in d.heavy

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence, Set
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, NamedTuple
 
-from eddy.errors import QueryError, quoted, unknown
+from eddy.errors import QueryError, check_whole, quoted, unknown
 from eddy.query import Rows
 from eddy.query.binding import Binding
 from eddy.spark.layout.dimension import Dimension, Heavy, heavy_values
@@ -47,7 +47,7 @@ def plan_layout(
     those of a stream that is copied run once per copy. `heavy` has for a key such as "a.k" the values that many rows
     of that stream have.
     """
-    wanted = _checked(cells, default)
+    wanted = check_whole(default if cells is None else cells, "cells", most=MOST_CELLS)
     weights = _weights(binding, "sizes", sizes)
     for name, cost in _weights(binding, "costs", costs).items():
         weights[name] *= cost
@@ -60,13 +60,6 @@ def plan_layout(
     dimensions = [_dimension(*parts) for parts in zip(groups, shares, heavies, strict=True) if parts[1] > 1]
     names = tuple(stream.name for stream in binding.query.streams)
     return Layout(streams=names, dimensions=tuple(dimensions), schemas=binding.schemas)
-
-
-def _checked(cells: object, default: int) -> int:
-    number = default if cells is None else cells
-    if not isinstance(number, Integral) or isinstance(number, bool) or not 1 <= int(number) <= MOST_CELLS:
-        raise QueryError(f"cells: expected a whole number from 1 to {MOST_CELLS:,}, got {number!r}")
-    return int(number)
 
 
 def _weights(binding: Binding, what: str, given: Mapping[str, float] | None) -> dict[str, float]:

@@ -17,6 +17,7 @@ from eddy.sql.values.arrays import Kernel, build, nulls, on_arrays, physical
 from eddy.sql.values.faults import FAULTS, Unlike, unfit
 from eddy.sql.values.session import Session
 from eddy.sql.values.step import BoundStep, Refused, apply, constant
+from eddy.tuples.halves import ask_halves
 
 SECOND = 1_000_000
 _LIMITS = {
@@ -95,10 +96,19 @@ def _forgiving(kernel: Kernel, type: pa.DataType) -> Kernel:
         except Unlike:
             raise
         except FAULTS:
-            if len(array) == 1:
-                return pa.nulls(1, type)
-        middle = len(array) // 2
-        return pa.concat_arrays([run(array[:middle]), run(array[middle:])])
+            return by_halves(array)
+
+    def by_halves(array: pa.Array) -> pa.Array:
+        made: dict[int, pa.Array] = {}
+
+        def refuse(row: int, fault: Exception) -> None:
+            if isinstance(fault, Unlike):
+                raise fault
+            made[row] = pa.nulls(1, type)
+
+        parts = ask_halves(lambda rows: kernel(array.slice(rows[0], len(rows))), len(array), FAULTS, refuse)
+        made |= {int(rows[0]): part for rows, part in parts}
+        return pa.concat_arrays([made[first] for first in sorted(made)])
 
     return on_arrays(run)
 

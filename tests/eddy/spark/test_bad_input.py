@@ -69,7 +69,7 @@ CASES: list[tuple[Change, str]] = [
     ),
     (lambda s, f: (query(), f, {"policy": "fixt"}), 'unknown policy "fixt"; did you mean "fixed"'),
     (lambda s, f: (query(), f, {"cells": 0}), "cells: expected a whole number from 1 to"),
-    (lambda s, f: (query(), f, {"seed": -1}), "expected seed to be a whole number of 0 or more, got -1"),
+    (lambda s, f: (query(), f, {"seed": -1}), "seed: expected a whole number of 0 or more, got -1"),
     (
         lambda s, f: (
             query(streams=[eddy.Stream(n, time="ts", max_ahead="3 days", arrived="at") for n in "ab"]),

@@ -1,0 +1,35 @@
+"""The version of the package: as it is installed, or as the checkout says that nobody has installed."""
+
+from __future__ import annotations
+
+from configparser import RawConfigParser
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+PACKAGE = "eddy-spark"
+
+UNKNOWN = "0+unknown"
+"""In a zip that travels to workers there is neither."""
+
+
+def find_version(root: Path) -> str:
+    """The version of the installed package, else that of the checkout in a folder."""
+    try:
+        return version(PACKAGE)
+    except PackageNotFoundError:
+        return checkout_version(root)
+
+
+def checkout_version(root: Path) -> str:
+    """The version that a checkout would be installed as.
+
+    >>> checkout_version(Path("nowhere"))
+    '0+unknown'
+    """
+    settings = RawConfigParser()
+    settings.read(root / "setup.cfg", encoding="utf-8")
+    ours = settings.get("metadata", "name", fallback="") == PACKAGE
+    return settings.get("metadata", "version") if ours else UNKNOWN
+
+
+__version__ = find_version(Path(__file__).resolve().parent.parent)

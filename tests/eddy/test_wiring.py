@@ -1,0 +1,79 @@
+"""Which columns an engine reads, and what is wrong, is known before there is an engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import eddy
+from eddy import wiring
+from eddy.contracts import Setting
+from eddy.policies.fixed import Fixed
+
+WIDE = pa.schema([(name, pa.int64()) for name in ("ts", "k", "v", "w", "spare", "bad")])
+SCHEMAS = {"a": WIDE, "b": WIDE, "t": pa.schema([("k", pa.int64()), ("spare", pa.int64())])}
+
+
+def query(*, join: str = "a.k = b.k", where: str = "v > 1") -> eddy.Query:
+    return eddy.Query(
+        streams=[eddy.Stream("a", time="ts", malformed="bad"), eddy.Stream("b", time="ts")],
+        tables=[eddy.Table("t")],
+        joins=[join, "a.k = t.k"],
+        filters=[eddy.Filter("f", on="b", where=where)],
+        select=["a.k as k"],
+    )
+
+
+def read(policy: Any, **changes: str) -> dict[str, list[str]]:
+    found = wiring.schemas_read(query(**changes), SCHEMAS, policy, float)
+    return {name: schema.names for name, schema in found.items()}
+
+
+def build(policy: Any, **changes: str) -> None:
+    tables = {"t": pa.RecordBatch.from_pylist([], schema=SCHEMAS["t"])}
+    streams = {name: SCHEMAS[name] for name in "ab"}
+    wiring.engine(query(**changes), streams, policy, tables=tables, clock=float, seed=0)
+
+
+def test_what_nothing_reads_is_left_out() -> None:
+    needed = {"a": ["ts", "k", "bad"], "b": ["ts", "k", "v"], "t": ["k", "spare"]}
+    assert read("fixed") == needed
+    assert read({"name": "content", "attributes": ["a.w", "b.k"]}) == {**needed, "a": ["ts", "k", "w", "bad"]}
+
+
+def test_a_policy_is_told_of_the_same_query_as_in_an_engine() -> None:
+    told: list[Setting] = []
+
+    def make(setting: Setting) -> Fixed:
+        told.append(setting)
+        return Fixed(setting)
+
+    read(make)
+    build(make)
+    assert told[0] == told[1]
+    assert told[0].operators == ("f", "probe_a", "probe_b", "probe_t")
+
+
+@pytest.mark.parametrize(
+    ("policy", "changes", "message"),
+    [
+        ("fixt", {}, 'unknown policy "fixt"'),
+        ({"name": "fixed", "order": ["g"]}, {}, 'policy "fixed": order: unknown operator "g"'),
+        ({"name": "content", "attributes": ["a.x"]}, {}, 'attributes: unknown classifier attribute "a.x"'),
+        ({"name": "lottery", "half_life": 0}, {}, "half_life: expected a whole number of 1 or more, got 0"),
+        ("fixed", {"where": "x > 1"}, 'filter "f": unknown column "x"'),
+        ("fixed", {"where": "v"}, 'filter "f": '),
+        ("fixed", {"join": "a.x = b.k"}, 'unknown column "a.x"'),
+        ("fixed", {"join": "a.k = array(b.k)"}, 'join "a.k = array'),
+    ],
+)
+def test_what_is_wrong_is_said_as_an_engine_would_say_it(policy: Any, changes: dict[str, str], message: str) -> None:
+    def said(act: Callable[..., Any]) -> str:
+        with pytest.raises(eddy.QueryError, match=message) as caught:
+            act(policy, **changes)
+        return str(caught.value)
+
+    assert said(read) == said(build)
