@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from eddy.comparison.compare import Given
 from eddy.comparison.contender import BASELINE, Contender
 from eddy.comparison.contender import label as label_of
 from eddy.comparison.experiment import Experiment
 from eddy.comparison.workload import Workload
-from eddy.errors import QueryError
+from eddy.errors import QueryError, quoted, unknown
 from eddy.jobs.config.config import Job, load
 from eddy.jobs.config.overrides import from_command
-from eddy.jobs.experiments.sampling import sample
 from eddy.jobs.run.checking import check
 from eddy.jobs.run.own_session import own_session
+from eddy.jobs.sources.source import JobSource
 from eddy.local import BATCH_ROWS, run_local
 from eddy.observe.text import plural
 from eddy.query import Filter, Query, Stream
@@ -27,7 +28,10 @@ from eddy.redaction import blotted
 from eddy.spark.pushdown import alike
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
+
+    Rows = pa.Table | DataFrame
+
 
 CORES = 2
 """Of the session that reads the sample, if Spark is needed for it."""
@@ -158,3 +162,92 @@ def _passing(table: pa.Table, name: str, filters: Sequence[Filter]) -> pa.Table:
 def _before(pushed: Sequence[Filter]) -> str:
     told = ", ".join(f'"{f.name}"' for f in pushed)
     return f"; Spark evaluates {told} before the eddy, so that is done before the comparison" if pushed else ""
+
+
+ALL = 1 << 40
+"""Rows of a table: without the whole of it hardly anything would join."""
+
+DATED = ("timestamp", "timestamp_ntz", "date")
+"""Spark's types of a column whose values are points in time; others are numbers."""
+
+
+def sample(
+    job: Job, sources: Mapping[str, JobSource], rows: int, spark: Callable[[], SparkSession]
+) -> dict[str, pa.Table]:
+    """So many rows of each stream at most, in the order of their time, and all rows of the tables.
+
+    Rows drawn by chance would join with nothing. So all streams begin where the last of them begins, and end where the
+    first of them ends that has more rows than were asked for. Rows without a time take part in no answer.
+    """
+    read = {name: source.read(rows if name in _times(job) else ALL, spark) for name, source in sources.items()}
+    firsts = {name: _earliest(read[name], name, time, rows) for name, time in _times(job).items()}
+    missing = [name for name, table in firsts.items() if not table.num_rows]
+    if missing:
+        raise QueryError(
+            f"there are no rows with a time in the source of {quoted(missing)}; there must be some already"
+        )
+    begins = max(_ticks(table, _times(job)[name])[0].as_py() for name, table in firsts.items())
+    for name, time in _times(job).items():
+        if _ticks(firsts[name], time)[0].as_py() < begins:
+            firsts[name] = _earliest(read[name], name, time, rows, begins)
+    _check_some(firsts, " from where all streams have begun")
+    streams = _together(firsts, _times(job), rows)
+    return {name: streams[name] if name in streams else _whole(read[name]) for name in sources}
+
+
+def _times(job: Job) -> dict[str, str]:
+    """The time column of each stream."""
+    return {stream.name: str(stream.time) for stream in job.query.streams}
+
+
+def _check_some(found: Mapping[str, pa.Table], when: str) -> None:
+    missing = [name for name, table in found.items() if not table.num_rows]
+    if missing:
+        raise QueryError(
+            f"expected rows that are there already, got no rows with a time in the source of {quoted(missing)}{when}"
+        )
+
+
+def _together(found: Mapping[str, pa.Table], times: Mapping[str, str], rows: int) -> dict[str, pa.Table]:
+    """The rows up to where the first stream was cut: what comes later in the others has nothing to meet."""
+    ends = [_ticks(table, times[name])[-1].as_py() for name, table in found.items() if table.num_rows == rows]
+    if not ends:
+        return dict(found)
+    cut = {name: t.filter(pc.less_equal(_ticks(t, times[name]), min(ends))) for name, t in found.items()}
+    _check_some(cut, f" before another one has had its {rows:,} rows; ask for more with --rows")
+    return cut
+
+
+def _earliest(read: Rows, name: str, time: str, rows: int, begins: float | None = None) -> pa.Table:
+    """The first rows by time, from some time on."""
+    names = read.schema.names
+    if time not in names:
+        raise unknown("column", time, names, where=f'stream "{name}": time')
+    if isinstance(read, pa.Table):
+        there = read.filter(pc.is_valid(read[time]))
+        later = there if begins is None else there.filter(pc.greater_equal(_ticks(there, time), begins))
+        return later.take(pc.sort_indices(_ticks(later, time))).slice(0, rows)
+    frame = read.where(read[time].isNotNull())
+    if begins is not None:
+        dated = read.schema[time].dataType.typeName() in DATED
+        frame = frame.where((_micros(frame, time) if dated else frame[time]) >= begins)
+    return frame.orderBy(time).limit(rows).toArrow()
+
+
+def _micros(frame: DataFrame, time: str) -> Any:
+    from pyspark.sql import functions  # noqa: PLC0415  there is Spark only where a source needs it
+
+    return functions.unix_micros(frame[time].cast("timestamp"))
+
+
+def _ticks(table: pa.Table, time: str) -> pa.ChunkedArray:
+    """Times as numbers, points in time as microseconds."""
+    column = table[time]
+    if pa.types.is_temporal(column.type):
+        zone = getattr(column.type, "tz", None)
+        return column.cast(pa.timestamp("us", zone), safe=False).cast(pa.int64())
+    return column
+
+
+def _whole(read: Rows) -> pa.Table:
+    return read if isinstance(read, pa.Table) else read.toArrow()

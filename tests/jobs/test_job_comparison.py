@@ -15,7 +15,7 @@ from eddy.jobs import cli
 from eddy.jobs.config.config import load
 from eddy.jobs.config.overrides import from_command
 from eddy.jobs.experiments import job_comparison
-from eddy.jobs.experiments.sampling import sample
+from eddy.jobs.experiments.job_comparison import sample
 from eddy.jobs.run.checking import check
 from eddy.jobs.sources.kafka import Kafka
 from eddy.jobs.sources.rate import Rate
