@@ -19,15 +19,18 @@ export PYSPARK_DRIVER_PYTHON := $(CURDIR)/$(PY)
 step = echo '$(1)'; begun=$$(date +%s); $(2); ended=$$?; echo "$(1): $$(($$(date +%s) - begun)) s"; exit $$ended
 
 .DEFAULT_GOAL := help
-.PHONY: help test demo dist kafka bench notebooks peers soak lint format cover venv java clean
+.PHONY: help check test demo dist kafka bench notebooks peers soak lint format cover venv java clean
 # A target whose recipe failed half-way must be made again.
 .DELETE_ON_ERROR:
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
+check: $(VENV)/.dev ## Check style and types, and run every test that starts neither Spark nor a process
+	@$(call step,check,$(PY) -m tests.tiers check --timeout=300 $(ARGS))
+
 test: java lint ## Check style and types, then run every test and every example in the docs
-	@$(call step,tests,$(PY) -m tests.tiers --timeout=300 $(ARGS))
+	@$(call step,tests,$(PY) -m tests.tiers all --timeout=300 $(ARGS))
 
 demo: java $(VENV)/.run ## Watch policies follow a stream that changes: a minute, on Spark
 	@$(VENV)/bin/eddy demo --report build/demo.html

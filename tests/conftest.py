@@ -5,13 +5,14 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 from tests.clock import Clock
+from tests.processes import watch
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -51,14 +52,28 @@ def pytest_configure(config: pytest.Config) -> None:
         clock = Clock(terminal)
         config.pluginmanager.register(clock)
         clock.watch()
+    watch(config)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what runs on Spark, by the session that it asks for: no list of such tests has to be kept."""
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--part", metavar="I/N", help="of the tests that are left, every N-th, beginning with the I-th")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Generator[None, None, None]:
+    """Mark what runs on Spark, by the session that it asks for: no list of such tests has to be kept.
+
+    What is left when pytest has looked at the marks is divided, if a part of it is asked for. Neighbours are mostly
+    alike, so the parts take about as long.
+    """
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.spark)
+    yield
+    if config.getoption("part"):
+        part, parts = map(int, config.getoption("part").split("/"))
+        config.hook.pytest_deselected(items=[item for i, item in enumerate(items) if i % parts != part - 1])
+        items[:] = items[part - 1 :: parts]
 
 
 def pytest_collection_finish() -> None:

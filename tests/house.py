@@ -1,6 +1,7 @@
 """The rules of the house, each a function from a file to complaints.
 
-`tests/test_house.py` runs every rule over the tree, and on an example that breaks it.
+`tests/test_house.py` runs every rule over the tree, and on an example that breaks it. `python -m tests.house` prints
+the rooms in their order.
 """
 
 from __future__ import annotations
@@ -10,9 +11,11 @@ import inspect
 import io
 import re
 import statistics
+import sys
 import tokenize
 import tomllib
-from collections.abc import Container, Iterable, Iterator, Mapping, Set
+from collections import Counter, defaultdict
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -63,6 +66,12 @@ MOST_FILES = 16
 SMALL_FILE = 40
 # A small file with one importer is a piece of that one's file, unless there is a reason.
 SMALL_ON_PURPOSE: Mapping[str, str] = {}
+# A registry is small, and one file asks it; what it lists is a file of its own, however few others need it.
+REGISTRY = "registry"
+# Importers of a room that the table names one by one.
+FEW_ROOMS = 6
+# What the figure of comments is about: the rooms that a tuple goes through.
+ENGINE = ("tuples", "predicates", "classes", "query", "operators", "routing", "engine")
 
 # A room's plug-ins: the method that only a plug-in has, and the dict that must list it.
 KINDS = {
@@ -97,14 +106,29 @@ MACHINE_PATH = re.compile(r"(?<![\w.:/~$}])/(?:home|Users|root|tmp|work|mnt|priv
 
 @dataclass(frozen=True, kw_only=True)
 class Module:
-    """One python file: its dotted name and its text."""
+    """One python file: its dotted name, its text, and whether it is the `__init__.py` of a folder."""
 
     name: str
     text: str
+    is_init: bool = False
+
+    @cached_property
+    def lines(self) -> int:
+        return len(self.text.splitlines())
 
     @cached_property
     def tree(self) -> ast.Module:
         return ast.parse(self.text)
+
+    @cached_property
+    def nodes(self) -> Sequence[ast.AST]:
+        """Everything in the tree: each rule looks at all of it."""
+        return list(ast.walk(self.tree))
+
+    @cached_property
+    def imports(self) -> Sequence[Import]:
+        """What it imports, also by a call with the name in it."""
+        return list(_imports(self))
 
     @property
     def room(self) -> str:
@@ -114,7 +138,7 @@ class Module:
     def origins(self) -> Mapping[str, str]:
         """What imported names stand for: `pc` for `pyarrow.compute`, `rand` for `numpy.random.rand`."""
         found: dict[str, str] = {}
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if isinstance(node, ast.Import):
                 found |= {alias.asname: alias.name for alias in node.names if alias.asname}
             elif isinstance(node, ast.ImportFrom) and node.module:
@@ -128,11 +152,11 @@ class Module:
 
     def calls(self) -> Iterator[tuple[ast.Call, str]]:
         """Every call, and the full name of what is called."""
-        return ((node, self.full(node.func)) for node in ast.walk(self.tree) if isinstance(node, ast.Call))
+        return ((node, self.full(node.func)) for node in self.nodes if isinstance(node, ast.Call))
 
     def mentions(self) -> Iterator[tuple[ast.expr, str]]:
         """Every name that is read, in full."""
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if isinstance(node, ast.Name | ast.Attribute):
                 yield node, self.full(node)
 
@@ -192,7 +216,7 @@ def modules(*folders: str, suffix: str = ".py") -> Iterator[Module]:
 @cache
 def _module(path: Path) -> Module:
     """One file, which every rule then reads once."""
-    return Module(name=dotted(path), text=path.read_text("utf-8"))
+    return Module(name=dotted(path), text=path.read_text("utf-8"), is_init=path.name == "__init__.py")
 
 
 def dotted(path: Path) -> str:
@@ -215,9 +239,8 @@ class Import:
         return f"{self.module}.{self.name}" if self.name else self.module
 
 
-def imports(module: Module) -> Iterator[Import]:
-    """What a module imports, also by a call with the name in it."""
-    for node in ast.walk(module.tree):
+def _imports(module: Module) -> Iterator[Import]:
+    for node in module.nodes:
         if isinstance(node, ast.Import):
             yield from (Import(line=node.lineno, module=alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -231,7 +254,7 @@ def imports(module: Module) -> Iterator[Import]:
 
 def wrong_imports(module: Module, known: Set[str] = frozenset()) -> list[str]:
     """Imports that point the wrong way; `from eddy import query` is one of `eddy.query`."""
-    found = [(i.line, i.full if i.full in known else i.module) for i in imports(module)]
+    found = [(i.line, i.full if i.full in known else i.module) for i in module.imports]
     return [
         f"{module.name}:{line}: {module.room} may not import {target}"
         for line, target in found
@@ -263,7 +286,7 @@ def _first_imports(module: Module, known: Container[str]) -> set[str]:
     """The modules that are imported with a module, without the packages that it is in."""
     found: set[str] = set()
     for statement in _run_at_once(module.tree.body):
-        for i in imports(Module(name=module.name, text=ast.unparse(statement))):
+        for i in Module(name=module.name, text=ast.unparse(statement)).imports:
             parts = i.full.split(".")
             found |= {".".join(parts[:size]) for size in range(1, len(parts) + 1)}
     return {
@@ -339,7 +362,7 @@ def registry_changes(module: Module) -> list[str]:
     """Places that change a registry after it was written down."""
     tables = {table for _, table in KINDS.values()}
     changed: list[tuple[int, ast.expr]] = []
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
             changed.append((node.lineno, node.value))
         elif isinstance(node, ast.AugAssign):
@@ -356,8 +379,8 @@ def code_from_data(module: Module) -> list[str]:
     cloudpickle carries the user's own functions to the executors, and only the Spark room does that.
     """
     banned = UNPICKLERS if is_in(module.room, ["spark"]) else UNPICKLERS | {"cloudpickle"}
-    found = [(i.line, f"imports {i.full}") for i in imports(module) if {*i.full.split(".")} & banned]
-    found += [(i.line, f"uses {i.full}") for i in imports(module) if i.full in EVALUATORS]
+    found = [(i.line, f"imports {i.full}") for i in module.imports if {*i.full.split(".")} & banned]
+    found += [(i.line, f"uses {i.full}") for i in module.imports if i.full in EVALUATORS]
     found += [(node.lineno, f"uses {name}") for node, name in module.mentions() if name in EVALUATORS]
     found += [(call.lineno, f"calls {name}") for call, name in module.calls() if _loads_code(call, name)]
     return _complaints(module, found)
@@ -373,9 +396,9 @@ def _loads_code(call: ast.Call, name: str) -> bool:
 
 def clocks_and_chance(module: Module) -> list[str]:
     """Places that read a clock or an unseeded generator; both come in from outside."""
-    banned = [(i.line, i.full) for i in imports(module) if i.name and _is_chance(i.full)]
+    banned = [(i.line, i.full) for i in module.imports if i.name and _is_chance(i.full)]
     called = {id(call.func) for call, _ in module.calls()}
-    found = [(i.line, f"imports {i.full}") for i in imports(module) if i.full.split(".")[0] in OUTSIDE]
+    found = [(i.line, f"imports {i.full}") for i in module.imports if i.full.split(".")[0] in OUTSIDE]
     found += [(line, f"uses {name}") for line, name in banned]
     for node, name in module.mentions():
         if isinstance(node, ast.Attribute) and _is_chance(name):
@@ -429,7 +452,7 @@ def long_functions(module: Module) -> list[str]:
     """Functions that do not fit on half a screen."""
     return [
         f"{module.name}:{node.lineno}: {node.name} has {length} lines; at most {LONGEST_FUNCTION}"
-        for node in ast.walk(module.tree)
+        for node in module.nodes
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and (length := (node.end_lineno or node.lineno) - node.lineno + 1) > LONGEST_FUNCTION
     ]
@@ -438,14 +461,100 @@ def long_functions(module: Module) -> list[str]:
 def typical_function(found: Iterable[Module]) -> float:
     """The median length of a function."""
     functions = (ast.FunctionDef, ast.AsyncFunctionDef)
-    nodes = [node for module in found for node in ast.walk(module.tree) if isinstance(node, functions)]
+    nodes = [node for module in found for node in module.nodes if isinstance(node, functions)]
     return statistics.median((node.end_lineno or node.lineno) - node.lineno + 1 for node in nodes)
 
 
 def long_file(module: Module) -> list[str]:
     """A file that is more than one concern."""
-    lines = len(module.text.splitlines())
-    return [f"{module.name}: has {lines} lines; at most {LONGEST_FILE}"] if lines > LONGEST_FILE else []
+    return [f"{module.name}: has {module.lines} lines; at most {LONGEST_FILE}"] if module.lines > LONGEST_FILE else []
+
+
+def folder_sizes(found: Iterable[Module]) -> Counter[str]:
+    """How many modules stand side by side in each folder, the `__init__.py` aside."""
+    return Counter(module.name.rpartition(".")[0] for module in found if not module.is_init)
+
+
+def crowded_folders(found: Iterable[Module]) -> list[str]:
+    """Folders with more modules than a reader looks through."""
+    sizes = folder_sizes(found)
+    return [f"{name}: has {size} modules; at most {MOST_FILES}" for name, size in sizes.items() if size > MOST_FILES]
+
+
+def importers(found: Iterable[Module]) -> Mapping[str, Set[str]]:
+    """The modules that import each module; one that imports a name from a folder imports the folder."""
+    modules = {module.name: module for module in found}
+    by: dict[str, set[str]] = {name: set() for name in modules}
+    for module in modules.values():
+        for i in module.imports:
+            target = i.full if i.full in by else i.module
+            if target in by and target != module.name:
+                by[target].add(module.name)
+    return by
+
+
+def single_importers(found: Iterable[Module]) -> Mapping[str, str]:
+    """The modules that one other module imports, and which one that is; registries and what they list are aside."""
+    found = list(found)
+    inits = {module.name for module in found if module.is_init}
+    alone = {name: min(by) for name, by in importers(found).items() if len(by) == 1 and name not in inits}
+    return {name: by for name, by in alone.items() if REGISTRY not in (_last(name), _last(by))}
+
+
+def _last(name: str) -> str:
+    return name.rpartition(".")[2]
+
+
+def small_files(found: Iterable[Module], excused: Collection[str]) -> list[str]:
+    """Small files that one other file imports and that have no reason to be files, and reasons that nobody needs."""
+    found = list(found)
+    lines, single = {module.name: module.lines for module in found}, single_importers(found)
+    small = [name for name in single if lines[name] < SMALL_FILE]
+    complaints = [
+        f"{name}: has {lines[name]} lines, and {single[name]} alone imports it: put it there"
+        for name in small
+        if name not in excused
+    ]
+    return complaints + [f"{name}: needs no reason in SMALL_ON_PURPOSE" for name in excused if name not in small]
+
+
+def ambiguous_names(found: Iterable[Module]) -> Mapping[str, Sequence[str]]:
+    """The names of classes and aliases that several modules define, and those modules."""
+    places: defaultdict[str, list[str]] = defaultdict(list)
+    for module in found:
+        for name in dict.fromkeys(_type_names(module.tree.body)):
+            places[name].append(module.name)
+    return {name: where for name, where in sorted(places.items()) if len(where) > 1}
+
+
+def _type_names(body: Iterable[ast.stmt]) -> Iterator[str]:
+    """The names that a module gives to classes, and to types that it puts together."""
+    for node in body:
+        if isinstance(node, ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Assign):
+            yield from (name for name in _targets(node) if re.fullmatch(r"[A-Z]\w*[a-z]\w*", name))
+        elif isinstance(node, ast.If):  # what only a type checker reads
+            yield from _type_names(node.body)
+
+
+def comment_share(found: Iterable[Module]) -> float:
+    """The share of lines that are comments, and not docstrings."""
+    found = list(found)
+    comments = sum(line.lstrip().startswith("#") for module in found for line in module.text.splitlines())
+    return comments / max(1, sum(module.lines for module in found))
+
+
+# `eddy.jobs` is ours, `jobs` may be a user's own. An import, what `-m` starts, and "module:name" in quotes.
+_IMPORTS = r"(?:\b(?:from|import)|(?<![\w-])-m) +"
+_NAMES = r"(?<![\w./])(?=[\w.]+:[a-z_]\w*[\"'])"
+SHORT_NAME = re.compile(rf"(?:{_IMPORTS}|{_NAMES})(?:{'|'.join(LINKED)})(?:[.]\w+| +import\b|$)", re.MULTILINE)
+
+
+def short_names(name: str, text: str) -> list[str]:
+    """Places in a text that call a folder of ours by its short name, which may be that of a user's own."""
+    lines = enumerate(text.splitlines(), start=1)
+    return [f"{name}:{number}: {found[0].strip()}" for number, line in lines if (found := SHORT_NAME.search(line))]
 
 
 def untyped_spots(module: Module) -> list[str]:
@@ -453,7 +562,7 @@ def untyped_spots(module: Module) -> list[str]:
     tokens = tokenize.generate_tokens(io.StringIO(module.text).readline)
     comments = [token for token in tokens if token.type == tokenize.COMMENT]
     found = [(c.start[0], c.string) for c in comments if re.search(r"#\s*type:\s*ignore|^#\s*mypy:", c.string)]
-    found += [(i.line, f"imports {i.full}") for i in imports(module) if i.name == "no_type_check"]
+    found += [(i.line, f"imports {i.full}") for i in module.imports if i.name == "no_type_check"]
     found += [(n.lineno, name) for n, name in module.mentions() if name.rpartition(".")[2] == "no_type_check"]
     return _complaints(module, found)
 
@@ -486,3 +595,49 @@ def changelog_version(text: str) -> str:
     if heading is None:
         return ""
     return heading[2] if heading[1] == "Unreleased" else heading[1]
+
+
+def room_table(found: Iterable[Module]) -> Iterator[tuple[str, ...]]:
+    """One line for each room, in their order: files, lines, and the rooms that import it."""
+    found = list(found)
+    rooms = {module.name: module.room for module in found}
+    by_room: defaultdict[str, set[str]] = defaultdict(set)
+    for name, by in importers(found).items():
+        by_room[rooms[name]] |= {rooms[one] for one in by} - {rooms[name]}
+    yield ("room", "files", "lines", "imported by")
+    for one in ROOMS:
+        own = [module for module in found if module.room == one]
+        ordered = sorted(by_room[one], key=ROOMS.index)
+        told = ", ".join(ordered) if len(ordered) <= FEW_ROOMS else f"{len(ordered)} rooms, from {ordered[0]} on"
+        yield (one, str(len(own)), f"{sum(module.lines for module in own):,}", told)
+
+
+def figures(found: Iterable[Module]) -> Iterator[tuple[str, str]]:
+    """What tells a house from a corridor."""
+    shipped = [module for module in found if module.name.partition(".")[0] == "eddy"]
+    folder, size = folder_sizes(shipped).most_common(1)[0]
+    inits = sum(module.is_init for module in shipped)
+    several = ambiguous_names(shipped)
+    yield "modules in the largest flat folder", f"{size} ({folder}); at most {MOST_FILES}"
+    yield "modules with a single importer, registries aside", str(len(single_importers(shipped)))
+    yield "files shipped", f"{len(shipped)}, {inits} of them __init__.py"
+    yield "class and alias names with two meanings", f"{len(several)}{': ' if several else ''}{', '.join(several)}"
+    share = comment_share(module for module in shipped if is_in(module.room, ENGINE))
+    yield f"comment lines in {', '.join(ENGINE)}", f"{share:.1%}"
+
+
+def main() -> int:
+    """Print the rooms, and the figures."""
+    found = list(modules(*SHIPPED, "benchmarks"))
+    rows = list(room_table(found))
+    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    for room_name, files, lines, by in rows:
+        print(f"{room_name:<{widths[0]}}  {files:>{widths[1]}}  {lines:>{widths[2]}}  {by}".rstrip())
+    print()
+    for what, figure in figures(found):
+        print(f"{what}: {figure}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

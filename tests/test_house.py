@@ -151,13 +151,49 @@ def test_what_is_imported_later_or_never_makes_no_cycle(texts: dict[str, str]) -
     assert house.import_cycles(python(name, text) for name, text in texts.items()) == []
 
 
+def test_nobody_calls_a_folder_of_ours_by_its_short_name() -> None:
+    """The texts say what is imported, too: a job's file, an example, a notebook. What has been stays as it was."""
+    users = {"tests/test_house.py", "tests/jobs/test_own_folders.py", "CHANGELOG.md"}
+    found = [(name, text) for name, text in files() if name not in users]
+    assert [complaint for name, text in found for complaint in house.short_names(name, text)] == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from jobs.demo import racing",
+        "from jobs import demo",
+        "import jobs",
+        'function = "jobs.web:bad_token"',
+        "python -m jobs.cli",
+        "    import jobs.demo",
+    ],
+)
+def test_a_short_name_in_a_text_is_found(line: str) -> None:
+    assert len(house.short_names("docs/x.md", f"before\n{line}\nafter")) == 1
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from eddy.jobs.demo import racing",
+        "spark-submit jobs/run_stream.py conf/quickstart.toml",
+        'function = "eddy.jobs.workloads.web:bad_token"',
+        "the jobs: each is a file",
+        "import jobsy",
+    ],
+)
+def test_a_full_name_in_a_text_is_allowed(line: str) -> None:
+    assert house.short_names("docs/x.md", line) == []
+
+
 # --- registries
 
 
-@pytest.mark.parametrize("kind", [kind for kind in house.KINDS if (ROOT / kind).is_dir()])
+@pytest.mark.parametrize("kind", house.KINDS)
 def test_every_plug_in_is_registered(kind: str) -> None:
     table = house.KINDS[kind][1]
-    name = f"{kind.replace('/', '.')}.registry"
+    name = f"eddy.{kind.replace('/', '.')}.registry"
     listed = getattr(importlib.import_module(name), table)
     assert house.unregistered([importlib.import_module(m.name) for m in house.modules(kind)], listed, kind) == []
     assert house.loose_registry(Module(name=name, text=(ROOT / kind / "registry.py").read_text("utf-8")), table) == []
@@ -212,11 +248,14 @@ def test_what_is_no_plug_in_needs_no_registry(lines: tuple[str, ...]) -> None:
     ],
 )
 def test_a_registry_that_is_no_literal_dict_is_found(lines: tuple[str, ...]) -> None:
-    assert house.loose_registry(python("eddy.policies.registry", "from policies.a import A", *lines), "POLICIES") != []
+    assert (
+        house.loose_registry(python("eddy.policies.registry", "from eddy.policies.a import A", *lines), "POLICIES")
+        != []
+    )
 
 
 def test_a_registry_that_is_a_literal_dict_is_allowed() -> None:
-    lines = ('"""Says."""', "from policies.a import A", "POLICIES: dict[str, type] = {'a': A}", '"""Says more."""')
+    lines = ('"""Says."""', "from eddy.policies.a import A", "POLICIES: dict[str, type] = {'a': A}", '"""Says more."""')
     assert house.loose_registry(python("eddy.policies.registry", *lines), "POLICIES") == []
 
 
@@ -360,6 +399,55 @@ def test_code_that_keeps_the_rule_is_allowed(rule: Rule, name: str, text: str) -
 
 
 # --- folders and files
+
+
+def test_no_folder_is_crowded() -> None:
+    assert house.crowded_folders(house.modules(*house.SHIPPED)) == []
+
+
+def test_a_crowded_folder_is_found() -> None:
+    several = [python(f"eddy.query.m{number}") for number in range(house.MOST_FILES + 1)]
+    assert len(house.crowded_folders(several)) == 1
+    assert house.crowded_folders(several[1:]) == []
+    assert house.crowded_folders([*several[1:], Module(name="eddy.query.inner", text="", is_init=True)]) == []
+
+
+def test_a_small_file_has_several_importers_or_a_reason() -> None:
+    assert house.small_files(house.modules(*house.SHIPPED), house.SMALL_ON_PURPOSE) == []
+    assert all(house.SMALL_ON_PURPOSE.values())
+
+
+def test_a_small_file_with_one_importer_is_found() -> None:
+    small, large = python("eddy.a"), python("eddy.b", *["x = 1"] * house.SMALL_FILE)
+    user = python("eddy.c", "from eddy import a", "from eddy.b import x")
+    assert len(house.small_files([small, large, user], ())) == 1
+    assert house.small_files([small, large, user], ["eddy.a"]) == []
+    assert house.small_files([small, user, python("eddy.d", "import eddy.a")], ()) == []
+    assert house.small_files([python("eddy.registry", "from eddy import a"), small], ()) == []
+    assert len(house.small_files([large, user], ["eddy.b"])) == 1
+
+
+def test_the_table_has_every_room_and_every_file() -> None:
+    found = list(house.modules(*house.SHIPPED, "benchmarks"))
+    _, *rows = house.room_table(found)
+    assert [row[0] for row in rows] == list(house.ROOMS)
+    assert sum(int(row[1]) for row in rows) == len(found)
+
+
+def test_the_figures_count_what_they_say() -> None:
+    one = python("eddy.tuples.a", "# why", "class Run: ...", "Rows = list[int]", "MOST = 1")
+    other = python(
+        "eddy.tuples.b", "from eddy.tuples import a", "if TYPE_CHECKING:", "    Rows = int", "class Run: ..."
+    )
+    assert house.ambiguous_names([one, other]) == {
+        "Rows": ["eddy.tuples.a", "eddy.tuples.b"],
+        "Run": [one.name, other.name],
+    }
+    assert house.single_importers([one, other]) == {one.name: other.name}
+    assert house.comment_share([one, other]) == 1 / 8
+    told = dict(house.figures([one, other]))
+    assert told["files shipped"].startswith("2,")
+    assert told["modules in the largest flat folder"].startswith("2 (eddy.tuples)")
 
 
 def test_an_init_holds_no_logic() -> None:

@@ -33,6 +33,7 @@ def said(program: str) -> list[str]:
     return re.findall(r"^print\(.*\)\s+# ([\[{].*[\]}])$", program, re.MULTILINE)
 
 
+@pytest.mark.process
 @pytest.mark.timeout(PATIENCE)
 def test_the_readme_from_another_folder(tmp_path: Path) -> None:
     """Nobody has said which Python Spark is to start its workers with, and the one on the path is no good."""

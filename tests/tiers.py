@@ -1,8 +1,9 @@
-"""Runs the tests in two processes side by side: those that need Spark or a process of their own, and all others.
+"""Runs tests on two cores: `python -m tests.tiers all` every test, `python -m tests.tiers check` the quick ones.
 
-Most of the time a test on Spark leaves one core idle, and the tests without Spark use one. Only one of the two
-starts a Spark session. `python -m tests.tiers` takes what pytest takes; each line says which of the two it comes from,
-and each writes its own report, `build/tests-spark.xml` and `build/tests-plain.xml`.
+`all` runs two tiers side by side: the tests that need Spark or a process of their own, which leave one core idle most
+of the time, and all others. Only one of the two starts a Spark session. `check` runs style, types, and the tests that
+need neither, in two halves. What follows is what pytest takes; each line says where it comes from, and each run of
+pytest writes a report, such as `build/tests-spark.xml`.
 """
 
 from __future__ import annotations
@@ -16,25 +17,42 @@ from typing import IO
 
 from tests.house import ROOT
 
-TIERS = {"spark": "not long and (spark or process)", "plain": "not long and not spark and not process"}
+QUICK = "not long and not spark and not process"
+TIERS = {"spark": "not long and (spark or process)", "plain": QUICK}
+HALVES = {"first": "1/2", "second": "2/2"}
+
+STYLE = {
+    "style": (sys.executable, "-m", "ruff", "check", "--quiet", "."),
+    "format": (sys.executable, "-m", "ruff", "format", "--check", "--quiet", "."),
+    "types": (sys.executable, "-m", "mypy", "--no-error-summary"),
+}
+
+FETCH = (sys.executable, "-m", "tests.jobs.kafka.jars")
+"""In a fresh clone Maven takes one or two minutes, most of it waiting: long before the tests with a broker begin."""
 
 PASSED, NONE = 0, 5
 """What pytest ends with when all tests have passed, and when there were none: all those asked for are of the other."""
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run both; what the worse of them ended with."""
-    running = {name: _started(name, marks, arguments) for name, marks in TIERS.items()}
+    """Run everything that a name stands for, side by side; what the worst of it ended with."""
+    what, *more = arguments
+    whole = what == "all" and all(word.startswith("--") for word in more)
+    fetching = _started(FETCH) if whole else None
+    running = {name: _started(command) for name, command in commands(what, more).items()}
     tellers = [threading.Thread(target=_tell, args=(name, one.stdout)) for name, one in running.items()]
     for teller in tellers:
         teller.start()
     try:
         ended = [one.wait() for one in running.values()]
-    except KeyboardInterrupt:  # which both have got too: they end, and say where they were
+    except KeyboardInterrupt:  # which all of them have got too: they end, and say where they were
         ended = [one.wait() for one in running.values()]
     for teller in tellers:
         teller.join()
-    return worse(ended)
+    if fetching is not None:  # it is long over, and the tests that need it have said what is missing
+        fetching.communicate()
+    codes = dict(zip(running, ended, strict=True))
+    return max(worse([codes[name] for name in codes if name not in STYLE]), *(codes.get(name, 0) for name in STYLE))
 
 
 def worse(ended: Sequence[int]) -> int:
@@ -49,9 +67,26 @@ def worse(ended: Sequence[int]) -> int:
     return max(1, *failed) if failed else PASSED
 
 
-def _started(name: str, marks: str, arguments: Sequence[str]) -> subprocess.Popen[str]:
+def commands(what: str, more: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """The commands of `all` or of `check`, by the name that their lines begin with.
+
+    >>> list(commands("all", [])), list(commands("check", []))
+    (['spark', 'plain'], ['style', 'format', 'types', 'first', 'second'])
+    """
+    if what == "all":
+        return {name: _tests(name, marks, more) for name, marks in TIERS.items()}
+    if what == "check":
+        halves = {name: _tests(name, QUICK, ["--part", part, *more]) for name, part in HALVES.items()}
+        return {**STYLE, **halves}
+    raise SystemExit(f'tests.tiers: expected "all" or "check", got "{what}"')
+
+
+def _tests(name: str, marks: str, more: Sequence[str]) -> tuple[str, ...]:
     report = f"--junitxml={ROOT / 'build' / f'tests-{name}.xml'}"
-    command = [sys.executable, "-m", "pytest", "-m", marks, report, *arguments]
+    return (sys.executable, "-m", "pytest", "-m", marks, report, *more)
+
+
+def _started(command: Sequence[str]) -> subprocess.Popen[str]:
     return subprocess.Popen(
         command,
         cwd=ROOT,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -9,7 +10,6 @@ from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eddy.comparison.command import command
 from eddy.comparison.contender import BASELINE, Contender, name_of
 from eddy.comparison.contender import label as label_of
 from eddy.comparison.experiment import Experiment, Skipped, inapplicable
@@ -22,11 +22,13 @@ from eddy.comparison.workload import Workload
 from eddy.errors import QueryError, check_whole, quoted, unknown
 from eddy.local import BATCH_ROWS, Data, whole
 from eddy.query import Query, Window
+from eddy.redaction import HIDDEN, is_secret
 
 if TYPE_CHECKING:
     from eddy.wiring import PolicyChoice
 
     Policies = Sequence[PolicyChoice] | Mapping[str, PolicyChoice]
+
 
 REPEATS = 3
 """Of each policy: the fewest of which an interval says something."""
@@ -226,3 +228,58 @@ class Given:
     def _described(self) -> dict[str, Any]:
         told = {"query": query_text(self.given.query), "data": data_text(self.given)}
         return told | {"drift points": list(self.given.drift_points)}
+
+
+def command(experiment: Experiment, *, runner: str, cells: int | None = None, drift_points: Sequence[int] = ()) -> str:
+    """The call of `eddy.compare`, with what is not as it would be anyway; no secret is in it.
+
+    >>> command(
+    ...     Experiment(
+    ...         name="q",
+    ...         points=[],
+    ...         contenders=[
+    ...             Contender(label="fixed", role="baseline", policy="fixed"),
+    ...             Contender(label="mine", policy={"name": "content", "P": 0.1}),
+    ...         ],
+    ...         seeds=[0],
+    ...         batch_rows=[500],
+    ...         repeats=3,
+    ...     ),
+    ...     runner="local",
+    ... )
+    'eddy.compare(query, data, {"fixed": "fixed", "mine": {"name": "content", "P": 0.1}}, repeats=3, batch_rows=500)'
+    """
+    first = experiment.contenders[0]
+    said: dict[str, Any] = {"repeats": experiment.repeats}
+    said |= {} if list(experiment.seeds) == [0] else {"seeds": list(experiment.seeds)}
+    said |= {} if experiment.baseline is first else {"baseline": experiment.baseline.label}
+    said |= {"batch_rows": experiment.batch_rows[0] if len(experiment.batch_rows) == 1 else list(experiment.batch_rows)}
+    told = [f"{name}={_spelled(value)}" for name, value in said.items()]
+    told += [f"windows=[{', '.join(f'eddy.{window}' for window in experiment.windows)}]"] if experiment.windows else []
+    told += [f"drift_points={list(drift_points)}"] if drift_points else []
+    told += [] if runner == "local" else [f'runner="{runner}"']
+    told += [] if cells is None else [f"cells={cells}"]
+    return f"eddy.compare(query, data, {_policies(experiment.contenders)}, {', '.join(told)})"
+
+
+def _policies(contenders: Sequence[Contender]) -> str:
+    """A list where policies have no names of their own."""
+    if all(contender.label == label_of(contender.policy) for contender in contenders):
+        return f"[{', '.join(_policy_text(contender.policy) for contender in contenders)}]"
+    return f"{{{', '.join(f'{_spelled(each.label)}: {_policy_text(each.policy)}' for each in contenders)}}}"
+
+
+def _policy_text(choice: PolicyChoice) -> str:
+    return _spelled(choice) if isinstance(choice, str | Mapping) else name_of(choice)
+
+
+def _spelled(value: object) -> str:
+    """A value as a program would have it."""
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, Mapping):
+        inner = ((name, HIDDEN if is_secret((str(name),)) else _spelled(one)) for name, one in value.items())
+        return f"{{{', '.join(f'{_spelled(name)}: {text}' for name, text in inner)}}}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_spelled, value))}]"
+    return repr(value)

@@ -21,7 +21,7 @@ from eddy.errors import QueryError, unknown
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from eddy.comparison.plots.plot import Plot
+    from eddy.comparison.plots.style import Plot
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -13,6 +13,17 @@ import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
+from weakref import WeakSet
+
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.listener import (
+    QueryIdleEvent,
+    QueryProgressEvent,
+    QueryStartedEvent,
+    QueryTerminatedEvent,
+    StreamingQueryListener,
+)
+from pyspark.sql.utils import is_remote
 
 from eddy.errors import EngineError, QueryError, said, warn
 from eddy.observe import wire
@@ -22,7 +33,8 @@ from eddy.observe.sum_cells import CellSum
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.listener import StreamingQueryProgress
-    from pyspark.sql.streaming.query import StreamingQuery
+    from pyspark.sql.streaming.query import StreamingQuery, StreamingQueryManager
+
 
 OBSERVED = "eddy"
 """The name of the observed metric; the report of each cell is in its list `reports`."""
@@ -130,3 +142,44 @@ def warn_of_drops(progress: StreamingQueryProgress) -> None:
         "dropped results as late, since withWatermark is on the time of one of their rows; declare it on the newest "
         "time in each result, or with a longer delay: print(eddy.explain(query)) says what to write"
     )
+
+
+class Listener(StreamingQueryListener):
+    """Collects the reports of queries that have an eddy in them."""
+
+    def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802  Spark's names
+        """Nothing is known yet."""
+
+    def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802
+        """Take what the cells report."""
+        collect(event.progress)
+
+    def onQueryIdle(self, event: QueryIdleEvent) -> None:  # noqa: N802
+        """Nothing has happened."""
+
+    def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802
+        """What is known can still be asked for."""
+
+
+LISTENED_TO: WeakSet[SparkSession] = WeakSet()
+
+
+def listen(spark: SparkSession) -> None:
+    """Listen to a session, once."""
+    if spark in LISTENED_TO:
+        return
+    streams, listener = spark.streams, Listener()
+    streams.addListener(listener)
+    LISTENED_TO.add(spark)
+    if is_remote():
+        threading.Thread(target=_leave, args=(streams, listener), daemon=True).start()
+
+
+def _leave(streams: StreamingQueryManager, listener: Listener) -> None:
+    """Stop listening when the job's main thread ends.
+
+    Through Spark Connect the client hears in a thread that is no daemon: a job that fails, or forgets to stop its
+    session, would never end for our listener's sake.
+    """
+    threading.main_thread().join()
+    streams.removeListener(listener)

@@ -28,9 +28,8 @@ from eddy.spark import cell, checkpoint_guard, session, workers
 from eddy.spark.frames import Frames, read, readable
 from eddy.spark.layout.layout import Layout
 from eddy.spark.layout.planning import CELLS, plan_layout
-from eddy.spark.listener import listen
 from eddy.spark.parcels import PARCELS, RESULTS, pack, unpack, write
-from eddy.spark.progress import OBSERVED
+from eddy.spark.progress import OBSERVED, listen
 from eddy.spark.pushdown import described, push, pushable
 from eddy.spark.shipped import Shipped, pack_code
 from eddy.spark.worker_cache import frozen_from_gc

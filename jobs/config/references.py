@@ -93,6 +93,10 @@ def _no_module(text: str, missing: str, folder: str) -> str:
             f'module "{module}" imports "{missing}", which is not there; install it, put it into the folder of the '
             "job's file, or hand it over with --py-files"
         )
+    top = missing.partition(".")[0]
+    places, beside = list(getattr(sys.modules.get(top), "__path__", ())), os.path.join(folder, top)
+    if places and beside not in places and os.path.isdir(beside):
+        return f'no module "{missing}" for "{text}"; "{top}" comes from {places[0]}, and hides "{beside}"'
     close = difflib.get_close_matches(missing, _modules(missing, folder), n=1)
     hint = f'did you mean "{close[0]}"? ' if close else ""
     return (

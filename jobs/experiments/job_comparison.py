@@ -30,6 +30,7 @@ from eddy.spark.pushdown import alike
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+
 CORES = 2
 """Of the session that reads the sample, if Spark is needed for it."""
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import sys
+import tempfile
 import time
+import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import ModuleType
 
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import StreamingQueryException
@@ -20,10 +24,10 @@ from eddy.errors import QueryError
 from eddy.jobs.config.config import Job, load, stated
 from eddy.jobs.config.file_paths import readable
 from eddy.jobs.config.overrides import from_command, from_spark
+from eddy.jobs.dist import PACKAGE
 from eddy.jobs.run.calls_saved import tell_saved_calls
 from eddy.jobs.run.error_text import EXPECTED, explain_error
 from eddy.jobs.run.progress_line import InCheckpoint, Teller, Total
-from eddy.jobs.run.send_modules import send_modules
 from eddy.jobs.run.sinks import written
 from eddy.jobs.run.stopping import NOT_BEGUN, Stop, last_batch
 from eddy.jobs.sources.registry import SOURCES
@@ -35,7 +39,8 @@ from eddy.spark.progress import run as of_run
 POLL_SECONDS = 0.2
 """Seconds between two looks at a query: soon for a person, and nothing beside a micro-batch."""
 
-ROOT = Path(__file__).resolve().parents[2]
+CHECKOUT = Path(__file__).resolve().parents[2]
+"""Where our folders stand beside each other, if this is a checkout."""
 
 
 def run(file: str, *, sets: Sequence[str] = (), quiet: bool = False, live: bool = False) -> int:
@@ -77,10 +82,12 @@ def session(job: Job, given: Mapping[str, str], *, quiet: bool) -> SparkSession:
     settings = {"spark.sql.shuffle.partitions": str(job.engine["cells"] or CELLS), **job.spark}
     # Workers find what we find, if it is there: the checkout or the zip, and the folder of the job's file. On a cluster
     # this is for the processes that Spark starts beside the driver, for sources written in Python: those get no
-    # --py-files. The checkout comes last: beside our package it has folders that a user's own may be called like.
+    # --py-files.
     beside = os.path.dirname(os.path.abspath(job.file))
-    places = [*os.environ.get("PYTHONPATH", "").split(os.pathsep), beside, str(ROOT)]
+    places = [*os.environ.get("PYTHONPATH", "").split(os.pathsep), beside, place_of_package()]
     settings["spark.executorEnv.PYTHONPATH"] = os.pathsep.join(dict.fromkeys(filter(None, places)))
+    if Path.cwd() == CHECKOUT:  # a worker begins in our folder, and Python would look there first
+        settings["spark.executorEnv.PYTHONSAFEPATH"] = "1"
     if given.get("spark.master", "local").startswith("local") and "spark.pyspark.python" not in {**given, **settings}:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(job.query.name)
@@ -91,6 +98,21 @@ def session(job: Job, given: Mapping[str, str], *, quiet: bool) -> SparkSession:
     spark.sparkContext.setLogLevel("ERROR" if quiet else "WARN")
     send_modules(spark, beside)
     return spark
+
+
+def place_of_package() -> str:
+    """A folder in which Python finds our package, and nothing else of ours.
+
+    A checkout has `jobs`, `policies` and `operators` beside it, and a user's own may be called so. A folder of theirs
+    that has no `__init__.py` would lose against one of ours that has one, however late ours comes.
+    """
+    package = Path(eddy.__file__).parent
+    if not (package / "jobs").is_symlink():
+        return str(package.parent)
+    place = tempfile.mkdtemp(prefix="eddy-")
+    atexit.register(shutil.rmtree, place, ignore_errors=True)
+    Path(place, PACKAGE).symlink_to(package.resolve(), target_is_directory=True)
+    return place
 
 
 def prepared(job: Job, spark: SparkSession, stop: Stop) -> DataStreamWriter:
@@ -167,5 +189,35 @@ def farewell(job: Job, query: StreamingQuery, *, stopped: bool) -> str:
     return f"{what}; without a checkpoint the next start begins anew: set checkpoint.location to go on instead"
 
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+def send_modules(spark: SparkSession, folder: str) -> None:
+    """Send the modules beside a job's file to workers on other machines; workers on this one find them there.
+
+    They are those that the job has imported when it starts. One that a function imports only while it runs has to be
+    handed over with `--py-files`.
+    """
+    if str(spark.sparkContext.master).startswith("local"):
+        return
+    with tempfile.TemporaryDirectory(prefix="eddy-") as place:
+        for found in modules_in(folder, dict(sys.modules)):
+            spark.sparkContext.addPyFile(str(found if found.is_file() else _packed(found, Path(place))))
+
+
+def modules_in(folder: str, loaded: Mapping[str, ModuleType]) -> list[Path]:
+    """The files, and the folders of packages, that modules come from; without our own, which are in our zip."""
+    found = set()
+    for name, module in loaded.items():
+        top, file = name.partition(".")[0], getattr(module, "__file__", None) or ""
+        for place in (Path(folder, f"{top}.py"), Path(folder, top)):
+            if top != PACKAGE and (file == str(place) or file.startswith(f"{place}{os.sep}")):
+                found.add(place)
+    return sorted(found)
+
+
+def _packed(package: Path, place: Path) -> Path:
+    """A package as a zip, with its data and without what is compiled."""
+    target = place / f"{package.name}.zip"
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as whole:
+        for path in sorted(package.rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                whole.write(path, path.relative_to(package.parent))
+    return target

@@ -106,5 +106,5 @@ def test_what_is_passed_on_is_what_it_says() -> None:
 def test_small_policies_import_the_contracts_and_what_policies_share() -> None:
     for name in ("fixed", "random", "source", "lottery"):
         module = next(module for module in house.modules("policies") if module.name == f"eddy.policies.{name}")
-        ours = {found.module for found in house.imports(module) if found.module.startswith("eddy.")}
+        ours = {found.module for found in module.imports if found.module.startswith("eddy.")}
         assert {one for one in ours if not one.startswith("eddy.policies.shared")} == {"eddy.contracts"}

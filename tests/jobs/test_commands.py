@@ -234,6 +234,7 @@ def test_doctor_holds_a_job_against_the_cores(sets: list[str], told: str, capsys
     assert told in capsys.readouterr().out
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(("cores", "told"), [(2, "ok     cores: 2;"), (4, "ok     cores: 4;"), (6, "odd    cores: 6;")])
 def test_doctor_agrees_with_the_default(
     cores: int, told: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -286,6 +287,7 @@ def test_the_zip_is_the_same_every_time(tmp_path: Path) -> None:
     assert (tmp_path / "a.zip").read_bytes() == (tmp_path / "b.zip").read_bytes()
 
 
+@pytest.mark.process
 def test_modules_beside_a_job_are_sent_as_they_are_imported(tmp_path: Path) -> None:
     (tmp_path / "beside").mkdir()
     for name in ("__init__", "inner"):
@@ -298,10 +300,10 @@ import sys
 sys.path.append({str(tmp_path)!r})
 import alone_there, eddy.jobs
 from pathlib import Path
-from eddy.jobs.run import send_modules
-print(*send_modules.modules_in({str(tmp_path)!r}, dict(sys.modules)), sep="|")
-print(send_modules.modules_in({str(ROOT)!r}, dict(sys.modules)))
-print(send_modules._packed(Path({str(tmp_path)!r}, "beside"), Path({str(tmp_path)!r})))
+from eddy.jobs.run import run_job
+print(*run_job.modules_in({str(tmp_path)!r}, dict(sys.modules)), sep="|")
+print(run_job.modules_in({str(ROOT)!r}, dict(sys.modules)))
+print(run_job._packed(Path({str(tmp_path)!r}, "beside"), Path({str(tmp_path)!r})))
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     found, ours, packed = done.stdout.splitlines()

@@ -84,8 +84,8 @@ BROKEN = {
     "a module is not there": (
         "quickstart",
         "eddy.jobs.workloads.web:bad",
-        "jobs.wep:bad",
-        'no module "jobs.wep"',
+        "eddy.jobs.workloads.wep:bad",
+        'no module "eddy.jobs.workloads.wep"',
         "--py-files",
     ),
     "an import path is none": (

@@ -14,8 +14,8 @@ import matplotlib as mpl
 from eddy.comparison.contender import BOUND, CONTROL
 from eddy.comparison.html.assets import REPORT_STYLE, SCRIPT
 from eddy.comparison.html.tables import Line, TableCell, choices, policies, table, workloads
-from eddy.comparison.plots.plot import Plot
 from eddy.comparison.plots.registry import PLOTS
+from eddy.comparison.plots.style import Plot
 from eddy.comparison.readable import digits, percent
 from eddy.comparison.summary import grouped, summary
 from eddy.comparison.verdict import Verdict, verdict

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from eddy.comparison.plots.learning import gain_ratio, selectivity
-from eddy.comparison.plots.plot import Plot
 from eddy.comparison.plots.policies import calls, time
-from eddy.comparison.plots.routes import routes
 from eddy.comparison.plots.sizes import batch_size, several, window_size
-from eddy.comparison.plots.style import has
-from eddy.comparison.plots.timeline import over_time
+from eddy.comparison.plots.style import Plot, has
+from eddy.comparison.plots.timeline import gain_ratio, over_time, routes, selectivity
 
 PLOTS: dict[str, Plot] = {
     "time": Plot(

@@ -1,11 +1,12 @@
-"""How plots look: told apart by lines, markers and hatches, not by colour alone."""
+"""What a plot is, and how plots look: told apart by lines, markers and hatches, not by colour alone."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -14,6 +15,10 @@ from matplotlib.ticker import FuncFormatter
 
 from eddy.comparison.turns import Traced
 from eddy.errors import clip
+
+if TYPE_CHECKING:
+    from eddy.comparison.result import Comparison
+
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#444444", "#8C6D31")
 """Okabe and Ito's palette, which the colour-blind can tell apart, less the yellow that no print shows."""
@@ -155,3 +160,18 @@ class Shown(Figure):
         drawing = io.BytesIO()
         self.savefig(drawing, format="png", dpi=DOTS)
         return drawing.getvalue()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plot:
+    """A figure, what it shows, and whether a comparison has anything to draw in it."""
+
+    title: str
+    caption: str
+    has: Callable[[Comparison], bool]
+    figure: Callable[[Comparison], Figure]
+
+    def draw(self, comparison: Comparison) -> Figure:
+        """The figure, in our style."""
+        with styled():
+            return self.figure(comparison)

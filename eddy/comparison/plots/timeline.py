@@ -1,4 +1,7 @@
-"""What a tuple costs while the stream goes on."""
+"""What happens while the stream goes on: what a tuple costs, what a policy learns, which way each class goes.
+
+Figure 8 of the content-based routing paper has the plots of what is learned.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,30 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import PercentFormatter
 
-from eddy.comparison.plots.style import POINTS, cut, drift, figure, legend, line, panels, thousands
+from eddy.classes.value_names import OTHERS
+from eddy.comparison.plots.style import (
+    COLOURS,
+    POINTS,
+    cut,
+    drift,
+    figure,
+    fill,
+    focus,
+    legend,
+    line,
+    panels,
+    thousands,
+)
 from eddy.comparison.turns import Traced
 
 if TYPE_CHECKING:
     from eddy.comparison.result import Comparison
+
 
 MOST_WORKLOADS = 3
 """Workloads side by side; those that change come first."""
@@ -69,3 +88,114 @@ def bins_of(count: int) -> np.ndarray[Any, np.dtype[np.int64]]:
     """
     every = -(-count // POINTS)
     return np.arange(0, count, every)
+
+
+MOST_LINES = 8
+"""Lines: so many can be told apart."""
+
+
+def selectivity(comparison: Comparison) -> Figure:
+    """Outputs per input of each operator, as the policy met it."""
+    traced = _same(comparison, focus(comparison.traced, "operators"))
+    frame = pd.DataFrame(dict(traced.trace.operators))
+    frame["name"] = frame["operator"] + np.where(frame["pattern"] == "", "", " by " + frame["pattern"])
+    return _drawn(traced, frame, "rows_out", "rows_in", "outputs per input")
+
+
+def gain_ratio(comparison: Comparison) -> Figure:
+    """The gain ratio of the attribute that each operator's calls went by."""
+    traced = focus(comparison.traced, "learning")
+    frame = pd.DataFrame(dict(traced.trace.learning))
+    frame = frame[(frame["kind"] == "classified") & (frame["attribute"] != "")].copy()
+    frame["name"] = frame["operator"] + " by " + frame["attribute"]
+    frame["weighed"] = frame["gain_ratio"] * frame["calls"]
+    return _drawn(traced, frame, "weighed", "calls", "gain ratio")
+
+
+def _same(comparison: Comparison, found: Traced) -> Traced:
+    """The run whose gain ratios are drawn, if there is one: both are of one policy."""
+    learning = [one for one in comparison.traced if one.workload == found.workload and len(one.trace.learning["batch"])]
+    return learning[0] if learning else found
+
+
+def _drawn(traced: Traced, frame: pd.DataFrame, above: str, below: str, label: str) -> Figure:
+    made = figure(1, height=3.3)
+    axes = panels(made, 1)[0][0]
+    sizes = frame.groupby("name")[below].sum().sort_values(ascending=False)
+    for number, name in enumerate(sorted(sizes.index[:MOST_LINES])):
+        _ratio_line(axes, traced, frame[frame["name"] == name], above, below, number)
+    drift(axes, traced.drift_points)
+    left = f", the {MOST_LINES} most used of {len(sizes)}" if len(sizes) > MOST_LINES else ""
+    axes.set(title=f"{cut(traced.policy)} on {cut(traced.workload)}{left}", xlabel="tuples so far", ylabel=label)
+    axes.set_ylim(bottom=0)
+    thousands(axes.xaxis)
+    legend(made, axes, columns=3)
+    return made
+
+
+def _ratio_line(axes: Axes, traced: Traced, frame: pd.DataFrame, above: str, below: str, number: int) -> None:
+    """A line with a gap where the operator was not called."""
+    batches = list(traced.trace.batches["batch"])
+    sums = frame.groupby("batch")[[above, below]].sum().reindex(batches, fill_value=0)
+    bins = bins_of(len(batches))
+    up, down = (np.add.reduceat(sums[name].to_numpy(np.float64), bins) for name in (above, below))
+    ends = np.maximum.reduceat(np.array(traced.trace.batches["tuples"], np.float64), bins)
+    values = np.divide(up, down, out=np.full(len(bins), np.nan), where=down > 0)
+    axes.plot(ends, values, label=cut(str(frame["name"].iloc[0])), markevery=max(len(ends) // 8, 1), **line(number))
+
+
+MOST_PANELS = 4
+"""Panels: the largest classes."""
+
+TOLD_APART = len(COLOURS) - 1
+"""Routes with a pattern of their own; all others have one together."""
+
+ALL_ALIKE = "all tuples alike"
+"""What a class is called that is not one."""
+
+
+def routes(comparison: Comparison) -> Figure:
+    """Shares of the routes of each class, for one policy on one workload."""
+    traced = focus(comparison.traced, "routes")
+    frame = pd.DataFrame(dict(traced.trace.routes))
+    frame["class"] = frame["stream"] + ": " + frame["class"].replace("", ALL_ALIKE)
+    sizes = frame.groupby("class")["tuples"].sum().sort_values(ascending=False)
+    shown = sorted(name for name in sizes.index if not name.endswith(f": {OTHERS}"))
+    shown = [name for name in sizes.index if name in shown][:MOST_PANELS] or list(sizes.index[:1])
+    often = frame[frame["class"].isin(shown)].groupby("route")["tuples"].sum().sort_values(ascending=False)
+    usual = [str(route) for route in often.index if route != OTHERS][:TOLD_APART]
+    frame["route"] = frame["route"].where(frame["route"].isin(usual), "other routes")
+    names = [*usual, "other routes"]
+    made = figure(1, height=1.55 * len(shown) + 0.26 * len(names) + 0.7)
+    grid = [row[0] for row in panels(made, 1, rows=len(shown), sharex="col")]
+    for axes, name in zip(grid, shown, strict=True):
+        _shares(axes, frame[frame["class"] == name], names, traced)
+        axes.set(title=f"{cut(name, 60)} ({sizes[name] / sizes.sum():.0%} of the tuples)", ylabel="share")
+    grid[-1].set_xlabel("tuples so far")
+    made.suptitle(f"{cut(traced.policy)} on {cut(traced.workload)}", fontsize=10, x=0.01, ha="left")
+    made.legend(
+        *grid[0].get_legend_handles_labels(), loc="outside lower left", ncols=1, title="routes", alignment="left"
+    )
+    return made
+
+
+def _shares(axes: Axes, frame: pd.DataFrame, names: list[str], traced: Traced) -> None:
+    """Areas that add up to all tuples of the class, where there are any."""
+    batches = list(traced.trace.batches["batch"])
+    wide = frame.pivot_table(index="batch", columns="route", values="tuples", aggfunc="sum", fill_value=0)
+    counts = wide.reindex(index=batches, columns=names, fill_value=0).to_numpy(np.float64)
+    bins = bins_of(len(batches))
+    sums = np.add.reduceat(counts, bins, axis=0)
+    shares = sums / np.maximum(sums.sum(axis=1, keepdims=True), 1)
+    ends = np.array(traced.trace.batches["tuples"], np.float64)
+    edges = np.concatenate([[0.0], np.maximum.reduceat(ends, bins)])
+    bottom = np.zeros(len(bins))
+    for number, name in enumerate(names):
+        top = bottom + shares[:, number]
+        low, high = np.append(bottom, bottom[-1]), np.append(top, top[-1])
+        axes.fill_between(edges, low, high, step="post", linewidth=0.4, label=cut(name, 90), **fill(number))
+        bottom = top
+    drift(axes, traced.drift_points)
+    axes.set(xlim=(0, edges[-1]), ylim=(0, 1))
+    axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    thousands(axes.xaxis)

@@ -18,9 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from eddy.classes.divider import Buckets
-from eddy.policies.query_mesh.learn.best_attributes import best_pair, best_single, coarse
+from eddy.policies.query_mesh.learn.best_attributes import best_pair, best_single, coarse, signals
 from eddy.policies.query_mesh.learn.cut import Bools, Cut, best_cut, profile, squares
-from eddy.policies.query_mesh.learn.evidence import signals
 from eddy.policies.query_mesh.learn.sample import Sample
 from eddy.policies.query_mesh.search.route import EXACT
 from eddy.tuples.arrays import Floats, Integers

@@ -40,6 +40,7 @@ def python(place: Path, body: str) -> str:
     return str(file)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("kind", PYTHONS)
 def test_another_python_is_asked_what_it_has(tmp_path: Path, kind: str) -> None:
     body, expected = PYTHONS[kind]

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from eddy.errors import EngineError
-from eddy.policies.query_mesh.learn.best_attributes import best_pair, best_single
-from eddy.policies.query_mesh.learn.evidence import deviations, events, limit, signals
+from eddy.policies.query_mesh.learn.best_attributes import best_pair, best_single, deviations, events, limit, signals
 from eddy.policies.query_mesh.learn.sample import Sample
 from eddy.policies.query_mesh.search.training import SMALLEST_TUPLE, condense
 from tests.policies.query_mesh.worlds import Floats, noise, sample, skewed
