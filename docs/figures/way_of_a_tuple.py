@@ -39,7 +39,7 @@ ARRIVING = (
 LOOP = (
     Stop("who may go next", "eddy/tuples/lineage.py", "ready"),
     Stop("who should: plan legs", "eddy/contracts.py", "plan"),
-    Stop("check the plan", "eddy/routing/plan_check.py", "partition"),
+    Stop("check the plan", "eddy/routing/plan_check.py", "check_plan"),
     Stop("a step: which rows pass a filter", "operators/filter.py", "run"),
     Stop("or: which rows match a probe", "operators/probe.py", "run"),
     Stop("tell the policy what came of it", "eddy/contracts.py", "observe"),
