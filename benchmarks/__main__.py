@@ -1,4 +1,4 @@
-"""Run every benchmark, or those that are named: python -m benchmarks filters --json out.json."""
+"""Runs the benchmarks: python -m benchmarks filters --json F."""
 
 from __future__ import annotations
 
@@ -84,7 +84,10 @@ def told(suite: str, benchmark: Benchmark) -> dict[str, Any]:
 
 
 def write(place: Path, found: Sequence[dict[str, Any]]) -> None:
-    """Everything so far, so that a run that is broken off has not been for nothing."""
+    """Write down everything so far.
+
+    So a run that is broken off was not for nothing.
+    """
     made = {"python": platform.python_version(), "cores": os.cpu_count(), "machine": platform.machine()}
     place.write_text(json.dumps({"of": made | _versions(), "skipped": peers.absent(), "found": found}, indent=1) + "\n")
 

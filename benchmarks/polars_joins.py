@@ -37,7 +37,10 @@ class PolarsJoins:
         return [self._from(origin, new).collect().to_arrow() for origin in self._streams]
 
     def _from(self, origin: str, new: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
-        """All results whose last row came from one stream; equal times come in the order of the streams."""
+        """All results whose last row came from one stream.
+
+        Equal times come in the order of the streams.
+        """
         plan, seen, now = new[origin].lazy(), [origin], pl.col(f"{origin}_ts")
         for target in [s for s in self._order if s != origin]:
             keys = [key for key, members in self._keys.items() if target in members and {*members} & {*seen}]

@@ -1,4 +1,7 @@
-"""What an eddy costs in Spark where there is nothing to gain: beside its bare skeleton, and with much state."""
+"""The cost of an eddy in Spark that has nothing to gain.
+
+It is held against its bare skeleton, without state and with much of it.
+"""
 
 from __future__ import annotations
 
@@ -28,11 +31,11 @@ STEPS = {
 
 ROWS, REPEATS = 1_000, 9
 THROUGH_ROWS = 20_000
-"""Of a micro-batch of the query that passes everything through."""
+"""Rows of a micro-batch of the query that passes everything through."""
 
 THROUGH_GOALS: dict[str, Goal] = {BARE: ("at least", 0.7)}
 FIXED_GOALS: dict[str, Goal] = {BARE: ("at least", 0.87)}
-"""How long the skeleton takes at least, in times of ours; the second is our share of 15 %."""
+"""The time that the skeleton must take at least, in times of ours; the second is our share of 15 %."""
 
 STATE_GOAL = 0.4
 """Seconds that a state of 20 MB in each cell may cost in every micro-batch."""
@@ -88,7 +91,10 @@ def _bare(steps: Steps, place: Path) -> Contender:
 def state(
     repeats: int = REPEATS, windows: tuple[int, ...] = WINDOWS, wide: int = WIDE, warm: int = WARM
 ) -> Iterator[Line]:
-    """The same query with windows of several sizes, over rows that join others of the same time only."""
+    """Compare windows of several sizes.
+
+    Over rows that join others of the same time only.
+    """
     fill = -(-max(windows) // ROWS) + SETTLING
     suite = Suite(warm=ROWS, sizes=(ROWS,), repeats=repeats, warm_batches=max(fill, warm))
     with feeds.session() as (spark, place):

@@ -1,8 +1,8 @@
-"""The bound: a policy that is told what the others have to learn (Content-Knows).
+"""The bound: a policy that knows the truth (Content-Knows).
 
-Section 6.2 of the content-based routing paper. It is told the classifier attribute and every operator's selectivity in
-each class, and routes each class by them; what another policy gains beside `source` is measured against what this one
-gains.
+It follows section 6.2 of the content-based routing paper. It is given the classifier attribute and every operator's
+selectivity in each class, and routes each class by them. Gains of other policies beside `source` are measured against
+its gain.
 """
 
 from __future__ import annotations

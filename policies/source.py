@@ -1,7 +1,7 @@
-"""Source-based routing: all tuples of a source take the order that is best on average.
+"""Source-based routing: one order for all tuples of a source.
 
-Follows section 4.2 of the content-based routing paper (SBR): an operator's merit comes from what it did recently to all
-tuples. The paper chooses at random, with probabilities inverse to the selectivities (`choice = "proportional"`);
+It follows section 4.2 of the content-based routing paper (SBR): an operator's merit comes from what it did recently to
+all tuples. The paper chooses at random, with probabilities inverse to the selectivities (`choice = "proportional"`);
 `"greedy"`, the default, always takes the best. Beyond the paper: costs count, a probe is judged by its access pattern,
 and the greedy form sends a small share of the tuples to another operator first, the one that has seen fewest, so that
 one that has become selective is noticed.

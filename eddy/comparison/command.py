@@ -1,4 +1,7 @@
-"""How to run a comparison again, for one who has the query and the data."""
+"""The call that runs a comparison again.
+
+It is for a reader who has the query and the data.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""compare: policies side by side on a query and its data."""
+"""`compare`: policies side by side on a query and its data.
+
+The arguments become an experiment, `run_comparison` runs it, and the rows become a `Comparison`.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
     Policies = Sequence[PolicyChoice] | Mapping[str, PolicyChoice]
 
 REPEATS = 3
-"""Of each policy: the fewest of which an interval says something."""
+"""Runs of each policy: the fewest of which an interval says something."""
 
 
 def compare(  # noqa: PLR0913  what a user may say
@@ -75,7 +78,7 @@ def compare(  # noqa: PLR0913  what a user may say
 
 
 def _seeds(seeds: int | Sequence[int]) -> list[int]:
-    """So many, or these."""
+    """The seeds 0 to n - 1, or the given ones."""
     if isinstance(seeds, Integral):
         return list(range(_counts("seeds", seeds)[0]))
     return _counts("seeds", seeds, 0)
@@ -165,7 +168,7 @@ def run_comparison(
 
 
 def _runs(experiment: Experiment, skipped: list[Skipped]) -> int:
-    """How many runs there are to be."""
+    """Count the runs that there are to be."""
     policies = 0
     for setup in experiment.setups:
         out = [skip.contender for skip in skipped if skip.point is setup.point]
@@ -174,7 +177,7 @@ def _runs(experiment: Experiment, skipped: list[Skipped]) -> int:
 
 
 def _settings(experiment: Experiment, place: Runner) -> dict[str, Any]:
-    """Everything that was asked for."""
+    """All settings of the comparison, for its report."""
     return {
         "experiment": experiment.name,
         "runner": place.name,

@@ -1,4 +1,8 @@
-"""Runs that are done, in a file: an interrupted comparison goes on from there."""
+"""A journal of runs, and what each did over time.
+
+An interrupted comparison goes on from the journal's file. A trace is kept of the first run of each policy on a
+workload, for the plots.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +78,7 @@ def _parsed(path: Path, number: int, line: str) -> Record:
 
 
 CLASSES, ROUTES = 6, 6
-"""Of a stream's classes and of a class's routes those that are told apart over time: as many as a reader can."""
+"""The most classes of a stream, and routes of a class, that are told apart over time: as many as a reader can."""
 
 Columns = Mapping[str, Sequence[Any]]
 """A table as plain values."""
@@ -82,7 +86,7 @@ Columns = Mapping[str, Sequence[Any]]
 
 @dataclass(frozen=True, kw_only=True)
 class Trace:
-    """What a run did over time, micro-batch by micro-batch.
+    """The course of a run, micro-batch by micro-batch.
 
     `batches` has the tuples that had come by then, and what the micro-batch took; `operators`, `learning` and `routes`
     are those of the report, of each micro-batch.
@@ -118,14 +122,14 @@ class Record:
 
 
 def _plain(value: object) -> object:
-    """Of numpy's numbers the plain ones."""
+    """Turn numpy's numbers into plain ones."""
     if isinstance(value, np.generic):
         return value.item()
     raise TypeError(f"a record holds plain values only, got {value!r}")
 
 
 def trace(report: Report) -> Trace:
-    """What a report says of each micro-batch."""
+    """Take the figures of each micro-batch from a report."""
     batches = report.batches()
     over_time = batches[["batch", "rows", "routing_calls", "results", "seconds"]].copy()
     over_time["tuples"] = over_time["rows"].cumsum()
@@ -138,7 +142,10 @@ def trace(report: Report) -> Trace:
 
 
 def routes(report: Report) -> Columns:
-    """How many tuples of each class set out on each route, in each micro-batch; small classes and routes are one."""
+    """Count the tuples of each class by route, per micro-batch.
+
+    Small classes and routes are counted together.
+    """
     frame = report.routes(by_batch=True)
     if frame.empty:
         return _columns(frame)

@@ -1,4 +1,7 @@
-"""Figures as people read them: one rounding for the terminal, for notebooks and for the report."""
+"""Figures as people read them.
+
+There is one rounding for the terminal, for notebooks and for the report.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,7 @@ COLUMNS: Mapping[str, tuple[str, Callable[[float], str]]] = {
     "deciding %": ("deciding_percent", percent),
     "runs": ("runs", digits),
 }
-"""What a summary shows: the title, the figure of `statistics` behind it, and how it is written."""
+"""The columns of a summary: the title, the figure of `statistics` behind it, and how it is written."""
 
 
 def frame(rows: Sequence[Mapping[str, Any]], *index: str) -> pd.DataFrame:
@@ -81,7 +84,7 @@ Row = Mapping[str, Any]
 
 
 def times(row: Row) -> str:
-    """How long it takes beside the baseline.
+    """Say how long it takes beside the baseline.
 
     >>> times({"time_saved_percent": -700.0}), times({"time_saved_percent": -12.0})
     ('8.0 times as long', '12 % longer')
@@ -91,7 +94,10 @@ def times(row: Row) -> str:
 
 
 def slower(row: Row, baseline: Row) -> str:
-    """How much longer, how sure that is, and why, as far as the figures tell."""
+    """Say how much longer, how surely, and why.
+
+    The reason is given as far as the figures tell.
+    """
     low, high = (1 - float(row[f"time_saved_percent_{end}"]) / 100 for end in ("high", "low"))
     sure = f"(95 % interval {low:.2f} to {high:.2f} times)"
     why = _why(row, baseline)
@@ -99,7 +105,10 @@ def slower(row: Row, baseline: Row) -> str:
 
 
 def _why(row: Row, baseline: Row) -> str:
-    """Where the engine's time went: into deciding, or into operators; "" where neither is most of what is lost."""
+    """Say where the engine's time went: deciding or operators.
+
+    It is "" where neither is most of the loss.
+    """
     lost = row["us_per_tuple"] - baseline["us_per_tuple"]
     deciding = _deciding(row) - _deciding(baseline)
     working = row["operators_us_per_tuple"] - baseline["operators_us_per_tuple"]
@@ -109,7 +118,10 @@ def _why(row: Row, baseline: Row) -> str:
 
 
 def _by_deciding(row: Row, baseline: Row, deciding: float) -> str:
-    """Deciding took it. If no work at all would cost less than that, nothing that is learned can pay."""
+    """Say that deciding took the time.
+
+    If no work at all would cost less than that, nothing that is learned can pay.
+    """
     all_work = baseline["operators_us_per_tuple"]
     told = f"deciding takes {digits(deciding)} µs a row more"
     if deciding >= all_work:

@@ -1,4 +1,7 @@
-"""The engine of every comparison: policies take turns at each workload."""
+"""Policies take turns at each workload.
+
+This loop is the engine of every comparison; the bar shows how far it has come.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ MeasuredRow = dict[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Traced:
-    """What a policy did over time on a workload, and where the workload changes."""
+    """A policy's course on a workload, and the workload's changes."""
 
     workload: str
     policy: str

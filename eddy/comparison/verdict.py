@@ -1,4 +1,4 @@
-"""Which policy to choose, in words."""
+"""The verdict: which policy to choose, in words."""
 
 from __future__ import annotations
 
@@ -62,7 +62,11 @@ def by_workload(rows: Sequence[Mapping[str, Any]]) -> dict[str, Verdict]:
 
 
 def _divided(parts: Mapping[str, Verdict], whole: Verdict, noise: float | None) -> Verdict:
-    """What is measured first, then where the baseline stays because nothing else is sure; and one policy for all."""
+    """Say which policies win where, when workloads disagree.
+
+    Savings beyond noise come first, then the workloads on which the baseline stays because nothing else is sure, then
+    one policy for all.
+    """
     chosen: dict[str, list[str]] = {}
     for workload, part in sorted(parts.items(), key=lambda item: not item[1].measured):
         kept = bool(part.choice) and not part.measured
@@ -75,7 +79,7 @@ def _divided(parts: Mapping[str, Verdict], whole: Verdict, noise: float | None) 
 
 
 def _agreement(parts: Mapping[str, Verdict], whole: Verdict) -> Sequence[str]:
-    """Whether each workload says alone what all of them say together."""
+    """Say whether each workload alone has the same verdict."""
     if not whole.choice:
         return ()
     if all(part.choice == whole.choice for part in parts.values()):
@@ -116,13 +120,13 @@ def judge(rows: Sequence[Mapping[str, Any]], where: str) -> Verdict:
 
 
 def saves(row: Mapping[str, Any], noise: float) -> bool:
-    """Does a policy save time beyond doubt."""
+    """Tell whether a policy saves time beyond doubt."""
     low, saved = row["time_saved_percent_low"], row["time_saved_percent"]
     return low is not None and low > 0 and saved > noise
 
 
 def loses(row: Mapping[str, Any], noise: float) -> bool:
-    """Does it take longer beyond doubt."""
+    """Tell whether a policy takes longer beyond doubt."""
     high, saved = row["time_saved_percent_high"], row["time_saved_percent"]
     return high is not None and high < 0 and -saved > noise
 
@@ -154,7 +158,7 @@ def _stay(baseline: Mapping[str, Any], others: Sequence[Mapping[str, Any]], nois
 
 
 def _within(others: Sequence[Mapping[str, Any]], slow: Sequence[Mapping[str, Any]]) -> str:
-    """Who is as quick as the baseline, and who is not."""
+    """Name those that are as quick as the baseline, and the others."""
     if not slow:
         return "what others save of its time is within noise"
     alike = [row["policy"] for row in others if row not in slow]
@@ -185,7 +189,7 @@ def _seconds(best: Mapping[str, Any], baseline: Mapping[str, Any]) -> str:
 
 
 def _calls(row: Mapping[str, Any], baseline: Mapping[str, Any]) -> str:
-    """What it saves of the calls, if that is worth a word."""
+    """Say how many calls are saved, if it is worth a word."""
     saved = row["calls_saved_percent"]
     if saved is None or abs(saved) < LEAST_CALLS:
         return ""
@@ -195,7 +199,7 @@ def _calls(row: Mapping[str, Any], baseline: Mapping[str, Any]) -> str:
 
 
 def _pays(row: Mapping[str, Any], baseline: Mapping[str, Any]) -> str:
-    """How dear an operator must be for fewer calls to be quicker too."""
+    """Say from which cost of an operator fewer calls are quicker."""
     calls = baseline["calls_per_tuple"] - row["calls_per_tuple"]
     lost = row["us_per_tuple"] - baseline["us_per_tuple"]
     if lost <= 0 or (row["calls_saved_percent"] or 0.0) < LEAST_CALLS or calls <= 0:

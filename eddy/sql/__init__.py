@@ -1,4 +1,4 @@
-"""SQL expression texts, evaluated over Arrow columns as Spark would."""
+"""SQL expression texts, evaluated over Arrow as Spark would."""
 
 from eddy.sql.bind.expression import Bound, ComparedPair, Expression, bind_pair
 from eddy.sql.bind.spelled import ambiguous, backticked

@@ -1,4 +1,4 @@
-"""eddy demo: a stream that changes halfway, through several policies at once, on Spark."""
+"""eddy demo: policies follow a stream that changes, on Spark."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ DIFFER = 1
 
 
 def arguments(parser: ArgumentParser) -> None:
-    """What it takes."""
+    """Add the arguments of the command."""
     parser.add_argument("--rows", type=int, default=DEMO_ROWS, help="rows of the stream")
     parser.add_argument("--report", default="eddy-demo.html", metavar="FILE", help="where the HTML report goes")
     parser.add_argument("--quiet", action="store_true", help="no progress: the last table and the verdict alone")
@@ -82,7 +82,7 @@ def raced(rows: int, *, quiet: bool) -> tuple[list[Lap], Mapping[str, pa.Table]]
 
 
 def verdict(laps: Sequence[Lap], answers: Mapping[str, pa.Table]) -> tuple[str, int]:
-    """What came of it, and the exit code."""
+    """Sum up the race, and give the exit code."""
     first, *others = answers
     other = [policy for policy in others if not answers[policy].equals(answers[first])]
     if other:
@@ -97,7 +97,7 @@ def verdict(laps: Sequence[Lap], answers: Mapping[str, pa.Table]) -> tuple[str, 
 
 
 def _target(name: str) -> Path:
-    """Where the report goes; that it cannot be written is found before the work, and not after."""
+    """Check the report's path before the work begins."""
     target = Path(name)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)

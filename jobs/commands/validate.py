@@ -13,7 +13,7 @@ from eddy.observe.text import plural
 
 
 def arguments(parser: ArgumentParser) -> None:
-    """What it takes."""
+    """Add the arguments of the command."""
     takes_job(parser)
     parser.add_argument("--resolved", action="store_true", help="print every value and where it came from")
     parser.add_argument("--sample", type=int, metavar="N", help="try N rows of each stream, without Spark")
@@ -37,7 +37,7 @@ def run(chosen: Namespace) -> int:
 
 
 def sampled(checked: Checked, rows: int) -> str:
-    """What the first rows of every source give, by the local engine."""
+    """Run the first rows of every source in the local engine."""
     if rows < 1:
         raise QueryError(f"--sample: expected a whole number of 1 or more, got {rows}")
     job = checked.job

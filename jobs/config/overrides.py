@@ -1,4 +1,4 @@
-"""Single values from outside of the file: `--set policy.name=content`."""
+"""Values that win over the file: `--set policy.name=content`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from eddy.jobs.config.sections import JOB
 from eddy.redaction import KeyPath, shown
 
 PREFIX = "spark.eddy."
-"""What the settings begin with that `spark-submit --conf` hands to a job of ours."""
+"""Settings that `spark-submit --conf` gives to a job of ours begin with this."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Override:
 
 
 def from_command(text: str) -> Override:
-    """What `--set` is given.
+    """Read an argument of `--set`.
 
     >>> from_command("policy.name=content").path
     ('policy', 'name')
@@ -39,7 +39,7 @@ def from_command(text: str) -> Override:
 
 
 def from_spark(settings: Mapping[str, str]) -> list[Override]:
-    """What `--conf spark.eddy.section.key=value` is given.
+    """Read a setting `--conf spark.eddy.section.key=value`.
 
     >>> from_spark({"spark.eddy.engine.seed": "3", "spark.master": "local"})
     [Override(path=('engine', 'seed'), text='3', origin='--conf')]

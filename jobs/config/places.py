@@ -1,8 +1,10 @@
-"""The lines on which the keys of a TOML file stand.
+"""Mistakes in a file, and the lines where they stand.
 
-Python's reader of TOML keeps no places. This scan only has to find keys in text that the reader has accepted, so it
-follows tables, keys, and values that go on over several lines, and nothing else. What stands within a value has the
-line of the key.
+Python's reader of TOML keeps no places. The scan here only has to find keys in text that the reader has accepted, so it
+follows tables, keys, and values that go on over several lines, and nothing else. A key within a value has the line of
+the value's key.
+
+`Mistakes` collects all that is wrong and raises it as one error, in the order of the lines.
 """
 
 from __future__ import annotations
@@ -71,7 +73,7 @@ def split(dotted: str) -> KeyPath:
 
 
 def is_key(text: str) -> bool:
-    """Is a text a dotted key and nothing else.
+    """Tell whether a text is a dotted key and nothing else.
 
     >>> is_key("policy.name"), is_key("policy name"), is_key("policy.")
     (True, False, False)
@@ -133,7 +135,7 @@ class Mistakes:
         self.found.append((nearest(self.lines, self._written(path)) or 0, f"{self.place(path)}: {indented}"))
 
     def within(self, path: KeyPath) -> bool:
-        """Has anything been noted at a place, or within it."""
+        """Tell whether a mistake was noted at a place, or within it."""
         return any(noted[: len(path)] == path for noted in self.paths)
 
     def place(self, path: KeyPath) -> str:

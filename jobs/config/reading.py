@@ -14,9 +14,10 @@ from eddy.redaction import KeyPath, shown
 
 
 class TableReader:
-    """Reads tables by their descriptions; what is wrong goes to `mistakes`, and what nobody said is filled in.
+    """Reads tables by their descriptions.
 
-    A misspelt key is told, and then read as the one that was meant: otherwise its mistake would have followers.
+    It fills in defaults, and adds mistakes to `mistakes`. A misspelt key is a mistake, and is then read as the one that
+    was meant: otherwise its mistake would have followers.
     """
 
     def __init__(self, mistakes: Mistakes, places: Places) -> None:
@@ -102,25 +103,31 @@ class TableReader:
 
 
 def _may_be_empty(part: ConfigPart) -> bool:
-    """Can a table do without anything in it."""
+    """Tell whether a table may be left empty."""
     if isinstance(part, Section):
         return not any(inner.required for inner in (*part.keys.values(), *part.parts.values()))
     return isinstance(part, NamedSections) or part.default is not None
 
 
 def _closest(name: str, known: Iterable[str]) -> str:
-    """What a name is a slip for; empty if it is like nothing."""
+    """The name that a misspelt one is close to, or ""."""
     return next(iter(difflib.get_close_matches(name, list(known), n=1)), "")
 
 
 def _no_table(part: ConfigPart, path: KeyPath) -> str:
-    """What to say where a table is needed; one that the user names has no text of its own."""
+    """Write the mistake of a value in the place of a table.
+
+    A table that the user names has no text of its own.
+    """
     table, text = ((*path, "NAME"), part.each.text) if isinstance(part, NamedSections) else (path, part.text)
     return f"expected a table [{joined(table)}], got none; add it: {text}"
 
 
 def _no_format(part: Variants, values: Mapping[str, Any]) -> str:
-    """What to say where nothing says which keys there are; it may only be misspelt."""
+    """Write the mistake of a table without a format.
+
+    The key may only be misspelt.
+    """
     close = _closest("format", values)
     hint = f'did you mean "format" by "{close}"?' if close else "add it"
     return f"expected one of {quoted(part.formats)}, got none; {hint}"

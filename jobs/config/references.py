@@ -1,4 +1,7 @@
-"""What a file names that must be there: functions, files, types."""
+"""Things that a file names: functions, files and types.
+
+They must exist: each is looked up here, and one that is missing is a mistake.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ from eddy.redaction import KeyPath
 FILES = ("parquet", "csv", "json")
 
 STARTING = ("earliest", "latest")
-"""Where reading a topic may begin, besides at offsets."""
+"""The places where reading a topic may begin, besides offsets."""
 
 
 SHOWN = 12
@@ -31,7 +34,9 @@ SHOWN = 12
 
 
 def find_beside(file: str) -> str:
-    """Have Python find the modules in the folder of a job's file, after all others; gives the folder.
+    """Let Python find modules in the folder of a job's file.
+
+    Gives the folder.
 
     What is installed, and what `--py-files` or PYTHONPATH name, comes first: a file called `types.py` beside a job is
     no reason for Spark not to start.
@@ -43,7 +48,7 @@ def find_beside(file: str) -> str:
 
 
 def import_function(text: str, path: KeyPath, mistakes: Mistakes) -> Callable[..., Any] | None:
-    """A function by its import path; None, and a mistake, if there is none.
+    """Import a function by its path; None, and a mistake, if it fails.
 
     The module is imported as an `import` of the user's own would; nothing of the text is evaluated.
     """
@@ -69,7 +74,10 @@ def import_function(text: str, path: KeyPath, mistakes: Mistakes) -> Callable[..
 
 
 def _no_module(text: str, missing: str, folder: str) -> str:
-    """What to say of a module that is nowhere: the one that is named, or one that it imports."""
+    """Write the mistake of a missing module.
+
+    It may be the one that is named, or one that it imports.
+    """
     module = text.partition(":")[0]
     if not f"{module}.".startswith(f"{missing}."):
         return (
@@ -119,7 +127,7 @@ def check_files(read: Mapping[str, Any], mistakes: Mistakes) -> None:
 
 
 def check_starting(read: Mapping[str, Any], mistakes: Mistakes) -> None:
-    """Note the topics that are to be read from a place that there is not."""
+    """Report invalid `starting` offsets."""
     for path, source in sources(read):
         starting = source.get("starting")
         if isinstance(starting, str) and starting not in STARTING and not starting.lstrip().startswith("{"):
@@ -131,7 +139,7 @@ def check_starting(read: Mapping[str, Any], mistakes: Mistakes) -> None:
 
 
 def check_schemas(read: Mapping[str, Any], mistakes: Mistakes) -> None:
-    """Note the columns with a type that there is not."""
+    """Report unknown column types."""
     for path, source in sources(read):
         for column, text in source.get("schema", {}).items():
             place = (*path, "schema", column)

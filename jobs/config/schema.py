@@ -1,7 +1,7 @@
-"""What a config file may say, as data: keys, sections, and what fits them.
+"""The language of config files: keys, sections, kinds of values.
 
-`config.sections` describes every section with these values. One description is what the file is read by, what a mistake
-in it is told from, what an override is converted by, and what `docs/configuration.md` is made of.
+`config.sections` describes every section with these values. The same description serves to read the file, to report a
+mistake in it, to convert an override, and to write `docs/configuration.md`.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 LARGEST_NUMBER = sys.float_info.max
-"""A whole number of TOML may have thousands of digits: what no float can be is none of ours, nor is inf or NaN."""
+"""TOML integers are unbounded. A number must be finite and fit a float."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ValueKind:
-    """What a key's value may be.
+    """A kind of values of a key.
 
     A `plain` value is a text that is taken as it is when it comes from outside of the file; other single values are
     read as TOML first, and what is no single value cannot come from there.
@@ -46,7 +46,7 @@ def _scalar(value: Any) -> bool:
 
 
 def _plain(value: Any) -> bool:
-    """What every format has; TOML has dates and times as well."""
+    """A single value as every format has it, and TOML's times."""
     if isinstance(value, dict):
         return all(map(_plain, value.values()))
     return _list(value, _plain) if isinstance(value, list) else _scalar(value)
@@ -110,7 +110,7 @@ class Section:
         return self.parts.get(name)
 
     def chosen(self, values: Mapping[str, Any]) -> Section | None:
-        """What describes some values."""
+        """The section that describes some values."""
         return self
 
 
@@ -167,4 +167,4 @@ class Variants:
 
 
 ConfigPart = Section | NamedSections | Variants
-"""What a table of the file may be."""
+"""A table of the file: one of these describes it."""

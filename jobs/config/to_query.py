@@ -1,4 +1,4 @@
-"""The query that a file asks, built part by part so that every mistake is found."""
+"""Builds the query of a file, and finds every mistake in it."""
 
 from __future__ import annotations
 
@@ -52,7 +52,10 @@ def build_query(read: Mapping[str, Any], mistakes: Mistakes) -> Query | None:
 def _part_of(
     asked: Mapping[str, Any], inputs: Mapping[str, Any], right: Mapping[str, Any], mistakes: Mistakes
 ) -> Query | None:
-    """What is left of a query; whether joins connect everything is asked only where they are all right."""
+    """Build the parts of a query that are right.
+
+    Whether joins connect everything is checked only where all of them are right.
+    """
     whole = {**asked, **inputs, **right, "select": right["select"] or None}
     if right["joins"] == asked["joins"]:
         with _noted(("query",), mistakes):
@@ -91,7 +94,7 @@ def _right_parts(
 
 
 def _tried(path: KeyPath, mistakes: Mistakes, **parts: Any) -> bool:
-    """Can there be a query of some parts; why not is noted."""
+    """Try to build a query of some parts; an error is noted."""
     with _noted(path, mistakes):
         _query(**parts)
         return True
@@ -136,7 +139,10 @@ def _stream(name: str, values: Mapping[str, Any], mistakes: Mistakes, *, alone: 
 
 
 def _time(name: str, values: Mapping[str, Any], mistakes: Mistakes, *, alone: bool) -> str | None:
-    """The column with the event time; where one is missing, which is noted, the joins need a stream all the same."""
+    """The column with the event time.
+
+    Where it is missing, which is noted, joins need a stream all the same, so one is made up.
+    """
     why = "" if alone else "a join goes by time"
     why = next((f"{key} is by event time" for key in TIMED if values.get(key) is not None), why)
     if values.get("time") is None and why:
@@ -146,7 +152,10 @@ def _time(name: str, values: Mapping[str, Any], mistakes: Mistakes, *, alone: bo
 
 
 def _window(values: Mapping[str, Any]) -> Window:
-    """The window that is asked for; where both kinds are, which has been noted, the one by time."""
+    """The window of a stream.
+
+    Where both kinds are given, which has been noted, the one by time counts.
+    """
     if values.get("window") is not None:
         return Range(values["window"])
     return Rows(values["rows"]) if values.get("rows") is not None else Unbounded()
@@ -191,6 +200,9 @@ def _anything(*_: object) -> bool:
 
 
 def _known(asked: Filter, values: Mapping[str, Any]) -> Filter:
-    """A filter; one that lets everything pass, where neither its function nor its columns are known."""
+    """Build a filter, or one that lets everything pass.
+
+    That is for a filter whose function and columns are unknown.
+    """
     unknown = asked.function is _anything and not values.get("columns")
     return Filter(asked.name, on=asked.on, where="true") if unknown else asked

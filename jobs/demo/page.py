@@ -14,7 +14,7 @@ import eddy
 from eddy.jobs.demo.racing import Lap
 
 COLOURS = ("#56606b", "#0072b2", "#d55e00", "#009e73")
-"""Of the policies, in their order: told apart by everybody, whatever colours they see."""
+"""Colours of the policies, in their order: everybody can tell them apart, whatever colours they see."""
 
 WIDTH, HEIGHT = 720, 300
 LEFT, BOTTOM, TOP, RIGHT = 62, 46, 15, 110
@@ -54,7 +54,7 @@ svg { width: 100%; height: auto; } svg text { font: 12px system-ui, sans-serif; 
 
 
 def page(laps: Sequence[Lap], verdict: str) -> str:
-    """What was run, what came of it, how it went, and who went where."""
+    """Write the page: the run, its result, its course, the routes."""
     parts = [
         "<h1>An eddy at work</h1>",
         f"<p>{sum(laps[0].rows):,} web requests went through three filters, once under each policy. Halfway the "
@@ -144,7 +144,10 @@ def _spread(levels: Sequence[float]) -> list[float]:
 
 
 def _routes(lap: Lap) -> Iterator[str]:
-    """The largest classes, and the ways they took, before the change and after; with all others the sum is that."""
+    """The largest classes and their routes, before and after.
+
+    All other classes are one line, so that the sum is right.
+    """
     yield f"<h2>{escape(lap.policy)}: who went where</h2>"
     half = len(lap.report.counters) // 2
     titles = ("class of requests", "route", "requests", "share")
@@ -186,7 +189,7 @@ def _percent(counts: Sequence[int]) -> list[int]:
 
 
 UP, CLEAR = "\x1b[{lines}F", "\x1b[K"
-"""What a terminal understands: go up some lines, to the first column; and empty the rest of the line."""
+"""Codes for terminals: go up some lines, to the first column; and empty the rest of the line."""
 
 QUARTERS = 4
 """Lines for each policy where there is no terminal: enough to see that it goes on."""

@@ -1,4 +1,4 @@
-"""An experiment as a TOML file says it: workloads, policies, seeds."""
+"""Reads an experiment: workloads, policies, seeds."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from eddy.query import Range, Rows, Window
 BATCH_ROWS = 1_000
 
 ROLES = (BASELINE, BOUND)
-"""What a file may say that a policy is there for."""
+"""The roles that a file may give to a policy."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +38,10 @@ class GridPoint:
         return " ".join([self.name, *(f"{name}={value}" for name, value in self.varied.items())])
 
     def describe(self) -> dict[str, Any]:
-        """What its runs depend on; a workload is determined by its kind, parameters and seed."""
+        """The settings that its runs depend on.
+
+        A workload is determined by its kind, parameters and seed.
+        """
         return {"kind": self.kind, "parameters": self.parameters}
 
     def workload(self, seed: int, rows: int | None = None) -> Workload:
@@ -105,7 +108,10 @@ PaperFigure = tuple[Mapping[str, Any], Mapping[str, Any]]
 
 
 def _figure(*, where: Mapping[str, Any], calls: float | None = None, seconds: float | None = None) -> PaperFigure:
-    """What the paper says of some workloads: per cent gained in routing calls and in seconds."""
+    """The paper's figures for some workloads.
+
+    They are per cent gained in routing calls and in seconds.
+    """
     return where, {"paper_calls": calls, "paper_seconds": seconds}
 
 

@@ -1,4 +1,4 @@
-"""Policies side by side on a job: its own query, over a sample of its own rows."""
+"""Compares policies on a job: its query, a sample of its rows."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 CORES = 2
-"""Of the session that reads the sample, if Spark is needed for it."""
+"""Cores of the session that reads the sample, if Spark is needed for it."""
 
 SAMPLED_ROWS = 20_000
-"""Of each stream: enough for a policy to learn from, and some seconds of work for each."""
+"""Rows of each stream: enough for a policy to learn from, and some seconds of work for each."""
 
 BASE = "fixed"
 """The policy that the others are compared with: what one has without an eddy."""
@@ -44,7 +44,7 @@ OTHERS = (BASE, "source", "content", "query_mesh")
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """What of a job is compared: how many rows, who, and how often."""
+    """The request: how many rows, which policies, how many runs."""
 
     rows: int
     policies: Sequence[str]
@@ -120,7 +120,10 @@ def _batch_rows(job: Job) -> int:
 
 
 def _left(job: Job, data: Mapping[str, pa.Table]) -> tuple[Query, dict[str, pa.Table], list[Filter]]:
-    """The query and the rows that come to the eddy, and the filters that Spark has evaluated before."""
+    """The query and rows that come to the eddy.
+
+    With the filters that Spark has evaluated before.
+    """
     pushed = list(_pushed(job, data))
     query = replace(job.query, filters=[f for f in job.query.filters if f not in pushed])
     if len(query.inputs) == 1 and not query.filters:

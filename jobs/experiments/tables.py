@@ -1,4 +1,7 @@
-"""Fill docs/experiments.md: python -m eddy.jobs.experiments.tables DOC OUT..."""
+"""Fills docs/experiments.md with tables.
+
+python -m eddy.jobs.experiments.tables DOC OUT...
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,10 @@ PLACE = re.compile(r"<!-- begin (?P<name>\S+) by (?P<by>[^>]+?) -->\n(?P<table>.
 
 
 def filled(text: str, rows: Sequence[Mapping[str, Any]]) -> str:
-    """The document with the tables of the experiments that these rows are of; other places stay as they are."""
+    """Fill a document with the tables of some experiments.
+
+    Places of other experiments stay as they are.
+    """
     return PLACE.sub(lambda place: _place(place, rows), text)
 
 

@@ -25,7 +25,9 @@ STORM = 200.0
 
 @lru_cache(maxsize=1)
 def load() -> Mapping[str, pa.Table]:
-    """The streams departures, arrivals and weather, and the tables planes, airlines and airports.
+    """Load the streams and tables of the year.
+
+    The streams are departures, arrivals and weather, and the tables planes, airlines and airports.
 
     A flight has the same `id` as a departure and as an arrival. A cancelled flight is a departure with no time, in the
     place of its scheduled one; a departure whose arrival is not written down has none.
@@ -135,7 +137,7 @@ def read(name: str) -> pa.Table:
 
 
 def folder() -> Path:
-    """Where the package keeps its files."""
+    """Find the folder of the package's files."""
     spec = find_spec(PACKAGE)
     if spec is None or not spec.submodule_search_locations:
         raise QueryError(f'the flights of 2013 are in the package "{PACKAGE}", which is not installed; pip install it')

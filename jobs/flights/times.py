@@ -1,4 +1,4 @@
-"""When flights left and arrived: moments, from clocks that people read on the ground.
+"""Moments of departure and arrival, from local clock times.
 
 The files say "517" for 5:17 on the clock of the airport, and no date for an arrival. A departure is the scheduled
 moment, which is known in UTC, and the delay. An arrival is the first moment after the departure at which the clock of
@@ -54,7 +54,10 @@ def _zones(flights: pa.Table, airports: pa.Table) -> pd.Series[str]:
 
 
 def _next(moments: pa.Array, clock: pa.Array, zone: str) -> pa.Array:
-    """The first moment after each at which a clock in the zone reads such a time: 830 is half past eight."""
+    """Find the first moment after each with such a clock time.
+
+    A time is a number: 830 is half past eight.
+    """
     local = pc.local_timestamp(moments.cast(pa.timestamp("us", zone)))
     hours = pc.divide(clock, 100)
     minutes = pc.add(pc.subtract(clock, pc.multiply(hours, 100)), pc.multiply(hours, 60))
@@ -63,7 +66,7 @@ def _next(moments: pa.Array, clock: pa.Array, zone: str) -> pa.Array:
 
 
 def _moments(clock: pa.Array, zone: str) -> pa.Array:
-    """When a clock in the zone reads such dates and times.
+    """Find the moments of local dates and clock times.
 
     In the night in which clocks are put back an hour comes twice, and the first of the two is meant. In the night in
     which they are put forward an hour is skipped; who writes 2:03 all the same has not put his clock forward yet.

@@ -1,4 +1,4 @@
-"""Everything that can be known of a job without its data, and without Spark."""
+"""Checks a job without its data, and without Spark."""
 
 from __future__ import annotations
 
@@ -34,7 +34,10 @@ Tried = TypeVar("Tried")
 
 @dataclass(frozen=True, kw_only=True)
 class Checked:
-    """A job that has passed: its sources, and, where every schema is known, what follows from them."""
+    """A job that has passed, with its sources.
+
+    Where every schema is known, its binding and layout are there too.
+    """
 
     job: Job
     sources: Mapping[str, JobSource]
@@ -45,7 +48,9 @@ class Checked:
 
 
 def check(job: Job) -> Checked:
-    """Hold a job against the schemas of its sources; what is wrong is told at once, each with its place.
+    """Hold a job against the schemas of its sources.
+
+    Everything that is wrong is one error, each mistake with its place.
 
     A job that has mistakes already is held against them as far as it is right.
     """
@@ -65,7 +70,10 @@ def check(job: Job) -> Checked:
 
 
 def _sources(job: Job) -> tuple[dict[str, JobSource], dict[str, pa.Schema]]:
-    """The sources, and the schemas that are known; a source with a mistake may say once more what has been told."""
+    """Make the sources, and read the schemas that are known.
+
+    A source with a mistake may tell it a second time.
+    """
     sources, schemas = {}, {}
     for name, values in job.sources.items():
         path = (*_input(job, name), "source")
@@ -88,7 +96,9 @@ def _input(job: Job, name: str) -> tuple[str, str]:
 
 
 def _bound(job: Job, schemas: Mapping[str, pa.Schema]) -> Binding | None:
-    """The query over its columns; each part of it is tried by itself, so that no mistake hides another.
+    """Bind the query to its columns.
+
+    Each part of it is tried by itself, so that no mistake hides another.
 
     Gives what can be laid out: a query whose streams and joins are right, and whose columns are known.
     """
@@ -125,7 +135,10 @@ def _bound(job: Job, schemas: Mapping[str, pa.Schema]) -> Binding | None:
 
 
 def _bound_alone(job: Job, stream: Stream, schema: pa.Schema) -> Binding | None:
-    """A stream over its columns; one of which something else is wrong may lack what would be held against them."""
+    """Bind a stream by itself.
+
+    One with another mistake may lack the columns that it is held against.
+    """
     path = ("streams", stream.name)
     if job.mistakes.within(path):
         return None
@@ -141,7 +154,7 @@ def _filter(job: Job, asked: Filter, names: Names, types: Mapping[Column, pa.Dat
 
 
 def _check_join(job: Job, text: str, names: Names, types: Mapping[Column, pa.DataType]) -> bool:
-    """Is a join right as a condition, as far as its columns are known."""
+    """Check a join as a condition, as far as columns are known."""
     path = ("query", "joins")
     spelled = _tried(job, path, partial(exact_join, job.query, text, names))
     if spelled is None:
@@ -153,7 +166,7 @@ def _check_join(job: Job, text: str, names: Names, types: Mapping[Column, pa.Dat
 
 
 def _selected(job: Job, text: str, names: Names, types: Mapping[Column, pa.DataType]) -> bool:
-    """Is there a column that is selected, as far as that is known."""
+    """Tell whether a selected column exists, as far as known."""
     path, where = ("query", "select"), f'select "{text}"'
     column = job.query.named(sql.parse_select(text, where=where)[0])
     if column.stream not in {known.stream for known in types}:
@@ -180,7 +193,10 @@ def _engine(query: Query, schemas: Mapping[str, pa.Schema], policy: PolicyChoice
 
 
 def _try_policy(job: Job, query: Query, schemas: Mapping[str, pa.Schema]) -> None:
-    """What is wrong with a parameter is noted at its line; each is tried alone, so that no mistake hides another."""
+    """Note wrong parameters of the policy, each at its line.
+
+    Each is tried alone, so that no mistake hides another.
+    """
     if job.mistakes.within(("policy",)):
         return
     with suppress(QueryError):
@@ -201,7 +217,10 @@ def _try_policy(job: Job, query: Query, schemas: Mapping[str, pa.Schema]) -> Non
 
 
 def _spoken(error: QueryError, names: Iterable[str], *above: str) -> tuple[str, ...]:
-    """The place of the parameter that an error speaks of before it says what would be right; empty if there is none."""
+    """The parameter that an error speaks of, or "".
+
+    It is the one named before the error says what would be right.
+    """
     begun = str(error).partition(";")[0]
     return next(
         ((*above, name) for name in names if name != "name" and re.search(rf"\b{re.escape(name)}\b", begun)), ()
@@ -217,7 +236,10 @@ def _tried(job: Job, path: KeyPath, build: Callable[[], Tried]) -> Tried | None:
 
 
 def _check_sink(job: Job, outputs: Sequence[tuple[Column, str]] | None) -> None:
-    """Are the columns there that the sink speaks of; unknown as long as what is selected is wrong."""
+    """Check the columns that the sink speaks of.
+
+    They are unknown as long as the selection is wrong.
+    """
     if outputs is None or job.mistakes.within(("query", "select")):
         return
     columns = [name for _, name in outputs]
@@ -235,7 +257,7 @@ def _layout(job: Job, binding: Binding) -> Layout | None:
 
 
 def _warnings(job: Job, unknown_yet: Iterable[str]) -> Iterable[str]:
-    """What is allowed, and seldom meant."""
+    """Warn of settings that are allowed, and seldom meant."""
     yield from warnings(job.query)
     for name in unknown_yet:
         yield f'the columns of "{name}" are known only when Spark reads it: what depends on them is checked then'

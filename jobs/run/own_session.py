@@ -1,4 +1,7 @@
-"""A session for commands that need Spark for a moment: what Spark says of itself goes to a file, not to the person."""
+"""A short session of Spark, for commands.
+
+What Spark says of itself goes to a file.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,10 @@ LAST = 5
 
 @contextmanager
 def own_session(cores: int, **more: str) -> Iterator[SparkSession]:
-    """A session on this machine that is gone afterwards; what goes wrong in Spark is told as our own errors are."""
+    """Start a session on this machine, and stop it afterwards.
+
+    An error in Spark is raised as one of ours.
+    """
     from eddy.jobs.run import error_text  # noqa: PLC0415  which imports Spark, and other commands do without
 
     with tempfile.TemporaryDirectory(prefix="eddy-") as place:

@@ -94,7 +94,10 @@ def session(job: Job, given: Mapping[str, str], *, quiet: bool) -> SparkSession:
 
 
 def prepared(job: Job, spark: SparkSession, stop: Stop) -> DataStreamWriter:
-    """The answer on its way to the sink; whoever asks to stop before it has begun need not wait for it."""
+    """Lay out the answer on its way to the sink.
+
+    A request to stop before it has begun ends at once.
+    """
     try:
         writer = written(answer(job, spark), job)
     except EXPECTED:
@@ -148,14 +151,17 @@ def follow(query: StreamingQuery, stop: Stop, teller: Teller) -> None:
 
 
 def report(query: StreamingQuery) -> eddy.Report:
-    """What the cells have told; nothing is no fault here, where there may have been nothing to read."""
+    """The report of the cells.
+
+    An empty one is no error here: there may have been nothing to read.
+    """
     for progress in query.recentProgress:
         collect(progress)
     return of_run(str(query.runId)).report()
 
 
 def farewell(job: Job, query: StreamingQuery, *, stopped: bool) -> str:
-    """How it ended, and how to go on."""
+    """Say how the query ended, and how to go on."""
     done = last_batch(query)
     if done < 0:
         return NOT_BEGUN if stopped else "finished: there was nothing to read"

@@ -1,4 +1,4 @@
-"""Modules beside a job's file, on their way to the workers of a cluster.
+"""Sends modules beside a job's file to the workers.
 
 Workers on this machine find them where they are. Those on others are sent what the job has imported from there when it
 starts; a module that a function imports only while it runs has to be handed over with `--py-files`.
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def send_modules(spark: SparkSession, folder: str) -> None:
-    """Send the modules of a folder that have been imported to all workers, if these are on other machines."""
+    """Send imported modules of a folder to other machines."""
     if str(spark.sparkContext.master).startswith("local"):
         return
     with tempfile.TemporaryDirectory(prefix="eddy-") as place:
@@ -31,7 +31,10 @@ def send_modules(spark: SparkSession, folder: str) -> None:
 
 
 def modules_in(folder: str, loaded: Mapping[str, ModuleType]) -> list[Path]:
-    """The files, and the folders of packages, that modules come from; without our own, which are in our zip."""
+    """The files and packages that modules come from.
+
+    Our own are left out: they are in our zip.
+    """
     found = set()
     for name, module in loaded.items():
         top, file = name.partition(".")[0], getattr(module, "__file__", None) or ""

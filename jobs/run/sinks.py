@@ -1,4 +1,4 @@
-"""Where the answer of a job goes."""
+"""Sinks: the answer of a job is written to one of them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ WHOLE = """map('timestampFormat', "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
 
 
 def written(frame: DataFrame, job: Job) -> DataStreamWriter:
-    """The answer on its way to the sink: append mode, named, triggered, with a checkpoint if there is one."""
+    """Write the answer to the sink.
+
+    In append mode, named, triggered, with a checkpoint if there is one.
+    """
     for key in ("key", "partition_by"):
         for name in _listed(job.sink.get(key)):
             if name not in frame.columns:

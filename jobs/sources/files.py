@@ -58,7 +58,10 @@ class Files:
         return None if schema is None else pa.schema([*schema, *added])
 
     def _inner(self) -> pa.Schema | None:
-        """What the file says, or else what the first parquet file has; folders may say more."""
+        """The file's schema, or else that of the first parquet file.
+
+        Folders may add columns.
+        """
         if self._values.get("schema"):
             return schema_of(self._values["schema"], where=f'source of "{self._name}"')
         found = self._found()
@@ -79,7 +82,10 @@ class Files:
             raise QueryError(f'source of "{self._name}": "{found[0]}" does not fit the schema: {error}') from None
 
     def read(self, rows: int, spark: Callable[[], SparkSession]) -> pa.Table | DataFrame:
-        """The files that there are; whether they are a table or a stream, Spark alone knows what all of them hold."""
+        """Read the files that there are.
+
+        Whether they are a table or a stream, Spark alone knows what all of them hold.
+        """
         frame: DataFrame = self.table(spark())
         return frame
 
@@ -106,7 +112,10 @@ class Files:
         return ddl(columns)
 
     def _found(self) -> list[str]:
-        """The files on this machine that Spark reads, in the order of their names; none where only Spark can look."""
+        """The files on this machine that Spark reads, by name.
+
+        None where only Spark can look.
+        """
         place = local(self._values["path"])
         if place is None:
             return []
@@ -115,7 +124,7 @@ class Files:
         return [str(file) for files in inner for file in files]
 
     def _in_folders(self, found: list[str]) -> bool:
-        """Do files stand in folders that are columns, `country=at`."""
+        """Tell whether files stand in folders such as `country=at`."""
         depth = len(Path(local(self._values["path"]) or "").parts)
         return any("=" in folder for file in found[:1] for folder in Path(file).parts[depth:-1])
 
@@ -145,7 +154,7 @@ class Files:
 
     @property
     def _mark(self) -> str:
-        """What stands between two values."""
+        """The text between two values."""
         return self._options.get("sep") or self._options.get("delimiter") or ","
 
     def _read_csv(self, file: str, schema: pa.Schema, rows: int) -> pa.Table:
@@ -182,7 +191,10 @@ def _bare(type: pa.DataType) -> pa.DataType:
 
 
 def _visible(folder: Path) -> Iterator[Path]:
-    """The files of a folder, whatever they are called; Spark passes over those that begin with "_" or "."."""
+    """The files of a folder that Spark reads.
+
+    It passes over those that begin with "_" or ".".
+    """
     for file in folder.rglob("*"):
         inner = file.relative_to(folder).parts
         if file.is_file() and not any(part[0] in "_." and "=" not in part for part in inner):

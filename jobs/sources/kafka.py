@@ -59,7 +59,7 @@ class Kafka:
         return None
 
     def options(self) -> dict[str, str]:
-        """What the connector is told."""
+        """The options of the connector."""
         limit = {"maxOffsetsPerTrigger": text_of(self._values["per_trigger"])} if self._values["per_trigger"] else {}
         return {
             "kafka.bootstrap.servers": self._values["servers"],
@@ -78,19 +78,25 @@ class Kafka:
         return self.columns(spark().read.format("kafka").options(**self.options_now()).load())
 
     def options_now(self) -> dict[str, str]:
-        """What the connector is told to read what there is: "latest" would be nothing, so it begins at the earliest."""
+        """The options to read what there is.
+
+        "latest" would be nothing, so it begins at the earliest.
+        """
         options = self.options()
         starts = "earliest" if options["startingOffsets"] == "latest" else options["startingOffsets"]
         return {**options, "startingOffsets": starts, "endingOffsets": options.get("endingOffsets", "latest")}
 
     def columns(self, messages: DataFrame) -> DataFrame:
-        """What is in messages, as the connector gives them."""
+        """The columns of messages, as the connector gives them."""
         columns = [f"parsed.{quoted(name)}" for name in self._values["schema"]]
         added = [f"{ADDED[name][0]} as kafka_{name}" for name in self._values["add"]]
         return messages.selectExpr("*", self._parsed()).selectExpr(*columns, *added)
 
     def _parsed(self) -> str:
-        """The value as columns; what does not fit is kept only where it is asked for, since that costs a copy."""
+        """Parse the value into columns.
+
+        A value that does not fit is kept only where it is asked for, since that costs a copy.
+        """
         kept = {"kafka_malformed": "string"} if "malformed" in self._values["add"] else {}
         schema = ddl({**self._values["schema"], **kept}).replace("\\", r"\\").replace("'", r"\'")
         options = ", map('columnNameOfCorruptRecord', 'kafka_malformed')" if kept else ""

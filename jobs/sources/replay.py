@@ -27,7 +27,7 @@ class Replay(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """What `format` calls it."""
+        """The name that `format` takes."""
         return "eddy_workload"
 
     def schema(self) -> StructType:

@@ -1,4 +1,7 @@
-"""A stream or table of our workloads, in order and in micro-batches of a known size, so that drift is visible."""
+"""A workload's rows as a source.
+
+They come in order and in micro-batches of a known size, so that drift is visible.
+"""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ import numpy as np
 MaskFunction = Callable[[np.ndarray[Any, Any]], np.ndarray[Any, np.dtype[np.bool_]]]
 
 BLOCK = bytes(range(256)) * 64
-"""What is hashed: 16 KiB take some ten microseconds, so a call is not noticed beside them, nor is the last block."""
+"""The bytes to hash: 16 KiB take some ten microseconds, so a call is not noticed beside them, nor is the last block."""
 
 TRIES = 7
 BLOCKS = 200

@@ -1,4 +1,7 @@
-"""The Lab workload: 54 sensors in a building, by day and by night."""
+"""The Lab workload: 54 sensors in a building.
+
+The readings are generated, or read from the real trace.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +55,9 @@ def lab(
     trace: str | None = None,
     cost_us: float = 0,
 ) -> Workload:
-    """Query Q1 or a random query Q2 of section 6.6, over generated readings or the first rows of the real trace.
+    """Build query Q1 or a random query Q2 of section 6.6.
+
+    Over generated readings or the first rows of the real trace.
 
     Sensors report every 31 seconds, which makes 100,000 rows in a day and a half; or as rarely as it takes to
     spread the rows over so many `days`.
@@ -175,7 +180,7 @@ POSSIBLE = {
     "light": (0, 10_000),
     "voltage": (1.8, 3.6),
 }
-"""What can be true. A sensor whose battery runs low reports 122 degrees and a negative humidity."""
+"""The range of possible values. A sensor whose battery runs low reports 122 degrees and a negative humidity."""
 
 
 def lab_trace(path: str | Path) -> pa.Table:

@@ -1,4 +1,8 @@
-"""What has been learned of all operators, for the rows of one stream."""
+"""Everything that `content` learns of one stream's operators.
+
+In three tables: samples judge which attribute classifies an operator (`Profile`), running estimates follow what it lets
+through by the buckets of that attribute (`Selectivities`), and orders that were decided stand for a while (`Standing`).
+"""
 
 from __future__ import annotations
 
@@ -19,8 +23,8 @@ from eddy.tuples import Hop
 from eddy.tuples.arrays import Floats, Integers
 
 SELDOM = 4
-"""When all is known and calm, so much less of the stream is sampled than P says, and orders stand for so many
-micro-batches: what could be learned is not worth its price."""
+"""The rest when all is known and calm: P is divided by this for the share of the stream that is sampled, and orders
+stand for so many micro-batches. Learning more would cost more than it gains."""
 
 HUNT = 2
 """Micro-batches from one look at operators without a classifier to the next: what is weak needs many rows to show, and
@@ -34,10 +38,10 @@ TURNS = 6
 """Times to look until every other attribute has had its turn."""
 
 MORE = 0.5
-"""Of the evidence about an operator without a classifier is enough to judge it again."""
+"""The share of the known evidence that must come anew before an operator without a classifier is judged again."""
 
 FIRST = 0.5
-"""Of |R| is enough for a first judgement: a coarse idea soon is worth more than a fine one late."""
+"""The share of |R| that is enough for the first judgement: a coarse idea soon is worth more than a fine one late."""
 
 MOST_TUPLES_KEPT = 1 << 17
 """Tuples of an operator that are kept in a micro-batch, and no more steps after them: a steady estimate remembers far
@@ -46,7 +50,7 @@ fewer (`running.MEMORY`), and where a key is hot there are as many as there is m
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Learning:
-    """How a stream's operators are learned: the parameters of `content` by their names there."""
+    """The parameters of `content` that concern learning."""
 
     cells: int
     alpha: float
@@ -81,7 +85,7 @@ class Knowledge:
         return list(self._numbers)
 
     def profile(self, hop: Hop) -> Profile:
-        """What samples have shown of an operator."""
+        """The samples of an operator, summed up."""
         return self.profiles[self._number(hop)]
 
     def pupils(self, ready: Sequence[Hop], *, arriving: bool) -> Sequence[Hop]:
@@ -92,9 +96,10 @@ class Knowledge:
         return [hop for hop in ready if hop not in self._early]
 
     def is_due(self, share: float, size: float) -> bool:
-        """Is it time for a sample of a certain size, as a share of the rows, so that in the long run a share is taken.
+        """Tell whether the next sample is due.
 
-        When all is known and calm a part of that share is enough.
+        A sample takes `size`, a share of the rows, and in the long run samples take `share` of them; when all is known
+        and calm a part of that share is enough.
         """
         self._due += share * self.haste
         due = self._due >= size
@@ -128,7 +133,10 @@ class Knowledge:
         return known
 
     def keep(self, step: Observation) -> None:
-        """Keep a step until the micro-batch is over; when all is calm, those of every other micro-batch will do."""
+        """Keep a step until the micro-batch is over.
+
+        When all is calm, the steps of every other micro-batch will do.
+        """
         kept = self._kept.get(step.hops[0], 0)
         if kept < MOST_TUPLES_KEPT and (self.haste == 1.0 or self._turn % 2 == 0):
             self._kept[step.hops[0]] = kept + len(step.outcomes[0])
@@ -169,7 +177,10 @@ class Knowledge:
         return changed
 
     def _count(self, steps: Sequence[Observation]) -> None:
-        """Add up outcomes: by the attribute that classifies each operator's rows, so that each is looked at once."""
+        """Add up outcomes of operators.
+
+        Steps whose operators go by the same attribute are taken together, so that each attribute is looked at once.
+        """
         lots: dict[int, list[tuple[int, Counts, Look]]] = {}
         for step in steps:
             for hop, counts in zip(step.hops, step.outcomes, strict=True):
@@ -205,9 +216,10 @@ class Knowledge:
                 yield number, Lesson(attributes, step.buckets(attributes, rows), step.outcomes[0][rows])
 
     def _hunted(self) -> Sequence[int]:
-        """By which attributes to look for more evidence: those of other operators, the likeliest, and some in turn.
+        """Choose the attributes to look for more evidence by.
 
-        What is weak for each operator shows sooner in the sum of all.
+        Those of other operators, the likeliest, and a few of the rest in turn. The likeliest are those with the
+        greatest sum over all operators, where weak evidence shows sooner.
         """
         signs = sum((profile.signs() for profile in self.profiles), np.zeros(self._attributes))
         self._lesson += 1
@@ -227,7 +239,10 @@ class Knowledge:
             profile.fade()
 
     def _enough(self, profile: Profile) -> float:
-        """Rows that a judgement needs: |R|, and a part of what is known, since each look is a chance to be wrong."""
+        """Count the rows that a judgement needs.
+
+        That is |R|, and a part of the known evidence: each look is another chance to be wrong.
+        """
         if not profile.judged:
             return self._how.sample * FIRST
         return max(self._how.sample, 0.0 if profile.attribute != NO_ATTRIBUTE else MORE * profile.evidence)
@@ -258,11 +273,12 @@ SLACK = 0.98
 
 
 def mask_settled(rates: Floats, costs: Floats) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Which operators keep their place, whatever the classes are.
+    """Mark the operators that keep their place for every class.
 
-    So does one that is better on average than any other could be for a class (so cheap, or so selective), one that
-    could not be better for a class than any other is on average (so dear), and one that lets everything pass. Operators
-    that may return more than they are given are never settled, since nothing bounds what they do for a class.
+    One that is better on average than any other could be for a class comes first (so cheap, or so selective), and one
+    that could not be better for a class than any other is on average comes last (so dear); one that lets everything
+    pass stays last too. Where an operator may return more than it is given, none is marked, since nothing bounds what
+    it does for a class.
     """
     if len(rates) < 2 or rates.max() > 1:
         return np.zeros(len(rates), np.bool_)

@@ -26,7 +26,7 @@ class Standing:
         return self.hops == tuple(hops) and self.used == tuple(used)
 
     def unknown(self, examples: Buckets) -> Integers:
-        """Which classes nothing was decided about."""
+        """The classes that have no order yet."""
         return np.flatnonzero([bytes(example) not in self.orders for example in examples])
 
     def extended(self, examples: Buckets, orders: Integers) -> Standing:

@@ -1,14 +1,15 @@
-"""Content-based routing: different orders for different classes of rows, learned while they pass (Content-Learns).
+"""Content-based routing: each class of rows has its own order.
 
-Follows section 4 of the content-based routing paper: operators are profiled in turn on samples (P, |R|); for each, the
-attribute with the highest gain ratio becomes its classifier (CA); running selectivities are kept for each of its
-buckets (S, d, alpha) and for all rows (W); a tuple goes first where its own class is most likely to be dropped; a new
-pair of operator and attribute stays only if it pays.
+The policy is Content-Learns of the content-based routing paper, section 4: operators are profiled in turn on samples
+(P, |R|); for each, the attribute with the highest gain ratio becomes its classifier (CA); running selectivities are
+kept for each of its buckets (S, d, alpha) and for all rows (W); a tuple goes first where its own class is most likely
+to be dropped; a new pair of operator and attribute stays only if it pays.
 
-Where it does better: before anything is known all rows are samples, of all operators at once; once every operator has
-been profiled twice and nothing changes, samples become rare; gain that chance explains does not count (`gain`); steady
-selectivities go beside the quick ones, and cells with few tuples lean on the whole (`running`); orders that promise
-nothing are not split off (`orders`); costs count, and probes are routed like filters.
+It does better in these points. Before anything is known all rows are samples, of all operators at once; once every
+operator has been profiled twice and nothing changes, samples become rare. Gain that chance explains does not count
+(`profile`). Steady selectivities go beside the quick ones, and cells with few tuples lean on the whole
+(`selectivities`). Orders that promise nothing are not split off (`orders`). Costs count, and probes are routed like
+filters.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ from eddy.tuples import Hop
 from eddy.tuples.arrays import Floats, Integers
 
 MOST_SAMPLED = 0.3
-"""Of a micro-batch are sampled at most. Up to that, a whole |R| is taken at once, of each of some operators: to look at
-few rows by all attributes costs as much as to look at many."""
+"""The largest share of a micro-batch that is sampled. Up to that, a whole |R| is taken at once, of each of some
+operators: to look at few rows by all attributes costs as much as to look at many."""
 
 TOGETHER = 2
 """Operators at least that are sampled at the same time, half as often: one look at their rows serves both."""
@@ -47,7 +48,7 @@ MOST_SAMPLES = 2
 
 
 class Content(Policy):
-    """Learns which attribute tells what each operator will do, and routes each class its own way.
+    """Learns which attribute foretells each operator's outcomes.
 
     `attributes` are those that may classify; all that can, when none are named. `d` is the number of buckets of each,
     `P` the share of rows that profile an operator, `R` the rows of one sample, `alpha` the memory of the quick
@@ -96,7 +97,7 @@ class Content(Policy):
         return Insight(uses=self._uses.all(gains))
 
     def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
-        """Samples for the operators whose turn it is; for the other rows the best order of their class."""
+        """Plan samples first, then the best order of each class."""
         if len(ready) == 1:
             return [Leg(route=ready)]
         pupils, share = self._pupils(task, ready)
@@ -106,7 +107,10 @@ class Content(Policy):
         return [*legs, *self._sampled(task, ready, pupils, sample)] if len(sample) else legs
 
     def _tried(self, task: Task, ready: tuple[Hop, ...], rows: Integers, trial: HalfTrial) -> list[Leg]:
-        """The best orders; with and without the classifier that is on trial, if it is of this stream."""
+        """Route by the best orders, with and without the trial.
+
+        A classifier on trial is left out for some of the rows, if it is of this stream.
+        """
         tried = trial.place(ready)
         if task.lineage.origin != trial.origin:
             return self._routed(task, ready, rows)
@@ -124,9 +128,10 @@ class Content(Policy):
         return known
 
     def _sampled(self, task: Task, ready: tuple[Hop, ...], pupils: Sequence[Hop], rows: Integers) -> list[Leg]:
-        """Rows that go to an operator to learn, before any other, and then on as others of their class.
+        """Route samples: to the operator that learns, then on.
 
-        Samples come last in a plan: then they are the last of a step's rows too.
+        After it they go on as others of their class. Samples come last in a plan: then they are the last of a step's
+        rows too.
         """
         attributes = self._knowledge(task.lineage.origin).syllabus()
         buckets = task.buckets(attributes, rows)
@@ -135,7 +140,7 @@ class Content(Policy):
         return send_samples(pupils, ways or [((), np.arange(len(rows)))], rows, attributes, buckets)
 
     def _pupils(self, task: Task, ready: tuple[Hop, ...]) -> tuple[Sequence[Hop], float]:
-        """Which operators learn from this task, and from which share of its rows.
+        """Choose the operators that learn, and the share of rows.
 
         Those that may act on rows as they arrive learn from such; others from tuples that have come as far as that.
         """
@@ -152,7 +157,10 @@ class Content(Policy):
         return hops, size if hops and known.is_due(share, size) else 0.0
 
     def _unsettled(self, task: Task, known: Knowledge, hops: Sequence[Hop]) -> Sequence[Hop]:
-        """Those whose place in the order depends on the class; who has been judged least often comes first."""
+        """The operators whose place depends on the class.
+
+        The one that was judged least often comes first.
+        """
         fixed = mask_settled(known.whole(hops), self._prices(task, hops))
         return sorted(
             (h for h, is_fixed in zip(hops, fixed, strict=True) if not is_fixed), key=lambda h: known.profile(h).judged
@@ -162,7 +170,10 @@ class Content(Policy):
         return np.array([cost(task.statistics[hop], self._costs) for hop in hops])
 
     def _routed(self, task: Task, ready: tuple[Hop, ...], rows: Integers, without: int | None = None) -> list[Leg]:
-        """The best order for each class of rows; `without` is an operator whose classifier is left out."""
+        """Route each class in its best order.
+
+        `without` is an operator whose classifier is left out.
+        """
         if not len(rows):
             return []
         known = self._knowledge(task.lineage.origin)
@@ -212,7 +223,7 @@ class Content(Policy):
             self._trial = None
 
     def snapshot(self) -> State:
-        """What is known of each stream, the trial, and what has been counted."""
+        """The knowledge of each stream, the trial, and the counts."""
         state: dict[str, Any] = {"known": {}, "trial": None, "uses": self._uses.snapshot()}
         for number, (origin, known) in enumerate(self._known.items()):
             state["known"][origin], arrays = known.snapshot()
@@ -235,7 +246,10 @@ class Content(Policy):
 def _classes(
     task: Task, rows: Integers, asked: Sequence[int], gains: Sequence[float]
 ) -> tuple[list[int], Buckets, Integers]:
-    """The attributes that tell rows apart, and their classes; those that tell most, if all would make too many."""
+    """Divide rows into classes by the attributes that tell most.
+
+    As many attributes count as make no more than `MANY` classes.
+    """
     used = sorted(set(asked) - {NO_ATTRIBUTE})
     examples, which = classes(task.buckets(used, rows), MANY)
     if examples.shape[1] < len(used):

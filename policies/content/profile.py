@@ -1,4 +1,8 @@
-"""What samples have shown of one operator, for the rows of one stream."""
+"""Evidence from samples that an attribute classifies an operator.
+
+Counts by attribute and bucket come from rows that were sent to the operator first. The attribute with the highest gain
+ratio classifies, once chance does not explain its gain.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +18,8 @@ NO_ATTRIBUTE = -1
 """No attribute classifies (the paper's CA of -1)."""
 
 FADE = 0.9
-"""Of what has named a classifier, so much counts in the next judgement: one that has lost its meaning is forgotten
-after ten samples."""
+"""The share of the evidence that counts on after a judgement named a classifier: one that has lost its meaning is
+forgotten after ten samples."""
 
 MOST_EVIDENCE = 20_000
 """Rows of evidence that are kept while there is no classifier and no change: one that explains a thousandth of what an
@@ -80,7 +84,7 @@ class Profile:
         self._tables *= np.minimum(1.0, rows / np.maximum(self._tables[0].sum(axis=1), 1.0))[:, None]
 
     def signs(self) -> Floats:
-        """By how many standard deviations each attribute tells more than chance gives."""
+        """Standard deviations by which each attribute exceeds chance."""
         return signs(*self._tables[:2])
 
     def drop(self) -> None:
@@ -147,7 +151,10 @@ def skews(seen: Floats, out: Floats, squares: Floats) -> Floats:
 
 
 def signs(seen: Floats, out: Floats) -> Floats:
-    """By how many standard deviations each attribute explains more than chance gives; for choice, not for proof."""
+    """Standard deviations by which each attribute exceeds chance.
+
+    They serve to choose attributes, and prove nothing.
+    """
     total, sums = seen.sum(axis=1), out.sum(axis=1)
     mean = _ratio(sums, total)
     between = _ratio(out**2, seen).sum(axis=1) - mean * sums

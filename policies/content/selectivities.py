@@ -1,4 +1,4 @@
-"""Running selectivities: steady while the stream is, quick when it changes."""
+"""Selectivities that keep steady, and follow a change quickly."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ chance, and then nothing is lost but some memory."""
 
 
 class Selectivities:
-    """Outputs per input of each of several operators, in each of some cells, and over all of them.
+    """Running outputs per input of operators, by cell and over all.
 
     The quick estimate is the paper's (section 4.1): each tuple moves it by `1 - alpha`. Twenty tuples' worth of memory
     follow any change, but leave it wavering by a tenth, and so the orders that hang on it. Therefore a steady estimate
@@ -51,7 +51,10 @@ class Selectivities:
         self._quick[operator, :-1] = np.divide(out, seen, out=np.full(len(seen), np.nan), where=seen > 0)
 
     def places(self, operators: Integers, cells: Numbers | None) -> Integers:
-        """Where outcomes of operators belong, each in its cell, or in none but the whole: for `add`."""
+        """The places of outcomes in the tables, for `add`.
+
+        Each belongs to its cell, or to none but the whole.
+        """
         return operators * self._width + (self._width - 1 if cells is None else cells)
 
     def add(self, places: Integers, outcomes: Any) -> list[int]:
@@ -86,7 +89,7 @@ class Selectivities:
         self._quick, self._seen, self._out = state.copy()
 
     def _notice(self, fresh: np.ndarray[Any, np.dtype[np.bool_]]) -> list[int]:
-        """Where quick and steady disagree, begin anew."""
+        """Begin the steady estimate anew where the quick one disagrees."""
         memory = 1 / (1 - self._alpha) if self._alpha < 1 else MEMORY
         steady = self._out / np.maximum(self._seen, 1.0)
         spread = np.where(steady <= 1, np.maximum(steady * (1 - steady), 1 / memory), steady)

@@ -1,4 +1,8 @@
-"""What the optimizer finds: routes, and the tree that gives every row one of them."""
+"""A mesh, and the generation of rows that goes by it.
+
+A mesh is what the optimizer finds: routes, and the tree that gives every row one of them. A generation is a mesh that
+was decided on, with counts of what its rows cost beside what was promised.
+"""
 
 from __future__ import annotations
 
@@ -39,11 +43,14 @@ class Mesh:
     found_by: str
 
     def is_like(self, other: Mesh) -> bool:
-        """Does it send every row the same way."""
+        """Tell whether another mesh sends every row the same way."""
         return self.routes == other.routes and self.tree.snapshot() == other.tree.snapshot()
 
     def spent(self, sample: Sample, costs: Floats) -> Floats:
-        """What each row of a sample takes under it; its buckets may be left out where the tree asks for none."""
+        """The seconds of each row of a sample under the mesh.
+
+        Buckets may be left out where the tree asks for none.
+        """
         given = self.tree.routes(sample.buckets[:, list(self.tree.used)])
         spent: Floats = row_costs(sample.outcomes, costs, self.routes)[np.arange(len(given)), given]
         return spent
@@ -135,7 +142,7 @@ class Generation:
 
     @property
     def lost(self) -> float:
-        """What the rows have cost besides what was promised, or besides what another order would have cost them."""
+        """Seconds lost: broken promises, or orders that have got worse."""
         return self.watch.missed + sum(passing.lost for passing in self.passing)
 
     def broken(self, operators: Sequence[str]) -> str:
@@ -154,7 +161,7 @@ class Generation:
         return f"{said:.3g} of a row was promised to pass {operators[operator]}, and {rate:.3g} does: {route}"
 
     def decision(self, stream: str, operators: Sequence[str]) -> Decision:
-        """What reports say of it."""
+        """The decision as reports show it."""
         observed = self.watch.observed
         ways = tuple(
             RouteCost(

@@ -1,10 +1,13 @@
-"""From a sample to a mesh: routes, and the tree that gives every row one of them.
+"""From a sample to a mesh.
 
-Follows sections 4.3 to 4.7 of the Query Mesh paper: condense the sample, search a partition, learn the classifier.
+The optimizer follows sections 4.3 to 4.7 of the Query Mesh paper: condense the sample, search a partition, learn the
+classifier.
 
-Where it does better: the routes are found anew for the rows that the tree really sends there, since a tree that was
-pruned divides rows otherwise than the partition did. And what comes out is priced with that tree, beside one route for
-all rows: a mesh that does not promise enough is not one.
+It does better in two points. Routes are found anew for the rows that the tree really sends there, since a pruned tree
+divides rows otherwise than the partition did. And the outcome is priced with that tree, beside one route for all rows:
+a mesh that does not promise enough is dropped.
+
+The search begins with a partition: the former mesh's, one of `STARTS`, then random ones.
 """
 
 from __future__ import annotations
@@ -36,7 +39,7 @@ seen, enough to decide about operators that none of its rows came to."""
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """How to look for a mesh: the paper's defaults (tables 1 and 3) where it has them."""
+    """Settings of the search; defaults are the paper's (tables 1, 3)."""
 
     training: int = 100
     start: Start = "route"
@@ -54,9 +57,10 @@ def optimize(
     clock: Clock,
     former: Mesh | None = None,
 ) -> Mesh:
-    """The best mesh that is found in time; the search begins with the former one, where there is one.
+    """Find the best mesh that there is time for.
 
-    `costs` are the seconds that an input of each operator takes.
+    The search begins with the former mesh, where there is one. `costs` are the seconds that an input of each operator
+    takes.
     """
     costs = np.maximum(costs, INSTANT)
     training = condense(sample, settings.training)
@@ -73,9 +77,9 @@ def optimize(
 
 
 def refined(mesh: Mesh, sample: Sample, costs: Floats, legality: Legality) -> Mesh:
-    """The same tree with the routes that are best for the rows of a larger sample; alike routes are one.
+    """Find the best routes anew for a larger sample, same tree.
 
-    What it costs is left as it was said when it was found: a promise is made by whoever takes the mesh up.
+    Alike routes become one. The costs stay as they were stated: a promise is made when the mesh is taken up.
     """
     given = mesh.tree.routes(sample.buckets[:, list(mesh.tree.used)])
     numbers, cell = np.unique(given, return_inverse=True)
@@ -109,7 +113,7 @@ def pricer(outcomes: Floats, cell: Integers, costs: Floats, legality: Legality) 
 def _starts(
     training: Training, lattice: Lattice, start: Start, chance: np.random.Generator, former: Mesh | None
 ) -> Iterator[Partition]:
-    """The partition that the former mesh makes, the start that is asked for, and then random ones."""
+    """Partitions to begin with: former mesh, start, random ones."""
     if former is not None:
         yield partition_of(former.tree.routes(training.buckets[:, list(former.tree.used)]))
     yield STARTS[start](training, lattice, chance)
@@ -119,7 +123,7 @@ def _starts(
 
 @dataclass(frozen=True)
 class _Finding:
-    """What stays the same while a partition becomes a mesh."""
+    """The constants while a partition becomes a mesh."""
 
     sample: Sample
     costs: Floats
@@ -130,7 +134,10 @@ class _Finding:
     found_by: str
 
     def several(self, routes: list[HopNumbers], partition: Partition, lattice: Lattice, single: Mesh) -> Mesh:
-        """The tree for the routes of a partition, the routes for the rows of that tree, and the tree for those."""
+        """Learn the tree for a partition, then routes, then the tree.
+
+        The routes are those that are best for the rows of the first tree.
+        """
         place = np.stack([lattice.members(part) for part in partition]).argmax(axis=0)
         tree = self._tree(routes, place[self.training.cell])
         given = self._given(tree)

@@ -1,11 +1,11 @@
-"""The mesh of one stream: when its rows are sampled, and when it is decided anew.
+"""The mesh of one stream, and when it is decided anew.
 
-Section 5 of the Query Mesh paper calls what executes a mesh the self-routing fabric. Here the router executes; the
-fabric keeps what is known of one stream's rows, and says which generation of the mesh rows set out on.
+Section 5 of the Query Mesh paper has a self-routing fabric that executes a mesh. Here the router executes, and this
+class keeps what is known of one stream's rows and the generation of the mesh that rows set out on.
 
 It decides when the first rows have been sampled, when there is twice as much evidence as at the last decision or
-another whole sample, and when the mesh does not keep its promises (`watch`, `passing`): then the sample is of a stream
-that is no more, and is taken anew.
+another whole sample, and when the mesh breaks a promise (`promise`): then the stream has changed, and the sample is
+taken anew.
 """
 
 from __future__ import annotations
@@ -30,41 +30,44 @@ from eddy.tuples import Hop
 from eddy.tuples.arrays import Floats
 
 FIRST = 0.5
-"""Of |S| is enough to decide for the first time: a coarse mesh soon is worth more than a fine one late."""
+"""The share of |S| that is enough to decide for the first time: a coarse mesh soon is worth more than a fine one
+late."""
 
 PRICE, EAGER = 0.005, 0.03
-"""Of what the rows cost may go into sampling, since samples take all operators: in the long run, and until there are
-|S| of them, unless the first ones look all alike. A mesh from twice the sample saves a few per cent more, so it has to
-be paid for slowly."""
+"""The shares of the rows' cost that may go into sampling, since samples take all operators: in the long run, and until
+there are |S| of them, unless the first ones look all alike. A mesh from twice the sample saves a few per cent more, so
+it has to be paid for slowly."""
 
 SMALLEST_SAMPLE = 0.05
-"""Of |S| are sampled at a time: to look at few rows by all attributes costs as much as to look at many."""
+"""The share of |S| that is sampled at a time: looking at few rows by all attributes costs as much as looking at
+many."""
 
 BURST = 0.25
-"""Of a micro-batch are sampled at most, except when nothing is known at all."""
+"""The largest share of a micro-batch that is sampled, once anything is known."""
 
 HELD = 0.25
-"""Of the sample do not help to find a mesh, but say whether it pays: what was fitted promises too much."""
+"""The share of the sample that tests whether a mesh pays, and does not help to find it: a mesh promises too much for
+the rows it was fitted to."""
 
 ROWS_UNSPARED = 50
 """Rows of which none can be spared."""
 
 RENEWAL = 0.1
-"""Of what the rows cost may go into new samples after broken promises, besides as much as the promises were missed by.
-So a sudden change after a calm time is followed at once, and one that goes on for long costs twice at most what it
-would cost to know of it: as whoever rents until the rent is the price, and then buys."""
+"""The share of the rows' cost that may go into new samples after broken promises, besides as much as the promises were
+missed by. So a sudden change after a calm time is followed at once, and one that goes on for long costs at most twice
+what knowing of it would cost. It is the rule for renting or buying: rent until the rent paid is the price, then buy."""
 
 SURE_OF_SAVING = 0.5
 """Standard errors by which the saving must exceed the overhead, on rows that the mesh was not made for."""
 
 SPEND = 0.02
-"""Of the seconds that operators take may go into deciding, except after a broken promise."""
+"""The share of the operators' seconds that may go into deciding, except after a broken promise."""
 
 CALLS = 2.0
-"""What one more route costs in a micro-batch where only calls count: less than a policy is expected to gain by it."""
+"""The cost of one more route in a micro-batch where only calls count: less than a policy is expected to gain by it."""
 
 LATELY = 0.1
-"""How much the newest micro-batch counts in the usual number of rows."""
+"""The weight of the newest micro-batch in the usual number of rows."""
 
 COUNTED = ("batch", "due", "decided", "patience", "budget")
 """Rows of a usual micro-batch; due to be sampled; sampled when it was decided; how often nothing came of it; seconds
@@ -73,7 +76,7 @@ that may be spent on deciding."""
 
 @dataclass(frozen=True, kw_only=True)
 class MeshSettings:
-    """What a user asked of the policy."""
+    """A user's settings of the policy."""
 
     costs: Costs
     sample: int
@@ -83,7 +86,11 @@ class MeshSettings:
 
 
 class StreamMesh:
-    """What is known of the rows of one stream."""
+    """Samples, statistics and the current mesh of one stream.
+
+    The order in a micro-batch is: `sampled` says how many rows to sample, `learn` and `keep` count what came of them,
+    and `decide` looks for another mesh where there is a reason to.
+    """
 
     def __init__(self, stream: str, attributes: int, operators: Sequence[str], plan: MeshSettings, reason: str) -> None:
         self._stream = stream
@@ -97,11 +104,11 @@ class StreamMesh:
 
     @property
     def decision(self) -> Decision | None:
-        """What was decided last, for reports."""
+        """The last decision, for reports."""
         return None if self.current is None else self.current.decision(self._stream, self.operators)
 
     def sampled(self, rows: int) -> int:
-        """How many of a micro-batch's rows to sample."""
+        """Say how many of a micro-batch's rows to sample."""
         numbers, whole = self._numbers, self._plan.sample
         numbers["batch"] += (rows - numbers["batch"]) * (LATELY if numbers["batch"] else 1.0)
         missing = max(int(whole * FIRST) - len(self._reservoir), 1)
@@ -118,7 +125,7 @@ class StreamMesh:
         return burst
 
     def _share(self, mesh: Mesh) -> float:
-        """Of the rows: so many that to take all operators with them costs a certain share of what all rows cost."""
+        """The share of rows to sample, by the share of the cost."""
         is_enough = len(self._reservoir) >= self._plan.sample or mesh.training == 1
         price = PRICE if is_enough else EAGER
         every = float(self.prices().sum())
@@ -146,7 +153,7 @@ class StreamMesh:
         self._reservoir.add(buckets, columns)
 
     def prices(self) -> Floats:
-        """What an input of each operator costs."""
+        """The cost of an input of each operator."""
         known = [self._statistics.get(name, NOTHING) for name in self.operators]
         return np.array([cost(statistic, self._plan.costs) for statistic in known])
 
@@ -173,7 +180,10 @@ class StreamMesh:
         self._numbers["budget"] -= seconds
 
     def _is_time(self) -> bool:
-        """Is there a reason to decide, and enough to decide by."""
+        """Tell whether to decide now; keeps the reason.
+
+        A broken promise empties the reservoir: the sample is of a stream that has changed.
+        """
         rows, whole = len(self._reservoir), self._plan.sample
         if self.current is not None and not self._reason:
             broken = self.current.broken(self.operators)
@@ -188,12 +198,15 @@ class StreamMesh:
         return rows >= max(whole * FIRST, 1)
 
     def _is_worth_it(self, current: Generation) -> bool:
-        """Does a new sample pay; the price is twice as high each time that nothing came of it."""
+        """Tell whether a new sample pays.
+
+        The price is twice as high each time that nothing came of it.
+        """
         price = self._plan.sample * FIRST * float(current.costs.sum()) * 2 ** self._numbers["patience"]
         return RENEWAL * current.watch.spent + current.lost >= price
 
     def _can_afford(self) -> bool:
-        """Have the operators taken so long that thinking once more does not show."""
+        """Tell whether deciding again costs little beside operators."""
         return self._plan.costs == "unit" or self._numbers["budget"] > 0 or self.current is None
 
     def _sample(self) -> Sample:
@@ -204,7 +217,10 @@ class StreamMesh:
         return Sample(buckets=self._reservoir.buckets, outcomes=filled)
 
     def _found(self, sample: Sample, legality: Legality, chance: np.random.Generator, clock: Clock) -> Mesh:
-        """The best mesh for most of the sample, if it pays for the rest; otherwise the best single route."""
+        """Find a mesh on most of the sample, and test it on the rest.
+
+        Where it does not save enough there, the best single route takes its place.
+        """
         settings = replace(self._plan.settings, overheads=self._overheads())
         held = chance.random(len(sample)) < HELD
         former = None if self.current is None else self.current.mesh

@@ -1,9 +1,9 @@
-"""Routes that are certain up to some places, where a lottery decides (section 5.4 of the Query Mesh paper).
+"""Or-sets of a route, and the wheel that draws their order.
 
-Neighbours in a route whose exchange would cost about the same share an or-set: which of them is better, the sample
-does not say. Each time the route is taken, a wheel draws the order within each set; an operator's slice is the larger
-the more it drops for its cost among the rows that came to it on this way. So the uncertainty resolves itself where it
-can be resolved, and costs next to nothing where it cannot.
+Section 5.4 of the Query Mesh paper: neighbours in a route whose exchange would cost about the same share an or-set,
+since the sample cannot tell which of them is better. Each time the route is taken, a wheel draws the order within each
+set; an operator's slice is the larger the more it drops for its cost among the rows that came to it on this way. So the
+uncertainty resolves itself at the tuples, and costs next to nothing elsewhere.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Wheel:
 
     @property
     def is_certain(self) -> bool:
-        """Is there nothing to draw."""
+        """Whether there is nothing to draw."""
         return all(len(one) == 1 for one in self.sets)
 
     def draw(self, chance: np.random.Generator) -> HopNumbers:

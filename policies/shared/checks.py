@@ -1,4 +1,4 @@
-"""Checks of parameters, for the person who wrote the config file."""
+"""Checks of parameters that a user wrote."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ def check_costs(costs: object, *, where: str) -> None:
 
 
 def check_share(share: object, name: str, *, where: str, least: float = 0.0) -> None:
-    """Refuse a share that is none."""
+    """Refuse a number that is no share."""
     if not isinstance(share, int | float) or isinstance(share, bool) or not least < share <= 1:
         raise QueryError(f"{where}: {name}: expected a share above {least:g} and up to 1, got {share!r}")
 
 
 def check_count(count: object, name: str, *, where: str) -> None:
-    """Refuse a number of rows that is none."""
+    """Refuse a number that no count of rows can be."""
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
         raise QueryError(f"{where}: {name}: expected a whole number of 1 or more, got {count!r}")
 

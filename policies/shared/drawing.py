@@ -1,9 +1,9 @@
-"""Tuples that draw who acts on them next, in a number of groups that does not grow with what may have been done.
+"""Drawing the next operator, in a limited number of groups.
 
 Tuples that have done the same go on together. If every tuple drew at every hop, `n` filters would make `2 ** n` groups
 of a micro-batch, each with a call of its own for a handful of rows: with ten filters 5,000 calls, with fifteen no end.
-So the tuples that have just arrived draw each for itself, and those that are under way draw as the group that they
-have become. Each of them still goes to any operator with the chances it would have had alone.
+So the tuples that have just arrived draw each for itself, and those that are under way draw as the group that they have
+become. Each of them still goes to any operator with the chances it would have had alone.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ micro-batches."""
 
 
 def draw(task: Task, ready: tuple[Hop, ...], chances: Floats, operators: int) -> Sequence[Leg]:
-    """A leg for each hop that was drawn, with its rows; `operators` is how many there are in all.
+    """Draw an operator for each row: a leg for each that was drawn.
 
-    Where there are so few operators that all groups there can be are no more than `GROUPS`, every tuple draws at every
-    hop.
+    `operators` is how many there are in all. With so few that all possible groups are at most `GROUPS`, every tuple
+    draws at every hop.
     """
     if len(ready) == 1:
         return [Leg(route=ready)]

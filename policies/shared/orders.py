@@ -1,6 +1,7 @@
-"""Rows, each with an estimate of every operator, to legs with the best order for each.
+"""The best order for each class of rows, and the legs for them.
 
-`content` and `knows` differ in where their estimates come from; what follows from them is the same, and is here.
+Policies differ in where their estimates of the operators come from (`content` learns them, `knows` has the true ones);
+the orders follow from them in the same way. More orders than pay are not made: each is a leg of its own.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from eddy.tuples import Hop
 from eddy.tuples.arrays import Floats, Integers
 
 TAIL = 0.02
-"""Of a tuple that is this unlikely to get so far, the further order is the common one: it can cost or save no more than
-this share of a call, and every order of its own is a leg of its own."""
+"""Once a tuple is this unlikely to get further, the rest of its order is the common one: another would save less than
+this share of a call, and costs a leg."""
 
 WORTH = 0.01
 """An order of its own must promise to cost so much less than the common one; below that it is noise."""
@@ -54,7 +55,10 @@ def best_orders(rates: Floats, costs: Floats, common: Integers, rows: Integers, 
 
 
 def _by_merit(rates: Floats, costs: Floats, common: Integers, rows: Integers, price: float) -> Integers:
-    """For each class the order of merit, and the common one for the tail that hardly any tuple reaches."""
+    """Order operators by merit for each class.
+
+    Late places, which hardly any tuple reaches, follow the common order.
+    """
     order = np.argsort((rates - 1) / costs, axis=1, kind="stable")
     reach = _reach(np.take_along_axis(rates, order, axis=1))
     late = (reach < TAIL) | (reach * rows[:, None] * costs[order] < price)
@@ -65,7 +69,10 @@ def _by_merit(rates: Floats, costs: Floats, common: Integers, rows: Integers, pr
 
 
 def _fewer(own: Integers, saved: Floats, rates: Floats, costs: Floats, common: Integers, price: float) -> Integers:
-    """The same, with no more orders than pay: a class whose order is given up takes the cheapest of the others."""
+    """Keep only the orders that pay.
+
+    A class whose order is given up takes the cheapest of those that are left.
+    """
     numbers: dict[tuple[int, ...], int] = {tuple(common.tolist()): 0}
     which = np.array([numbers.setdefault(order, len(numbers)) for order in map(tuple, own.tolist())])
     worth = np.bincount(which, saved, len(numbers))
@@ -140,13 +147,13 @@ def lots(
 
 
 def _expected(rates: Floats, costs: Floats, orders: Integers) -> Floats:
-    """What a tuple of each class costs in its order."""
+    """The expected cost of a tuple of each class in its order."""
     spent: Floats = (_reach(np.take_along_axis(rates, orders, axis=1)) * costs[orders]).sum(axis=1)
     return spent
 
 
 def _reach(rates: Floats) -> Floats:
-    """How much of a tuple reaches each place of its order."""
+    """The share of a tuple that reaches each place of its order."""
     reach: Floats = np.ones_like(rates)
     np.cumprod(rates[:, :-1], axis=1, out=reach[:, 1:])
     return reach

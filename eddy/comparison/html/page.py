@@ -1,4 +1,7 @@
-"""The report as one page: the verdict first, then tables and plots, then every setting."""
+"""The report as one page of HTML.
+
+The verdict comes first, then tables and plots, then every setting.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
     from eddy.comparison.result import Comparison
 
 RUNNERS = {"local": "run in one process", "spark": "run on Spark"}
-"""What a runner is called."""
+"""The names of runners in the report."""
 
 RUNS = 400
 """Runs that the page lists: all of a usual comparison, and no more than a browser sorts at once."""
@@ -44,7 +47,10 @@ READING = (
 
 
 def page(comparison: Comparison) -> str:
-    """The whole file. Nothing may be fetched from elsewhere, and no script may run but ours: the browser sees to it."""
+    """Build the whole file.
+
+    Nothing may be fetched from elsewhere, and no script may run but ours: the browser sees to it.
+    """
     allowed = base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode("ascii")
     policy = f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{allowed}'"
     return "\n".join(

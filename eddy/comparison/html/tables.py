@@ -1,4 +1,7 @@
-"""Tables for pages; every text of data is escaped here."""
+"""Tables of the report and of notebooks.
+
+Every text of data is escaped here.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class TableCell:
-    """What is shown, what it sorts by, and what is said besides in small."""
+    """The text of a cell, its sort key, and a note in small."""
 
     text: str
     value: float | str | None = None
@@ -75,7 +78,7 @@ TITLES = ["policy", "µs a tuple", "time saved %", "calls a tuple", "calls saved
 MORE = ["deciding %", "runs"]
 
 BADGES = {BASELINE: "baseline", CONTROL: "A/A control", BOUND: "is told the truth"}
-"""What a role is called."""
+"""The names of roles in tables."""
 
 
 def policies(rows: Sequence[MeasuredRow], choice: str, *, sorts: bool = True) -> str:

@@ -1,4 +1,7 @@
-"""What a policy sees and learns, while the stream goes on: figure 8 of the content-based routing paper."""
+"""Plots of what a policy sees and learns over time.
+
+As figure 8 of the content-based routing paper.
+"""
 
 from __future__ import annotations
 

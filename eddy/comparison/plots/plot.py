@@ -1,4 +1,4 @@
-"""What a plot is."""
+"""A plot: its figure, its caption, and when there is one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Routing calls and time of each policy, with their intervals."""
+"""Bars of routing calls and time for each policy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which way each class goes, while the stream goes on."""
+"""Plots of the routes of each class over time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TOLD_APART = len(COLOURS) - 1
 """Routes with a pattern of their own; all others have one together."""
 
 ALL_ALIKE = "all tuples alike"
-"""What a class is called that is not one."""
+"""The name of the class where a stream has only one."""
 
 
 def routes(comparison: Comparison) -> Figure:

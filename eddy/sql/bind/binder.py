@@ -1,4 +1,8 @@
-"""From the tree to steps: types are checked, constants folded."""
+"""Binds a tree: types are checked, constants folded.
+
+Every node becomes a step that computes it. The operators and functions that a text may have, each with the rule that
+binds it, are the tables at the end.
+"""
 
 from __future__ import annotations
 
@@ -128,7 +132,7 @@ BindRule = Callable[[Session, Sequence[BoundStep]], BoundStep]
 
 @dataclass(frozen=True)
 class SqlFunction:
-    """How a function binds, and how many arguments it takes."""
+    """A function's rule for binding, and its number of arguments."""
 
     rule: BindRule
     counts: tuple[int, int | None]

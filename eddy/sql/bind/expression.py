@@ -1,4 +1,4 @@
-"""Expressions: what a text says, before and after its types are known."""
+"""Expressions: a text, before and after its types are known."""
 
 from __future__ import annotations
 
@@ -34,7 +34,10 @@ class Bound:
 
     @property
     def fails(self) -> bool:
-        """Are there values for which it has no answer, besides those of types that must be spelled anew."""
+        """Whether it has no answer for some values.
+
+        Values of types that must be spelled anew do not count.
+        """
         return self._step.fails
 
     def evaluate(self, columns: Mapping[Column, pa.Array], rows: int) -> pa.Array:
@@ -56,7 +59,7 @@ class ComparedPair:
 
 @dataclass(frozen=True)
 class Expression:
-    """What a text says; equal ones say the same.
+    """The meaning of a text; equal ones mean the same.
 
     `where` and the whole text serve the errors only.
     """
@@ -89,7 +92,10 @@ class Expression:
         return spelled.is_spelled(self._node, find)
 
     def respelled(self, find: Find) -> str:
-        """Give the whole text with every column as it is called; a name that means several is an error."""
+        """Give the whole text with every column as it is called.
+
+        A name that means several columns is an error.
+        """
         return spelled.respelled(self._node, self._place, find)
 
     def conjuncts(self) -> tuple[Expression, ...]:

@@ -1,4 +1,4 @@
-"""Names of columns in texts: put in as they are, and told apart."""
+"""Column names in texts: completed, and told apart."""
 
 from __future__ import annotations
 

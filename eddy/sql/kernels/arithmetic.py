@@ -1,4 +1,4 @@
-"""Arithmetic on numbers: the type of each result, and its kernel.
+"""Arithmetic on numbers: types of results, and kernels.
 
 ANSI's rules: a result that does not fit its type, and a division by zero, are errors.
 """

@@ -1,4 +1,4 @@
-"""Conversions between types: which there are, and their kernels.
+"""Conversions between types, and their kernels.
 
 The rules are ANSI's: a value that does not fit the new type is an error, and with TRY_CAST a null.
 """

@@ -148,7 +148,10 @@ def within(session: Session, args: Sequence[BoundStep]) -> BoundStep:
 
 
 def _converted(values: pa.Array, type: pa.DataType, session: Session) -> list[BoundStep]:
-    """Convert all values of a list at once; those that cannot be stand alone, since a row may not need them."""
+    """Convert all values of a list at once.
+
+    Those that cannot be converted stand alone, since a row may not need them.
+    """
     if len(values) == 1:
         return [coerce(constant(values[0]), type, session)]
     try:

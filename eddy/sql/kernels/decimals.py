@@ -87,7 +87,10 @@ def rescale(type: pa.Decimal128Type) -> Kernel:
 
 
 def negated(array: pa.Array) -> pa.Array:
-    """Change the sign of decimals, as Spark does: it keeps 34 digits of a decimal that has more."""
+    """Change the sign of decimals, as Spark does.
+
+    It keeps 34 digits of a decimal that has more.
+    """
     type = types.decimal(array.type)
     return scaled(-_kept(unscaled(array, type.precision)), nulls(array), type)
 

@@ -1,4 +1,4 @@
-"""Arithmetic between intervals, and of intervals with numbers."""
+"""Arithmetic on intervals, with each other and with numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Three-valued logic, and the forms that look before they evaluate.
+"""Three-valued logic, and forms that evaluate row by row.
 
 Spark evaluates a branch of CASE only where its condition is true. A step that cannot fail is evaluated on all rows,
 which is faster; one that can sees only its rows.

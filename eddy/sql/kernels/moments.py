@@ -1,4 +1,8 @@
-"""Dates and local times to strings, in years of any length."""
+"""Parts of dates and local times, and their spelling.
+
+Years have any length here. Arrow writes four digits; the others are written as a year in the same place of the
+calendar's cycle of 400 years.
+"""
 
 from __future__ import annotations
 

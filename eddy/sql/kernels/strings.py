@@ -1,4 +1,8 @@
-"""String functions."""
+"""String functions: case, search, LIKE and substrings.
+
+A pattern of LIKE becomes the fastest of Arrow's kernels that can test for it. A substring is cut on the bytes of all
+rows at once.
+"""
 
 from __future__ import annotations
 

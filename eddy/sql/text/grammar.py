@@ -1,8 +1,10 @@
-"""The grammar of expressions: what binds to what, as in Spark.
+"""The grammar of expressions, with Spark's precedence.
 
-Loosest first: OR, AND, NOT; then one predicate at most (IN, BETWEEN, LIKE, IS); then comparisons, which all bind
-alike and from the left; then sums with `||`, products, signs. The grammar is written out here because the order is
-Spark's own: in `a = b IS NULL` the comparison binds first, which ready-made SQL parsers read the other way round.
+Loosest first: OR, AND, NOT; then one predicate at most (IN, BETWEEN, LIKE, IS); then comparisons, which all bind alike
+and from the left; then sums with `||`, products, signs. The grammar is written out here because the order is Spark's
+own: in `a = b IS NULL` the comparison binds first, which ready-made SQL parsers read the other way round.
+
+A value at the end of it is a literal, a name, a call, a CASE, or an expression in brackets.
 """
 
 from __future__ import annotations
@@ -172,7 +174,10 @@ def _items(reader: TokenReader) -> list[Node]:
 
 
 def _item(reader: TokenReader) -> Node:
-    """Read one of the values of IN; a bare number, of which there may be many, without a look at all operators."""
+    """Read one of the values of IN.
+
+    There may be many bare numbers, so those are read without a look at all operators.
+    """
     if reader.now.kind == "number" and reader.ahead().key in (",", ")"):
         return primary(reader, boolean)
     return boolean(reader)

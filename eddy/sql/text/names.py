@@ -1,4 +1,7 @@
-"""The names of functions, and how many arguments each takes."""
+"""Names of functions, parts of times, and types.
+
+A function has one name in the tree, whatever the text calls it; the number of its arguments is checked here.
+"""
 
 from __future__ import annotations
 

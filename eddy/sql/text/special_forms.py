@@ -1,6 +1,7 @@
-"""Functions whose arguments have a grammar of their own.
+"""Functions and literals with a grammar of their own.
 
-`boolean`, which every function that needs whole conditions is handed, is the entry of the grammar above.
+`CAST(x AS int)`, `EXTRACT(year FROM t)`, `DATE '2024-01-05'` and `INTERVAL 5 MINUTES` are such. The functions that hold
+whole expressions get `boolean`, the entry of the grammar, as an argument, since the grammar's module imports this one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Between Arrow arrays and numpy: views, masks, distinct values."""
+"""Between Arrow arrays and numpy: masks and distinct values.
+
+A kernel is a function on Arrow values. Here are the pieces that most kernels need: views of an array's buffers as numpy
+arrays, masks of nulls, and kernels made of functions of one value.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +61,10 @@ def build(values: np.ndarray[Any, Any], mask: np.ndarray[Any, Any] | None, type:
 
 
 def rebased(value: Value) -> Value:
-    """Give the same strings with offsets from zero, as a part of an array that was cast has them not."""
+    """Give the same strings with offsets from zero.
+
+    A part of an array that was cast has offsets from elsewhere.
+    """
     if isinstance(value, pa.Scalar) or value.offset or not len(value) or not buffer(value, 1, np.dtype(np.int32))[0]:
         return value
     return pa.concat_arrays([value])

@@ -1,4 +1,7 @@
-"""Names as Spark compares them: in any case, unless it is told to mind it."""
+"""Names of columns, compared in any case as Spark does.
+
+Spark minds the case only where it is told to.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,9 @@ def folded(name: str) -> tuple[str, int]:
 
 
 def own(name: str, known: Iterable[str]) -> str:
-    """Give the known name that is meant: this one, or else the only one that differs in case; itself if there is none.
+    """Give the known name that is meant.
+
+    That is the name itself, or else the only one that differs in case; an unknown name stays as it is.
 
     >>> own("A", ["a", "b"]), own("A", ["a", "A"]), own("c", ["a"])
     ('a', 'A', 'c')

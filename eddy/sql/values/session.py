@@ -1,7 +1,9 @@
-"""What the meaning of an expression takes from outside: the time zone.
+"""The time zone of an expression, and columns in its types.
 
 Spark has one zone for a session. Here it is that of the timestamps. Where they have several, only an expression whose
 value does not depend on the zone has a meaning.
+
+A `Spelling` converts a column that arrives in another Arrow type than expressions have.
 """
 
 from __future__ import annotations
@@ -46,7 +48,7 @@ class Session:
 
     @property
     def steady(self) -> bool:
-        """Whether no zone ever changes its clocks."""
+        """Whether the clocks of all zones never change."""
         return all(is_fixed(zone) for zone, _ in self.zones)
 
     def unasked(self) -> Session:

@@ -1,4 +1,14 @@
-"""Bound expressions: steps that turn columns into a value."""
+"""Bound steps: functions from columns to a value.
+
+A step with values that Spark would not evaluate must not see them: `1 / x` in `x <> 0 AND 1 / x > 2` may fail on rows
+where x is 0. Steps know whether they can fail, and a step that can is run on the rows that need it only:
+
+rows        x: [2, 0, 4]
+    x <> 0         [true, false, true]
+    positions      [0, 2]
+    1 / x on these [0.5, 0.25]
+    scattered      [0.5, null, 0.25]
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the grammar makes of a text: a small immutable tree.
+"""The tree of an expression, and places in its text.
 
 Nodes compare by what they say; where they stand in the text is not part of that.
 """
@@ -68,7 +68,7 @@ class Ref(Node):
 
     @property
     def bare(self) -> bool:
-        """Does the text name no stream."""
+        """Whether the text names no stream."""
         return self.written.stream is None
 
 

@@ -1,4 +1,4 @@
-"""The types of values: which there are, and what they widen to.
+"""The types of values, and the types that they widen to.
 
 Arrow has many spellings of one type; an expression knows one Arrow type for each type of Spark. A timestamp with a
 zone is Spark's TIMESTAMP, and its zone is the session's; one without is TIMESTAMP_NTZ; a duration is an interval.

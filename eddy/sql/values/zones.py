@@ -1,6 +1,9 @@
 """Between instants, local times and dates.
 
 A local time that happens twice means the earlier instant; one that a clock change skips is moved on by the change.
+
+Arrow's tables of zones end in 2037. Later times are converted by the rules of Python's `zoneinfo`, in a cycle of 400
+years.
 """
 
 from __future__ import annotations

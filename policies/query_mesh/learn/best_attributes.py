@@ -1,4 +1,4 @@
-"""Which attribute tells rows apart, alone or only together with another one.
+"""The attribute that tells most, alone or with another one.
 
 The gain of a single attribute is what `content` goes by, and all that a greedy tree looks at. Where a class needs two
 attributes at once, such as an exclusive or, neither has any gain alone, and both look like noise. So where no single
@@ -32,7 +32,7 @@ FINEST = 32
 
 
 class AttributePair(NamedTuple):
-    """Two attributes, and into how many groups their buckets are best put to see what they do together."""
+    """Two attributes, each with the groups its buckets are put in."""
 
     one: int
     other: int
@@ -40,10 +40,10 @@ class AttributePair(NamedTuple):
 
 
 def telling(buckets: Buckets, targets: Floats) -> tuple[Floats, Floats]:
-    """For each attribute how certain it is that it tells something, and how much of the outcomes' variance it explains.
+    """How certainly, and how much, each attribute explains.
 
-    Certainty is in standard deviations, of the target for which it is greatest; what chance explains is taken off the
-    share. `targets` are standardised.
+    Certainty is in standard deviations, of the target for which it is greatest; the second figure is the share of the
+    outcomes' variance that it explains, with the part that chance explains taken off. `targets` are standardised.
     """
     heard = events(targets)
     certain, share = np.full(buckets.shape[1], -np.inf), np.zeros(buckets.shape[1])
@@ -68,9 +68,10 @@ def best_single(buckets: Buckets, targets: Floats) -> int | None:
 
 
 def best_pair(buckets: Buckets, targets: Floats) -> AttributePair | None:
-    """The two attributes that explain most together, beyond what they do alone; None where chance explains it all.
+    """The two attributes that explain most together, or None.
 
-    They are tried as they are, since single values may each mean something else, and coarser.
+    Only that counts which neither explains alone, beyond chance. They are tried as they are, since single values may
+    each mean something else, and coarser.
     """
     if buckets.shape[1] < 2 or not targets.shape[1]:
         return None
@@ -90,7 +91,9 @@ def best_pair(buckets: Buckets, targets: Floats) -> AttributePair | None:
 
 
 def coarse(column: Buckets, groups: int) -> Integers:
-    """The buckets of some rows in a few groups: neighbours together, and as many rows in each as may be.
+    """Put buckets into a few groups of neighbours.
+
+    Each group has as many of the rows as may be.
 
     >>> coarse(np.array([0, 3, 3, 7, 8, 9], np.uint8), 3).tolist()
     [0, 1, 1, 1, 2, 2]
@@ -136,9 +139,10 @@ def _together(grouped: Integers, targets: Floats, first: Integers, second: Integ
 
 
 def _explained(code: Integers, targets: Floats, tables: int, cells: int) -> tuple[Floats, Floats]:
-    """The sums of squares that each of some tables explains, by target, and the cells of each that have rows.
+    """Sums of squares that tables explain, by target.
 
-    `code` has a column for each table: the cells of the rows, counted on from table to table.
+    Beside them stands the number of cells of each table that have rows. `code` has a column for each table: the cells
+    of the rows, counted on from table to table.
     """
     flat = code.ravel()
     size = tables * cells

@@ -1,4 +1,4 @@
-"""Do buckets tell anything about outcomes, or does chance explain what they seem to tell."""
+"""Evidence that buckets explain outcomes, beyond chance."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 from eddy.tuples.arrays import Floats
 
 FALSE_ALARMS = 0.001
-"""How often, of all looks for a division of rows that are alike, one may find something in all that is tried at once.
-A mesh comes from a few dozen such looks, and most of what is found by chance does not pay and is pruned."""
+"""The share of looks at rows that are alike in which one may find something, in all that is tried at once. A mesh comes
+from a few dozen such looks, and most of what is found by chance does not pay and is pruned."""
 
 EVENTS_TO_JUDGE = 10.0
 """Events that a look at outcomes needs, such as rows that pass where hardly any do: two of them may be in one small
@@ -36,7 +36,9 @@ def limit(looks: int) -> float:
 
 
 def events(targets: Floats) -> Floats:
-    """How many rows make up what is to be explained of each target: its spread, by its most extreme row.
+    """Count the rows that make up what is to be explained.
+
+    It is the spread of each target, divided by its most extreme row.
 
     >>> events(np.array([[0.9], *[[-0.1]] * 9])).round(2).tolist()
     [1.11]
@@ -48,7 +50,7 @@ def events(targets: Floats) -> Floats:
 
 
 def deviations(explained: Floats, left: Floats, freedom: Floats, rest: Floats, heard: Floats) -> Floats:
-    """How far a ratio of variances is from what chance gives, in standard deviations.
+    """Standard deviations of a ratio of variances from chance.
 
     `explained` is the sum of squares between groups with `freedom` degrees of freedom, `left` that within them with
     `rest`. The ratio of the two follows the F distribution; its cube root is nearly normal (the approximation of
@@ -67,11 +69,11 @@ def deviations(explained: Floats, left: Floats, freedom: Floats, rest: Floats, h
 
 
 def signals(outcomes: Floats, most: int) -> Floats:
-    """What is to be explained: each operator's outcomes, and those of every two together; standardised.
+    """The targets to explain: outcomes alone and every two together.
 
-    Two filters may each pass as many rows of one class as of another, and yet agree in one class and exclude each other
-    in the other: only the product of both shows it. With more than `most` operators the products are left out. What
-    too few rows tell apart is left out as well.
+    They are standardised. Two filters may each pass as many rows of one class as of another, and yet agree in one class
+    and exclude each other in the other: only the product of both shows it. With more than `most` operators the products
+    are left out. So are targets of which there are too few rows to tell anything.
     """
     operators = outcomes.shape[1]
     first, second = np.triu_indices(operators, 1)

@@ -1,7 +1,10 @@
-"""A decision tree over classifier buckets whose leaves are routes.
+"""The decision tree: from the buckets of a row to its route.
 
 Every node is a table from the bucket of one attribute to the next node, so that a batch of rows is classified level by
 level, each level by one look-up for all rows; a split into many costs as much as a split in two.
+
+The tree grows by the split with the highest gain and is then pruned from the leaves up. A split must show a gain that
+chance does not explain, and save more seconds than its level costs.
 """
 
 from __future__ import annotations
@@ -57,7 +60,7 @@ class Tree:
         return self.route[node]
 
     def levels(self, buckets: Buckets) -> Integers:
-        """How many nodes each row passes before it comes to its leaf."""
+        """Count the nodes that each row passes before its leaf."""
         depths = self._depths()
         return np.array([depths[node] for node in range(len(self.route))])[self._leaves(buckets)]
 
@@ -138,7 +141,10 @@ DEEPEST_TREE = 10
 
 @dataclass(frozen=True, kw_only=True)
 class Labelled:
-    """Rows with the number of the route that each should take, and the seconds of each row under every route."""
+    """Rows with the route that is best for each, and all seconds.
+
+    `seconds` are those of each row under every route.
+    """
 
     buckets: Buckets
     label: Integers
@@ -159,7 +165,10 @@ class _Node:
 
 
 def induce(rows: Labelled, attributes: tuple[int, ...], level: float) -> Tree:
-    """The tree for some rows, by some of their attributes; a level of it costs each row so many seconds."""
+    """Learn the tree for some rows, by some of their attributes.
+
+    A level of it costs each row `level` seconds.
+    """
     root = _grow(rows, np.arange(len(rows.label)), attributes, 0)
     return _compile(_prune(root, rows, level), rows.buckets)
 
@@ -179,7 +188,10 @@ def _grow(rows: Labelled, some: Integers, attributes: tuple[int, ...], depth: in
 
 
 def _split(buckets: Buckets, labels: Integers, attributes: tuple[int, ...]) -> tuple[int, Cut] | None:
-    """By the attribute with the highest gain; by the best pair where no single one has gain beyond chance."""
+    """Split by the attribute with the highest gain.
+
+    The best pair splits where no single attribute has gain beyond chance.
+    """
     targets = (labels[:, None] == np.unique(labels)).astype(np.float64)
     nothing = np.zeros(len(labels), np.int64)
     singles = [_cut(buckets, a, nothing, 1, targets) for a in attributes]
@@ -199,7 +211,10 @@ def _split(buckets: Buckets, labels: Integers, attributes: tuple[int, ...]) -> t
 def _cut(
     buckets: Buckets, attribute: int, group: Integers, groups: int, targets: Floats
 ) -> tuple[tuple[int, Cut] | None, float]:
-    """The best cut of an attribute, given the groups, and the gain in bits times rows that chance might give."""
+    """The best cut of an attribute, and the gain that chance gives.
+
+    The gain is in bits times rows, with the groups given.
+    """
     told = profile(buckets[:, attribute], group, groups, targets)
     cut = best_cut(told, bits_known, SMALLEST_SIDE)
     freedom = _freedom(told) * (targets.shape[1] - 1)
@@ -249,7 +264,10 @@ def _compile(root: _Node, buckets: Buckets) -> Tree:
 
 
 def _table(node: _Node) -> tuple[list[_Node], Integers]:
-    """What a node and those below it that ask for the same attribute come to, and which of these for each bucket."""
+    """The table of a node, and the nodes that it leads to.
+
+    Nodes below it that ask for the same attribute are part of the table.
+    """
     if node.right is None:
         return [node], np.zeros(ALL, np.int64)
     table = np.zeros(ALL, np.int64)

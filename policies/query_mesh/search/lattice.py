@@ -55,12 +55,12 @@ class Lattice:
             self._prices.update(zip(fresh, found.tolist(), strict=True))
 
     def seconds(self, part: int) -> float:
-        """What the rows of a set take, all together, under its best route."""
+        """The seconds of all rows of a set under its best route."""
         self.price({part} - self._prices.keys())
         return self._prices[part]
 
     def extra(self, routes: int) -> float:
-        """What so many routes cost besides."""
+        """The overhead of so many routes."""
         return self._extra[routes]
 
     def route(self, part: int) -> HopNumbers:
@@ -71,7 +71,7 @@ class Lattice:
         return found
 
     def under(self, part: int) -> Floats:
-        """What the rows of every training tuple would take on the best route of a set."""
+        """Seconds of every training tuple's rows on a set's best route."""
         route = self.route(part)
         found = self._under.get(route)
         if found is None:
@@ -131,7 +131,10 @@ def improve_locally(lattice: Lattice, partition: Partition) -> Partition:
 
 
 def _thinned(lattice: Lattice, under: Floats) -> Floats:
-    """Without the routes whose tuples may as well go elsewhere, the least missed first; a row for each route."""
+    """Drop routes whose tuples may as well go elsewhere.
+
+    The least missed goes first; there is a row for each route.
+    """
     while len(under) > 1:
         best, second = np.partition(under, 1, axis=0)[:2]
         missed = np.bincount(under.argmin(axis=0), second - best, len(under)) / lattice.density.sum()
@@ -170,7 +173,10 @@ def _transfer(lattice: Lattice, partition: Partition, draws: list[float], _chanc
 
 
 def _divided(partition: Partition, part: int, aside: int, draw: float, lattice: Lattice) -> Partition:
-    """A set without some of its members, which make a set; one member alone where those are none, or all."""
+    """Split some members off a set.
+
+    Where the sides would be all and none, one member goes alone.
+    """
     if aside in (0, part):
         aside = _member(lattice, part, draw)
     return _replaced(partition, (part,), (aside, part & ~aside))

@@ -1,4 +1,4 @@
-"""Which operators may act next, by number, once a set of operators is done.
+"""The operators that may act next, once a set of them is done.
 
 Routes are made of numbers here, and sets of operators are bits of an integer. What may follow is asked of `Task.after`
 once for each set: it depends on what has been done and not on the order. The access pattern of a probe depends on it

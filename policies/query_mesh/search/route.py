@@ -29,7 +29,10 @@ class Pricer(Protocol):
     """Prices sets of training tuples, each set under the best route for it."""
 
     def price(self, members: Floats) -> Floats:
-        """The seconds that the rows of each set take; `members` has a row for each set, a column for each tuple."""
+        """The seconds of the rows of each set, under its best route.
+
+        `members` has a row for each set, a column for each tuple.
+        """
 
     def route(self, members: Floats) -> HopNumbers:
         """The best route for one set."""
@@ -81,9 +84,10 @@ class Exact:
         return seconds
 
     def _rest(self, members: Floats) -> Floats:
-        """What is still to pay once a set of operators is done: a row for each of these, a column for each set.
+        """The cost that is left once a set of operators is done.
 
-        The last row is of what may not be; a set after which nothing is ready costs nothing more.
+        There is a row for each set of operators, and a column for each set of training tuples. The last row stands for
+        illegal sets (infinite cost). A set with nothing ready costs 0.
         """
         reach = (members @ self._reaches).T
         rest = np.zeros((self._nowhere + 1, len(members)))
@@ -95,9 +99,10 @@ class Exact:
 
 
 class Greedy:
-    """Always the ready operator of the best rank among what is left: (outputs per input - 1) / cost.
+    """Routes by rank: (outputs per input - 1) / cost, lowest first.
 
-    `outcomes` has a row for each sampled row, and `cell` says of which training tuple it is.
+    The rank is among the tuples that are left. `outcomes` has a row for each sampled row, and `cell` says of which
+    training tuple it is.
     """
 
     def __init__(self, outcomes: Floats, cell: Integers, costs: Floats, legality: Legality) -> None:

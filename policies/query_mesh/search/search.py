@@ -1,4 +1,4 @@
-"""Searches the partitions of training tuples for the cheapest.
+"""Searches partitions of training tuples for the cheapest.
 
 Follows sections 4.6 and 4.7 of the Query Mesh paper: iterative improvement (figure 6) and simulated annealing
 (figure 7), stopped by iterations, by a plateau, or by time.
@@ -30,15 +30,15 @@ HOT = 1.0
 so much is taken."""
 
 COOLING = 0.95
-"""Of the temperature is left after each look (rho of the paper); after 90 looks it is a hundredth."""
+"""The share of the temperature that each look leaves (rho of the paper); after 90 looks it is a hundredth."""
 
 FROZEN = 0.01
-"""Of the first temperature: a plateau counts only from here on, since a hot walk is not meant to improve."""
+"""The share of the first temperature below which a plateau counts: a hot walk is not meant to improve."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Effort:
-    """When to stop: after so many looks in all, after so many without a gain, or after so many seconds.
+    """Limits of a search: looks, looks without a gain, seconds.
 
     `descents` is how many starts iterative improvement makes (k of the paper's table 1).
     """
@@ -51,7 +51,10 @@ class Effort:
 
 @dataclass(frozen=True, kw_only=True)
 class Found:
-    """A partition, what it costs, what the start cost, how many looks were taken, and by which strategy."""
+    """The outcome of a search.
+
+    A partition with its cost, the cost of the start, the number of looks, and the strategy.
+    """
 
     partition: Partition
     cost: float
@@ -63,9 +66,10 @@ class Found:
 def search(
     lattice: Lattice, strategy: Strategy, effort: Effort, begin: Next, chance: np.random.Generator, clock: Clock
 ) -> Found:
-    """The cheapest partition that the strategy finds; `begin` gives start solutions, the first one first.
+    """Find the cheapest partition by a strategy.
 
-    The optimum is for few training tuples; with more, iterative improvement takes its place.
+    `begin` gives start solutions, the best first. The optimum is for few training tuples; with more, iterative
+    improvement takes its place.
     """
     start = begin()
     cost = lattice.cost(start)
@@ -110,7 +114,10 @@ def _improve(
 
 
 def _descend(lattice: Lattice, partition: Partition, budget: _Budget, chance: np.random.Generator) -> Partition:
-    """Take the best of some random neighbours while one is better; none in many looks is a local minimum."""
+    """Take the best of some random neighbours while it is better.
+
+    Many looks without a better one make a local minimum.
+    """
     partition = improve_locally(lattice, partition)
     cost = lattice.cost(partition)
     idle = 0

@@ -90,7 +90,10 @@ def _training(sample: Sample, regions: list[Integers], used: set[int]) -> Traini
 
 
 def _division(sample: Sample, rows: Integers) -> tuple[int, Cut] | None:
-    """The attribute and the cut that tell most about some rows; None where rows are alike, or too few."""
+    """The attribute and cut that tell most about rows, or None.
+
+    None is for rows that are alike, or too few.
+    """
     if len(rows) < 2 * SMALLEST_TUPLE:
         return None
     buckets, outcomes = sample.buckets[rows], sample.outcomes[rows]
