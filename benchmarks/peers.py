@@ -17,7 +17,7 @@ PLACE = "EDDY_{}_PYTHON"
 
 
 def without_polars() -> str | None:
-    """The reason why Polars is skipped, or ""."""
+    """The reason why Polars is skipped; None if it is there."""
     return None if find_spec("polars") else "polars is not installed: pip install -e '.[peers]'"
 
 
@@ -28,7 +28,7 @@ def python_of(engine: str) -> Path:
 
 
 def without_engine(engine: str) -> str | None:
-    """The reason why an engine is skipped, or ""."""
+    """The reason why an engine is skipped; None if it is there."""
     python = python_of(engine)
     if not python.exists():
         return f"{engine} has no environment: make peers, or {PLACE.format(engine.upper())} says which python has it"

@@ -34,7 +34,7 @@ class Contender:
     policy: PolicyChoice
 
     def missing(self, workload: Workload) -> str | None:
-        """The reason why the policy cannot run, or "".
+        """The reason why the policy cannot run; None if it can.
 
         It asks for knowledge that the workload does not have of itself.
         """

@@ -36,10 +36,8 @@ SHOWN = 12
 def find_beside(file: str) -> str:
     """Let Python find modules in the folder of a job's file.
 
-    Gives the folder.
-
-    What is installed, and what `--py-files` or PYTHONPATH name, comes first: a file called `types.py` beside a job is
-    no reason for Spark not to start.
+    It gives the folder. Installed modules, and those that `--py-files` or PYTHONPATH name, come first: a file called
+    `types.py` beside a job is no reason for Spark not to start.
     """
     folder = os.path.dirname(os.path.abspath(file))
     if folder not in sys.path:

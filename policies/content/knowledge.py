@@ -67,6 +67,12 @@ class Knowledge:
     def __init__(self, attributes: int, how: Learning) -> None:
         self._attributes = attributes
         self._how = how
+        # Operators have numbers, in the order in which they are met. A number is the place of an operator's profile
+        # and of its row of running selectivities:
+        #
+        #     _numbers   {Hop("late"): 0, Hop("planes", ...): 1}
+        #     profiles   [Profile, Profile]            samples: which attribute classifies it
+        #     _running   2 rows, a column a bucket     all rows: what it lets through, by that attribute
         self._numbers: dict[Hop, int] = {}
         self.profiles: list[Profile] = []
         self._running = Selectivities(how.cells, how.alpha)
@@ -101,6 +107,7 @@ class Knowledge:
         A sample takes `size`, a share of the rows, and in the long run samples take `share` of them; when all is known
         and calm a part of that share is enough.
         """
+        # `_due` is a debt in shares of the rows: it grows with every micro-batch, and a sample pays off its size.
         self._due += share * self.haste
         due = self._due >= size
         if due:
@@ -159,6 +166,8 @@ class Knowledge:
 
     def learn(self) -> list[Hop]:
         """Learn from what was kept; says which operators have got another classifier."""
+        # The order matters: running counts go to the buckets of the classifier by which rows were routed, so they are
+        # added before a judgement may name another one.
         steps, self._steps, self._kept = self._steps, [], {}
         lessons, self._lessons = self._lessons, []
         changes = self._running.changes
@@ -187,6 +196,8 @@ class Knowledge:
                 number = self._number(hop)
                 lots.setdefault(self.profiles[number].attribute, []).append((number, counts, step.buckets))
         places: list[Integers] = []
+        # Every outcome gets its place in the table, operator by bucket, and one sum adds them all: with a sum for each
+        # step, micro-batches of many small steps would spend their time here.
         for attribute, lot in lots.items():
             numbers = np.repeat([number for number, _, _ in lot], [len(counts) for _, counts, _ in lot])
             first, *others = (look for _, _, look in lot)

@@ -109,6 +109,8 @@ class StreamMesh:
 
     def sampled(self, rows: int) -> int:
         """Say how many of a micro-batch's rows to sample."""
+        # Three cases: nothing is known yet, so take what the first decision needs; a decision waits for its sample, so
+        # take what is missing, up to `BURST`; or a mesh is at work, so save up, and sample when a burst is worth it.
         numbers, whole = self._numbers, self._plan.sample
         numbers["batch"] += (rows - numbers["batch"]) * (LATELY if numbers["batch"] else 1.0)
         missing = max(int(whole * FIRST) - len(self._reservoir), 1)
@@ -130,11 +132,14 @@ class StreamMesh:
         price = PRICE if is_enough else EAGER
         every = float(self.prices().sum())
         usual = sum(share * spent for share, spent in zip(mesh.share, mesh.seconds, strict=True))
+        # A sampled row costs `every` in place of `usual`. The divisor has a floor: where all operators together hardly
+        # cost more than the route, sampling is nearly free, and the share stays at the price all the same.
         return min(price * usual / max(every - usual, usual), 1.0)
 
     def learn(self, hops: Sequence[Hop], statistics: Sequence[Statistic]) -> None:
         """Count what operators did."""
         for hop, statistic in zip(hops, statistics, strict=True):
+            # Older rows count half as much for every `window` rows that come after them.
             known = self._statistics.get(hop.operator, NOTHING)
             weight = 0.5 ** (statistic.rows_in / max(self._plan.window, 1))
             self._statistics[hop.operator] = Statistic(
@@ -184,6 +189,8 @@ class StreamMesh:
 
         A broken promise empties the reservoir: the sample is of a stream that has changed.
         """
+        # A reason stays until it has led to a decision: after a broken promise the reservoir is empty, and it takes
+        # some micro-batches until it has rows enough again.
         rows, whole = len(self._reservoir), self._plan.sample
         if self.current is not None and not self._reason:
             broken = self.current.broken(self.operators)
@@ -229,6 +236,7 @@ class StreamMesh:
         mesh = optimize(sample.part(~held), self.prices(), legality, settings, chance, clock, former)
         if len(mesh.routes) == 1:
             return refined(mesh, sample, self.prices(), legality)
+        # Without attributes no tree can split, so this search finds the best single route.
         blind = Sample(buckets=sample.buckets[:, :0], outcomes=sample.outcomes)
         single = optimize(blind, self.prices(), legality, settings, chance, clock)
         saved = single.spent(sample.part(held), self.prices()) - mesh.spent(sample.part(held), self.prices())

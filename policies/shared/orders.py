@@ -61,9 +61,11 @@ def _by_merit(rates: Floats, costs: Floats, common: Integers, rows: Integers, pr
     """
     order = np.argsort((rates - 1) / costs, axis=1, kind="stable")
     reach = _reach(np.take_along_axis(rates, order, axis=1))
+    # A place is late if few tuples come that far, or if all that do cost less there than the step itself.
     late = (reach < TAIL) | (reach * rows[:, None] * costs[order] < price)
     rank = np.empty(len(common), np.int64)
     rank[common] = np.arange(len(common))
+    # Late operators are put behind all others, among themselves in the common order.
     place = np.where(late, len(common) + rank[order], np.arange(len(common)))
     return np.take_along_axis(order, np.argsort(place, axis=1, kind="stable"), axis=1)
 
@@ -73,6 +75,16 @@ def _fewer(own: Integers, saved: Floats, rates: Floats, costs: Floats, common: I
 
     A class whose order is given up takes the cheapest of those that are left.
     """
+    # Four classes and three operators, where `price` is 2; the common order is 0 1 2:
+    #
+    #     own    012 201 012 102    by class: its order
+    #     which    0   1   0   2    by class: the number of its order; 0 is the common one
+    #     worth    0   9   1        by order: what all its classes save by it
+    #     kept     T   T   F        by order: whether it pays; the common one always stays
+    #     lost     3                classes without an order
+    #     left   012 201            the orders that they may take
+    #
+    # `prices` then has a line for each order that is left: what each lost class would pay in it.
     numbers: dict[tuple[int, ...], int] = {tuple(common.tolist()): 0}
     which = np.array([numbers.setdefault(order, len(numbers)) for order in map(tuple, own.tolist())])
     worth = np.bincount(which, saved, len(numbers))
@@ -99,6 +111,7 @@ def classes(buckets: Buckets, most: int | None = None) -> tuple[Buckets, Integer
     examples = np.empty((1, 0), np.uint8)
     which = np.zeros(len(buckets), np.int64)
     for column in buckets.T:
+        # A bucket is one byte, so a class and the next bucket make one code, which later comes apart again by `>> 8`.
         codes = which * 256 + column
         present = np.flatnonzero(np.bincount(codes)) if len(examples) < COUNTED_CLASSES else np.unique(codes)
         if most is not None and len(present) > most:

@@ -17,6 +17,13 @@ from eddy.sql.values.arrays import Kernel, buffer, build, mapped, nulls, on_arra
 from eddy.sql.values.faults import unfit, zero_divisor
 from eddy.tuples.arrays import Numbers
 
+# Arrow's decimals are 128-bit integers in two's complement, the lower half first. As decimal(4, 2):
+#
+#     1.25    125    low = 125            high = 0
+#     -0.01    -1    low = 2^64 - 1       high = -1
+#
+# Up to 18 digits the lower half, read as a signed integer, is the whole number, and the upper half repeats its sign.
+
 # The digits that every 64-bit integer can hold.
 NATIVE_DIGITS = 18
 # The digits of Scala's usual decimals, which Spark asks for the sign.
@@ -49,6 +56,7 @@ def scaled(numbers: Numbers, mask: Numbers | None, type: pa.Decimal128Type) -> p
         raise unfit("a number", types.name(type))
     pairs = np.empty(len(numbers), _PAIR)
     pairs["low"] = (numbers & (_WORD - 1)).astype(np.uint64) if numbers.dtype == object else numbers.view(np.uint64)
+    # A shift by 63 leaves the sign alone: 0, or -1, which is what the upper half of a 64-bit number is.
     pairs["high"] = (numbers >> (64 if numbers.dtype == object else 63)).astype(np.int64)
     valid = None if mask is None else pa.py_buffer(np.packbits(~mask, bitorder="little"))
     return pa.Array.from_buffers(type, len(numbers), [valid, pa.py_buffer(pairs)])
@@ -59,6 +67,7 @@ def shifted(numbers: Numbers, by: int) -> Numbers:
     if by >= 0:
         return numbers * 10**by if by else numbers
     size = 10**-by
+    # So many digits are cut off that nothing is left; and 10^19 has no place in 64 bits.
     if numbers.dtype != object and -by > NATIVE_DIGITS:
         return np.zeros(len(numbers), np.int64)
     rounded: Numbers = (np.abs(numbers) + size // 2) // size
@@ -106,6 +115,7 @@ def _kept(numbers: Numbers) -> Numbers:
     """Round to as many digits as Java's decimals keep of a sum, halves to the even digit."""
     if numbers.dtype != object:
         return numbers
+    # `sizes` has the powers of ten by which 34 to 38 digits exceed 34; each number is cut by the one that fits it.
     sizes = np.array([10**lost for lost in range(types.MAX_DIGITS - KEPT_DIGITS + 1)], object)
     size = sizes[sum((np.abs(numbers) >= 10**KEPT_DIGITS * one).astype(int) for one in sizes[:-1])]
     whole, rest = np.abs(numbers) // size, np.abs(numbers) % size
@@ -234,6 +244,7 @@ def _operands(name: str, first: pa.Array, second: pa.Array) -> tuple[Numbers, Nu
     left, right = types.decimal(first.type), types.decimal(second.type)
     scale = max(left.scale, right.scale)
     digits = max(left.precision - left.scale, right.precision - right.scale) + scale + 1
+    # The digits decide how wide the integers must be: the largest number on the way must fit, not the result alone.
     digits = {"*": left.precision + right.precision, "/": types.MAX_DIGITS}.get(name, digits)
     wide = digits > NATIVE_DIGITS
     return unscaled(first, types.MAX_DIGITS if wide else 0), unscaled(second, types.MAX_DIGITS if wide else 0)
@@ -266,6 +277,7 @@ def _multiply(a: Numbers, b: Numbers, left: int, right: int) -> tuple[Numbers, i
 
 
 def _divide(a: Numbers, b: Numbers, left: int, right: int) -> tuple[Numbers, int]:
+    # Twice the dividend and the divisor once more: floor((2a + b) / 2b) rounds a / b half up.
     top, bottom = np.abs(a) * 10 ** (_QUOTIENT_SCALE - left + right), np.abs(b)
     return np.sign(a) * np.sign(b) * ((2 * top + bottom) // (2 * bottom)), _QUOTIENT_SCALE
 

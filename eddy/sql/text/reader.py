@@ -3,8 +3,7 @@
 A pattern cuts the text into tokens. The reader goes over them for the grammar, asks what comes next, and builds the
 errors that point at a place in the text.
 
-A long list of literals, as after IN, is one token: reading each of a million values as a token of its own would take
-seconds.
+A long list of literals, as after IN, is one token: there may be hundreds of thousands of them.
 """
 
 from __future__ import annotations

@@ -3,11 +3,11 @@
 A step with values that Spark would not evaluate must not see them: `1 / x` in `x <> 0 AND 1 / x > 2` may fail on rows
 where x is 0. Steps know whether they can fail, and a step that can is run on the rows that need it only:
 
-rows        x: [2, 0, 4]
-    x <> 0         [true, false, true]
-    positions      [0, 2]
-    1 / x on these [0.5, 0.25]
-    scattered      [0.5, null, 0.25]
+    x                 [2,    0,     4]
+    x <> 0            [true, false, true]
+    positions         [0,           2]
+    1 / x on these    [0.5,         0.25]
+    scattered         [0.5,  null,  0.25]
 """
 
 from __future__ import annotations
@@ -156,6 +156,8 @@ def connected(name: str, steps: Sequence[BoundStep]) -> BoundStep:
         return functools.reduce(lambda left, right: apply(kernel, (left, right), left.type), steps)
 
     def run(frame: Frame) -> Value:
+        # `made` is the value so far. With AND, a row that is false stays false, so a step that can fail sees only the
+        # rows that are true or null so far; the null that it has elsewhere changes nothing: false AND null is false.
         made = steps[0].run(frame)
         for step in steps[1:]:
             if not step.fails:
@@ -175,6 +177,7 @@ def strict(
 
     An argument is evaluated where those before it are not null; `backwards` begins with the last, as a division does.
     """
+    # The plain step is enough where all is constant, or where only the first argument can fail: every row needs that.
     order = [*range(len(args))][:: -1 if backwards else 1]
     step = apply(kernel, args, type, fails=fails)
     if step.value is not None or not any(args[at].fails for at in order[1:]):

@@ -44,12 +44,21 @@ class Pricer(Protocol):
 class Exact:
     """Dynamic programming over sets of operators.
 
+    What is left of a row after a set of operators does not depend on their order. So the cheapest way to go on from
+    there does not either, and is worked out once for each set: 2^n numbers in place of n! orders.
+
     `reaches` has a row for each training tuple and a column for each set of operators: how many tuples are left of its
     rows once those operators are done (`reach`).
     """
 
     def __init__(self, reaches: Floats, costs: Floats, legality: Legality) -> None:
         self._reaches, self._costs = reaches, costs
+        # Sets of operators are bits of an integer: 0b10 is operator 1 alone. For two operators that are always ready:
+        #
+        #     done    00        01        10        11
+        #     steps   01 10     X  11     11 X      X  X     the set after each operator; X is `_nowhere`
+        #
+        # Layers hold the sets of one size, the largest first, so that a set is priced when all that follow it are.
         done, ready = legality.tables()
         size = np.bitwise_count(done)
         self._nowhere = reaches.shape[1]
@@ -89,6 +98,9 @@ class Exact:
         There is a row for each set of operators, and a column for each set of training tuples. The last row stands for
         illegal sets (infinite cost). A set with nothing ready costs 0.
         """
+        # rest(done) = min over ready j of reach(done) * cost(j) + rest(done | j), for all sets of training tuples at
+        # once. `here` is three-dimensional: the sets of operators of a layer, the next operator, the sets.
+        # Steps to `_nowhere` find infinity in the last row, so the minimum never takes them.
         reach = (members @ self._reaches).T
         rest = np.zeros((self._nowhere + 1, len(members)))
         rest[-1] = np.inf
@@ -130,6 +142,7 @@ class Greedy:
         for _ in range(len(self._costs)):
             rows = left.sum(axis=1)
             out = left @ self._outcomes
+            # Where nothing of a set of tuples is left, the rates among all its rows stand in.
             rates = np.divide(out, rows[:, None], out=whole.copy(), where=rows[:, None] > 0)
             ranks = (rates - 1) / self._costs
             for number, route in enumerate(routes):
