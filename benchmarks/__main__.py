@@ -62,13 +62,13 @@ def main(arguments: Sequence[str]) -> int:
     found: list[dict[str, Any]] = []
     for name in asked.suites or SUITES:
         for benchmark in SUITES[name]:
-            found.append(told(name, benchmark))
+            found.append(tell(name, benchmark))
             if asked.json:
                 write(asked.json, found)
     return 0
 
 
-def told(suite: str, benchmark: Benchmark) -> dict[str, Any]:
+def tell(suite: str, benchmark: Benchmark) -> dict[str, Any]:
     """Print a benchmark as it goes, and how long it took; gives what it said, as values."""
     print()
     started = time.monotonic()

@@ -41,7 +41,7 @@ def session() -> Iterator[tuple[SparkSession, Path]]:
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     with tempfile.TemporaryDirectory() as folder:
         found = SparkSession.getActiveSession()
-        spark = found or _started(Path(folder))
+        spark = found or _start(Path(folder))
         try:
             yield spark, Path(folder)
         finally:
@@ -49,7 +49,7 @@ def session() -> Iterator[tuple[SparkSession, Path]]:
                 spark.stop()
 
 
-def _started(place: Path) -> SparkSession:
+def _start(place: Path) -> SparkSession:
     builder = SparkSession.builder.master(f"local[{CORES}]").appName("eddy-benchmarks")
     for key, value in {**SETTINGS, "spark.sql.warehouse.dir": str(place / "warehouse")}.items():
         builder = builder.config(key, value)

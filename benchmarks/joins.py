@@ -150,7 +150,7 @@ def _compare(workload: Workload, rows: int, goal: float | None = None) -> Iterat
     `goal` is what the best order of each phase is to save.
     """
     parts = batches(workload.data(rows))
-    looked = _looked(workload, parts)
+    looked = _count_candidates(workload, parts)
     best, share = _best(looked), _share(looked)
     yield f"{workload.name}; best fixed order {best}, of {len(looked)}"
     yield setting(rows=rows, batch=BATCH, seed=SEED)
@@ -193,7 +193,7 @@ def _ours(workload: Workload, first: Batch, order: str) -> Callable[[Batch], pa.
     return lambda batch: pa.Table.from_batches(engine.run(batch), schema=engine.schema)
 
 
-def _looked(workload: Workload, parts: Sequence[Batch]) -> dict[str, list[float]]:
+def _count_candidates(workload: Workload, parts: Sequence[Batch]) -> dict[str, list[float]]:
     """Count the candidates that probes look at, by order.
 
     In the middle micro-batch of each phase.

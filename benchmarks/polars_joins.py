@@ -29,7 +29,7 @@ class PolarsJoins:
     def __call__(self, batch: Batch) -> list[pa.Table]:
         """Join the rows of one micro-batch with the windows."""
         oldest = min(batch[s].column("ts")[0].as_py() for s in self._streams) - self._window
-        new = {s: _named(s, batch) for s in self._streams}
+        new = {s: _name_columns(s, batch) for s in self._streams}
         for s, rows in new.items():
             held = self._windows.get(s, rows.clear())
             first = held[f"{s}_ts"].search_sorted(oldest)
@@ -56,6 +56,6 @@ class PolarsJoins:
         return plan.select(pl.col(f"{s}_id").alias(s) for s in self._streams)
 
 
-def _named(stream: str, batch: Batch) -> pl.DataFrame:
+def _name_columns(stream: str, batch: Batch) -> pl.DataFrame:
     rows = pl.DataFrame(pa.Table.from_batches([batch[stream]]))
     return rows.rename({column: f"{stream}_{column}" for column in rows.columns})

@@ -147,7 +147,7 @@ def in_order(judges: Sequence[tuple[str, MaskFunction]], order: Sequence[int]) -
 
     def step(frames: Frames) -> Frames:
         for frame in frames:
-            yield reduce(lambda left, which: _kept(left, *judges[which]), order, frame)[["id"]]
+            yield reduce(lambda left, which: _keep(left, *judges[which]), order, frame)[["id"]]
 
     return step
 
@@ -159,12 +159,12 @@ def in_order_of_class(judges: Sequence[tuple[str, MaskFunction]], orders: Sequen
         for frame in frames:
             for number, order in enumerate(orders):
                 part = frame[frame[CLASSIFIER] == number]
-                yield reduce(lambda left, which: _kept(left, *judges[which]), order, part)[["id"]]
+                yield reduce(lambda left, which: _keep(left, *judges[which]), order, part)[["id"]]
 
     return step
 
 
-def _kept(frame: pd.DataFrame, column: str, judge: MaskFunction) -> pd.DataFrame:
+def _keep(frame: pd.DataFrame, column: str, judge: MaskFunction) -> pd.DataFrame:
     return frame[judge(frame[column].to_numpy())] if len(frame) else frame
 
 

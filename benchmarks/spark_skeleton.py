@@ -18,7 +18,7 @@ from benchmarks import feeds, spark_joins
 from benchmarks.measure import Goal, Line, summary
 from benchmarks.skeleton import Steps, skeleton
 from benchmarks.suite import SETTLING, Suite
-from benchmarks.turns import WARM, Contender, started, turns
+from benchmarks.turns import WARM, Contender, start_all, turns
 from benchmarks.workloads import COMMON, STREAMS
 
 OURS, CONTROL, BARE = "eddy", "eddy again (control)", "bare skeleton"
@@ -100,7 +100,7 @@ def state(
     with feeds.session() as (spark, place):
         suite.write(place, _wide(suite.rows, wide))
         contenders = {f"window of {window:,} rows": _windowed(window, place) for window in windows}
-        with started(spark, contenders, place) as running:
+        with start_all(spark, contenders, place) as running:
             turns(running, suite.warm_batches - 1 + SETTLING)
             times = turns(running, repeats, agree=_same)
             held = [eddy.report_of(one.query).batches()["state_bytes"].iloc[-1] for one in running.values()]

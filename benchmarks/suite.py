@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 
 from benchmarks import feeds
 from benchmarks.measure import SEED, Agree, Goal, Line, setting, summary
-from benchmarks.turns import WARM, Contender, Times, started, turns
+from benchmarks.turns import WARM, Contender, Times, start_all, turns
 
 SETTLING = 1
 """Micro-batches of each new size that do not count: windows and policies are as the size before has left them."""
@@ -58,7 +58,7 @@ class Suite:
         self, spark: SparkSession, contenders: Mapping[str, Contender], place: Path, agree: Agree
     ) -> Iterator[Times]:
         """Seconds of each size; the first micro-batch of all is over when a query has started."""
-        with started(spark, contenders, place) as running:
+        with start_all(spark, contenders, place) as running:
             turns(running, self.warm_batches - 1, agree=agree)
             for number in range(len(self.sizes)):
                 turns(running, SETTLING, agree=agree, seed=SEED + 1 + number)

@@ -79,7 +79,7 @@ class Stepped:
 
 
 @contextmanager
-def started(spark: SparkSession, contenders: Mapping[str, Contender], place: Path) -> Iterator[dict[str, Stepped]]:
+def start_all(spark: SparkSession, contenders: Mapping[str, Contender], place: Path) -> Iterator[dict[str, Stepped]]:
     """All contenders after their first micro-batch; they are stopped at the end."""
     with ExitStack() as stack:
         running = {}

@@ -79,7 +79,7 @@ def run(asked: argparse.Namespace) -> int:
     is_job = _is_job(asked.conf)
     experiment = _of_job(asked) if is_job else _experiment(asked)
     try:
-        comparison = _compared(experiment.quick() if asked.quick else experiment, asked)
+        comparison = _compare(experiment.quick() if asked.quick else experiment, asked)
     except KeyboardInterrupt:
         kept = f'"{asked.resume}" has the runs that are done, and the same command goes on from there'
         print(f"stopped; {kept if asked.resume else 'with --resume FILE they would be kept'}", file=sys.stderr)
@@ -128,7 +128,7 @@ def _is_job(path: str) -> bool:
     return any(name in found for name in JOB)
 
 
-def _compared(experiment: Experiment, asked: argparse.Namespace) -> Comparison:
+def _compare(experiment: Experiment, asked: argparse.Namespace) -> Comparison:
     place = choose_runner(asked.runner, asked.cells)
     with _spark(asked.runner == OnSpark.name):
         return run_comparison(experiment, place, command=_command(asked), resume=asked.resume, quiet=asked.quiet)
@@ -145,7 +145,7 @@ def _spark(needed: bool) -> AbstractContextManager[object]:
 
 def _command(asked: argparse.Namespace) -> str:
     """The command that runs it again."""
-    more = [word for one in asked.set or () for word in ("--set", _shown(one))]
+    more = [word for one in asked.set or () for word in ("--set", _show_value(one))]
     more += [word for name in asked.policy or () for word in ("--policy", name)]
     more += [
         w for n in ("rows", "repeats") if getattr(asked, n) is not None for w in (f"--{n}", str(getattr(asked, n)))
@@ -157,7 +157,7 @@ def _command(asked: argparse.Namespace) -> str:
     return shlex.join(["python", "-m", "eddy.jobs.compare_policies", asked.conf, *more])
 
 
-def _shown(text: str) -> str:
+def _show_value(text: str) -> str:
     """A value from outside of the file, without what is secret."""
     return f"{text.partition('=')[0]}={HIDDEN}" if is_secret(from_command(text).path) else text
 

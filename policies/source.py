@@ -22,7 +22,7 @@ from eddy.tuples import Hop
 
 CHOICES = ("greedy", "proportional")
 
-FLOOR = 0.01
+LEAST_SELECTIVITY = 0.01
 """The least selectivity that a share is inverse to: without one, an operator that drops all would get all."""
 
 
@@ -65,5 +65,5 @@ class Source(Policy):
 
     def _draw(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
         """One hop for each tuple or group, drawn with weights inverse to the outputs per input."""
-        weights = np.array([1 / max(task.statistics[hop].rate, FLOOR) for hop in ready])
+        weights = np.array([1 / max(task.statistics[hop].rate, LEAST_SELECTIVITY) for hop in ready])
         return draw(task, ready, weights / weights.sum(), self._operators)

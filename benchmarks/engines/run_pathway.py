@@ -22,12 +22,12 @@ def main(task: dict[str, Any]) -> float:
     started = time.perf_counter()
     schema = pw.schema_from_types(ts=int, nr=int, k=int)
     streams = {s: pw.io.csv.read(path, schema=schema, mode="static") for s, path in task["streams"].items()}
-    pw.io.csv.write(joined(pw, streams, task["window"]), task["answer"])
+    pw.io.csv.write(join_streams(pw, streams, task["window"]), task["answer"])
     pw.run(monitoring_level=pw.MonitoringLevel.NONE)
     return time.perf_counter() - started
 
 
-def joined(pw: Any, streams: dict[str, Any], window: int) -> Any:
+def join_streams(pw: Any, streams: dict[str, Any], window: int) -> Any:
     """Join one stream after the other.
 
     The next is near the newest row so far, and after that near the oldest as well.

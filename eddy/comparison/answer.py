@@ -34,7 +34,7 @@ def digest(answer: pa.Table) -> str:
 def digest_in_order(table: pa.Table) -> str:
     """The same for rows whose order matters."""
     places = np.arange(table.num_rows, dtype=np.uint64)
-    total = int(_mixed(_rows(table) + places).sum(dtype=np.uint64))
+    total = int(_mix(_rows(table) + places).sum(dtype=np.uint64))
     return f"{table.num_rows} rows {total:016x}"
 
 
@@ -53,7 +53,7 @@ def _rows(answer: pa.Table) -> Hashes:
     """A hash of each row."""
     rows = np.zeros(answer.num_rows, np.uint64)
     for name in sorted(answer.schema.names):
-        rows = _mixed(rows * np.uint64(3) + _column(answer.column(name).combine_chunks()))
+        rows = _mix(rows * np.uint64(3) + _column(answer.column(name).combine_chunks()))
     return rows
 
 
@@ -71,7 +71,7 @@ def _column(values: pa.Array) -> Hashes:
     return hashes
 
 
-def _mixed(hashes: Hashes) -> Hashes:
+def _mix(hashes: Hashes) -> Hashes:
     for shift, factor in zip(SHIFTS, MIX, strict=False):
         hashes = (hashes ^ (hashes >> np.uint64(shift))) * np.uint64(factor)
     return hashes ^ (hashes >> np.uint64(SHIFTS[-1]))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from eddy.comparison.command import command
 from eddy.comparison.contender import BASELINE, Contender, name_of
 from eddy.comparison.contender import label as label_of
-from eddy.comparison.experiment import Experiment, Skipped, inapplicable
+from eddy.comparison.experiment import Experiment, Skipped, find_inapplicable
 from eddy.comparison.journal import Journal
 from eddy.comparison.result import Comparison
 from eddy.comparison.run_key import data_text, machine, query_text
@@ -65,7 +65,7 @@ def compare(  # noqa: PLR0913  what a user may say
     9
     """
     experiment = Experiment(
-        name=_named(query),
+        name=_name_policies(query),
         points=[Given(given=_workload(query, data, drift_points))],
         contenders=_contenders(policies, baseline),
         seeds=_seeds(seeds),
@@ -84,7 +84,7 @@ def _seeds(seeds: int | Sequence[int]) -> list[int]:
     return _counts("seeds", seeds, 0)
 
 
-def _named(query: object) -> str:
+def _name_policies(query: object) -> str:
     if not isinstance(query, Query):
         raise QueryError(f"compare: expected a Query(...), got {query!r}")
     return query.name
@@ -149,7 +149,7 @@ def run_comparison(
 ) -> Comparison:
     """Run what has not been run before; `command` is how to do it again."""
     journal = Journal(resume)
-    skipped = list(inapplicable(experiment))
+    skipped = list(find_inapplicable(experiment))
     bar = Bar(_runs(experiment, skipped), quiet=quiet)
     where = machine()
     turns = Turns(experiment, place, journal, bar)

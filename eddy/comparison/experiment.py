@@ -160,13 +160,13 @@ class Skipped:
         return f"skipped: {self.contender.label} on {self.point.label}: {self.reason}"
 
 
-def inapplicable(experiment: Experiment) -> Iterator[Skipped]:
+def find_inapplicable(experiment: Experiment) -> Iterator[Skipped]:
     """Try every policy on one row of every workload.
 
     One that can run nowhere is the user's mistake.
     """
     for contender in experiment.contenders:
-        tried = [(point, *_tried(contender, point, experiment)) for point in experiment.points]
+        tried = [(point, *_try_policy(contender, point, experiment)) for point in experiment.points]
         mistakes = [error for _, _, error in tried if error is not None]
         if mistakes and all(reason is not None for _, reason, _ in tried):
             raise mistakes[0]
@@ -175,7 +175,7 @@ def inapplicable(experiment: Experiment) -> Iterator[Skipped]:
                 yield Skipped(contender=contender, point=point, reason=reason)
 
 
-def _tried(contender: Contender, point: Point, experiment: Experiment) -> tuple[str | None, QueryError | None]:
+def _try_policy(contender: Contender, point: Point, experiment: Experiment) -> tuple[str | None, QueryError | None]:
     """The reason why a policy does not apply, and its error.
 
     The error is there where the policy itself says so.

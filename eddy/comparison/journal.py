@@ -55,7 +55,7 @@ def _read(path: Path) -> dict[str, Record]:
     whole = text[: text.rfind("\n") + 1]
     if whole != text:
         _cut(path, whole)
-    records = [_parsed(path, number, line) for number, line in enumerate(whole.splitlines(), start=1)]
+    records = [_parse(path, number, line) for number, line in enumerate(whole.splitlines(), start=1)]
     return {record.key: record for record in records}
 
 
@@ -67,7 +67,7 @@ def _cut(path: Path, whole: str) -> None:
         raise QueryError(f'resume "{path}": cannot be written: {error.strerror}') from error
 
 
-def _parsed(path: Path, number: int, line: str) -> Record:
+def _parse(path: Path, number: int, line: str) -> Record:
     try:
         return Record.parse(line)
     except (json.JSONDecodeError, TypeError, KeyError, AttributeError) as error:
@@ -77,7 +77,7 @@ def _parsed(path: Path, number: int, line: str) -> Record:
         ) from error
 
 
-CLASSES, ROUTES = 6, 6
+MOST_CLASSES, MOST_ROUTES = 6, 6
 """The most classes of a stream, and routes of a class, that are told apart over time: as many as a reader can."""
 
 Columns = Mapping[str, Sequence[Any]]
@@ -150,11 +150,13 @@ def routes(report: Report) -> Columns:
     if frame.empty:
         return _columns(frame)
     frame["stream"], frame["class"] = frame["stream"].astype(str), frame["class"].astype(str)
-    sizes = frame.groupby(["stream", "class"])["tuples"].sum().groupby("stream").nlargest(CLASSES)
+    sizes = frame.groupby(["stream", "class"])["tuples"].sum().groupby("stream").nlargest(MOST_CLASSES)
     large = {(stream, name) for _, stream, name in sizes.index}
     known = np.array([pair in large for pair in zip(frame["stream"], frame["class"], strict=True)])
     frame["class"] = frame["class"].where(known, OTHERS)
-    often = frame.groupby(["stream", "class", "route"])["tuples"].sum().groupby(["stream", "class"]).nlargest(ROUTES)
+    often = (
+        frame.groupby(["stream", "class", "route"])["tuples"].sum().groupby(["stream", "class"]).nlargest(MOST_ROUTES)
+    )
     usual = {place[2:] for place in often.index}
     triples = zip(frame["stream"], frame["class"], frame["route"], strict=True)
     frame["route"] = frame["route"].where(np.array([triple in usual for triple in triples]), OTHERS)

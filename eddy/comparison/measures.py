@@ -27,13 +27,13 @@ DECIDED = ["right", "wrong", "unclassified", "profiling"]
 MARKS = (0.25, 0.5, 0.75, 1.0)
 """The shares of the time at which the results so far are counted."""
 
-NEAR = 0.05
+SETTLED_WITHIN = 0.05
 """A run has settled when its calls per tuple are as near as this to where they stay."""
 
-SMOOTH = 3
+BATCHES_TO_SMOOTH = 3
 """Micro-batches that are looked at together: the calls per tuple of a single one of 1,000 tuples differ by 2 or 3 %."""
 
-STEADY = 0.5
+STEADY_SHARE = 0.5
 """The part of a phase, counted from its end, that says where the calls per tuple stay."""
 
 
@@ -119,8 +119,8 @@ def _batches_to_settle(calls: np.ndarray[Any, Any]) -> int:
     >>> _batches_to_settle(np.array([3, 3, 2, 2, 2, 2, 2, 2, 2, 2.0]))
     2
     """
-    steady = calls[-max(round(len(calls) * STEADY), 1) :].mean()
-    width = min(SMOOTH, len(calls))
+    steady = calls[-max(round(len(calls) * STEADY_SHARE), 1) :].mean()
+    width = min(BATCHES_TO_SMOOTH, len(calls))
     means = np.convolve(calls, np.full(width, 1 / width), mode="valid")
-    near = np.flatnonzero(np.abs(means / steady - 1) <= NEAR)
+    near = np.flatnonzero(np.abs(means / steady - 1) <= SETTLED_WITHIN)
     return int(near[0]) if len(near) else len(calls)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-WHOLE = 100
+LEAST_WHOLE = 100
 """From here on a number is shown without decimals; below with three digits."""
 
 
@@ -20,7 +20,7 @@ def digits(value: float) -> str:
     >>> digits(1234.5), digits(12.345), digits(0.012345)
     ('1,234', '12.3', '0.0123')
     """
-    return f"{value:,.0f}" if abs(value) >= WHOLE else f"{value:.3g}"
+    return f"{value:,.0f}" if abs(value) >= LEAST_WHOLE else f"{value:.3g}"
 
 
 def percent(value: float) -> str:

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from eddy.comparison import export
 from eddy.comparison.readable import frame, text
-from eddy.comparison.summary import grouped, summary
+from eddy.comparison.summary import group_by_workload, summary
 from eddy.comparison.turns import MeasuredRow, Traced
 from eddy.comparison.verdict import verdict
 from eddy.errors import QueryError, unknown
@@ -74,7 +74,7 @@ class Comparison:
         """
         if not by_workload:
             return export.table(summary(self.runs))
-        parts = grouped(self.runs).items()
+        parts = group_by_workload(self.runs).items()
         return export.table([{"workload": workload, **row} for workload, part in parts for row in summary(part)])
 
     @cached_property

@@ -43,7 +43,7 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return sorted(found, key=lambda row: (row["role"] == CONTROL, row["us_per_tuple"]))
 
 
-def grouped(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
+def group_by_workload(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
     """Runs by workload."""
     parts: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:

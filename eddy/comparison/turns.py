@@ -163,7 +163,7 @@ class _Turn:
 WIDTH = 24
 """Characters of the bar: with the counts and a name it fits into a line of a terminal."""
 
-LINES = 10
+MOST_LINES = 10
 """Lines where there is no terminal: enough to see that it moves, too few to fill a log."""
 
 MINUTE = 60
@@ -190,7 +190,7 @@ class Bar:
             line = f"[{self._bar()}] {self._counts()}  {what}"
             self._out.write(f"\r{line:<{self._width}}")
             self._width = len(line)
-        elif self._done * LINES // self._total > (self._done - 1) * LINES // self._total:
+        elif self._done * MOST_LINES // self._total > (self._done - 1) * MOST_LINES // self._total:
             self._out.write(f"{self._counts()}  {what}\n")
         self._out.flush()
 

@@ -8,17 +8,17 @@ from typing import Any
 
 from eddy.comparison.contender import BASELINE, BOUND, CONTROL
 from eddy.comparison.readable import slower, times
-from eddy.comparison.summary import grouped, summary
+from eddy.comparison.summary import group_by_workload, summary
 from eddy.errors import quoted
 
-NAMED = 6
+MOST_NAMES = 6
 """Workloads that are named in a sentence; of more, how many they are."""
 
 LEAST_CALLS = 1.0
 """Per cent of the calls that are worth a word: a policy that samples differs by as much from one seed to the next."""
 
 
-NOISY = 10.0
+NOISY_PERCENT = 10.0
 """Per cent of noise from which on it is said what helps: what policies save is often less."""
 
 
@@ -47,13 +47,13 @@ def verdict(rows: Sequence[Mapping[str, Any]]) -> Verdict:
     whole = judge(found, where="taken over all workloads")
     choices = {part.choice for part in parts.values()}
     if len(choices) > 1:
-        return _divided(parts, whole, found[0]["noise_percent"])
+        return _describe_split(parts, whole, found[0]["noise_percent"])
     return replace(whole, reasons=(*_agreement(parts, whole), *whole.reasons))
 
 
 def by_workload(rows: Sequence[Mapping[str, Any]]) -> dict[str, Verdict]:
     """A verdict on each workload."""
-    parts = grouped(rows)
+    parts = group_by_workload(rows)
     alone = len(parts) == 1
     return {
         workload: judge(summary(part), where="on this data" if alone else f'on "{workload}"')
@@ -61,7 +61,7 @@ def by_workload(rows: Sequence[Mapping[str, Any]]) -> dict[str, Verdict]:
     }
 
 
-def _divided(parts: Mapping[str, Verdict], whole: Verdict, noise: float | None) -> Verdict:
+def _describe_split(parts: Mapping[str, Verdict], whole: Verdict, noise: float | None) -> Verdict:
     """Say which policies win where, when workloads disagree.
 
     Savings beyond noise come first, then the workloads on which the baseline stays because nothing else is sure, then
@@ -71,8 +71,8 @@ def _divided(parts: Mapping[str, Verdict], whole: Verdict, noise: float | None) 
     for workload, part in sorted(parts.items(), key=lambda item: not item[1].measured):
         kept = bool(part.choice) and not part.measured
         chosen.setdefault(f"{'stay with ' if kept else ''}{_chosen(part.choice)}", []).append(workload)
-    told = "; ".join(f"{choice} on {_named(workloads)}" for choice, workloads in chosen.items())
-    each = [part.headline for part in parts.values()] if len(parts) <= NAMED else []
+    told = "; ".join(f"{choice} on {_list_names(workloads)}" for choice, workloads in chosen.items())
+    each = [part.headline for part in parts.values()] if len(parts) <= MOST_NAMES else []
     reasons = (*each, f"One for all: {whole.headline}", *([] if noise is None else [_noise(noise)]))
     choose = "" if told.startswith("stay") else "choose "
     return Verdict(choice="", measured=False, headline=f"It depends on the data: {choose}{told}.", reasons=reasons)
@@ -167,7 +167,7 @@ def _within(others: Sequence[Mapping[str, Any]], slow: Sequence[Mapping[str, Any
 
 
 def _told(slow: Sequence[Mapping[str, Any]]) -> str:
-    if len(slow) > NAMED:
+    if len(slow) > MOST_NAMES:
         return f"{len(slow)} others take longer"
     return ", ".join(f'"{row["policy"]}" takes {times(row)}' for row in slow)
 
@@ -209,7 +209,7 @@ def _pays(row: Mapping[str, Any], baseline: Mapping[str, Any]) -> str:
 
 def _noise(noise: float) -> str:
     told = f"The baseline, run twice, differs from itself by up to {_percent(noise)}: less than that is noise."
-    return told if noise < NOISY else f"{told} That is much: end other programs, or ask for more repeats."
+    return told if noise < NOISY_PERCENT else f"{told} That is much: end other programs, or ask for more repeats."
 
 
 def _interval(row: Mapping[str, Any], what: str) -> str:
@@ -231,8 +231,8 @@ def _chosen(choice: str) -> str:
     return f'"{choice}"' if choice else "any"
 
 
-def _named(workloads: Sequence[str]) -> str:
-    return quoted(workloads) if len(workloads) <= NAMED else f"{len(workloads)} workloads"
+def _list_names(workloads: Sequence[str]) -> str:
+    return quoted(workloads) if len(workloads) <= MOST_NAMES else f"{len(workloads)} workloads"
 
 
 def _plain(number: float) -> str:

@@ -38,7 +38,7 @@ def job_of(chosen: Namespace) -> Job:
     return load(chosen.conf, map(from_command, chosen.set))
 
 
-def checked(chosen: Namespace) -> Checked:
+def check_job(chosen: Namespace) -> Checked:
     """Build the job that arguments name, and check its columns.
 
     Everything that is wrong with it is one error.

@@ -54,14 +54,14 @@ def run(chosen: Namespace) -> int:
     if not chosen.quiet:
         print(f"{chosen.rows:,} web requests, three filters; halfway the traffic changes, and the best order with it")
         print("starting Spark, and a query for each policy ...", flush=True)
-    laps, answers = raced(chosen.rows, quiet=chosen.quiet)
+    laps, answers = race(chosen.rows, quiet=chosen.quiet)
     told, code = verdict(laps, answers)
     target.write_text(page(laps, told), "utf-8")
     print(f"\n{told}\nreport: {target.resolve()}")
     return code
 
 
-def raced(rows: int, *, quiet: bool) -> tuple[list[Lap], Mapping[str, pa.Table]]:
+def race(rows: int, *, quiet: bool) -> tuple[list[Lap], Mapping[str, pa.Table]]:
     """Let all policies run to their end, and show how far they have come."""
     from eddy.jobs.demo.page import Board  # noqa: PLC0415
     from eddy.jobs.demo.racing import Racer  # noqa: PLC0415

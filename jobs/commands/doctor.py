@@ -47,7 +47,7 @@ def arguments(parser: ArgumentParser) -> None:
 def run(chosen: Namespace) -> int:
     """Print every finding; the exit code says whether anything is wrong."""
     findings = [found for look in LOOKS for found in look()]
-    findings += divided(job_of(chosen)) if chosen.conf else []
+    findings += check_cells(job_of(chosen)) if chosen.conf else []
     for one in findings:
         print(f"{('WRONG' if one.wrong else 'odd') if one.cure else 'ok':<6} {one.what}: {one.found}")
         if one.cure:
@@ -119,7 +119,7 @@ def cores() -> Iterator[Finding]:
     yield Finding("cores", told, f"set engine.cells to {number} or more" if few else "", wrong=False)
 
 
-def divided(job: Job) -> Iterator[Finding]:
+def check_cells(job: Job) -> Iterator[Finding]:
     """Check that a job's cells keep its cores busy.
 
     And that the shuffle partitions do not stand in the way.

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from eddy.errors import QueryError
-from eddy.jobs.commands.command import Command, checked, takes_job
+from eddy.jobs.commands.command import Command, check_job, takes_job
 from eddy.jobs.config.file_paths import local, readable
 from eddy.jobs.run.checking import Checked
 from eddy.jobs.run.checkpoints import Checkpoint, describe_learned, has_state, read
@@ -32,10 +32,10 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(chosen: Namespace) -> int:
     """Print it."""
-    found = checked(chosen)
+    found = check_job(chosen)
     print(text(found))
     if chosen.checkpoint is not None:
-        print("\n".join(known(found, chosen.checkpoint or found.job.checkpoint)))
+        print("\n".join(read_learned(found, chosen.checkpoint or found.job.checkpoint)))
     elif _has_learned(found.job.checkpoint):
         place = readable(str(found.job.checkpoint))
         print(f'\nwhat it has learned: eddy explain {found.job.file} --checkpoint (reads "{place}")')
@@ -48,7 +48,7 @@ def _has_learned(place: str | None) -> bool:
     return folder is not None and has_state(folder)
 
 
-def known(checked: Checked, place: str | None) -> Iterator[str]:
+def read_learned(checked: Checked, place: str | None) -> Iterator[str]:
     """Read what a checkpoint of this job has learned.
 
     A checkpoint of another job is refused.

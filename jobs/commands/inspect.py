@@ -23,11 +23,11 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(chosen: Namespace) -> int:
     """Print what each cell has."""
-    print("\n".join(told(read(chosen.checkpoint), chosen.cell)))
+    print("\n".join(describe(read(chosen.checkpoint), chosen.cell)))
     return 0
 
 
-def told(found: Checkpoint, only: int | None) -> Iterator[str]:
+def describe(found: Checkpoint, only: int | None) -> Iterator[str]:
     """Describe a checkpoint: its query, its cells, its knowledge."""
     cells = found.cells if only is None else [cell for cell in found.cells if cell.number == only]
     if not cells and only is not None:

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from eddy.errors import QueryError
-from eddy.jobs.commands.command import Command, checked, takes_job
+from eddy.jobs.commands.command import Command, check_job, takes_job
 from eddy.jobs.config.config import read_toml
 from eddy.jobs.config.overrides import PREFIX, from_command
 
@@ -57,7 +57,7 @@ def check_first(chosen: Namespace) -> None:
         for text in chosen.set:
             from_command(text)
     else:
-        checked(chosen)
+        check_job(chosen)
 
 
 def _defaults() -> str:

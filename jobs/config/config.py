@@ -18,7 +18,7 @@ from eddy.errors import QueryError, unknown
 from eddy.jobs.config.connectors import LASTING
 from eddy.jobs.config.file_paths import Places
 from eddy.jobs.config.overrides import Override, put
-from eddy.jobs.config.places import Mistakes, joined, lines
+from eddy.jobs.config.places import Mistakes, join_key, lines
 from eddy.jobs.config.reading import TableReader
 from eddy.jobs.config.references import check_files, check_schemas, check_starting, import_function
 from eddy.jobs.config.sections import JOB
@@ -72,7 +72,7 @@ def read_job(file: str | File, overrides: Iterable[Override] = ()) -> Job:
     Its mistakes are noted, and raised at once if nothing more can be found.
     """
     values, mistakes = read_toml(str(file))
-    outside = _overridden(values, overrides, mistakes)
+    outside = _override(values, overrides, mistakes)
     mistakes = Mistakes(str(file), mistakes.lines, outside, mistakes.found)
     reading = TableReader(mistakes, Places.beside(str(file), outside))
     read = reading.part(JOB, values, ())
@@ -106,7 +106,7 @@ def read_toml(file: str) -> tuple[dict[str, Any], Mistakes]:
         raise QueryError(f'config "{file}": not TOML that can be read: too many brackets within brackets') from None
 
 
-def _overridden(values: dict[str, Any], overrides: Iterable[Override], mistakes: Mistakes) -> dict[KeyPath, str]:
+def _override(values: dict[str, Any], overrides: Iterable[Override], mistakes: Mistakes) -> dict[KeyPath, str]:
     outside: dict[KeyPath, str] = {}
     for override in overrides:
         try:
@@ -197,25 +197,27 @@ def text_of(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def resolved(job: Job) -> str:
+def write_resolved(job: Job) -> str:
     """Write every value and where it came from, for people.
 
     Secrets are not shown.
     """
-    rows = [(joined(path), shown(path, value), job.origins.get(path, "default")) for path, value in _leaves(job.values)]
+    rows = [
+        (join_key(path), shown(path, value), job.origins.get(path, "default")) for path, value in _leaves(job.values)
+    ]
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
     widest = min(widths[1], WIDEST_ALIGNED)
     return "\n".join(f"{path:<{widths[0]}}  {value:<{widest}}  {origin}" for path, value, origin in rows)
 
 
-def stated(job: Job) -> Iterator[str]:
+def write_stated(job: Job) -> Iterator[str]:
     """Write the values that somebody has given, for logs.
 
     Each is a line of fields, with the place it came from.
     """
     for path, value in _leaves(job.values):
         if path in job.origins:
-            yield f'config {joined(path)}={shown(path, value)} from="{job.origins[path]}"'
+            yield f'config {join_key(path)}={shown(path, value)} from="{job.origins[path]}"'
 
 
 def _leaves(values: Mapping[str, Any], path: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:

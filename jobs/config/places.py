@@ -69,7 +69,7 @@ def split(dotted: str) -> KeyPath:
     >>> split('spark."spark.sql.ansi.enabled"')
     ('spark', 'spark.sql.ansi.enabled')
     """
-    return tuple(_unquoted(part) for part in re.findall(_PART, dotted))
+    return tuple(_unquote(part) for part in re.findall(_PART, dotted))
 
 
 def is_key(text: str) -> bool:
@@ -81,16 +81,16 @@ def is_key(text: str) -> bool:
     return re.fullmatch(_DOTTED, text) is not None
 
 
-def joined(path: KeyPath) -> str:
+def join_key(path: KeyPath) -> str:
     """A dotted key as TOML spells it.
 
-    >>> joined(("spark", "sql.ansi"))
+    >>> join_key(("spark", "sql.ansi"))
     'spark."sql.ansi"'
     """
     return ".".join(part if re.fullmatch(r"[A-Za-z0-9_-]+", part) else json.dumps(part) for part in path)
 
 
-def _unquoted(part: str) -> str:
+def _unquote(part: str) -> str:
     return str(tomllib.loads(f"part = {part}")["part"]) if part[0] in "\"'" else part
 
 
@@ -146,9 +146,9 @@ class Mistakes:
         """
         path = self._written(path)
         if path in self.outside:
-            return f"{self.outside[path]}, {joined(path)}"
+            return f"{self.outside[path]}, {join_key(path)}"
         line = nearest(self.lines, path)
-        return f"line {line}, {joined(path)}" if line else joined(path)
+        return f"line {line}, {join_key(path)}" if line else join_key(path)
 
     def _written(self, path: KeyPath) -> KeyPath:
         """A place as the file spells it."""

@@ -29,7 +29,7 @@ STARTING = ("earliest", "latest")
 """The places where reading a topic may begin, besides offsets."""
 
 
-SHOWN = 12
+MOST_SHOWN = 12
 """Functions of a module that are listed where one is asked for that it has not."""
 
 
@@ -110,7 +110,7 @@ def _no_function(text: str, holder: ModuleType, found: object, folder: str) -> s
         return f'{told}; it comes from {place}, and hides "{beside}.py": call your module otherwise'
     if close:
         return f'{told}; did you mean "{close[0]}"?'
-    return f"{told}; known: {quoted(known[:SHOWN])}" if known else f"{told}; it has no functions"
+    return f"{told}; known: {quoted(known[:MOST_SHOWN])}" if known else f"{told}; it has no functions"
 
 
 def check_files(read: Mapping[str, Any], mistakes: Mistakes) -> None:

@@ -109,7 +109,7 @@ class Section:
         """The part of a name."""
         return self.parts.get(name)
 
-    def chosen(self, values: Mapping[str, Any]) -> Section | None:
+    def choose(self, values: Mapping[str, Any]) -> Section | None:
         """The section that describes some values."""
         return self
 
@@ -126,7 +126,7 @@ class NamedSections:
         """Every name is a section of the same kind."""
         return self.each
 
-    def chosen(self, values: Mapping[str, Any]) -> Section | None:
+    def choose(self, values: Mapping[str, Any]) -> Section | None:
         """It has no keys itself."""
         return None
 
@@ -150,7 +150,7 @@ class Variants:
             choices=tuple(self.formats),
         )
 
-    def chosen(self, values: Mapping[str, Any]) -> Section | None:
+    def choose(self, values: Mapping[str, Any]) -> Section | None:
         """The section of the format that some values name, with the format among its keys."""
         name = values.get("format", self.default)
         found = self.formats.get(name) if isinstance(name, str) else None
@@ -162,7 +162,7 @@ class Variants:
 
     def section(self, name: str, values: Mapping[str, Any]) -> ConfigPart | None:
         """The part of a name in the format that the values name."""
-        found = self.chosen(values)
+        found = self.choose(values)
         return None if found is None else found.section(name, values)
 
 

@@ -36,7 +36,7 @@ def build_query(read: Mapping[str, Any], mistakes: Mistakes) -> Query | None:
     if not inputs["streams"]:
         return None
     told = len(mistakes.found)
-    with _noted(("streams",), mistakes):
+    with _note_errors(("streams",), mistakes):
         _query(**inputs, cross=True)
     fit = len(mistakes.found) == told
     right = _right_parts(read, inputs, [one for one in filters if one], mistakes)
@@ -44,7 +44,7 @@ def build_query(read: Mapping[str, Any], mistakes: Mistakes) -> Query | None:
         return None
     asked = {name: value for name, value in read["query"].items() if value is not None}
     if len(mistakes.found) == before:
-        with _noted(("query",), mistakes):
+        with _note_errors(("query",), mistakes):
             return _query(**inputs, **asked, filters=right["filters"])
     return _part_of(asked, inputs, right, mistakes)
 
@@ -58,9 +58,9 @@ def _part_of(
     """
     whole = {**asked, **inputs, **right, "select": right["select"] or None}
     if right["joins"] == asked["joins"]:
-        with _noted(("query",), mistakes):
+        with _note_errors(("query",), mistakes):
             return _query(**whole)
-    with _noted(("query",), mistakes):
+    with _note_errors(("query",), mistakes):
         return _query(**{**whole, "cross": True})
     with suppress(QueryError):
         return _query(**{**whole, "cross": True, "select": None})
@@ -82,20 +82,20 @@ def _right_parts(
     right: dict[str, list[Any]] = {"filters": [], "joins": [], "select": []}
     for one in filters:
         known = not lost & set(one.on)
-        if known and _tried(("filters", one.name), mistakes, **inputs, filters=[one], cross=True):
+        if known and _try_query(("filters", one.name), mistakes, **inputs, filters=[one], cross=True):
             right["filters"].append(one)
         else:
             right["filters"].append(Filter(one.name, on=names[0], where="true"))
     for place in ("joins", "select"):
         for text in (read["query"].get(place) or []) if not lost else []:
-            if _tried(("query", place), mistakes, **inputs, **{place: [text]}, cross=True):
+            if _try_query(("query", place), mistakes, **inputs, **{place: [text]}, cross=True):
                 right[place].append(text)
     return right
 
 
-def _tried(path: KeyPath, mistakes: Mistakes, **parts: Any) -> bool:
+def _try_query(path: KeyPath, mistakes: Mistakes, **parts: Any) -> bool:
     """Try to build a query of some parts; an error is noted."""
-    with _noted(path, mistakes):
+    with _note_errors(path, mistakes):
         _query(**parts)
         return True
     return False
@@ -106,7 +106,7 @@ def _query(**parts: Any) -> Query:
 
 
 @contextmanager
-def _noted(path: KeyPath, mistakes: Mistakes) -> Iterator[None]:
+def _note_errors(path: KeyPath, mistakes: Mistakes) -> Iterator[None]:
     """Turn an error into a mistake at a place."""
     try:
         yield
@@ -120,19 +120,19 @@ def _stream(name: str, values: Mapping[str, Any], mistakes: Mistakes, *, alone: 
     window: Window = Unbounded()
     if values.get("window") is not None and values.get("rows") is not None:
         mistakes.add(path, "expected either window or rows, got both")
-    with _noted((*path, "window"), mistakes):
+    with _note_errors((*path, "window"), mistakes):
         window = _window(values)
     delay = None
-    with _noted((*path, "delay"), mistakes):
+    with _note_errors((*path, "delay"), mistakes):
         if values.get("delay") is not None:
             ticks(values["delay"], "delay")
         delay = values.get("delay")
     ahead: dict[str, Any] = {}
-    with _noted((*path, "max_ahead"), mistakes):
+    with _note_errors((*path, "max_ahead"), mistakes):
         if values.get("max_ahead") is not None:
             ticks(values["max_ahead"], "max_ahead")
         ahead = {key: values.get(key) for key in ("max_ahead", "arrived")}
-    with _noted(path, mistakes):
+    with _note_errors(path, mistakes):
         rest: dict[str, Any] = {key: values[key] for key in ("malformed", "bad_rows") if values.get(key) is not None}
         return Stream(name, time=time, window=window, delay=delay, **ahead, **rest)
     return None
@@ -162,7 +162,7 @@ def _window(values: Mapping[str, Any]) -> Window:
 
 
 def _table(name: str, mistakes: Mistakes) -> Table | None:
-    with _noted(("tables", name), mistakes):
+    with _note_errors(("tables", name), mistakes):
         return Table(name)
     return None
 
@@ -185,12 +185,12 @@ def _filter(name: str, values: Mapping[str, Any], mistakes: Mistakes) -> Filter 
         # What it is has been noted; what else is said of it can still be tried.
         function, rest["rowwise"], rest["columns"] = _anything, True, rest["columns"] or ["anything"]
     key = "where" if values.get("where") else "function"
-    with _noted((*path, key) if values.get(key) else path, mistakes):
-        return _known(Filter(name, function=function, **rest), values)
+    with _note_errors((*path, key) if values.get(key) else path, mistakes):
+        return _build_filter(Filter(name, function=function, **rest), values)
     bare = {key: rest[key] for key in ("on", "where", "columns", "rowwise")}
     for left in ({"function": function, **bare}, {"on": values["on"], "where": "true"}):
         with suppress(QueryError):
-            return _known(Filter(name, **left), values)
+            return _build_filter(Filter(name, **left), values)
     return None
 
 
@@ -199,7 +199,7 @@ def _anything(*_: object) -> bool:
     return True
 
 
-def _known(asked: Filter, values: Mapping[str, Any]) -> Filter:
+def _build_filter(asked: Filter, values: Mapping[str, Any]) -> Filter:
     """Build a filter, or one that lets everything pass.
 
     That is for a filter whose function and columns are unknown.

@@ -25,7 +25,7 @@ TICKS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000)
 
 MOST_TICKS = 12
 
-STEP = 0.5
+SMALLEST_STEP = 0.5
 """Calls per request from one tick to the next."""
 
 TICK = 5
@@ -115,10 +115,10 @@ def _chart(laps: Sequence[Lap]) -> Iterator[str]:
 
 def _levels(most: float, base: int, down: float, end: int) -> Iterator[str]:
     """The scale of calls per request, with a line across at every tick."""
-    for tick in range(int(most / STEP) + 1):
-        level = base - tick * STEP * down
+    for tick in range(int(most / SMALLEST_STEP) + 1):
+        level = base - tick * SMALLEST_STEP * down
         yield f'<line x1="{LEFT - TICK}" x2="{end}" y1="{level:.1f}" y2="{level:.1f}" stroke="#d8dde2"/>'
-        yield f'<text x="{LEFT - 8}" y="{level + 4:.1f}" text-anchor="end">{tick * STEP:.1f}</text>'
+        yield f'<text x="{LEFT - 8}" y="{level + 4:.1f}" text-anchor="end">{tick * SMALLEST_STEP:.1f}</text>'
 
 
 def _batches(batches: int, across: float, base: int) -> Iterator[str]:

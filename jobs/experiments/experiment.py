@@ -84,7 +84,7 @@ def _experiment(  # noqa: PLR0913  what a config file may say
         raise QueryError(f"name: expected a text, got {name!r}")
     if not isinstance(totals, bool):
         raise QueryError(f"totals: expected true or false, got {totals!r}")
-    contenders = [_contender(choice) for choice in _filled("policies", policies)]
+    contenders = [_contender(choice) for choice in _fill("policies", policies)]
     labels = [contender.label for contender in contenders]
     if len(set(labels)) < len(labels):
         raise QueryError(f"policies: two of them are called the same, of {quoted(labels)}; give them a label")
@@ -122,7 +122,7 @@ def _sizes(batch_rows: object) -> Sequence[int]:
 
 def _windows(windows: object) -> Sequence[Window]:
     """Windows for all streams, each in turn: "30 seconds", a number, or {rows = 100}."""
-    return [_window(window) for window in _filled("windows", windows)] if windows else []
+    return [_window(window) for window in _fill("windows", windows)] if windows else []
 
 
 def _window(window: object) -> Window:
@@ -171,7 +171,7 @@ def _grid(workload: object) -> list[GridPoint]:
         GridPoint(
             kind=kind,
             name=str(workload.get("label", kind)),
-            parameters=_nested(flat | chosen),
+            parameters=_nest(flat | chosen),
             varied={place[-1]: value for place, value in chosen.items()},
         )
         for chosen in combinations
@@ -191,7 +191,7 @@ def _flat(values: Mapping[str, Any], place: tuple[str, ...] = ()) -> Iterator[tu
             yield (*place, name), value
 
 
-def _nested(flat: Mapping[tuple[str, ...], Any]) -> dict[str, Any]:
+def _nest(flat: Mapping[tuple[str, ...], Any]) -> dict[str, Any]:
     nested: dict[str, Any] = {}
     for place, value in flat.items():
         inner = nested
@@ -203,11 +203,11 @@ def _nested(flat: Mapping[tuple[str, ...], Any]) -> dict[str, Any]:
 
 def _seeds(seeds: object) -> list[int]:
     if isinstance(seeds, list):
-        return [_count("seeds", seed, least=0) for seed in _filled("seeds", seeds)]
+        return [_count("seeds", seed, least=0) for seed in _fill("seeds", seeds)]
     return list(range(_count("seeds", seeds)))
 
 
-def _filled(name: str, values: object) -> Sequence[Any]:
+def _fill(name: str, values: object) -> Sequence[Any]:
     if not isinstance(values, list) or not values:
         raise QueryError(f"{name}: expected a list of one or more, got {values!r}")
     return values

@@ -91,9 +91,9 @@ def _gains(group: pd.DataFrame, policy: str, baseline: str, roles: Mapping[str, 
     said: dict[str, str] = {}
     for name, column in GAINS.items():
         runs = _medians(group, column)
-        said[f"{name} %"] = _said((1 - runs[policy] / runs[baseline]) * 100)
+        said[f"{name} %"] = _format_mean((1 - runs[policy] / runs[baseline]) * 100)
     runs = _medians(group, GAINS["time"])
-    said["rate %"] = _said((runs[baseline] / runs[policy] - 1) * 100)
+    said["rate %"] = _format_mean((runs[baseline] / runs[policy] - 1) * 100)
     runs = _medians(group, GAINS["calls"])
     said["spread of calls"] = f"{((1 - runs[policy] / runs[baseline]) * 100).std(ddof=0):.1f}"
     for bound in [name for name, role in roles.items() if role == BOUND]:
@@ -107,7 +107,7 @@ def _medians(group: pd.DataFrame, column: str) -> pd.DataFrame:
     return group.pivot_table(index=["workload", "seed"], columns="policy", values=column, aggfunc="median")
 
 
-def _said(gained: pd.Series[float]) -> str:
+def _format_mean(gained: pd.Series[float]) -> str:
     """The mean, with its 95 % interval where there are several."""
     if len(gained) < 2:
         return f"{gained.mean():.1f}"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     Rows = pa.Table | DataFrame
 
-ALL = 1 << 40
+ALL_ROWS = 1 << 40
 """Rows of a table: without the whole of it hardly anything would join."""
 
 DATED = ("timestamp", "timestamp_ntz", "date")
@@ -32,7 +32,7 @@ def sample(
     Rows drawn by chance would join with nothing. So all streams begin where the last of them begins, and end where the
     first of them ends that has more rows than were asked for. Rows without a time take part in no answer.
     """
-    read = {name: source.read(rows if name in _times(job) else ALL, spark) for name, source in sources.items()}
+    read = {name: source.read(rows if name in _times(job) else ALL_ROWS, spark) for name, source in sources.items()}
     firsts = {name: _earliest(read[name], name, time, rows) for name, time in _times(job).items()}
     missing = [name for name, table in firsts.items() if not table.num_rows]
     if missing:

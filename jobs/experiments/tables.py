@@ -22,7 +22,7 @@ PLACE = re.compile(r"<!-- begin (?P<name>\S+) by (?P<by>[^>]+?) -->\n(?P<table>.
 """A place for a table: which experiment, and the columns that its lines stand for."""
 
 
-def filled(text: str, rows: Sequence[Mapping[str, Any]]) -> str:
+def fill_tables(text: str, rows: Sequence[Mapping[str, Any]]) -> str:
     """Fill a document with the tables of some experiments.
 
     Places of other experiments stay as they are.
@@ -65,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     try:
         rows = [row for path in chosen.rows for row in _rows(path)]
-        chosen.document.write_text(filled(_text(chosen.document), rows), "utf-8")
+        chosen.document.write_text(fill_tables(_text(chosen.document), rows), "utf-8")
     except EddyError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

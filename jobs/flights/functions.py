@@ -27,7 +27,7 @@ EARTH = 3958.8
 CRUISE = 460.0
 """Miles an hour through the air: what an airliner does, take-off and landing included."""
 
-STEP = 50.0
+MILES_PER_STEP = 50.0
 """Miles of the way after which the course is taken anew."""
 
 SLOWED = 5.0
@@ -79,9 +79,9 @@ def slowed_by_wind(
         course = _course(north, east, *there)
         against = math.radians(wind_dir) - course
         side, head = wind_speed * math.sin(against), wind_speed * math.cos(against)
-        step = min(STEP, left)
+        step = min(MILES_PER_STEP, left)
         hours += step / (math.sqrt(CRUISE * CRUISE - side * side) - head)
-        north, east = _moved(north, east, course, step)
+        north, east = _move(north, east, course, step)
         left -= step
     return (hours - calm) * 60 > SLOWED
 
@@ -100,7 +100,7 @@ def _course(north: float, east: float, to_north: float, to_east: float) -> float
     return math.atan2(across, along)
 
 
-def _moved(north: float, east: float, course: float, miles: float) -> tuple[float, float]:
+def _move(north: float, east: float, course: float, miles: float) -> tuple[float, float]:
     """The place after some miles in a direction."""
     arc = miles / EARTH
     new = math.asin(math.sin(north) * math.cos(arc) + math.cos(north) * math.sin(arc) * math.cos(course))

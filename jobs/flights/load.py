@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from pyarrow import csv
 
 from eddy.errors import QueryError, unknown
-from eddy.jobs.flights.times import arrived, departed, scheduled
+from eddy.jobs.flights.times import arrival_times, departure_times, scheduled_times
 
 MONTHS = 12
 STREAMS = ("departures", "arrivals", "weather")
@@ -60,13 +60,13 @@ def part(months: int = MONTHS, rows: int | None = None) -> Mapping[str, pa.Table
 
 def _departures(flights: pa.Table) -> pa.Table:
     names = ["id", "carrier", "flight", "tailnum", "origin", "dest", "month", "hour", "distance", "dep_delay"]
-    at = departed(flights)
-    return _in_order(flights.select(names).add_column(0, "at", at), pc.coalesce(at, scheduled(flights)))
+    at = departure_times(flights)
+    return _in_order(flights.select(names).add_column(0, "at", at), pc.coalesce(at, scheduled_times(flights)))
 
 
 def _arrivals(flights: pa.Table, airports: pa.Table) -> pa.Table:
     names = ["id", "carrier", "tailnum", "origin", "dest", "month", "distance", "air_time", "arr_delay"]
-    table = flights.select(names).add_column(0, "at", arrived(flights, airports))
+    table = flights.select(names).add_column(0, "at", arrival_times(flights, airports))
     there = table.filter(pc.field("at").is_valid())
     return _in_order(there, there.column("at").combine_chunks())
 

@@ -22,23 +22,23 @@ ELSEWHERE = "America/Puerto_Rico"
 """The zone of BQN, PSE, SJU and STT, the four destinations that the file of airports lacks."""
 
 
-def departed(flights: pa.Table) -> pa.Array:
+def departure_times(flights: pa.Table) -> pa.Array:
     """The moment of each departure; null for a cancelled flight."""
-    return _later(scheduled(flights), _whole(flights, "dep_delay"))
+    return _later(scheduled_times(flights), _whole(flights, "dep_delay"))
 
 
-def scheduled(flights: pa.Table) -> pa.Array:
+def scheduled_times(flights: pa.Table) -> pa.Array:
     """The moment of each scheduled departure."""
     return _later(_whole(flights, "time_hour"), _whole(flights, "minute"))
 
 
-def arrived(flights: pa.Table, airports: pa.Table) -> pa.Array:
+def arrival_times(flights: pa.Table, airports: pa.Table) -> pa.Array:
     """The moment of each arrival; null where none is written down.
 
     Nobody flies from New York for a day, but somebody whose flight was diverted may arrive at the destination more
     than a day later. The delay of such an arrival is not in the file, so that could not be checked.
     """
-    left, clock = departed(flights), _whole(flights, "arr_time")
+    left, clock = departure_times(flights), _whole(flights, "arr_time")
     zones = _zones(flights, airports)
     moments = pd.Series(pd.NaT, index=range(flights.num_rows), dtype="datetime64[us, UTC]")
     for zone, rows in zones.groupby(zones).groups.items():

@@ -56,7 +56,7 @@ def check(job: Job) -> Checked:
     """
     sources, schemas = _sources(job)
     unknown_yet = [name for name in job.query.inputs if name not in schemas]
-    binding = _bound(job, schemas)
+    binding = _bind_query(job, schemas)
     layout = None if binding is None else _layout(job, binding)
     job.mistakes.check()
     return Checked(
@@ -84,7 +84,9 @@ def _sources(job: Job) -> tuple[dict[str, JobSource], dict[str, pa.Schema]]:
             schema = sources[name].schema()
         except QueryError as error:
             if not job.mistakes.within(path):
-                job.mistakes.add((*path, *_spoken(error, values.get("parameters", {}), "parameters")), str(error))
+                job.mistakes.add(
+                    (*path, *_find_parameter(error, values.get("parameters", {}), "parameters")), str(error)
+                )
             continue
         if schema is not None:
             schemas[name] = schema
@@ -95,7 +97,7 @@ def _input(job: Job, name: str) -> tuple[str, str]:
     return ("tables" if name in {table.name for table in job.query.tables} else "streams", name)
 
 
-def _bound(job: Job, schemas: Mapping[str, pa.Schema]) -> Binding | None:
+def _bind_query(job: Job, schemas: Mapping[str, pa.Schema]) -> Binding | None:
     """Bind the query to its columns.
 
     Each part of it is tried by itself, so that no mistake hides another.
@@ -104,20 +106,20 @@ def _bound(job: Job, schemas: Mapping[str, pa.Schema]) -> Binding | None:
     """
     query, known, names = job.query, set(schemas), Names(job.query, schemas)
     types = {Column(name, field.name): field.type for name, schema in schemas.items() for field in schema}
-    streams = [_bound_alone(job, stream, schemas[stream.name]) for stream in query.streams if stream.name in known]
+    streams = [_bind_alone(job, stream, schemas[stream.name]) for stream in query.streams if stream.name in known]
     filters = [_filter(job, f, names, types) if set(f.on) <= known else f for f in query.filters]
     joins = [_check_join(job, text, names, types) for text in query.joins]
-    select = [text for text in query.select or () if _selected(job, text, names, types)]
+    select = [text for text in query.select or () if _is_selected(job, text, names, types)]
     if None in streams or known < set(query.inputs):
         _check_sink(job, query.outputs)
         return None
     times = [f"{stream.name}.`{stream.time}`" for stream in query.streams if stream.time is not None]
     clocks = replace(query, filters=[], joins=[], select=times[:1] or None, cross=True)
-    if _tried(job, ("streams",), partial(bind, clocks, schemas)) is None:
+    if _try(job, ("streams",), partial(bind, clocks, schemas)) is None:
         return None
     for text, right in zip(query.joins, joins, strict=True):
         if right:
-            _tried(job, ("query", "joins"), partial(_engine, replace(clocks, joins=[text]), schemas, "fixed"))
+            _try(job, ("query", "joins"), partial(_engine, replace(clocks, joins=[text]), schemas, "fixed"))
     joined = not job.mistakes.within(("query", "joins"))
     left = replace(
         query,
@@ -126,7 +128,7 @@ def _bound(job: Job, schemas: Mapping[str, pa.Schema]) -> Binding | None:
         joins=query.joins if joined else [],
         cross=query.cross or not joined,
     )
-    whole = _tried(job, ("query",), lambda: bind(left, schemas))
+    whole = _try(job, ("query",), lambda: bind(left, schemas))
     if whole is None:
         return None
     _try_policy(job, left, schemas)
@@ -134,7 +136,7 @@ def _bound(job: Job, schemas: Mapping[str, pa.Schema]) -> Binding | None:
     return whole if joined else None
 
 
-def _bound_alone(job: Job, stream: Stream, schema: pa.Schema) -> Binding | None:
+def _bind_alone(job: Job, stream: Stream, schema: pa.Schema) -> Binding | None:
     """Bind a stream by itself.
 
     One with another mistake may lack the columns that it is held against.
@@ -142,13 +144,13 @@ def _bound_alone(job: Job, stream: Stream, schema: pa.Schema) -> Binding | None:
     path = ("streams", stream.name)
     if job.mistakes.within(path):
         return None
-    return _tried(job, path, partial(bind, _alone(stream), {stream.name: schema}))
+    return _try(job, path, partial(bind, _alone(stream), {stream.name: schema}))
 
 
 def _filter(job: Job, asked: Filter, names: Names, types: Mapping[Column, pa.DataType]) -> Filter:
     """A filter that fits its columns, or one of its name that lets everything pass."""
     path = ("filters", asked.name, "where" if asked.where else "columns")
-    if _tried(job, path, lambda: exact_filter(asked, names).bind(types)) is not None:
+    if _try(job, path, lambda: exact_filter(asked, names).bind(types)) is not None:
         return asked
     return Filter(asked.name, on=asked.on, where="true")
 
@@ -156,22 +158,22 @@ def _filter(job: Job, asked: Filter, names: Names, types: Mapping[Column, pa.Dat
 def _check_join(job: Job, text: str, names: Names, types: Mapping[Column, pa.DataType]) -> bool:
     """Check a join as a condition, as far as columns are known."""
     path = ("query", "joins")
-    spelled = _tried(job, path, partial(exact_join, job.query, text, names))
+    spelled = _try(job, path, partial(exact_join, job.query, text, names))
     if spelled is None:
         return False
     found = sql.parse(spelled, where=f'join "{text}"')
     if not {column.stream for column in found.columns} <= {column.stream for column in types}:
         return True
-    return _tried(job, path, partial(found.condition, types)) is not None
+    return _try(job, path, partial(found.condition, types)) is not None
 
 
-def _selected(job: Job, text: str, names: Names, types: Mapping[Column, pa.DataType]) -> bool:
+def _is_selected(job: Job, text: str, names: Names, types: Mapping[Column, pa.DataType]) -> bool:
     """Tell whether a selected column exists, as far as known."""
     path, where = ("query", "select"), f'select "{text}"'
     column = job.query.named(sql.parse_select(text, where=where)[0])
     if column.stream not in {known.stream for known in types}:
         return True
-    name = _tried(job, path, partial(names.one, column, where))
+    name = _try(job, path, partial(names.one, column, where))
     if name is not None and Column(column.stream, name) not in types:
         listed = [one.name for one in types if one.stream == column.stream]
         job.mistakes.add(path, str(unknown("column", column.name, listed, where=f'select "{column}"')))
@@ -211,12 +213,12 @@ def _try_policy(job: Job, query: Query, schemas: Mapping[str, pa.Schema]) -> Non
             try:
                 _engine(query, schemas, choice)
             except QueryError as error:
-                job.mistakes.add(("policy", *_spoken(error, choice)), str(error))
+                job.mistakes.add(("policy", *_find_parameter(error, choice)), str(error))
         if len(job.mistakes.found) > before:
             return
 
 
-def _spoken(error: QueryError, names: Iterable[str], *above: str) -> tuple[str, ...]:
+def _find_parameter(error: QueryError, names: Iterable[str], *above: str) -> tuple[str, ...]:
     """The parameter that an error speaks of, or "".
 
     It is the one named before the error says what would be right.
@@ -227,7 +229,7 @@ def _spoken(error: QueryError, names: Iterable[str], *above: str) -> tuple[str, 
     )
 
 
-def _tried(job: Job, path: KeyPath, build: Callable[[], Tried]) -> Tried | None:
+def _try(job: Job, path: KeyPath, build: Callable[[], Tried]) -> Tried | None:
     try:
         return build()
     except QueryError as error:
@@ -253,7 +255,7 @@ def _check_sink(job: Job, outputs: Sequence[tuple[Column, str]] | None) -> None:
 def _layout(job: Job, binding: Binding) -> Layout | None:
     asked = job.engine
     weights = {"sizes": asked["sizes"] or None, "heavy": asked["heavy"] or None}
-    return _tried(job, ("engine",), lambda: plan_layout(binding, asked["cells"], default=CELLS, **weights))
+    return _try(job, ("engine",), lambda: plan_layout(binding, asked["cells"], default=CELLS, **weights))
 
 
 def _warnings(job: Job, unknown_yet: Iterable[str]) -> Iterable[str]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from py4j.protocol import Py4JError
 
-from eddy.jobs.config.places import joined
+from eddy.jobs.config.places import join_key
 from eddy.observe import wire
 from eddy.spark.progress import OBSERVED
 
@@ -132,7 +132,7 @@ class Sums:
         told += [f"results={self.results}"] if self.told else []
         for name, counts in (("late", self.late), ("bad", self.bad)):
             if counts:
-                listed = ",".join(f"{joined((stream,))}:{count}" for stream, count in counts.items())
+                listed = ",".join(f"{join_key((stream,))}:{count}" for stream, count in counts.items())
                 told.append(f"{name}={counts.total()} {name}_in={listed}")
         return " ".join(told)
 

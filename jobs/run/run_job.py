@@ -17,14 +17,14 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 import eddy
 from eddy.errors import QueryError
-from eddy.jobs.config.config import Job, load, stated
+from eddy.jobs.config.config import Job, load, write_stated
 from eddy.jobs.config.file_paths import readable
 from eddy.jobs.config.overrides import from_command, from_spark
 from eddy.jobs.run.calls_saved import tell_saved_calls
 from eddy.jobs.run.error_text import EXPECTED, explain_error
 from eddy.jobs.run.progress_line import InCheckpoint, Teller, Total
 from eddy.jobs.run.send_modules import send_modules
-from eddy.jobs.run.sinks import written
+from eddy.jobs.run.sinks import write_answer
 from eddy.jobs.run.stopping import NOT_BEGUN, Stop, last_batch
 from eddy.jobs.sources.registry import SOURCES
 from eddy.redaction import blotted
@@ -40,16 +40,16 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def run(file: str, *, sets: Sequence[str] = (), quiet: bool = False, live: bool = False) -> int:
     """Start a job, tell of its progress, and stay until it ends or is stopped."""
-    given = submitted()
+    given = submitted_settings()
     job = load(file, [*from_spark(given), *map(from_command, sets)])
     stop, teller = Stop(), Teller(quiet=quiet, live=live and job.sink["format"] != "console")
-    for line in stated(job):
+    for line in write_stated(job):
         teller.say(line)
     stop.expect()
     spark = session(job, given, quiet=quiet)
     stop.listen(spark)
     try:
-        query = prepared(job, spark, stop).start()
+        query = prepare(job, spark, stop).start()
         if job.checkpoint:
             teller.go_on(Total(InCheckpoint(spark, job.checkpoint)))
         follow(query, stop, teller)
@@ -64,7 +64,7 @@ def run(file: str, *, sets: Sequence[str] = (), quiet: bool = False, live: bool 
     return 0
 
 
-def submitted() -> dict[str, str]:
+def submitted_settings() -> dict[str, str]:
     """The settings that spark-submit was given; none without it."""
     if "PYSPARK_GATEWAY_PORT" not in os.environ:
         return {}
@@ -93,13 +93,13 @@ def session(job: Job, given: Mapping[str, str], *, quiet: bool) -> SparkSession:
     return spark
 
 
-def prepared(job: Job, spark: SparkSession, stop: Stop) -> DataStreamWriter:
+def prepare(job: Job, spark: SparkSession, stop: Stop) -> DataStreamWriter:
     """Lay out the answer on its way to the sink.
 
     A request to stop before it has begun ends at once.
     """
     try:
-        writer = written(answer(job, spark), job)
+        writer = write_answer(answer(job, spark), job)
     except EXPECTED:
         # Whoever stops us may have stopped what Spark was asking for columns.
         if stop.asked:

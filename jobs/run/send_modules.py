@@ -27,7 +27,7 @@ def send_modules(spark: SparkSession, folder: str) -> None:
         return
     with tempfile.TemporaryDirectory(prefix="eddy-") as place:
         for found in modules_in(folder, dict(sys.modules)):
-            spark.sparkContext.addPyFile(str(found if found.is_file() else _packed(found, Path(place))))
+            spark.sparkContext.addPyFile(str(found if found.is_file() else _pack(found, Path(place))))
 
 
 def modules_in(folder: str, loaded: Mapping[str, ModuleType]) -> list[Path]:
@@ -44,7 +44,7 @@ def modules_in(folder: str, loaded: Mapping[str, ModuleType]) -> list[Path]:
     return sorted(found)
 
 
-def _packed(package: Path, place: Path) -> Path:
+def _pack(package: Path, place: Path) -> Path:
     """A package as a zip, with its data and without what is compiled."""
     target = place / f"{package.name}.zip"
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as whole:

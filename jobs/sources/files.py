@@ -33,7 +33,7 @@ SAMPLED = {"header", "sep", "delimiter", "quote", "mode", "columnNameOfCorruptRe
 NANOSECONDS, MICROSECONDS = 1_000_000, 1_000
 """In a millisecond."""
 
-ADDED = {"modified": ("_metadata.file_modification_time", types.TIMESTAMP)}
+FILE_COLUMNS = {"modified": ("_metadata.file_modification_time", types.TIMESTAMP)}
 """The columns of a file that a stream may have besides those in it, as SQL, and their types."""
 
 
@@ -46,15 +46,15 @@ class Files:
         self._added: list[str] = values.get("add", [])
         self._options = {key: text_of(value) for key, value in values["options"].items()}
         for added in self._added:
-            if added not in ADDED:
-                raise unknown("column", added, ADDED, where=f'source of "{name}": add')
+            if added not in FILE_COLUMNS:
+                raise unknown("column", added, FILE_COLUMNS, where=f'source of "{name}": add')
         if values["format"] == "csv":
             self._options = {"header": text_of(values["header"]), **self._options}
 
     def schema(self) -> pa.Schema | None:
         """The columns in the files, and those that are added."""
         schema = self._inner()
-        added = [pa.field(f"file_{name}", ADDED[name][1]) for name in self._added]
+        added = [pa.field(f"file_{name}", FILE_COLUMNS[name][1]) for name in self._added]
         return None if schema is None else pa.schema([*schema, *added])
 
     def _inner(self) -> pa.Schema | None:
@@ -64,20 +64,20 @@ class Files:
         """
         if self._values.get("schema"):
             return schema_of(self._values["schema"], where=f'source of "{self._name}"')
-        found = self._found()
+        found = self._find_files()
         if not found or self._in_folders(found) or not self._options.keys() <= SAMPLED:
             return None
-        return pa.schema([field.with_type(_spark(field.type)) for field in _opened(found[0]).schema_arrow])
+        return pa.schema([field.with_type(_spark(field.type)) for field in _open(found[0]).schema_arrow])
 
     def sample(self, rows: int) -> pa.Table | None:
         """The first rows of the first file."""
-        found, schema = self._found(), self._inner()
+        found, schema = self._find_files(), self._inner()
         if not found or schema is None or self._in_folders(found) or not self._options.keys() <= SAMPLED:
             return None
         if not all(len(mark) <= 1 and mark.isascii() for mark in (self._mark, self._options.get("quote", ""))):
             return None
         try:
-            return self._with_added(found[0], self._read(found[0], schema, rows))
+            return self._add_columns(found[0], self._read(found[0], schema, rows))
         except (pa.ArrowException, KeyError, OSError) as error:
             raise QueryError(f'source of "{self._name}": "{found[0]}" does not fit the schema: {error}') from None
 
@@ -96,7 +96,7 @@ class Files:
             options = {"maxFilesPerTrigger": text_of(self._values["files_per_trigger"]), **options}
         reader = spark.readStream.format(self._values["format"]).options(**options)
         frame = reader.schema(self._spark_schema(spark)).load(self._values["path"])
-        return frame.selectExpr("*", *(f"{ADDED[name][0]} as file_{name}" for name in self._added))
+        return frame.selectExpr("*", *(f"{FILE_COLUMNS[name][0]} as file_{name}" for name in self._added))
 
     def table(self, spark: SparkSession) -> Any:
         """The files that there are."""
@@ -111,7 +111,7 @@ class Files:
             return self._reader(spark).load(self._values["path"]).schema
         return ddl(columns)
 
-    def _found(self) -> list[str]:
+    def _find_files(self) -> list[str]:
         """The files on this machine that Spark reads, by name.
 
         None where only Spark can look.
@@ -130,7 +130,7 @@ class Files:
 
     def _read(self, file: str, schema: pa.Schema, rows: int) -> pa.Table:
         if self._values["format"] == "parquet":
-            opened = _opened(file)
+            opened = _open(file)
             batches = [batch for batch, _ in zip(opened.iter_batches(batch_size=rows), range(1), strict=False)]
             return pa.Table.from_batches(batches, opened.schema_arrow).select(schema.names).cast(schema)
         if self._values["format"] == "json":
@@ -145,11 +145,11 @@ class Files:
             except pa.ArrowInvalid:
                 raise error from None
 
-    def _with_added(self, file: str, rows: pa.Table) -> pa.Table:
+    def _add_columns(self, file: str, rows: pa.Table) -> pa.Table:
         """Rows of a file with the columns that are added, in milliseconds as Spark has them."""
         modified = os.stat(file).st_mtime_ns // NANOSECONDS * MICROSECONDS
         for name in self._added:
-            rows = rows.append_column(f"file_{name}", pa.array([modified] * rows.num_rows, ADDED[name][1]))
+            rows = rows.append_column(f"file_{name}", pa.array([modified] * rows.num_rows, FILE_COLUMNS[name][1]))
         return rows
 
     @property
@@ -177,10 +177,10 @@ def ddl(columns: SourceValues) -> str:
     >>> ddl({"at": "timestamp", "odd name": "array<int>"})
     '`at` timestamp, `odd name` array<int>'
     """
-    return ", ".join(f"{quoted(name)} {type}" for name, type in columns.items())
+    return ", ".join(f"{quote(name)} {type}" for name, type in columns.items())
 
 
-def quoted(name: str) -> str:
+def quote(name: str) -> str:
     """The name of a column as SQL spells it."""
     return f"`{name.replace('`', '``')}`"
 
@@ -201,7 +201,7 @@ def _visible(folder: Path) -> Iterator[Path]:
             yield file
 
 
-def _opened(file: str) -> pq.ParquetFile:
+def _open(file: str) -> pq.ParquetFile:
     try:
         return pq.ParquetFile(file)
     except (pa.ArrowException, OSError) as error:

@@ -10,7 +10,7 @@ import pyarrow as pa
 from eddy.errors import QueryError, unknown
 from eddy.jobs.config.config import text_of
 from eddy.jobs.config.references import read_schema as schema_of
-from eddy.jobs.sources.files import ddl, quoted
+from eddy.jobs.sources.files import ddl, quote
 from eddy.jobs.sources.source import SourceValues
 from eddy.sql.values import types
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 TEXT = "make_valid_utf8(cast(value as string))"
 """Bytes that are no text become signs that say so: what is no UTF-8 would fail the job where Python takes it."""
 
-ADDED: dict[str, tuple[str, pa.DataType]] = {
+MESSAGE_COLUMNS: dict[str, tuple[str, pa.DataType]] = {
     "key": ("make_valid_utf8(cast(key as string))", types.STRING),
     "topic": ("topic", types.STRING),
     "partition": ("partition", types.INT),
@@ -44,14 +44,14 @@ class Kafka:
     def __init__(self, name: str, values: SourceValues) -> None:
         self._values = values
         for added in values["add"]:
-            if added not in ADDED:
-                raise unknown("column", added, ADDED, where=f'source of "{name}": add')
+            if added not in MESSAGE_COLUMNS:
+                raise unknown("column", added, MESSAGE_COLUMNS, where=f'source of "{name}": add')
 
     def schema(self) -> pa.Schema | None:
         """The columns of the value, and those that are added."""
         schema = schema_of(self._values["schema"], where="schema")
         for name in self._values["add"]:
-            schema = schema.append(pa.field(f"kafka_{name}", ADDED[name][1]))
+            schema = schema.append(pa.field(f"kafka_{name}", MESSAGE_COLUMNS[name][1]))
         return schema
 
     def sample(self, rows: int) -> pa.Table | None:
@@ -88,11 +88,11 @@ class Kafka:
 
     def columns(self, messages: DataFrame) -> DataFrame:
         """The columns of messages, as the connector gives them."""
-        columns = [f"parsed.{quoted(name)}" for name in self._values["schema"]]
-        added = [f"{ADDED[name][0]} as kafka_{name}" for name in self._values["add"]]
-        return messages.selectExpr("*", self._parsed()).selectExpr(*columns, *added)
+        columns = [f"parsed.{quote(name)}" for name in self._values["schema"]]
+        added = [f"{MESSAGE_COLUMNS[name][0]} as kafka_{name}" for name in self._values["add"]]
+        return messages.selectExpr("*", self._parse()).selectExpr(*columns, *added)
 
-    def _parsed(self) -> str:
+    def _parse(self) -> str:
         """Parse the value into columns.
 
         A value that does not fit is kept only where it is asked for, since that costs a copy.

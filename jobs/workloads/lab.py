@@ -16,7 +16,7 @@ import pyarrow as pa
 import eddy
 from eddy.comparison.workload import Workload
 from eddy.errors import QueryError, unknown
-from eddy.jobs.workloads.burn import MaskFunction, burning
+from eddy.jobs.workloads.burn import MaskFunction, add_work
 from eddy.tuples.arrays import Floats, Numbers
 
 LAB_ROWS = 100_000
@@ -66,11 +66,11 @@ def lab(
     'light'
     """
     _check(query, rows, days, cost_us)
-    table = generated(rows, seed, days) if trace is None else lab_trace(trace).slice(0, rows)
+    table = generate_readings(rows, seed, days) if trace is None else lab_trace(trace).slice(0, rows)
     table = table.append_column("id", pa.array(np.arange(table.num_rows)))
     tests = QUERIES[query](table, np.random.default_rng([seed, 4]))
     filters = [
-        eddy.Filter(name, on="sensors", function=burning(judge, cost_us), columns=[name]) for name, judge in tests
+        eddy.Filter(name, on="sensors", function=add_work(judge, cost_us), columns=[name]) for name, judge in tests
     ]
     return Workload(
         name="lab",
@@ -93,7 +93,7 @@ def _check(query: object, rows: object, days: object, cost_us: object) -> None:
         raise QueryError(f"workload lab: expected cost_us of 0 or more, got {cost_us!r}")
 
 
-def generated(rows: int, seed: int, days: float | None = None) -> pa.Table:
+def generate_readings(rows: int, seed: int, days: float | None = None) -> pa.Table:
     """Readings of the shape of the real trace, in the order of their generation."""
     rng = np.random.default_rng([seed, 3])
     heard = np.cumsum(rng.geometric(HEARD_SHARE, rows)) - 1
@@ -189,14 +189,14 @@ def lab_trace(path: str | Path) -> pa.Table:
         lines = pd.read_csv(path, sep=r"\s+", names=list(FIELDS), dtype=str, on_bad_lines="skip", index_col=False)
     except (OSError, ValueError) as error:
         raise QueryError(f'lab trace "{path}": cannot be read: {error}') from error
-    clean = cleansed(lines)
+    clean = cleanse(lines)
     if clean.empty:
         raise QueryError(f'lab trace "{path}": expected lines of {", ".join(FIELDS)}; none of {len(lines)} is one')
     at = clean["at"].to_numpy("datetime64[us]")
     return readings(at, *(clean[name].to_numpy() for name in FIELDS[2:]))
 
 
-def cleansed(lines: pd.DataFrame) -> pd.DataFrame:
+def cleanse(lines: pd.DataFrame) -> pd.DataFrame:
     """The lines that are whole and possible, by time."""
     found = pd.DataFrame({name: pd.to_numeric(lines[name], errors="coerce") for name in POSSIBLE})
     found["at"] = pd.to_datetime(lines["date"] + " " + lines["time"], errors="coerce", format="ISO8601")

@@ -120,7 +120,7 @@ def uniform(operators: int, _seed: int, *, selectivity: float | Sequence[Any] = 
     shares = np.full(operators, selectivity) if isinstance(selectivity, float | int) else np.ravel(selectivity)
     if len(shares) != operators:
         raise QueryError(f"selectivities uniform: expected one selectivity for each operator, got {len(shares)}")
-    return _checked(np.tile(shares, (_count("uniform", "classes", classes), 1)), operators)
+    return _check_table(np.tile(shares, (_count("uniform", "classes", classes), 1)), operators)
 
 
 TABLES: dict[str, Callable[..., Selectivities]] = {
@@ -144,7 +144,7 @@ def selectivities(choice: object, operators: int, seed: int) -> Selectivities:
     2
     """
     if not isinstance(choice, Mapping):
-        return _checked(_matrix(choice), operators)
+        return _check_table(_matrix(choice), operators)
     parameters = dict(choice)
     name, by = parameters.pop("table", None), parameters.pop("rotate", 0)
     if not isinstance(name, str) or name not in TABLES:
@@ -160,7 +160,7 @@ def _matrix(rows: object) -> Floats:
         raise QueryError(f"selectivities: expected a row of numbers for each class, got {rows!r}") from None
 
 
-def _checked(values: Floats, operators: int) -> Selectivities:
+def _check_table(values: Floats, operators: int) -> Selectivities:
     if values.ndim != 2 or not len(values) or values.shape[1] != operators:
         raise QueryError(
             f"selectivities: expected a row for each class and {operators} columns, one for each operator, "

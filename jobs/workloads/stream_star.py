@@ -12,7 +12,7 @@ import pyarrow as pa
 import eddy
 from eddy.comparison.workload import Workload
 from eddy.errors import QueryError, unknown
-from eddy.jobs.workloads.burn import MaskFunction, burning
+from eddy.jobs.workloads.burn import MaskFunction, add_work
 from eddy.jobs.workloads.drift import Drift
 from eddy.jobs.workloads.drift import drift as schedule
 from eddy.jobs.workloads.selectivities import Selectivities, best_calls, best_order, calls_of
@@ -191,7 +191,7 @@ def _filters(numbers: list[Integers], cost_us: float) -> Form:
     """A filter for each lookup."""
     names = [f"op{i + 1}" for i in range(len(numbers))]
     filters = [
-        eddy.Filter(name, on="s", function=burning(_member(known), cost_us), columns=[f"fkd{i + 1}"])
+        eddy.Filter(name, on="s", function=add_work(_member(known), cost_us), columns=[f"fkd{i + 1}"])
         for i, (name, known) in enumerate(zip(names, numbers, strict=True))
     ]
     return eddy.Query(name="stream_star", streams=[_stream()], filters=filters, select=["s.id"]), {}, names

@@ -17,35 +17,35 @@ from eddy.classes.divider import Buckets
 from eddy.contracts import Counts, Observation
 from eddy.policies.content.order_cache import Standing
 from eddy.policies.content.profile import NO_ATTRIBUTE, Profile
-from eddy.policies.content.samples import Lesson, join_lessons, untaught
-from eddy.policies.content.selectivities import Selectivities
+from eddy.policies.content.samples import Lesson, count_untaught, join_lessons
+from eddy.policies.content.selectivities import RunningSelectivities
 from eddy.tuples import Hop
 from eddy.tuples.arrays import Floats, Integers
 
-SELDOM = 4
+CALM_DIVISOR = 4
 """The rest when all is known and calm: P is divided by this for the share of the stream that is sampled, and orders
 stand for so many micro-batches. Learning more would cost more than it gains."""
 
-HUNT = 2
+BATCHES_BETWEEN_HUNTS = 2
 """Micro-batches from one look at operators without a classifier to the next: what is weak needs many rows to show, and
 those that have come anyway cost nothing but the look."""
 
-LIKELY = 2
+LIKELIEST_ATTRIBUTES = 2
 """Attributes that are looked at every time for operators without a classifier, because they are likelier than others:
 the best, and one that may yet be better."""
 
-TURNS = 6
+LOOKS_FOR_ALL = 6
 """Times to look until every other attribute has had its turn."""
 
-MORE = 0.5
+NEW_EVIDENCE_SHARE = 0.5
 """The share of the known evidence that must come anew before an operator without a classifier is judged again."""
 
-FIRST = 0.5
+FIRST_SAMPLE_SHARE = 0.5
 """The share of |R| that is enough for the first judgement: a coarse idea soon is worth more than a fine one late."""
 
 MOST_TUPLES_KEPT = 1 << 17
 """Tuples of an operator that are kept in a micro-batch, and no more steps after them: a steady estimate remembers far
-fewer (`running.MEMORY`), and where a key is hot there are as many as there is memory."""
+fewer (`TUPLES_REMEMBERED`), and where a key is hot there are as many as there is memory."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,7 +75,7 @@ class Knowledge:
         #     _running   2 rows, a column a bucket     all rows: what it lets through, by that attribute
         self._numbers: dict[Hop, int] = {}
         self.profiles: list[Profile] = []
-        self._running = Selectivities(how.cells, how.alpha)
+        self._running = RunningSelectivities(how.cells, how.alpha)
         self._steps: list[Observation] = []
         self._kept: dict[Hop, int] = {}
         self._lessons: list[tuple[int, Lesson]] = []
@@ -162,7 +162,7 @@ class Knowledge:
             return range(self._attributes)
         used = {profile.attribute for profile in self.profiles} - {NO_ATTRIBUTE}
         self._lesson += 1
-        return sorted(used | set(range(self._lesson % SELDOM, self._attributes, SELDOM)))
+        return sorted(used | set(range(self._lesson % CALM_DIVISOR, self._attributes, CALM_DIVISOR)))
 
     def learn(self) -> list[Hop]:
         """Learn from what was kept; says which operators have got another classifier."""
@@ -171,8 +171,8 @@ class Knowledge:
         steps, self._steps, self._kept = self._steps, [], {}
         lessons, self._lessons = self._lessons, []
         changes = self._running.changes
-        if self._turn % HUNT == 0:
-            lessons += self._unexplained(steps)
+        if self._turn % BATCHES_BETWEEN_HUNTS == 0:
+            lessons += self._find_unexplained(steps)
         if steps:
             self._count(steps)
         for number, lesson in join_lessons(lessons):
@@ -180,8 +180,8 @@ class Knowledge:
         self._turn += 1
         changed = list(self._judge())
         calm = changes == self._running.changes and all(p.judged > 1 for p in self.profiles if p.judged or p.sampled)
-        self.haste = 1 / SELDOM if calm else 1.0
-        if changed or not calm or self._turn % SELDOM == 0:
+        self.haste = 1 / CALM_DIVISOR if calm else 1.0
+        if changed or not calm or self._turn % CALM_DIVISOR == 0:
             self.standing = Standing()
         return changed
 
@@ -207,7 +207,7 @@ class Knowledge:
         for number in self._running.add(np.concatenate(places), np.concatenate(outcomes)):
             self.profiles[number].forget(self._how.sample)
 
-    def _unexplained(self, steps: Sequence[Observation]) -> Iterator[tuple[int, Lesson]]:
+    def _find_unexplained(self, steps: Sequence[Observation]) -> Iterator[tuple[int, Lesson]]:
         """Rows of the operators that have been judged and have no classifier.
 
         Samples are left out, since they are learned from anyway.
@@ -217,16 +217,16 @@ class Knowledge:
             number = self._number(step.hops[0])
             profile = self.profiles[number]
             if profile.attribute == NO_ATTRIBUTE and profile.judged:
-                count = untaught(step)
+                count = count_untaught(step)
                 if count > largest.get(number, (0,))[0]:
                     largest[number] = (count, step)
         if largest:
-            attributes = self._hunted()
+            attributes = self._choose_attributes()
             for number, (count, step) in sorted(largest.items(), key=lambda item: item[0]):
                 rows = np.arange(count)
                 yield number, Lesson(attributes, step.buckets(attributes, rows), step.outcomes[0][rows])
 
-    def _hunted(self) -> Sequence[int]:
+    def _choose_attributes(self) -> Sequence[int]:
         """Choose the attributes to look for more evidence by.
 
         Those of other operators, the likeliest, and a few of the rest in turn. The likeliest are those with the
@@ -235,28 +235,30 @@ class Knowledge:
         signs = sum((profile.signs() for profile in self.profiles), np.zeros(self._attributes))
         self._lesson += 1
         used = {profile.attribute for profile in self.profiles} - {NO_ATTRIBUTE}
-        likely = np.argsort(-signs, kind="stable")[:LIKELY].tolist()
-        return sorted({*used, *likely, *range(self._lesson % TURNS, self._attributes, TURNS)})
+        likely = np.argsort(-signs, kind="stable")[:LIKELIEST_ATTRIBUTES].tolist()
+        return sorted({*used, *likely, *range(self._lesson % LOOKS_FOR_ALL, self._attributes, LOOKS_FOR_ALL)})
 
     def _judge(self) -> Iterator[Hop]:
         """A sample that is full names the classifier."""
         for hop, number in self._numbers.items():
             profile = self.profiles[number]
-            if profile.sampled < self._enough(profile):
+            if profile.sampled < self._count_needed(profile):
                 continue
             if profile.judge(self._how.threshold):
-                self._running.start(number, *profile.classified())
+                self._running.start(number, *profile.bucket_counts())
                 yield hop
             profile.fade()
 
-    def _enough(self, profile: Profile) -> float:
+    def _count_needed(self, profile: Profile) -> float:
         """Count the rows that a judgement needs.
 
         That is |R|, and a part of the known evidence: each look is another chance to be wrong.
         """
         if not profile.judged:
-            return self._how.sample * FIRST
-        return max(self._how.sample, 0.0 if profile.attribute != NO_ATTRIBUTE else MORE * profile.evidence)
+            return self._how.sample * FIRST_SAMPLE_SHARE
+        return max(
+            self._how.sample, 0.0 if profile.attribute != NO_ATTRIBUTE else NEW_EVIDENCE_SHARE * profile.evidence
+        )
 
     def snapshot(self) -> tuple[dict[str, Any], dict[str, Floats]]:
         """Plain values, and arrays."""
@@ -275,11 +277,11 @@ class Knowledge:
         for number, (hop, numbers) in enumerate(zip(plain["hops"], plain["profiles"], strict=True)):
             self.profiles[self._number(Hop(*hop))].restore(numbers, arrays[f"tables {number}"])
         self._turn, self._lesson, self._due, self.haste, self._running.changes = plain["counts"]
-        self.standing = Standing.restored(plain["standing"])
+        self.standing = Standing.restore(plain["standing"])
         self._running.restore(arrays["running"])
 
 
-SLACK = 0.98
+AS_GOOD_AS_ALL = 0.98
 """As good as all: an operator that drops or passes so much of everything cannot tell classes apart that matter."""
 
 
@@ -295,7 +297,7 @@ def mask_settled(rates: Floats, costs: Floats) -> np.ndarray[Any, np.dtype[np.bo
         return np.zeros(len(rates), np.bool_)
     average, best = (1 - rates) / costs, 1 / costs
     others = ~np.eye(len(rates), dtype=np.bool_)
-    first = average >= SLACK * np.where(others, best, 0.0).max(axis=1)
+    first = average >= AS_GOOD_AS_ALL * np.where(others, best, 0.0).max(axis=1)
     last = best <= np.where(others, average, np.inf).min(axis=1)
-    found: np.ndarray[Any, np.dtype[np.bool_]] = first | last | (rates >= SLACK)
+    found: np.ndarray[Any, np.dtype[np.bool_]] = first | last | (rates >= AS_GOOD_AS_ALL)
     return found

@@ -27,12 +27,12 @@ from eddy.observe.insight import Insight
 from eddy.policies.content.knowledge import Knowledge, Learning, mask_settled
 from eddy.policies.content.order_cache import Standing
 from eddy.policies.content.profile import NO_ATTRIBUTE
-from eddy.policies.content.samples import lessons, send_samples
+from eddy.policies.content.samples import send_samples, take_lessons
 from eddy.policies.content.trial import HalfTrial
 from eddy.policies.shared.call_counts import Uses
 from eddy.policies.shared.checks import check_costs, check_count, check_share
 from eddy.policies.shared.merit import Costs, cost
-from eddy.policies.shared.orders import MANY, STEP, best_orders, classes, legs
+from eddy.policies.shared.orders import MOST_CLASSES, SECONDS_PER_STEP, best_orders, classes, legs
 from eddy.tuples import Hop
 from eddy.tuples.arrays import Floats, Integers
 
@@ -40,7 +40,7 @@ MOST_SAMPLED = 0.3
 """The largest share of a micro-batch that is sampled. Up to that, a whole |R| is taken at once, of each of some
 operators: to look at few rows by all attributes costs as much as to look at many."""
 
-TOGETHER = 2
+LEAST_TOGETHER = 2
 """Operators at least that are sampled at the same time, half as often: one look at their rows serves both."""
 
 MOST_SAMPLES = 2
@@ -81,7 +81,7 @@ class Content(Policy):
         self._share, self._sample = P, R
         self._how = Learning(cells=d + 1, alpha=alpha, threshold=threshold, sample=R)
         self._costs: Costs = costs
-        self._price = STEP if costs == "time" else 0.0
+        self._price = SECONDS_PER_STEP if costs == "time" else 0.0
         self._alone = len(setting.operators) == 1
         self._known: dict[str, Knowledge] = {}
         self._trial: HalfTrial | None = None
@@ -103,22 +103,24 @@ class Content(Policy):
         pupils, share = self._pupils(task, ready)
         drawn = task.chance().random(task.rows) < share if share else np.zeros(task.rows, np.bool_)
         rows, sample = np.flatnonzero(~drawn), np.flatnonzero(drawn)
-        legs = self._tried(task, ready, rows, self._trial) if self._trial else self._routed(task, ready, rows)
-        return [*legs, *self._sampled(task, ready, pupils, sample)] if len(sample) else legs
+        legs = (
+            self._route_trial(task, ready, rows, self._trial) if self._trial else self._route_classes(task, ready, rows)
+        )
+        return [*legs, *self._route_samples(task, ready, pupils, sample)] if len(sample) else legs
 
-    def _tried(self, task: Task, ready: tuple[Hop, ...], rows: Integers, trial: HalfTrial) -> list[Leg]:
+    def _route_trial(self, task: Task, ready: tuple[Hop, ...], rows: Integers, trial: HalfTrial) -> list[Leg]:
         """Route by the best orders, with and without the trial.
 
         A classifier on trial is left out for some of the rows, if it is of this stream.
         """
         tried = trial.place(ready)
         if task.lineage.origin != trial.origin:
-            return self._routed(task, ready, rows)
+            return self._route_classes(task, ready, rows)
         if task.lineage.done or not task.independent:
             is_new = trial.turn(0 if task.lineage.done else task.rows, task.chance())
-            return self._routed(task, ready, rows, without=None if is_new else tried)
+            return self._route_classes(task, ready, rows, without=None if is_new else tried)
         old, new = trial.split(rows, task.chance())
-        ways = self._routed(task, ready, old, without=tried), self._routed(task, ready, new)
+        ways = self._route_classes(task, ready, old, without=tried), self._route_classes(task, ready, new)
         return [*trial.mark(ways[1], new=True), *trial.mark(ways[0], new=False)]
 
     def _knowledge(self, origin: str) -> Knowledge:
@@ -127,7 +129,7 @@ class Content(Policy):
             known = self._known[origin] = Knowledge(len(self.features.of(origin)), self._how)
         return known
 
-    def _sampled(self, task: Task, ready: tuple[Hop, ...], pupils: Sequence[Hop], rows: Integers) -> list[Leg]:
+    def _route_samples(self, task: Task, ready: tuple[Hop, ...], pupils: Sequence[Hop], rows: Integers) -> list[Leg]:
         """Route samples: to the operator that learns, then on.
 
         After it they go on as others of their class. Samples come last in a plan: then they are the last of a step's
@@ -135,7 +137,7 @@ class Content(Policy):
         """
         attributes = self._knowledge(task.lineage.origin).syllabus()
         buckets = task.buckets(attributes, rows)
-        onward = self._routed(task, ready, rows) if task.independent else []
+        onward = self._route_classes(task, ready, rows) if task.independent else []
         ways = [(leg.route, np.searchsorted(rows, leg.rows)) for leg in onward if leg.rows is not None]
         return send_samples(pupils, ways or [((), np.arange(len(rows)))], rows, attributes, buckets)
 
@@ -151,12 +153,14 @@ class Content(Policy):
         if young:
             share = 1.0 if len(young) == len(ready) else self._share
             return young, min(share, most * len(young))
-        hops = self._unsettled(task, known, hops)[: max(int(self._share * task.rows / self._sample), TOGETHER)]
+        hops = self._find_unsettled(task, known, hops)[
+            : max(int(self._share * task.rows / self._sample), LEAST_TOGETHER)
+        ]
         share = min(self._share, most * len(hops))
         size = max(share, min(len(hops) * self._sample / task.rows, MOST_SAMPLED))
         return hops, size if hops and known.is_due(share, size) else 0.0
 
-    def _unsettled(self, task: Task, known: Knowledge, hops: Sequence[Hop]) -> Sequence[Hop]:
+    def _find_unsettled(self, task: Task, known: Knowledge, hops: Sequence[Hop]) -> Sequence[Hop]:
         """The operators whose place depends on the class.
 
         The one that was judged least often comes first.
@@ -169,7 +173,9 @@ class Content(Policy):
     def _prices(self, task: Task, hops: Sequence[Hop]) -> Floats:
         return np.array([cost(task.statistics[hop], self._costs) for hop in hops])
 
-    def _routed(self, task: Task, ready: tuple[Hop, ...], rows: Integers, without: int | None = None) -> list[Leg]:
+    def _route_classes(
+        self, task: Task, ready: tuple[Hop, ...], rows: Integers, without: int | None = None
+    ) -> list[Leg]:
         """Route each class in its best order.
 
         `without` is an operator whose classifier is left out.
@@ -189,7 +195,7 @@ class Content(Policy):
             common = np.argsort((whole - 1) / costs, kind="stable")
             weights = np.bincount(which, minlength=len(examples))[fresh]
             orders = best_orders(rates, costs, common, weights, self._price)
-            standing = standing.extended(examples[fresh], orders if task.independent else orders[:, :1])
+            standing = standing.extend(examples[fresh], orders if task.independent else orders[:, :1])
             if not task.lineage.done and without is None:
                 known.standing = standing
         return legs(standing.of(examples), which, rows, ready, used, examples)
@@ -201,7 +207,7 @@ class Content(Policy):
         known, (hop,) = self._knowledge(observation.origin), observation.hops
         known.keep(observation)
         taught = 0
-        for lesson in lessons(observation):
+        for lesson in take_lessons(observation):
             known.keep_lesson(hop, lesson)
             taught += len(lesson.outcomes)
         self._uses.count(observation, known.profile(hop).classifiers, taught)
@@ -240,7 +246,7 @@ class Content(Policy):
             arrays = {name.removeprefix(first): array for name, array in state.items() if name.startswith(first)}
             self._knowledge(origin).restore(plain, arrays)
         if state["trial"] is not None:
-            self._trial = HalfTrial.restored(state["trial"])
+            self._trial = HalfTrial.restore(state["trial"])
 
 
 def _classes(
@@ -248,15 +254,15 @@ def _classes(
 ) -> tuple[list[int], Buckets, Integers]:
     """Divide rows into classes by the attributes that tell most.
 
-    As many attributes count as make no more than `MANY` classes.
+    As many attributes count as make no more than `MOST_CLASSES`.
     """
     used = sorted(set(asked) - {NO_ATTRIBUTE})
-    examples, which = classes(task.buckets(used, rows), MANY)
+    examples, which = classes(task.buckets(used, rows), MOST_CLASSES)
     if examples.shape[1] < len(used):
         telling = dict.fromkeys(used, 0.0)
         for attribute, gain in zip(asked, gains, strict=True):
             if attribute != NO_ATTRIBUTE:
                 telling[attribute] += gain
         used.sort(key=lambda attribute: -telling[attribute])
-        examples, which = classes(task.buckets(used, rows), MANY)
+        examples, which = classes(task.buckets(used, rows), MOST_CLASSES)
     return used[: examples.shape[1]], examples, which

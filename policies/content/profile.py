@@ -17,7 +17,7 @@ from eddy.tuples.arrays import Floats
 NO_ATTRIBUTE = -1
 """No attribute classifies (the paper's CA of -1)."""
 
-FADE = 0.9
+EVIDENCE_LEFT = 0.9
 """The share of the evidence that counts on after a judgement named a classifier: one that has lost its meaning is
 forgotten after ten samples."""
 
@@ -66,7 +66,7 @@ class Profile:
         self.gain = float(gains[best]) if len(gains) else 0.0
         return self.attribute not in (NO_ATTRIBUTE, before)
 
-    def classified(self) -> tuple[Floats, Floats]:
+    def bucket_counts(self) -> tuple[Floats, Floats]:
         """In and Out by the buckets of the classifier."""
         return self._tables[0, self.attribute].copy(), self._tables[1, self.attribute].copy()
 
@@ -75,7 +75,7 @@ class Profile:
         if self.attribute == NO_ATTRIBUTE:
             self.forget(MOST_EVIDENCE)
         else:
-            self._tables *= FADE
+            self._tables *= EVIDENCE_LEFT
         self.sampled = 0
         self.judged += 1
 

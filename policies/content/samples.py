@@ -22,7 +22,7 @@ class Lesson(NamedTuple):
     outcomes: Counts
 
 
-class Sample:
+class LegSample:
     """The buckets of rows that a leg takes to an operator, until they have come to it.
 
     A sample goes to its operator first and then on as its class does, so that its later steps are those of the other
@@ -56,26 +56,26 @@ def send_samples(
             mine = places[places % len(pupils) == i]
             if len(mine):
                 route = (hop, *(other for other in onward if other != hop))
-                legs.append(Leg(route=route, rows=rows[mine], label=SAMPLE, tag=Sample(attributes, buckets[mine])))
+                legs.append(Leg(route=route, rows=rows[mine], label=SAMPLE, tag=LegSample(attributes, buckets[mine])))
     return legs
 
 
-def lessons(observation: Observation) -> Iterator[Lesson]:
+def take_lessons(observation: Observation) -> Iterator[Lesson]:
     """The samples in a step whose operator it was, or part of them."""
     end = 0
     for leg, rows in zip(observation.legs, observation.rows, strict=True):
         end += rows
-        if isinstance(leg.tag, Sample) and leg.route[0] == observation.hops[0]:
+        if isinstance(leg.tag, LegSample) and leg.route[0] == observation.hops[0]:
             yield leg.tag.teach(observation.outcomes[0][end - rows : end])
 
 
-def untaught(step: Observation) -> int:
+def count_untaught(step: Observation) -> int:
     """Count the rows of a step that are no samples for it.
 
     They are the first ones of the step.
     """
     first = step.hops[0]
-    is_lesson = [isinstance(leg.tag, Sample) and leg.route[0] == first for leg in step.legs]
+    is_lesson = [isinstance(leg.tag, LegSample) and leg.route[0] == first for leg in step.legs]
     return sum(rows for rows, taught in zip(step.rows, is_lesson, strict=True) if not taught)
 
 

@@ -19,10 +19,10 @@ from eddy.tuples.arrays import Integers
 ROWS_TO_DECIDE = 300
 """Rows of the smaller group that decide: a difference of a tenth of a call shows."""
 
-TURNS = 3
+TURNS_TO_DECIDE = 3
 """Micro-batches of each way that decide, where whole ones take turns: a single one may be unlike the others."""
 
-CONTROL = 0.3
+CONTROL_SHARE = 0.3
 """The share of rows that do without the new classifier, where both ways are taken at once: then one micro-batch of a
 thousand decides."""
 
@@ -55,7 +55,7 @@ class HalfTrial:
 
     def split(self, rows: Integers, chance: np.random.Generator) -> tuple[Integers, Integers]:
         """The rows that go the old way, and those that go the new one."""
-        old = chance.random(len(rows)) < CONTROL
+        old = chance.random(len(rows)) < CONTROL_SHARE
         parts = rows[old], rows[~old]
         self._rows += [len(part) for part in parts]
         return parts
@@ -91,7 +91,9 @@ class HalfTrial:
     @property
     def is_over(self) -> bool:
         """Whether both ways have been taken often enough."""
-        return bool(self._rows.min() >= ROWS_TO_DECIDE and (not self._turns.any() or self._turns.min() >= TURNS))
+        return bool(
+            self._rows.min() >= ROWS_TO_DECIDE and (not self._turns.any() or self._turns.min() >= TURNS_TO_DECIDE)
+        )
 
     @property
     def is_lost(self) -> bool:
@@ -108,7 +110,7 @@ class HalfTrial:
         return [self.origin, *self.hop, self._rows.tolist(), self._cost.tolist(), self._turns.tolist()]
 
     @staticmethod
-    def restored(state: Sequence[Any]) -> HalfTrial:
+    def restore(state: Sequence[Any]) -> HalfTrial:
         """From a snapshot."""
         origin, operator, pattern, *counts = state
         trial = HalfTrial(origin, Hop(operator, pattern))

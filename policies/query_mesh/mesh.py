@@ -16,7 +16,7 @@ import numpy as np
 from eddy.observe.insight import Branch, Decision, RouteCost
 from eddy.policies.query_mesh.learn.sample import Sample
 from eddy.policies.query_mesh.learn.tree import LEAF, Tree
-from eddy.policies.query_mesh.promise import SLACK, Passing, Watch
+from eddy.policies.query_mesh.promise import BREACH_SHARE, PassCounts, Watch
 from eddy.policies.query_mesh.search.cost import row_costs
 from eddy.policies.query_mesh.search.legality import HopNumbers, Legality
 from eddy.policies.query_mesh.wheel import Wheel, or_sets
@@ -91,7 +91,7 @@ class Generation:
     costs: Floats
     watch: Watch
     wheels: tuple[Wheel, ...]
-    passing: tuple[Passing, ...]
+    passing: tuple[PassCounts, ...]
 
     @staticmethod
     def decided(
@@ -124,7 +124,7 @@ class Generation:
             ),
             wheels=wheels,
             passing=tuple(
-                Passing.of(sample.outcomes[given == way], wheel.sets, legality.ready(()), costs, window)
+                PassCounts.of(sample.outcomes[given == way], wheel.sets, legality.ready(()), costs, window)
                 for way, wheel in enumerate(wheels)
             ),
         )
@@ -145,16 +145,16 @@ class Generation:
         """Seconds lost: broken promises, or orders that have got worse."""
         return self.watch.missed + sum(passing.lost for passing in self.passing)
 
-    def broken(self, operators: Sequence[str]) -> str:
+    def find_breach(self, operators: Sequence[str]) -> str:
         """Says which promise does not hold; "" where all do."""
-        way = self.watch.broken()
+        way = self.watch.find_breach()
         if way is not None:
             route = " > ".join(operators[n] for n in self.mesh.routes[way])
             promised, observed = self.watch.promised[way], self.watch.observed[way]
             return f"{promised:.3g} was promised, and {observed:.3g} it costs: {route}"
         regrets = [passing.regret for passing in self.passing]
         way = max(range(len(regrets)), key=regrets.__getitem__)
-        if regrets[way] <= SLACK * self.watch.promised[way]:
+        if regrets[way] <= BREACH_SHARE * self.watch.promised[way]:
             return ""
         operator, rate, said = max(self.passing[way].changes(), key=lambda change: abs(change[1] - change[2]))
         route = " > ".join(operators[n] for n in self.mesh.routes[way])
@@ -202,7 +202,7 @@ class Generation:
         }
 
     @staticmethod
-    def restored(state: Mapping[str, Any]) -> Generation:
+    def restore(state: Mapping[str, Any]) -> Generation:
         """From a snapshot."""
         return Generation(
             number=state["number"],
@@ -210,9 +210,9 @@ class Generation:
             seconds=state["seconds"],
             mesh=Mesh.restore(state["mesh"]),
             costs=np.array(state["costs"]),
-            watch=Watch.restored(state["watch"]),
-            wheels=tuple(map(Wheel.restored, state["wheels"])),
-            passing=tuple(map(Passing.restored, state["passing"])),
+            watch=Watch.restore(state["watch"]),
+            wheels=tuple(map(Wheel.restore, state["wheels"])),
+            passing=tuple(map(PassCounts.restore, state["passing"])),
         )
 
 

@@ -25,11 +25,11 @@ from eddy.policies.query_mesh.mesh import Mesh
 from eddy.policies.query_mesh.search.cost import Overheads, reach, row_costs
 from eddy.policies.query_mesh.search.lattice import Lattice, Partition, partition_of
 from eddy.policies.query_mesh.search.legality import HopNumbers, Legality
-from eddy.policies.query_mesh.search.route import EXACT, Exact, Greedy, Pricer
-from eddy.policies.query_mesh.search.search import Effort, Found, Strategy, search
+from eddy.policies.query_mesh.search.route import MOST_EXACT_OPERATORS, Exact, Greedy, Pricer
+from eddy.policies.query_mesh.search.search import Effort, SearchResult, Strategy, search
 from eddy.policies.query_mesh.search.training import Training, condense
 from eddy.policies.shared.merit import INSTANT
-from eddy.policies.shared.orders import WORTH, classes
+from eddy.policies.shared.orders import LEAST_SAVING, classes
 from eddy.tuples.arrays import Floats, Integers
 
 PRIOR = 1e-6
@@ -72,11 +72,11 @@ def optimize(
     single = finding.mesh((lattice.route((1 << len(lattice)) - 1),), leaf(0), None)
     if len(found.partition) == 1:
         return single
-    several = finding.several([lattice.route(part) for part in found.partition], found.partition, lattice, single)
-    return several if several.cost < single.cost * (1 - WORTH) else single
+    several = finding.learn([lattice.route(part) for part in found.partition], found.partition, lattice, single)
+    return several if several.cost < single.cost * (1 - LEAST_SAVING) else single
 
 
-def refined(mesh: Mesh, sample: Sample, costs: Floats, legality: Legality) -> Mesh:
+def refine_routes(mesh: Mesh, sample: Sample, costs: Floats, legality: Legality) -> Mesh:
     """Find the best routes anew for a larger sample, same tree.
 
     Alike routes become one. The costs stay as they were stated: a promise is made when the mesh is taken up.
@@ -93,7 +93,7 @@ def refined(mesh: Mesh, sample: Sample, costs: Floats, legality: Legality) -> Me
     return replace(
         mesh,
         routes=distinct,
-        tree=mesh.tree.renumbered(place.tolist()) if len(distinct) > 1 else leaf(0),
+        tree=mesh.tree.renumber(place.tolist()) if len(distinct) > 1 else leaf(0),
         seconds=tuple((np.bincount(place[given], spent, len(distinct)) / np.maximum(rows, 1)).tolist()),
         share=tuple((rows / len(given)).tolist()),
     )
@@ -101,7 +101,7 @@ def refined(mesh: Mesh, sample: Sample, costs: Floats, legality: Legality) -> Me
 
 def pricer(outcomes: Floats, cell: Integers, costs: Floats, legality: Legality) -> Pricer:
     """Prices sets of training tuples; `cell` says of which training tuple each row is."""
-    if outcomes.shape[1] > EXACT:
+    if outcomes.shape[1] > MOST_EXACT_OPERATORS:
         return Greedy(outcomes, cell, costs, legality)
     order = np.argsort(cell, kind="stable")
     firsts = np.flatnonzero(np.diff(cell[order], prepend=-1))
@@ -130,17 +130,17 @@ class _Finding:
     legality: Legality
     overheads: Overheads
     training: Training
-    found: Found
+    found: SearchResult
     found_by: str
 
-    def several(self, routes: list[HopNumbers], partition: Partition, lattice: Lattice, single: Mesh) -> Mesh:
+    def learn(self, routes: list[HopNumbers], partition: Partition, lattice: Lattice, single: Mesh) -> Mesh:
         """Learn the tree for a partition, then routes, then the tree.
 
         The routes are those that are best for the rows of the first tree.
         """
         place = np.stack([lattice.members(part) for part in partition]).argmax(axis=0)
         tree = self._tree(routes, place[self.training.cell])
-        given = self._given(tree)
+        given = self._route_rows(tree)
         numbers, cell = np.unique(given, return_inverse=True)
         found = pricer(self.sample.outcomes, cell, self.costs, self.legality)
         fitted = [found.route(row) for row in np.eye(len(numbers))]
@@ -149,15 +149,15 @@ class _Finding:
             return single
         label = np.array([distinct.index(route) for route in fitted])[cell]
         tree = self._tree(distinct, label)
-        numbers = np.unique(self._given(tree))
+        numbers = np.unique(self._route_rows(tree))
         places = np.searchsorted(numbers, np.arange(len(distinct)))
         return self.mesh(
-            tuple(distinct[n] for n in numbers), tree.renumbered(np.minimum(places, len(numbers) - 1).tolist()), single
+            tuple(distinct[n] for n in numbers), tree.renumber(np.minimum(places, len(numbers) - 1).tolist()), single
         )
 
     def mesh(self, routes: tuple[HopNumbers, ...], tree: Tree, single: Mesh | None) -> Mesh:
         """A mesh with its cost; without `single` it is the one that others are compared with."""
-        given = self._given(tree)
+        given = self._route_rows(tree)
         seconds = row_costs(self.sample.outcomes, self.costs, routes)[np.arange(len(given)), given]
         rows = np.bincount(given, minlength=len(routes))
         levels = tree.levels(self.sample.buckets[:, list(tree.used)])
@@ -180,7 +180,7 @@ class _Finding:
         rows = Labelled(buckets=self.sample.buckets, label=label, seconds=seconds)
         return induce(rows, self.training.informative, self.overheads.level)
 
-    def _given(self, tree: Tree) -> Integers:
+    def _route_rows(self, tree: Tree) -> Integers:
         return tree.routes(self.sample.buckets[:, list(tree.used)])
 
 
@@ -190,7 +190,7 @@ PARTS_OF_RANGE = 3
 """Parts of an attribute's range that count as alike in content: two attributes make nine sets, about as many as a mesh
 has routes at most."""
 
-PICKED = 10
+PARTITIONS_TO_PICK_FROM = 10
 """Random partitions of which the cheapest is picked."""
 
 
@@ -211,7 +211,7 @@ def route_driven(_training: Training, lattice: Lattice, _chance: np.random.Gener
 
 def random_pick(_training: Training, lattice: Lattice, chance: np.random.Generator) -> Partition:
     """The cheapest of some random partitions (RP)."""
-    most = chance.integers(1, len(lattice) + 1, PICKED)
+    most = chance.integers(1, len(lattice) + 1, PARTITIONS_TO_PICK_FROM)
     partitions = [partition_of(chance.integers(0, sets, len(lattice))) for sets in most.tolist()]
     costs = lattice.costs(partitions)
     return partitions[costs.index(min(costs))]

@@ -111,16 +111,16 @@ class QueryMesh(Policy):
             return [Leg(route=ready)]
         if task.lineage.done:
             return [Leg(route=_rest(task, ready, fabric))]
-        count = fabric.sampled(task.rows)
+        count = fabric.count_samples(task.rows)
         if not count:
-            return self._routed(task, ready, np.arange(task.rows), fabric, legality)
+            return self._route_classes(task, ready, np.arange(task.rows), fabric, legality)
         chosen = np.zeros(task.rows, np.bool_)
         chosen[task.chance().choice(task.rows, count, replace=False)] = True
         drawn = np.flatnonzero(chosen)
         tag = Sampled(task.buckets(None, drawn))
         leg = Leg(route=ready, rows=drawn, exhaustive=True, label=SAMPLE, tag=tag)
         self._seeds[task.lineage.origin] = int(task.chance().integers(1 << 62))
-        return [leg, *self._routed(task, ready, np.flatnonzero(~chosen), fabric, legality)]
+        return [leg, *self._route_classes(task, ready, np.flatnonzero(~chosen), fabric, legality)]
 
     def _fabric(self, task: Task, ready: tuple[Hop, ...]) -> tuple[StreamMesh, Legality]:
         """The mesh of a stream's rows.
@@ -130,9 +130,9 @@ class QueryMesh(Policy):
         origin = task.lineage.origin
         found = self._fabrics.get(origin)
         if found is None:
-            operators = _reachable(task, self._operators)
+            operators = _find_reachable(task, self._operators)
             plain, arrays = self._restored.pop(origin, (None, {}))
-            made_for = self._made_for(origin, operators)
+            made_for = self._setting(origin, operators)
             is_ours = plain is not None and plain["made for"] == made_for
             reason = "first rows" if plain is None or is_ours else FOREIGN
             fabric = StreamMesh(origin, len(self.features.of(origin)), operators, self._plan, reason)
@@ -142,12 +142,12 @@ class QueryMesh(Policy):
             found = self._fabrics[origin] = (fabric, legality)
         return found
 
-    def _made_for(self, origin: str, operators: Sequence[str]) -> list[Any]:
+    def _setting(self, origin: str, operators: Sequence[str]) -> list[Any]:
         """The setting that a mesh and a sample are valid for."""
         attributes = [str(attribute.column) for attribute in self.features.of(origin)]
         return [list(operators), attributes, self.features.buckets, self._plan.sample]
 
-    def _routed(
+    def _route_classes(
         self, task: Task, ready: tuple[Hop, ...], rows: Integers, fabric: StreamMesh, legality: Legality
     ) -> list[Leg]:
         """A leg for each way that some row takes."""
@@ -210,7 +210,7 @@ class QueryMesh(Policy):
         parts = {}
         for origin, (fabric, _) in self._fabrics.items():
             known, own = fabric.snapshot()
-            parts[origin] = (known | {"made for": self._made_for(origin, fabric.operators)}, own)
+            parts[origin] = (known | {"made for": self._setting(origin, fabric.operators)}, own)
         for number, (origin, (plain, arrays)) in enumerate({**self._restored, **parts}.items()):
             state["streams"][origin] = plain
             state |= {f"{number} {name}": array for name, array in arrays.items()}
@@ -238,7 +238,7 @@ class Count:
         return Count(generation, np.zeros(ways), np.zeros(ways))
 
 
-def _reachable(task: Task, operators: Sequence[str]) -> tuple[str, ...]:
+def _find_reachable(task: Task, operators: Sequence[str]) -> tuple[str, ...]:
     """The operators that some route comes to, in the order of the query."""
     reached = {hop.operator for hop in greedy_route(task, task.after(()), lambda _: 0.0)}
     return tuple(name for name in operators if name in reached)

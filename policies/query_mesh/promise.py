@@ -5,7 +5,7 @@ rows cost against the promise. It uses the prices of operators at the decision, 
 and other classes, and not how busy the machine is; and it compares with the promise and not with the last micro-batch,
 so that it notices a slow drift as well.
 
-`Passing` holds what each operator lets through against the sample: costs may stay while another order has become
+`PassCounts` holds what each operator lets through against the sample: costs may stay while another order has become
 better.
 """
 
@@ -22,7 +22,7 @@ from eddy.tuples.arrays import Floats
 ROWS_TO_DOUBT = 200
 """Rows of a way before anything is said about it."""
 
-SLACK = 0.1
+BREACH_SHARE = 0.1
 """The share of the promise that a mesh may lose: a new sample hardly gains back so little."""
 
 SURE_OF_BREACH = 4.0
@@ -66,12 +66,12 @@ class Watch:
         known = np.where(self._rows > 0, self._rows, np.nan)
         return [float(cost) for cost in self._cost / known]
 
-    def broken(self) -> int | None:
+    def find_breach(self) -> int | None:
         """The way that breaks its promise most; None where all is as promised."""
         rows = np.maximum(self._rows, 1.0)
         off = np.abs(self._cost / rows - self.promised)
         chance = SURE_OF_BREACH * self._spread * np.sqrt(1 / rows + 1 / np.maximum(self._sampled, 1.0))
-        beyond = np.where(self._rows >= ROWS_TO_DOUBT, off - np.maximum(SLACK * self.promised, chance), 0.0)
+        beyond = np.where(self._rows >= ROWS_TO_DOUBT, off - np.maximum(BREACH_SHARE * self.promised, chance), 0.0)
         worst = int(beyond.argmax())
         return worst if beyond[worst] > 0 else None
 
@@ -81,7 +81,7 @@ class Watch:
         return {"window": self._window, "parts": [part.tolist() for part in parts]}
 
     @staticmethod
-    def restored(state: Mapping[str, Any]) -> Watch:
+    def restore(state: Mapping[str, Any]) -> Watch:
         """From a snapshot."""
         promised, spread, sampled, *counts = map(np.array, state["parts"])
         watch = Watch(promised, spread, sampled, state["window"])
@@ -116,7 +116,7 @@ class Promise(NamedTuple):
     lot: float
 
 
-class Passing:
+class PassCounts:
     """Counts what operators let through on a way.
 
     The weight of a row halves every `window` rows. `sets` are the operators that are watched, in the order of the way,
@@ -134,7 +134,7 @@ class Passing:
     @staticmethod
     def of(
         outcomes: Floats, sets: Sequence[Sequence[int]], known: Sequence[int], costs: Floats, window: int
-    ) -> Passing:
+    ) -> PassCounts:
         """Expect what the rows of the sample did that go this way.
 
         `known` are the operators that could act on them as they arrived. What comes to those behind another, nobody
@@ -149,7 +149,7 @@ class Passing:
             watched.append(one)
             promises |= {operator: _promise(outcomes, left, one, operator) for operator in one}
             left = left * outcomes[:, list(one)].prod(axis=1)
-        return Passing(watched, promises, costs.tolist(), window)
+        return PassCounts(watched, promises, costs.tolist(), window)
 
     def count(self, operator: int, rows: int, out: float) -> None:
         """Count what an operator made of rows on this way."""
@@ -213,10 +213,10 @@ class Passing:
         return [list(map(list, self._sets)), rows, list(self._costs), self._window, self.lost]
 
     @staticmethod
-    def restored(state: Sequence[Any]) -> Passing:
+    def restore(state: Sequence[Any]) -> PassCounts:
         """From a snapshot."""
         sets, rows, costs, window, lost = state
-        passing = Passing(sets, {row[0]: Promise(*row[1:-2]) for row in rows}, costs, window)
+        passing = PassCounts(sets, {row[0]: Promise(*row[1:-2]) for row in rows}, costs, window)
         for operator, *_, seen, out in rows:
             passing._seen[operator], passing._out[operator] = seen, out
         passing.lost = lost

@@ -16,7 +16,7 @@ from eddy.contracts import Leg, Task
 from eddy.tuples import Hop
 from eddy.tuples.arrays import Floats
 
-GROUPS = 16
+MOST_GROUPS = 16
 """Groups at most that the rows of a stream divide into in a micro-batch, and so the calls of each operator: a call
 takes as long as some thousand comparisons, and with sixteen shares of the rows chance evens out in a few
 micro-batches."""
@@ -25,16 +25,16 @@ micro-batches."""
 def draw(task: Task, ready: tuple[Hop, ...], chances: Floats, operators: int) -> Sequence[Leg]:
     """Draw an operator for each row: a leg for each that was drawn.
 
-    `operators` is how many there are in all. With so few that all possible groups are at most `GROUPS`, every tuple
-    draws at every hop.
+    `operators` is how many there are in all. With so few that all possible groups are at most `MOST_GROUPS`,
+    every tuple draws at every hop.
     """
     if len(ready) == 1:
         return [Leg(route=ready)]
-    if task.lineage.done and 2 ** (operators - 1) > GROUPS:
+    if task.lineage.done and 2 ** (operators - 1) > MOST_GROUPS:
         return [Leg(route=(ready[int(task.chance().choice(len(ready), p=chances))],))]
-    if len(ready) <= GROUPS:
+    if len(ready) <= MOST_GROUPS:
         drawn = task.chance().choice(len(ready), size=task.rows, p=chances)
     else:
-        lots = task.chance().choice(len(ready), size=GROUPS, p=chances)
-        drawn = lots[task.chance().integers(GROUPS, size=task.rows)]
+        lots = task.chance().choice(len(ready), size=MOST_GROUPS, p=chances)
+        drawn = lots[task.chance().integers(MOST_GROUPS, size=task.rows)]
     return [Leg(route=(ready[i],), rows=np.flatnonzero(drawn == i)) for i in np.unique(drawn).tolist()]

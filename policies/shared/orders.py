@@ -16,27 +16,27 @@ from eddy.contracts import Classes, Leg
 from eddy.tuples import Hop
 from eddy.tuples.arrays import Floats, Integers
 
-TAIL = 0.02
+SMALLEST_REACH = 0.02
 """Once a tuple is this unlikely to get further, the rest of its order is the common one: another would save less than
 this share of a call, and costs a leg."""
 
-WORTH = 0.01
+LEAST_SAVING = 0.01
 """An order of its own must promise to cost so much less than the common one; below that it is noise."""
 
-ORDERS = 16
+MOST_ORDERS = 16
 """Orders at a time, besides the common one: each is a leg, and what the next one saves is less and less."""
 
-MANY = 512
+MOST_CLASSES = 512
 """Classes that are told apart at most: each costs some ten microseconds, and where every operator goes by an attribute
 of its own, soon every row would be a class."""
 
 COUNTED_CLASSES = 64
 """Classes up to which counting their codes is quicker than sorting the rows."""
 
-STEP = 90e-6
+SECONDS_PER_STEP = 90e-6
 """Seconds that it takes to call an operator once more, whatever the rows; half of it when the caches are warm."""
 
-OWN = 3
+STEPS_PER_ORDER = 3
 """Steps that an order of its own adds, more or less: the later ones it shares with others."""
 
 
@@ -47,14 +47,14 @@ def best_orders(rates: Floats, costs: Floats, common: Integers, rows: Integers, 
     is the order that is best for all rows together, `rows` are those of each class in the micro-batch, and `price` is
     that of a step, in the unit of the costs.
     """
-    own = _by_merit(rates, costs, common, rows, price)
+    own = _order_by_merit(rates, costs, common, rows, price)
     shared = _expected(rates, costs, np.broadcast_to(common, own.shape))
     saved = (shared - _expected(rates, costs, own)) * rows
-    own[saved <= WORTH * shared * rows] = common
-    return _fewer(own, saved, rates, costs, common, OWN * price)
+    own[saved <= LEAST_SAVING * shared * rows] = common
+    return _keep_paying(own, saved, rates, costs, common, STEPS_PER_ORDER * price)
 
 
-def _by_merit(rates: Floats, costs: Floats, common: Integers, rows: Integers, price: float) -> Integers:
+def _order_by_merit(rates: Floats, costs: Floats, common: Integers, rows: Integers, price: float) -> Integers:
     """Order operators by merit for each class.
 
     Late places, which hardly any tuple reaches, follow the common order.
@@ -62,7 +62,7 @@ def _by_merit(rates: Floats, costs: Floats, common: Integers, rows: Integers, pr
     order = np.argsort((rates - 1) / costs, axis=1, kind="stable")
     reach = _reach(np.take_along_axis(rates, order, axis=1))
     # A place is late if few tuples come that far, or if all that do cost less there than the step itself.
-    late = (reach < TAIL) | (reach * rows[:, None] * costs[order] < price)
+    late = (reach < SMALLEST_REACH) | (reach * rows[:, None] * costs[order] < price)
     rank = np.empty(len(common), np.int64)
     rank[common] = np.arange(len(common))
     # Late operators are put behind all others, among themselves in the common order.
@@ -70,7 +70,9 @@ def _by_merit(rates: Floats, costs: Floats, common: Integers, rows: Integers, pr
     return np.take_along_axis(order, np.argsort(place, axis=1, kind="stable"), axis=1)
 
 
-def _fewer(own: Integers, saved: Floats, rates: Floats, costs: Floats, common: Integers, price: float) -> Integers:
+def _keep_paying(
+    own: Integers, saved: Floats, rates: Floats, costs: Floats, common: Integers, price: float
+) -> Integers:
     """Keep only the orders that pay.
 
     A class whose order is given up takes the cheapest of those that are left.
@@ -88,7 +90,7 @@ def _fewer(own: Integers, saved: Floats, rates: Floats, costs: Floats, common: I
     numbers: dict[tuple[int, ...], int] = {tuple(common.tolist()): 0}
     which = np.array([numbers.setdefault(order, len(numbers)) for order in map(tuple, own.tolist())])
     worth = np.bincount(which, saved, len(numbers))
-    heaviest = np.argsort(-worth, kind="stable")[:ORDERS]
+    heaviest = np.argsort(-worth, kind="stable")[:MOST_ORDERS]
     kept = np.zeros(len(numbers), np.bool_)
     kept[heaviest[worth[heaviest] > price]] = True
     kept[0] = True

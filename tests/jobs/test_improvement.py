@@ -10,7 +10,7 @@ import pytest
 
 from eddy.errors import QueryError
 from eddy.jobs.experiments.improvement import besides, compute_improvement
-from eddy.jobs.experiments.tables import filled, main
+from eddy.jobs.experiments.tables import fill_tables, main
 from tests.house import ROOT
 
 CALLS = {"slow": (1_000, 2_000), "ours": (750, 1_400), "best": (500, 1_000)}
@@ -76,16 +76,16 @@ def test_beside_a_summary_stands_only_what_it_does_not_say() -> None:
 
 
 def test_the_page_is_filled_where_it_says() -> None:
-    page = filled(PAGE, ROWS)
+    page = fill_tables(PAGE, ROWS)
     assert "| 4 | ours | slow | 27.5 ± 4.9 |" in page
     assert "not run yet" not in page
     assert "old" in page
-    assert filled(page, ROWS) == page
+    assert fill_tables(page, ROWS) == page
 
 
 def test_a_place_with_a_column_that_no_row_has_is_named() -> None:
     with pytest.raises(QueryError, match=r'table of "tiny": unknown column "operator"; did you mean "operators"'):
-        filled(PAGE.replace("by operators", "by operator"), ROWS)
+        fill_tables(PAGE.replace("by operators", "by operator"), ROWS)
 
 
 def test_the_page_from_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

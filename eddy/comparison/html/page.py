@@ -20,7 +20,7 @@ from eddy.comparison.html.tables import Line, TableCell, choices, policies, tabl
 from eddy.comparison.plots.plot import Plot
 from eddy.comparison.plots.registry import PLOTS
 from eddy.comparison.readable import digits, percent
-from eddy.comparison.summary import grouped, summary
+from eddy.comparison.summary import group_by_workload, summary
 from eddy.comparison.verdict import Verdict, verdict
 from eddy.redaction import KeyPath, shown
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 RUNNERS = {"local": "run in one process", "spark": "run on Spark"}
 """The names of runners in the report."""
 
-RUNS = 400
+MOST_RUNS_SHOWN = 400
 """Runs that the page lists: all of a usual comparison, and no more than a browser sorts at once."""
 
 INTRODUCTION = (
@@ -68,8 +68,8 @@ def page(comparison: Comparison) -> str:
 
 def _sections(comparison: Comparison) -> list[str]:
     runs, found = comparison.runs, verdict(comparison.runs)
-    several = len(grouped(runs)) > 1
-    parts = [_header(comparison), said(found, runs)]
+    several = len(group_by_workload(runs)) > 1
+    parts = [_header(comparison), verdict_html(found, runs)]
     if several:
         parts.append(_section("Which policy for which data", "", f'<div class="card">{choices(runs)}</div>'))
     whole = "Every policy, over all workloads" if several else "Every policy"
@@ -99,7 +99,7 @@ def _count(number: int, name: str) -> str:
     return f"{number:,} {name}" if number == 1 else f"{number:,} {name}s"
 
 
-def said(found: Verdict, runs: Sequence[Mapping[str, Any]]) -> str:
+def verdict_html(found: Verdict, runs: Sequence[Mapping[str, Any]]) -> str:
     """The verdict, and its numbers where there is one choice."""
     look = "verdict measured" if found.measured else "verdict"
     reasons = "".join(f"<li>{escape(reason)}</li>" for reason in found.reasons)
@@ -133,8 +133,8 @@ def _skipped(comparison: Comparison) -> list[str]:
 def _runs(runs: Sequence[Mapping[str, Any]]) -> str:
     """The rows, behind a click."""
     names = list(dict.fromkeys(name for row in runs for name in row if name not in ("experiment", "runner")))
-    lines = [Line(cells=[_cell(row.get(name)) for name in names]) for row in runs[:RUNS]]
-    left = f"; the first {RUNS} of {len(runs):,}" if len(runs) > RUNS else ""
+    lines = [Line(cells=[_cell(row.get(name)) for name in names]) for row in runs[:MOST_RUNS_SHOWN]]
+    left = f"; the first {MOST_RUNS_SHOWN} of {len(runs):,}" if len(runs) > MOST_RUNS_SHOWN else ""
     title = f"One row for each run{left}"
     return (
         f'<div class="card"><details><summary>{escape(title)}</summary>{table(names, lines, texts=2)}</details></div>'

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from eddy.comparison.contender import BASELINE, BOUND, CONTROL
 from eddy.comparison.readable import digits, percent
-from eddy.comparison.summary import SHARES, grouped, summary
+from eddy.comparison.summary import SHARES, group_by_workload, summary
 from eddy.comparison.turns import MeasuredRow
 from eddy.comparison.verdict import by_workload, verdict
 
@@ -90,7 +90,7 @@ def policies(rows: Sequence[MeasuredRow], choice: str, *, sorts: bool = True) ->
 def workloads(runs: Sequence[MeasuredRow]) -> str:
     """A line for each policy on each workload."""
     lines = []
-    for workload, part in grouped(runs).items():
+    for workload, part in group_by_workload(runs).items():
         choice = by_workload(part)[workload].choice
         lines += [Line(cells=[TableCell(text=workload), *_policy(r)], look=_look(r, choice)) for r in summary(part)]
     return table(["workload", *TITLES, *MORE], lines, texts=2)
@@ -99,7 +99,7 @@ def workloads(runs: Sequence[MeasuredRow]) -> str:
 def choices(runs: Sequence[MeasuredRow], *, sorts: bool = True) -> str:
     """A line for each workload: whom to choose, and what that saves."""
     lines = []
-    for workload, part in grouped(runs).items():
+    for workload, part in group_by_workload(runs).items():
         verdict = by_workload(part)[workload]
         row = next((row for row in summary(part) if row["policy"] == verdict.choice), None)
         cells = [TableCell(text=workload), TableCell(text=verdict.choice or "not known")]
@@ -167,7 +167,7 @@ def note(comparison: Comparison) -> str:
     found = verdict(comparison.runs)
     reasons = "".join(f"<li>{escape(reason)}</li>" for reason in found.reasons)
     parts = [f'<div style="{BOX}"><b>{escape(found.headline)}</b><ul>{reasons}</ul></div>']
-    if len(grouped(comparison.runs)) > 1:
+    if len(group_by_workload(comparison.runs)) > 1:
         parts.append(choices(comparison.runs, sorts=False))
     parts.append(policies(comparison.runs, found.choice, sorts=False))
     return "\n".join(parts)

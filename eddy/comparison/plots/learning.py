@@ -28,7 +28,7 @@ def selectivity(comparison: Comparison) -> Figure:
     traced = _same(comparison, focus(comparison.traced, "operators"))
     frame = pd.DataFrame(dict(traced.trace.operators))
     frame["name"] = frame["operator"] + np.where(frame["pattern"] == "", "", " by " + frame["pattern"])
-    return _drawn(traced, frame, "rows_out", "rows_in", "outputs per input")
+    return _draw(traced, frame, "rows_out", "rows_in", "outputs per input")
 
 
 def gain_ratio(comparison: Comparison) -> Figure:
@@ -38,7 +38,7 @@ def gain_ratio(comparison: Comparison) -> Figure:
     frame = frame[(frame["kind"] == "classified") & (frame["attribute"] != "")].copy()
     frame["name"] = frame["operator"] + " by " + frame["attribute"]
     frame["weighed"] = frame["gain_ratio"] * frame["calls"]
-    return _drawn(traced, frame, "weighed", "calls", "gain ratio")
+    return _draw(traced, frame, "weighed", "calls", "gain ratio")
 
 
 def _same(comparison: Comparison, found: Traced) -> Traced:
@@ -47,7 +47,7 @@ def _same(comparison: Comparison, found: Traced) -> Traced:
     return learning[0] if learning else found
 
 
-def _drawn(traced: Traced, frame: pd.DataFrame, above: str, below: str, label: str) -> Figure:
+def _draw(traced: Traced, frame: pd.DataFrame, above: str, below: str, label: str) -> Figure:
     made = figure(1, height=3.3)
     axes = panels(made, 1)[0][0]
     sizes = frame.groupby("name")[below].sum().sort_values(ascending=False)

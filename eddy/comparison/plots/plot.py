@@ -23,7 +23,7 @@ class Plot:
 
     def draw(self, comparison: Comparison) -> Figure:
         """The figure, in our style."""
-        from eddy.comparison.plots.style import styled  # noqa: PLC0415  a plot is known before it is drawn
+        from eddy.comparison.plots.style import use_style  # noqa: PLC0415  a plot is known before it is drawn
 
-        with styled():
+        with use_style():
             return self.figure(comparison)

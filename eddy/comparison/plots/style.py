@@ -28,10 +28,10 @@ HATCHES = ("", "///", "...", "\\\\\\", "xxx", "+++", "ooo", "---")
 WIDTH, HEIGHT = 7.6, 2.9
 """Inches of a plot with one row of panels: a column of the report, and a page in print."""
 
-PANELS = 6
+MOST_PANELS = 6
 """Workloads in one plot: of more, the first, and the tables have all of them."""
 
-POINTS = 60
+MOST_POINTS = 60
 """The most points of a line: the noise of single micro-batches hides what is to be seen."""
 
 PLOT_STYLE: dict[Any, Any] = {
@@ -59,7 +59,7 @@ PLOT_STYLE: dict[Any, Any] = {
 
 
 @contextmanager
-def styled() -> Iterator[None]:
+def use_style() -> Iterator[None]:
     """Draw everything inside in our style."""
     with mpl.rc_context():
         mpl.rcParams.update(PLOT_STYLE)

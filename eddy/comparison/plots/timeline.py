@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from eddy.comparison.plots.style import POINTS, cut, drift, figure, legend, line, panels, thousands
+from eddy.comparison.plots.style import MOST_POINTS, cut, drift, figure, legend, line, panels, thousands
 from eddy.comparison.turns import Traced
 
 if TYPE_CHECKING:
@@ -72,5 +72,5 @@ def bins_of(count: int) -> np.ndarray[Any, np.dtype[np.int64]]:
     >>> bins_of(3).tolist(), len(bins_of(1_000)) <= POINTS
     ([0, 1, 2], True)
     """
-    every = -(-count // POINTS)
+    every = -(-count // MOST_POINTS)
     return np.arange(0, count, every)

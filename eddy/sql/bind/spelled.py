@@ -11,10 +11,10 @@ Find = Callable[[Column], Sequence[str]]
 """The names of the columns that a column may mean."""
 
 
-def backticked(name: str) -> str:
+def backtick(name: str) -> str:
     """Write a name as SQL reads any name.
 
-    >>> backticked("a`b")
+    >>> backtick("a`b")
     '`a``b`'
     """
     return "`" + name.replace("`", "``") + "`"
@@ -37,7 +37,7 @@ def _is_own(ref: Ref, found: Sequence[str]) -> bool:
     return ref.written.stream in (None, ref.column.stream) and (not found or [*found] == [ref.column.name])
 
 
-def respelled(node: Node, place: Place, find: Find) -> str:
+def respell(node: Node, place: Place, find: Find) -> str:
     """Write the text of a node anew, with every column as it is called."""
     text, at = "", 0
     refs = {ref.span: ref for ref in node.walk() if isinstance(ref, Ref)}
@@ -47,7 +47,7 @@ def respelled(node: Node, place: Place, find: Find) -> str:
             raise place.error(ambiguous(str(ref.written), found), span.start, span.end)
         if _is_own(ref, found):
             continue
-        name = backticked(found[0] if found else ref.column.name)
+        name = backtick(found[0] if found else ref.column.name)
         text += place.text[at : span.start] + (name if ref.bare else f"{ref.column.stream}.{name}")
         at = span.end
     return text + place.text[at:]

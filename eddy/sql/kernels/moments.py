@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from eddy.sql.kernels import decimals
 from eddy.sql.values import types
-from eddy.sql.values.arrays import Kernel, build, mapped, nulls, on_arrays, physical
+from eddy.sql.values.arrays import Kernel, build, map_values, nulls, on_arrays, physical
 from eddy.sql.values.calendar import DAY
 from eddy.tuples.arrays import Numbers
 
@@ -27,14 +27,14 @@ _LAST_YEAR = 9_999
 def dates(days: pa.Array) -> pa.Array:
     """Write dates; a year of five digits has a sign."""
     far = _far(days)
-    return days.cast(types.STRING) if far is None else _respelled(days, far, 1)
+    return days.cast(types.STRING) if far is None else _respell(days, far, 1)
 
 
 @on_arrays
 def times(local: pa.Array) -> pa.Array:
     """Write local times, without the zeros at the end of a fraction."""
     far = _far(local)
-    texts = _near(local) if far is None else _respelled(local, far, DAY)
+    texts = _near(local) if far is None else _respell(local, far, DAY)
     return pc.replace_substring_regex(texts, r"\.?0*$", "") if _has_fraction(texts) else texts
 
 
@@ -54,7 +54,7 @@ def _far(array: pa.Array) -> pa.Array | None:
     return years if (outside if mask is None else outside & ~mask).any() else None
 
 
-def _respelled(array: pa.Array, years: pa.Array, unit: int) -> pa.Array:
+def _respell(array: pa.Array, years: pa.Array, unit: int) -> pa.Array:
     """Write the same day of a year that Arrow knows, under its own year."""
     mask = nulls(array)
     numbers = physical(array).astype(np.int64)
@@ -64,14 +64,14 @@ def _respelled(array: pa.Array, years: pa.Array, unit: int) -> pa.Array:
     return pc.binary_join_element_wise(_year(years), pc.utf8_slice_codeunits(texts, start=4), "")
 
 
-def _spelled(year: int | None) -> str | None:
+def _spell(year: int | None) -> str | None:
     if year is None:
         return None
     sign = "-" if year < 0 else "+" if year > _LAST_YEAR else ""
     return f"{sign}{abs(year):04d}"
 
 
-_year = mapped(_spelled, types.STRING)
+_year = map_values(_spell, types.STRING)
 
 
 _SECOND = 1_000_000
@@ -133,4 +133,4 @@ def _counted(name: str, array: pa.Array) -> Numbers:
 @on_arrays
 def seconds(local: pa.Array) -> pa.Array:
     """Give the seconds of local times, with their fraction."""
-    return decimals.scaled(physical(local) % _MINUTE, nulls(local), SECONDS)
+    return decimals.to_decimals(physical(local) % _MINUTE, nulls(local), SECONDS)

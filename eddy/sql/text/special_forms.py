@@ -123,7 +123,7 @@ SPECIAL: dict[str, Callable[[TokenReader, Boolean, int], Node]] = {
 _STRINGS = ("string", "raw")
 
 
-def unquoted(reader: TokenReader) -> str:
+def unquote(reader: TokenReader) -> str:
     """Read one string, without its quotes and escapes."""
     token = reader.take()
     try:
@@ -132,14 +132,14 @@ def unquoted(reader: TokenReader) -> str:
         raise reader.error(str(reason), token) from None
 
 
-def typed(reader: TokenReader) -> Node:
+def typed_literal(reader: TokenReader) -> Node:
     """Read `DATE '...'` and its kin.
 
     A timestamp without a zone means the session's zone, which only the columns tell: it stays a cast till then.
     """
     word = reader.take()
     start, body = word.start, reader.now
-    text = unquoted(reader)
+    text = unquote(reader)
     span = reader.span(start)
     try:
         if word.key == "DATE":
@@ -168,9 +168,9 @@ def interval(reader: TokenReader) -> Node:
 
 def _interval(reader: TokenReader) -> tuple[int, bool]:
     if reader.now.kind in _STRINGS and reader.ahead().kind != "word":
-        return intervals.listed(literals.string(reader.take().text))
+        return intervals.read_units(literals.string(reader.take().text))
     if reader.now.kind in _STRINGS and intervals.unit(reader.ahead().text) is None:
-        return intervals.listed(literals.string(reader.take().text))
+        return intervals.read_units(literals.string(reader.take().text))
     total, whole, first = 0, True, True
     while first or _continues(reader):
         micros, days = _part(reader)

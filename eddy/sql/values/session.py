@@ -83,7 +83,7 @@ class Spelling:
     def convert(self, array: pa.Array) -> pa.Array:
         """Convert the column; finer times are floored."""
         try:
-            return _converted(array, self.type)
+            return _convert(array, self.type)
         except pa.ArrowInvalid:
             held = f'the column "{self.column}" of type "{array.type}" holds a value that does not fit "{self.type}"'
             message = (
@@ -92,12 +92,12 @@ class Spelling:
             raise self.place.fault(message, self.span.start, self.span.end) from None
 
 
-def _converted(array: pa.Array, type: pa.DataType) -> pa.Array:
-    inner = types.stored(array.type)
+def _convert(array: pa.Array, type: pa.DataType) -> pa.Array:
+    inner = types.storage_type(array.type)
     if inner is not None:
-        return _converted(array.cast(inner), type)
+        return _convert(array.cast(inner), type)
     if isinstance(array, pa.DictionaryArray):
-        return _converted(array.dictionary_decode(), type)
+        return _convert(array.dictionary_decode(), type)
     if isinstance(array.type, pa.TimestampType) and array.type.unit == "ns":
         return build(np.floor_divide(physical(array), _NANOS), nulls(array), pa.timestamp("us", array.type.tz)).cast(
             type

@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from eddy.errors import QueryError
-from eddy.sql.values.arrays import Kernel, Value, fill, nulls, scattered, truth
+from eddy.sql.values.arrays import Kernel, Value, fill, nulls, scatter, truth
 from eddy.sql.values.faults import FAULTS
 from eddy.sql.values.tree import Column
 from eddy.tuples.arrays import Integers
@@ -101,7 +101,7 @@ def constant(value: pa.Scalar, **marks: Any) -> BoundStep:
     return BoundStep(value.type, lambda _: value, value=value, **marks)
 
 
-def listed(values: pa.Array) -> BoundStep:
+def constant_list(values: pa.Array) -> BoundStep:
     """Build the step of a list of values that are known now."""
     return BoundStep(values.type, lambda _: values, values=values)
 
@@ -134,22 +134,22 @@ _LAZY_KERNELS: dict[str, Kernel] = {"and": pc.and_kleene, "or": pc.or_kleene}
 _SETTLING = {"and": pa.scalar(False), "or": pa.scalar(True)}
 
 
-def narrowed(frame: Frame, positions: Integers) -> Frame:
+def narrow_rows(frame: Frame, positions: Integers) -> Frame:
     """Keep some of the rows."""
     return frame if len(positions) == frame.rows else frame.narrow(pa.array(positions))
 
 
-def partly(step: BoundStep, frame: Frame, positions: Integers) -> Value:
+def run_partly(step: BoundStep, frame: Frame, positions: Integers) -> Value:
     """Evaluate on some rows; the others are null."""
     if not len(positions):
         return pa.nulls(frame.rows, step.type)
     if len(positions) == frame.rows:
         return step.run(frame)
-    part = fill(step.run(narrowed(frame, positions)), len(positions))
-    return scattered([part], positions, frame.rows, step.type)
+    part = fill(step.run(narrow_rows(frame, positions)), len(positions))
+    return scatter([part], positions, frame.rows, step.type)
 
 
-def connected(name: str, steps: Sequence[BoundStep]) -> BoundStep:
+def connect_steps(name: str, steps: Sequence[BoundStep]) -> BoundStep:
     """Join any number of conditions by AND or OR."""
     kernel, settling = _LAZY_KERNELS[name], _SETTLING[name]
     if all(step.value is not None for step in steps):
@@ -164,7 +164,7 @@ def connected(name: str, steps: Sequence[BoundStep]) -> BoundStep:
                 made = kernel(made, step.run(frame))
                 continue
             unsettled = np.flatnonzero(~truth(fill(pc.equal(made, settling), frame.rows)))
-            made = kernel(made, partly(step, frame, unsettled))
+            made = kernel(made, run_partly(step, frame, unsettled))
         return made
 
     return BoundStep(steps[0].type, run, fails=any(step.fails for step in steps))
@@ -208,4 +208,4 @@ def _where_known(step: BoundStep, frame: Frame, before: Sequence[Value]) -> Valu
             return step.run(frame)
         except (QueryError, *FAULTS):
             frame = Frame(frame.columns, frame.rows, careful=True)
-    return partly(step, frame, np.flatnonzero(~missing))
+    return run_partly(step, frame, np.flatnonzero(~missing))

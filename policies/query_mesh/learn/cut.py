@@ -20,10 +20,10 @@ Bools = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
 Worth = Callable[[Floats, Floats], Floats]
 """From rows `[..., groups]` and sums `[..., groups, targets]` to what is known once rows are told apart so."""
 
-ALL = 256
+BUCKETS = 256
 """A bucket is a byte."""
 
-DOUBT = 5.0
+ROWS_OF_DOUBT = 5.0
 """A bucket with few rows is put in order as if it had so many ordinary ones besides."""
 
 NEIGHBOURS_SUFFICE = 0.95
@@ -83,7 +83,7 @@ def best_cut(told: BucketSums, worth: Worth, least: int) -> Cut | None:
     if plain is None or free is None:
         return None
     (place, gain), (other, more) = plain, free
-    right = np.zeros(ALL, bool)
+    right = np.zeros(BUCKETS, bool)
     if gain >= NEIGHBOURS_SUFFICE * more:
         right[seen[place] + 1 :] = True
         return Cut(right, gain)
@@ -112,7 +112,7 @@ def _principal(told: BucketSums, seen: Integers) -> Floats:
     """Each bucket's place along the direction of most difference."""
     rows, sums = told.rows[seen], told.sums[seen]
     usual = sums.sum(axis=0) / np.maximum(rows.sum(axis=0), 1.0)[:, None]
-    apart = (sums - rows[..., None] * usual) / (rows + DOUBT)[..., None]
+    apart = (sums - rows[..., None] * usual) / (rows + ROWS_OF_DOUBT)[..., None]
     weighted = (apart * np.sqrt(rows)[..., None]).reshape(len(seen), -1)
     # Few buckets, and many groups by targets: the products of buckets with each other are the small matrix.
     first = np.linalg.eigh(weighted @ weighted.T)[1][:, -1]

@@ -16,10 +16,10 @@ EVENTS_TO_JUDGE = 10.0
 """Events that a look at outcomes needs, such as rows that pass where hardly any do: two of them may be in one small
 bucket by chance, and no test that counts on averages is right about them."""
 
-EVENTS = 0.25
+EVENTS_PER_FREEDOM = 0.25
 """Events for each degree of freedom, for the same reason: with fewer most groups would hold none."""
 
-SPARE = 1.0
+ROWS_PER_FREEDOM = 1.0
 """Rows beyond the number of groups, for each degree of freedom. Groups of one row leave nothing to compare."""
 
 
@@ -35,12 +35,12 @@ def limit(looks: int) -> float:
     return -NormalDist().inv_cdf(FALSE_ALARMS / max(looks, 1))
 
 
-def events(targets: Floats) -> Floats:
+def count_events(targets: Floats) -> Floats:
     """Count the rows that make up what is to be explained.
 
     It is the spread of each target, divided by its most extreme row.
 
-    >>> events(np.array([[0.9], *[[-0.1]] * 9])).round(2).tolist()
+    >>> count_events(np.array([[0.9], *[[-0.1]] * 9])).round(2).tolist()
     [1.11]
     """
     squares = targets**2
@@ -57,7 +57,11 @@ def deviations(explained: Floats, left: Floats, freedom: Floats, rest: Floats, h
     Wilson and Hilferty, extended by Paulson), also with few rows in a group. Where there are too few rows or events,
     `heard`, to say anything, nothing is certain.
     """
-    enough = (freedom > 0) & (rest >= SPARE * freedom) & (heard >= np.maximum(EVENTS * freedom, EVENTS_TO_JUDGE))
+    enough = (
+        (freedom > 0)
+        & (rest >= ROWS_PER_FREEDOM * freedom)
+        & (heard >= np.maximum(EVENTS_PER_FREEDOM * freedom, EVENTS_TO_JUDGE))
+    )
     known = enough & (left > 0)
     first, second = np.where(known, freedom, 1.0), np.where(known, rest, 1.0)
     ratio = np.cbrt(np.maximum(explained, 0) / first / np.where(known, left / second, 1.0))
@@ -80,6 +84,6 @@ def signals(outcomes: Floats, most: int) -> Floats:
     both = outcomes[:, first] * outcomes[:, second] if operators <= most else outcomes[:, :0]
     wanted = np.column_stack((outcomes, both))
     wanted = wanted - wanted.mean(axis=0)
-    wanted = wanted[:, events(wanted) >= EVENTS_TO_JUDGE]
+    wanted = wanted[:, count_events(wanted) >= EVENTS_TO_JUDGE]
     scaled: Floats = wanted / np.sqrt((wanted**2).mean(axis=0))
     return scaled

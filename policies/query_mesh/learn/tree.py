@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from eddy.classes.divider import Buckets
-from eddy.policies.query_mesh.learn.cut import ALL, Bools, BucketSums, Cut, best_cut, bits_known, profile
+from eddy.policies.query_mesh.learn.cut import BUCKETS, Bools, BucketSums, Cut, best_cut, bits_known, profile
 from eddy.tuples.arrays import Floats, Integers
 
 LEAF = -1
@@ -64,7 +64,7 @@ class Tree:
         depths = self._depths()
         return np.array([depths[node] for node in range(len(self.route))])[self._leaves(buckets)]
 
-    def renumbered(self, numbers: Sequence[int]) -> Tree:
+    def renumber(self, numbers: Sequence[int]) -> Tree:
         """The same tree with other numbers for its routes."""
         return Tree(attribute=self.attribute, child=self.child, route=np.array(numbers)[self.route], seen=self.seen)
 
@@ -92,7 +92,7 @@ class Tree:
         flat, table, width = buckets.ravel(), self.child.ravel(), buckets.shape[1]
         base = np.arange(len(buckets)) * width
         for _ in range(self.depth):
-            node = table.take(node * ALL + flat.take(base + column.take(node)))
+            node = table.take(node * BUCKETS + flat.take(base + column.take(node)))
         return node
 
     def _depths(self) -> dict[int, int]:
@@ -119,9 +119,9 @@ def leaf(route: int) -> Tree:
     """The tree that gives every row the same route."""
     return Tree(
         attribute=np.array([LEAF]),
-        child=np.zeros((1, ALL), np.int64),
+        child=np.zeros((1, BUCKETS), np.int64),
         route=np.array([route]),
-        seen=np.zeros((1, ALL), bool),
+        seen=np.zeros((1, BUCKETS), bool),
     )
 
 
@@ -256,7 +256,7 @@ def _compile(root: _Node, buckets: Buckets) -> Tree:
         attribute.append(node.attribute)
         route.append(node.route)
         child.append(np.array(numbers)[table])
-        met = np.zeros(ALL, bool)
+        met = np.zeros(BUCKETS, bool)
         if node.sides:
             met[buckets[node.rows, node.attribute]] = True
         seen.append(met)
@@ -269,11 +269,11 @@ def _table(node: _Node) -> tuple[list[_Node], Integers]:
     Nodes below it that ask for the same attribute are part of the table.
     """
     if node.right is None:
-        return [node], np.zeros(ALL, np.int64)
-    table = np.zeros(ALL, np.int64)
+        return [node], np.zeros(BUCKETS, np.int64)
+    table = np.zeros(BUCKETS, np.int64)
     ends: list[_Node] = []
     for side, there in zip(node.sides, (~node.right, node.right), strict=True):
-        below, places = _table(side) if side.attribute == node.attribute else ([side], np.zeros(ALL, np.int64))
+        below, places = _table(side) if side.attribute == node.attribute else ([side], np.zeros(BUCKETS, np.int64))
         table[there] = len(ends) + places[there]
         ends += below
     return ends, table

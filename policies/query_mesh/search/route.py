@@ -1,7 +1,7 @@
 """The best route for a set of training tuples.
 
 Follows section 4.3 of the Query Mesh paper, which leaves the method open: dynamic programming over the sets of
-operators that are done, up to `EXACT` operators, and by rank, one operator after the other, beyond.
+operators that are done, up to `MOST_EXACT_OPERATORS` operators, and by rank, one operator after the other, beyond.
 
 Where it does better: selectivities are conditional. What reaches an operator after a set of others is counted in the
 verdict matrix and not multiplied from selectivities of its own, so filters that agree or exclude each other are priced
@@ -20,7 +20,7 @@ from eddy.policies.query_mesh.search.cost import row_costs
 from eddy.policies.query_mesh.search.legality import HopNumbers, Legality, bits
 from eddy.tuples.arrays import Floats, Integers
 
-EXACT = 10
+MOST_EXACT_OPERATORS = 10
 """Operators up to which all 2^n sets are counted: 1,024 numbers for each training tuple, 0.8 MB for 100 of them. Each
 operator more doubles that."""
 

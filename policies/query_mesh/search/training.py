@@ -18,11 +18,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from eddy.classes.divider import Buckets
-from eddy.policies.query_mesh.learn.best_attributes import best_pair, best_single, coarse
+from eddy.policies.query_mesh.learn.best_attributes import best_pair, best_single, coarsen
 from eddy.policies.query_mesh.learn.cut import Bools, Cut, best_cut, profile, squares
 from eddy.policies.query_mesh.learn.evidence import signals
 from eddy.policies.query_mesh.learn.sample import Sample
-from eddy.policies.query_mesh.search.route import EXACT
+from eddy.policies.query_mesh.search.route import MOST_EXACT_OPERATORS
 from eddy.tuples.arrays import Floats, Integers
 
 SMALLEST_TUPLE = 15
@@ -97,7 +97,7 @@ def _division(sample: Sample, rows: Integers) -> tuple[int, Cut] | None:
     if len(rows) < 2 * SMALLEST_TUPLE:
         return None
     buckets, outcomes = sample.buckets[rows], sample.outcomes[rows]
-    targets = signals(outcomes, EXACT)
+    targets = signals(outcomes, MOST_EXACT_OPERATORS)
     nothing = np.zeros(len(rows), np.int64)
     single = best_single(buckets, targets)
     if single is not None:
@@ -109,7 +109,7 @@ def _division(sample: Sample, rows: Integers) -> tuple[int, Cut] | None:
         return None
     cuts = []
     for one, other in ((pair.one, pair.other), (pair.other, pair.one)):
-        group = coarse(buckets[:, other], pair.groups)
+        group = coarsen(buckets[:, other], pair.groups)
         cut = best_cut(profile(buckets[:, one], group, pair.groups, targets), squares, SMALLEST_TUPLE)
         cuts += [(one, cut)] if cut is not None else []
     return max(cuts, key=lambda found: found[1].gain, default=None)
