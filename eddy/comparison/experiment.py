@@ -16,6 +16,9 @@ from eddy.query import Range, Rows, Window
 QUICK_ROWS, QUICK_SEEDS, QUICK_POINTS = 10_000, 1, 4
 """A quick look at an experiment is cut down to these: enough to see that it runs, too little for a figure."""
 
+MICROSECONDS = 1e6
+"""In a second: a window that is given as a duration counts in them."""
+
 
 class Point(Protocol):
     """A workload for any seed."""
@@ -77,10 +80,6 @@ class SizedPoint:
             return made
         streams = [replace(stream, window=self.window) for stream in made.query.streams]
         return replace(made, query=replace(made.query, streams=streams))
-
-
-MICROSECONDS = 1e6
-"""In a second: a window that is given as a duration counts in them."""
 
 
 def _window(window: Window) -> dict[str, Any]:

@@ -18,6 +18,12 @@ from eddy.classes.value_names import OTHERS
 from eddy.errors import QueryError
 from eddy.observe.report import Report
 
+MOST_CLASSES, MOST_ROUTES = 6, 6
+"""The most classes of a stream, and routes of a class, that are told apart over time: as many as a reader can."""
+
+Columns = Mapping[str, Sequence[Any]]
+"""A table as plain values."""
+
 
 class Journal:
     """Remembers runs; with a file also those of an earlier start.
@@ -75,13 +81,6 @@ def _parse(path: Path, number: int, line: str) -> Record:
             f'resume "{path}", line {number}: expected a run as a comparison writes it, got something else: {error}; '
             "name another file, or remove this one"
         ) from error
-
-
-MOST_CLASSES, MOST_ROUTES = 6, 6
-"""The most classes of a stream, and routes of a class, that are told apart over time: as many as a reader can."""
-
-Columns = Mapping[str, Sequence[Any]]
-"""A table as plain values."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,6 +13,17 @@ import pandas as pd
 LEAST_WHOLE = 100
 """From here on a number is shown without decimals; below with three digits."""
 
+TWICE = 1.5
+"""From so many times as long on, a factor says more than per cent."""
+
+MOST_OF = 0.5
+"""The share of what is lost from which on one part of the time is the reason."""
+
+FEWER = 1.0
+"""Per cent of the calls that count as fewer or more."""
+
+Row = Mapping[str, Any]
+
 
 def digits(value: float) -> str:
     """Three digits; of a large number all before the point.
@@ -69,18 +80,6 @@ def _texts(rows: Sequence[Mapping[str, Any]], index: Sequence[str]) -> pd.DataFr
 
 def _text(value: float | None, write: Callable[[float], str]) -> str:
     return "" if value is None else write(value)
-
-
-TWICE = 1.5
-"""From so many times as long on, a factor says more than per cent."""
-
-MOST_OF = 0.5
-"""The share of what is lost from which on one part of the time is the reason."""
-
-FEWER = 1.0
-"""Per cent of the calls that count as fewer or more."""
-
-Row = Mapping[str, Any]
 
 
 def times(row: Row) -> str:

@@ -31,6 +31,13 @@ SHARES = {"operators": "operator_seconds", "routing": "routing_seconds", "learni
 DECIDING = ("routing", "learning")
 """The parts of the time that a policy takes for itself."""
 
+T95 = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13)
+T95_MANY = 1.96
+"""Student's t at 97.5 % with 1, 2, ... degrees of freedom, and with many: from few values an interval is wide."""
+
+SEEDS = 3
+"""From so many seeds on, it is they that are compared, each with the median of its repeats; of fewer, all turns."""
+
 
 def summary(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Summarise all policies, the best times first.
@@ -101,11 +108,6 @@ def _noise(frame: pd.DataFrame, roles: Mapping[str, str], column: str) -> float 
     return None if found is None or found.noise is None else found.noise * 100
 
 
-T95 = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13)
-T95_MANY = 1.96
-"""Student's t at 97.5 % with 1, 2, ... degrees of freedom, and with many: from few values an interval is wide."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Saving:
     """A share that is saved, with its 95 % interval.
@@ -124,10 +126,6 @@ class Saving:
         Of a policy against itself, that is the noise.
         """
         return None if self.low is None or self.high is None else max(abs(self.low), abs(self.high))
-
-
-SEEDS = 3
-"""From so many seeds on, it is they that are compared, each with the median of its repeats; of fewer, all turns."""
 
 
 def saving(rows: pd.DataFrame, policy: str, baseline: str, column: str) -> Saving | None:

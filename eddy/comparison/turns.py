@@ -24,6 +24,13 @@ from eddy.comparison.runner import Runner, RunPolicy
 from eddy.comparison.workload import Workload
 
 MeasuredRow = dict[str, Any]
+WIDTH = 24
+"""Characters of the bar: with the counts and a name it fits into a line of a terminal."""
+
+MOST_LINES = 10
+"""Lines where there is no terminal: enough to see that it moves, too few to fill a log."""
+
+MINUTE = 60
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,15 +165,6 @@ class _Turn:
             results=batches["results"].tolist(),
             trace=trace(done.report) if self.followed else None,
         )
-
-
-WIDTH = 24
-"""Characters of the bar: with the counts and a name it fits into a line of a terminal."""
-
-MOST_LINES = 10
-"""Lines where there is no terminal: enough to see that it moves, too few to fill a log."""
-
-MINUTE = 60
 
 
 class Bar:

@@ -24,13 +24,15 @@ from eddy.jobs.config.places import Mistakes
 from eddy.redaction import KeyPath
 
 FILES = ("parquet", "csv", "json")
-
 STARTING = ("earliest", "latest")
 """The places where reading a topic may begin, besides offsets."""
 
-
 MOST_SHOWN = 12
 """Functions of a module that are listed where one is asked for that it has not."""
+
+_CLOSING = {"<": ">", "(": ")"}
+DEEPEST_TYPE = 50
+"""Types within types: more is a slip or an attack, and Arrow and Spark follow them by recursion."""
 
 
 def find_beside(file: str) -> str:
@@ -156,12 +158,6 @@ def sources(read: Mapping[str, Any]) -> list[tuple[KeyPath, Mapping[str, Any]]]:
         for name, one in read.get(kind, {}).items()
         if one.get("source")
     ]
-
-
-_CLOSING = {"<": ">", "(": ")"}
-
-DEEPEST_TYPE = 50
-"""Types within types: more is a slip or an attack, and Arrow and Spark follow them by recursion."""
 
 
 def read_schema(columns: Mapping[str, str], *, where: str) -> pa.Schema:

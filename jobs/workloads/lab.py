@@ -45,6 +45,21 @@ RANGED = ("light", "temperature", "humidity", "voltage")
 TAIL = 0.25
 """Q2: each range begins among this share of the lowest readings, and ends among this share of the highest."""
 
+Tests = Sequence[tuple[str, MaskFunction]]
+SENSORS = 54
+FIELDS = ("date", "time", "epoch", "sensorid", "temperature", "humidity", "light", "voltage")
+"""As they stand in a line of the file."""
+
+POSSIBLE = {
+    "epoch": (0, 2**31),
+    "sensorid": (1, SENSORS),
+    "temperature": (-10, 60),
+    "humidity": (0, 100),
+    "light": (0, 10_000),
+    "voltage": (1.8, 3.6),
+}
+"""The range of possible values. A sensor whose battery runs low reports 122 degrees and a negative humidity."""
+
 
 def lab(
     *,
@@ -131,9 +146,6 @@ def _steps(values: Floats, step: float) -> Floats:
     return np.round(values / step) * step
 
 
-Tests = Sequence[tuple[str, MaskFunction]]
-
-
 def _q1(_table: pa.Table, _rng: np.random.Generator) -> Tests:
     """One predicate only: no routing can gain anything."""
     return [("light", _above(BRIGHT))]
@@ -165,22 +177,6 @@ def _between(low: float, high: float) -> MaskFunction:
 
 QUERIES: dict[str, Callable[[pa.Table, np.random.Generator], Tests]] = {"q1": _q1, "q2": _q2}
 """The queries of section 6.6."""
-
-
-SENSORS = 54
-
-FIELDS = ("date", "time", "epoch", "sensorid", "temperature", "humidity", "light", "voltage")
-"""As they stand in a line of the file."""
-
-POSSIBLE = {
-    "epoch": (0, 2**31),
-    "sensorid": (1, SENSORS),
-    "temperature": (-10, 60),
-    "humidity": (0, 100),
-    "light": (0, 10_000),
-    "voltage": (1.8, 3.6),
-}
-"""The range of possible values. A sensor whose battery runs low reports 122 degrees and a negative humidity."""
 
 
 def lab_trace(path: str | Path) -> pa.Table:

@@ -18,6 +18,9 @@ from eddy.tuples.arrays import Floats
 TABLE1 = ((0.32, 0.10, 0.55), (0.31, 0.20, 0.65), (0.27, 0.90, 0.60))
 """Table 1 of the paper: three classes, three operators."""
 
+MOST_OPERATORS = 12
+"""Operators up to which all sets of them are looked at: 4,096. With more nobody knows the best order."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Selectivities:
@@ -181,10 +184,6 @@ def _count(table: str, name: str, value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise QueryError(f"selectivities {table}: expected {name} to be a whole number of 1 or more, got {value!r}")
     return value
-
-
-MOST_OPERATORS = 12
-"""Operators up to which all sets of them are looked at: 4,096. With more nobody knows the best order."""
 
 
 def best_order(values: Floats, weights: Floats) -> list[int] | None:

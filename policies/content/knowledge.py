@@ -47,6 +47,9 @@ MOST_TUPLES_KEPT = 1 << 17
 """Tuples of an operator that are kept in a micro-batch, and no more steps after them: a steady estimate remembers far
 fewer (`TUPLES_REMEMBERED`), and where a key is hot there are as many as there is memory."""
 
+AS_GOOD_AS_ALL = 0.98
+"""As good as all: an operator that drops or passes so much of everything cannot tell classes apart that matter."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Learning:
@@ -279,10 +282,6 @@ class Knowledge:
         self._turn, self._lesson, self._due, self.haste, self._running.changes = plain["counts"]
         self.standing = Standing.restore(plain["standing"])
         self._running.restore(arrays["running"])
-
-
-AS_GOOD_AS_ALL = 0.98
-"""As good as all: an operator that drops or passes so much of everything cannot tell classes apart that matter."""
 
 
 def mask_settled(rates: Floats, costs: Floats) -> np.ndarray[Any, np.dtype[np.bool_]]:

@@ -25,6 +25,11 @@ MOST_EVIDENCE = 20_000
 """Rows of evidence that are kept while there is no classifier and no change: one that explains a thousandth of what an
 operator does shows in so many, and a stronger one that comes later is seen behind them in a tenth of them."""
 
+SIGNIFICANT = 5.0
+"""Standard deviations by which the evidence must exceed what chance gives. With 150 rows in 24 buckets chance alone
+gets so far once in 1,500 times (four would be once in 200): with tens of attributes, tried again and again, that is
+rare enough."""
+
 
 class Profile:
     """In and Out by attribute and bucket, and the attribute that they name as the classifier."""
@@ -106,12 +111,6 @@ def _powers(outcomes: Any) -> tuple[Floats, Floats, Floats]:
     """Outcomes to the powers of 0, 1 and 2; a filter's are 0 or 1."""
     out = outcomes.astype(np.float64)
     return np.ones(len(out)), out, out if outcomes.dtype == np.bool_ else out**2
-
-
-SIGNIFICANT = 5.0
-"""Standard deviations by which the evidence must exceed what chance gives. With 150 rows in 24 buckets chance alone
-gets so far once in 1,500 times (four would be once in 200): with tens of attributes, tried again and again, that is
-rare enough."""
 
 
 def gain_ratios(seen: Floats, passed: Floats) -> Floats:

@@ -22,6 +22,8 @@ from eddy.policies.query_mesh.search.legality import HopNumbers, Legality
 from eddy.policies.query_mesh.wheel import Wheel, or_sets
 from eddy.tuples.arrays import Floats
 
+_NUMBERS = ("cost", "single_cost", "start_cost", "looks", "training", "found_by")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Mesh:
@@ -71,9 +73,6 @@ class Mesh:
             share=tuple(state["share"]),
             **{name: state[name] for name in _NUMBERS},
         )
-
-
-_NUMBERS = ("cost", "single_cost", "start_cost", "looks", "training", "found_by")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -36,6 +36,14 @@ PRIOR = 1e-6
 """Rows that every training tuple is given besides its own, of the kind that is usual: too few to weigh against anything
 seen, enough to decide about operators that none of its rows came to."""
 
+Start = Literal["content", "route", "random", "one", "each"]
+PARTS_OF_RANGE = 3
+"""Parts of an attribute's range that count as alike in content: two attributes make nine sets, about as many as a mesh
+has routes at most."""
+
+PARTITIONS_TO_PICK_FROM = 10
+"""Random partitions of which the cheapest is picked."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
@@ -182,16 +190,6 @@ class _Finding:
 
     def _route_rows(self, tree: Tree) -> Integers:
         return tree.routes(self.sample.buckets[:, list(tree.used)])
-
-
-Start = Literal["content", "route", "random", "one", "each"]
-
-PARTS_OF_RANGE = 3
-"""Parts of an attribute's range that count as alike in content: two attributes make nine sets, about as many as a mesh
-has routes at most."""
-
-PARTITIONS_TO_PICK_FROM = 10
-"""Random partitions of which the cheapest is picked."""
 
 
 def content_driven(training: Training, _lattice: Lattice, _chance: np.random.Generator) -> Partition:

@@ -28,6 +28,12 @@ BREACH_SHARE = 0.1
 SURE_OF_BREACH = 4.0
 """Standard errors beyond which a difference is not chance: once in some ten thousand looks."""
 
+SURE_OF_CHANGE = 4.0
+"""Standard errors beyond which a difference is not chance: once in some ten thousand looks."""
+
+ROWS_TO_NOTICE = 100
+"""Rows that have come to an operator on a way before anything is said about it."""
+
 
 class Watch:
     """Recent costs of a row on each way, beside the promised ones.
@@ -90,13 +96,6 @@ class Watch:
 
     def _counts(self) -> tuple[Floats, ...]:
         return (self._rows, self._cost, self._all_rows, self._all_cost)
-
-
-SURE_OF_CHANGE = 4.0
-"""Standard errors beyond which a difference is not chance: once in some ten thousand looks."""
-
-ROWS_TO_NOTICE = 100
-"""Rows that have come to an operator on a way before anything is said about it."""
 
 
 class Promise(NamedTuple):

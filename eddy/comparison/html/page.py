@@ -37,13 +37,14 @@ INTRODUCTION = (
     "A policy decides in which order each tuple meets filters and joins. All policies gave the same answer, which was "
     "compared in every run; they differ in what it costs."
 )
-
 READING = (
     "Saved is what a policy needs less than the baseline, in runs of the same turn, with its 95 % interval; a negative "
     "number is lost. Green is a saving that is more than noise. Small numbers under a median hold the middle half of "
     "the runs. The A/A control is the baseline once more: what it seems to save is noise. Deciding is the part of the "
     "engine's time in which the policy plans and learns."
 )
+SCALE = 96
+"""Pixels of a browser in an inch."""
 
 
 def page(comparison: Comparison) -> str:
@@ -150,10 +151,6 @@ def _cell(value: object) -> TableCell:
 def _command(command: str) -> str:
     """Without the password of an address in it."""
     return shown(("command",), command)[1:-1]
-
-
-SCALE = 96
-"""Pixels of a browser in an inch."""
 
 
 def pictures(comparison: Comparison) -> str:

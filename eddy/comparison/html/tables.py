@@ -19,6 +19,14 @@ from eddy.comparison.verdict import by_workload, verdict
 if TYPE_CHECKING:
     from eddy.comparison.result import Comparison
 
+TITLES = ["policy", "µs a tuple", "time saved %", "calls a tuple", "calls saved %", "one run, s"]
+MORE = ["deciding %", "runs"]
+BADGES = {BASELINE: "baseline", CONTROL: "A/A control", BOUND: "is told the truth"}
+"""The names of roles in tables."""
+
+BOX = "border-left: 5px solid #0b6b4f; padding: 8px 14px; margin: 6px 0"
+"""The only look of its own: a notebook has a style for everything else, dark or light."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class TableCell:
@@ -72,13 +80,6 @@ def _cell(cell: TableCell, look: str) -> str:
 
 def _class(look: str) -> str:
     return f' class="{escape(look)}"' if look else ""
-
-
-TITLES = ["policy", "µs a tuple", "time saved %", "calls a tuple", "calls saved %", "one run, s"]
-MORE = ["deciding %", "runs"]
-
-BADGES = {BASELINE: "baseline", CONTROL: "A/A control", BOUND: "is told the truth"}
-"""The names of roles in tables."""
 
 
 def policies(rows: Sequence[MeasuredRow], choice: str, *, sorts: bool = True) -> str:
@@ -156,10 +157,6 @@ def _saved(row: MeasuredRow, what: str) -> TableCell:
     sure = "good" if low > 0 and value > noise else "bad" if high < 0 and -value > noise else ""
     look = "" if row["role"] == CONTROL else sure
     return TableCell(text=percent(value), value=value, small=f"{percent(low)} to {percent(high)}", look=look)
-
-
-BOX = "border-left: 5px solid #0b6b4f; padding: 8px 14px; margin: 6px 0"
-"""The only look of its own: a notebook has a style for everything else, dark or light."""
 
 
 def note(comparison: Comparison) -> str:

@@ -56,6 +56,8 @@ PLOT_STYLE: dict[Any, Any] = {
     "text.parse_math": False,
     "text.usetex": False,
 }
+DOTS = 110
+"""An inch: what a notebook shows beside its text, and small enough for a page of many."""
 
 
 @contextmanager
@@ -148,10 +150,6 @@ def _classes(one: Traced, part: str) -> int:
     """
     columns: dict[str, Sequence[object]] = getattr(one.trace, part)
     return len(set(columns.get("class", columns.get("attribute", ()))))
-
-
-DOTS = 110
-"""An inch: what a notebook shows beside its text, and small enough for a page of many."""
 
 
 class Shown(Figure):

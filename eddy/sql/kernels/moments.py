@@ -21,6 +21,16 @@ from eddy.tuples.arrays import Numbers
 # As many days as four centuries always have: the same dates come again after them.
 _CYCLE_YEARS = 146_097
 _LAST_YEAR = 9_999
+_SECOND = 1_000_000
+_MINUTE = 60 * _SECOND
+# 1970 began on a Thursday, which Spark counts as day 5 of a week.
+_THURSDAY = 4
+SECONDS = pa.decimal128(8, 6)
+_OF_DAY: dict[str, Callable[[Numbers], Numbers]] = {
+    "hour": lambda micros: micros // (60 * _MINUTE) % 24,
+    "minute": lambda micros: micros // _MINUTE % 60,
+    "second": lambda micros: micros // _SECOND % 60,
+}
 
 
 @on_arrays
@@ -74,13 +84,6 @@ def _spell(year: int | None) -> str | None:
 _year = map_values(_spell, types.STRING)
 
 
-_SECOND = 1_000_000
-_MINUTE = 60 * _SECOND
-# 1970 began on a Thursday, which Spark counts as day 5 of a week.
-_THURSDAY = 4
-SECONDS = pa.decimal128(8, 6)
-
-
 def _months(days: Numbers) -> Numbers:
     """Count the months since 1970."""
     return days.astype("M8[D]").astype("M8[M]").astype(np.int64)
@@ -98,11 +101,6 @@ _OF_DATE: dict[str, Callable[[Numbers], Numbers]] = {
     "month": lambda days: _months(days) % 12 + 1,
     "day": _day,
     "dayofweek": lambda days: (days + _THURSDAY) % 7 + 1,
-}
-_OF_DAY: dict[str, Callable[[Numbers], Numbers]] = {
-    "hour": lambda micros: micros // (60 * _MINUTE) % 24,
-    "minute": lambda micros: micros // _MINUTE % 60,
-    "second": lambda micros: micros // _SECOND % 60,
 }
 
 

@@ -31,6 +31,10 @@ _SEARCHES: dict[str, Kernel] = {
     "startswith": pc.starts_with,
     "endswith": pc.ends_with,
 }
+ANY, ONE = "%", "_"
+Piece = tuple[str, bool]  # a character, and whether it stands for itself
+# The length that stands for all the rest, as in Spark: the largest int.
+TO_THE_END = (1 << 31) - 1
 
 
 def to_string(step: BoundStep, session: Session) -> BoundStep:
@@ -131,10 +135,6 @@ def _integer(step: BoundStep, session: Session) -> BoundStep:
     return coerce(step, types.INT, session)
 
 
-ANY, ONE = "%", "_"
-Piece = tuple[str, bool]  # a character, and whether it stands for itself
-
-
 def like(name: str, session: Session, args: Sequence[BoundStep]) -> BoundStep:
     """Bind LIKE and ILIKE; a third argument is the escape character."""
     if not all(types.is_plain(arg.type) for arg in args):
@@ -217,10 +217,6 @@ def _quote(character: str) -> str:
     if character == "\0":
         return r"\x00"
     return character if character.isalnum() or ord(character) > 127 else rf"\{character}"
-
-
-# The length that stands for all the rest, as in Spark: the largest int.
-TO_THE_END = (1 << 31) - 1
 
 
 def cut_fixed(start: int | None, size: int | None) -> Kernel:

@@ -19,6 +19,18 @@ from eddy.sql.values.tree import Call, Cast, Literal, Node
 from eddy.sql.values.types import DATE, DURATION, TIMESTAMP, TIMESTAMP_NTZ
 
 Boolean = Callable[[TokenReader], Node]
+_WRITTEN = {
+    "CAST": "cast(value as type)",
+    "TRY_CAST": "try_cast(value as type)",
+    "TRIM": "trim(text) or trim(characters from text)",
+    "LTRIM": "ltrim(text) or ltrim(characters, text)",
+    "RTRIM": "rtrim(text) or rtrim(characters, text)",
+    "SUBSTRING": "substring(text, position) or substring(text, position, length)",
+    "SUBSTR": "substr(text, position) or substr(text, position, length)",
+    "EXTRACT": "extract(field from time)",
+    "EXISTS": "a condition; subqueries are not supported",
+}
+_STRINGS = ("string", "raw")
 
 
 def refuse_subquery(reader: TokenReader) -> None:
@@ -96,17 +108,6 @@ def _exists(reader: TokenReader, _: Boolean, start: int) -> Node:
     raise reader.error("subqueries are not supported; make it a table of the query and join it", reader.span(start))
 
 
-_WRITTEN = {
-    "CAST": "cast(value as type)",
-    "TRY_CAST": "try_cast(value as type)",
-    "TRIM": "trim(text) or trim(characters from text)",
-    "LTRIM": "ltrim(text) or ltrim(characters, text)",
-    "RTRIM": "rtrim(text) or rtrim(characters, text)",
-    "SUBSTRING": "substring(text, position) or substring(text, position, length)",
-    "SUBSTR": "substr(text, position) or substr(text, position, length)",
-    "EXTRACT": "extract(field from time)",
-    "EXISTS": "a condition; subqueries are not supported",
-}
 SPECIAL: dict[str, Callable[[TokenReader, Boolean, int], Node]] = {
     "CAST": _cast,
     "TRY_CAST": _try_cast,
@@ -118,9 +119,6 @@ SPECIAL: dict[str, Callable[[TokenReader, Boolean, int], Node]] = {
     "EXTRACT": _extract,
     "EXISTS": _exists,
 }
-
-
-_STRINGS = ("string", "raw")
 
 
 def unquote(reader: TokenReader) -> str:

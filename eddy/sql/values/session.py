@@ -23,6 +23,7 @@ from eddy.sql.values.tree import Column, Place, TextSpan
 from eddy.sql.values.zones import is_fixed, is_known
 
 DEFAULT_ZONE = "UTC"
+_NANOS = 1_000
 
 
 @dataclass(frozen=True)
@@ -66,9 +67,6 @@ def session(known: Mapping[Column, pa.DataType], used: Iterable[Column]) -> Sess
     own = {zone for zone, columns in zones.items() if any(str(column) in columns for column in used)}
     found = tuple((zone, tuple(columns)) for zone, columns in sorted(zones.items()))
     return Session(found, min(own or zones, default=DEFAULT_ZONE))
-
-
-_NANOS = 1_000
 
 
 @dataclass(frozen=True, kw_only=True)

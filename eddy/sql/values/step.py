@@ -27,6 +27,10 @@ from eddy.sql.values.faults import FAULTS
 from eddy.sql.values.tree import Column
 from eddy.tuples.arrays import Integers
 
+_LAZY_KERNELS: dict[str, Kernel] = {"and": pc.and_kleene, "or": pc.or_kleene}
+# The value that settles AND and OR, whatever the others are.
+_SETTLING = {"and": pa.scalar(False), "or": pa.scalar(True)}
+
 
 class Refused(Exception):
     """An operator or function does not take such types.
@@ -127,11 +131,6 @@ def _runner(kernel: Kernel, runs: list[Callable[[Frame], Value]]) -> Callable[[F
         first, second = runs
         return lambda frame: kernel(first(frame), second(frame))
     return lambda frame: kernel(*(run(frame) for run in runs))
-
-
-_LAZY_KERNELS: dict[str, Kernel] = {"and": pc.and_kleene, "or": pc.or_kleene}
-# The value that settles AND and OR, whatever the others are.
-_SETTLING = {"and": pa.scalar(False), "or": pa.scalar(True)}
 
 
 def narrow_rows(frame: Frame, positions: Integers) -> Frame:

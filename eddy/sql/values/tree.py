@@ -12,6 +12,9 @@ import pyarrow as pa
 
 from eddy.errors import NAME, QueryError, RowError, shortened, unknown
 
+WIDE = 160
+"""Characters of a line that are shown around a mark; a line of a text may be as long as the text."""
+
 
 @dataclass(frozen=True)
 class Column:
@@ -137,10 +140,6 @@ def rename_columns(node: Node, name: Callable[[Column], Column]) -> Node:
     if isinstance(node, Cast):
         return replace(node, child=rename_columns(node.child, name))
     return node
-
-
-WIDE = 160
-"""Characters of a line that are shown around a mark; a line of a text may be as long as the text."""
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,11 @@ from eddy.sql.values.faults import unfit
 from eddy.tuples.arrays import Integers
 
 _FIXED = re.compile(r"(UTC|GMT|Etc/UTC|Etc/GMT|Z)|[+-]\d\d:?\d\d")
+_SECOND = 1_000_000
+_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+# No change of the clocks is undone within a week.
+_STRIDE = 7 * 86_400
+_CYCLE = 146_097 * 86_400 * _SECOND
 
 
 def is_fixed(zone: str) -> bool:
@@ -124,19 +129,13 @@ def days(local: pa.Array) -> pa.Array:
     return build(np.floor_divide(physical(local), DAY).astype(np.int32), nulls(local), types.DATE)
 
 
-_SECOND = 1_000_000
-_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
-# No change of the clocks is undone within a week.
-_STRIDE = 7 * 86_400
-_CYCLE = 146_097 * 86_400 * _SECOND
-
-
 def _start(year: int) -> int:
     return int((datetime.datetime(year, 1, 1, tzinfo=datetime.UTC) - _EPOCH).total_seconds())
 
 
 # A day early, so that local times are on the same side of it as the instants that they mean.
 HORIZON = (_start(2037) - 86_400) * _SECOND
+
 _REPEATED, _LAST = _start(2100) * _SECOND, _start(2510)
 
 

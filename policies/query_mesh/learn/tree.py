@@ -26,6 +26,19 @@ LEAF = -1
 Describe = Callable[[int, Sequence[int]], str]
 """From an attribute and some of its buckets to words, such as `city in (3, 5)`."""
 
+SMALLEST_SIDE = 8
+"""Rows on each side of a split: what fewer rows say of a leaf is not worth its place."""
+
+SIGNIFICANT = 5.0
+"""Standard deviations of gain beyond chance, as in `gain`. Labels hang on buckets without noise, so a split that is not
+significant alone is taken too where no pair is better."""
+
+SURE_OF_SPLIT = 2.0
+"""Standard errors that the saving of a split must exceed: a cut was chosen because it looked well on these rows."""
+
+DEEPEST_TREE = 10
+"""Levels of two sides each: a thousand leaves, more than a sample can fill."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Tree:
@@ -123,20 +136,6 @@ def leaf(route: int) -> Tree:
         route=np.array([route]),
         seen=np.zeros((1, BUCKETS), bool),
     )
-
-
-SMALLEST_SIDE = 8
-"""Rows on each side of a split: what fewer rows say of a leaf is not worth its place."""
-
-SIGNIFICANT = 5.0
-"""Standard deviations of gain beyond chance, as in `gain`. Labels hang on buckets without noise, so a split that is not
-significant alone is taken too where no pair is better."""
-
-SURE_OF_SPLIT = 2.0
-"""Standard errors that the saving of a split must exceed: a cut was chosen because it looked well on these rows."""
-
-DEEPEST_TREE = 10
-"""Levels of two sides each: a thousand leaves, more than a sample can fill."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,7 +21,6 @@ from eddy.policies.query_mesh.search.lattice import Lattice, Partition, improve_
 
 Strategy = Literal["improvement", "annealing", "optimal"]
 Next = Callable[[], Partition]
-
 NEIGHBOURS_PER_LOOK = 16
 """Neighbours that are priced at once."""
 
@@ -34,6 +33,9 @@ COOLING = 0.95
 
 FROZEN = 0.01
 """The share of the first temperature below which a plateau counts: a hot walk is not meant to improve."""
+
+MOST_FOR_OPTIMUM = 10
+"""Training tuples up to which this is done: 59,000 steps for each number of parts."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,10 +155,6 @@ def _anneal(lattice: Lattice, start: Partition, budget: _Budget, chance: np.rand
             best, idle = now, 0
         heat *= COOLING
     return improve_locally(lattice, best)
-
-
-MOST_FOR_OPTIMUM = 10
-"""Training tuples up to which this is done: 59,000 steps for each number of parts."""
 
 
 def optimal(lattice: Lattice) -> Partition:
