@@ -87,9 +87,7 @@ def stream_star(  # noqa: PLR0913  what a config file may say
     cost_us: float = 0,
     spread: str = "even",
 ) -> Workload:
-    """Make a stream whose attribute `attrC` foretells outcomes.
-
-    Eight other attributes say nothing.
+    """Make a stream whose `attrC` foretells all; eight others, nothing.
 
     `selectivities` is a table [class][operator] or a name with parameters, `drift` a schedule with the `selectivities`
     that it leads to. With `correlation` that share of the tuples passes or fails all operators by one draw. `form`

@@ -69,7 +69,7 @@ def bins_of(count: int) -> np.ndarray[Any, np.dtype[np.int64]]:
 
     Neighbours are joined where there are too many.
 
-    >>> bins_of(3).tolist(), len(bins_of(1_000)) <= POINTS
+    >>> bins_of(3).tolist(), len(bins_of(1_000)) <= MOST_POINTS
     ([0, 1, 2], True)
     """
     every = -(-count // MOST_POINTS)
