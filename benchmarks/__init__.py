@@ -1,1 +1,4 @@
-"""What the engine costs beside code that someone would write by hand, as ratios in one run."""
+"""Benchmarks: the engine beside code written by hand.
+
+Figures are ratios within one run.
+"""

@@ -1,4 +1,4 @@
-"""Run every benchmark, or those that are named: python -m benchmarks filters --json out.json."""
+"""Runs the benchmarks: python -m benchmarks filters --json F."""
 
 from __future__ import annotations
 
@@ -62,13 +62,13 @@ def main(arguments: Sequence[str]) -> int:
     found: list[dict[str, Any]] = []
     for name in asked.suites or SUITES:
         for benchmark in SUITES[name]:
-            found.append(told(name, benchmark))
+            found.append(tell(name, benchmark))
             if asked.json:
                 write(asked.json, found)
     return 0
 
 
-def told(suite: str, benchmark: Benchmark) -> dict[str, Any]:
+def tell(suite: str, benchmark: Benchmark) -> dict[str, Any]:
     """Print a benchmark as it goes, and how long it took; gives what it said, as values."""
     print()
     started = time.monotonic()
@@ -84,7 +84,10 @@ def told(suite: str, benchmark: Benchmark) -> dict[str, Any]:
 
 
 def write(place: Path, found: Sequence[dict[str, Any]]) -> None:
-    """Everything so far, so that a run that is broken off has not been for nothing."""
+    """Write down everything so far.
+
+    So a run that is broken off was not for nothing.
+    """
     made = {"python": platform.python_version(), "cores": os.cpu_count(), "machine": platform.machine()}
     place.write_text(json.dumps({"of": made | _versions(), "skipped": peers.absent(), "found": found}, indent=1) + "\n")
 

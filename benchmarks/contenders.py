@@ -1,4 +1,4 @@
-"""What a user would take instead of us: DuckDB asked per micro-batch, or a loop written by hand.
+"""Contenders in joins: DuckDB, and a loop written by hand.
 
 DuckDB is given the same window contents as Arrow tables and one part of a query for each stream's new rows, whose join
 order it chooses itself. The loop by hand keeps its windows in numpy arrays, sorts each stream's keys once per
@@ -17,7 +17,7 @@ from benchmarks.workloads import Batch, Columns, Ints, Workload
 
 
 class ByHand:
-    """What someone would write who needs just this join, in one order, and no more."""
+    """A loop for just this join, in one order, and no more."""
 
     def __init__(self, workload: Workload, order: str) -> None:
         self._order = order
@@ -43,7 +43,10 @@ class ByHand:
     def _from(
         self, origin: str, start: Mapping[str, int], sorted_keys: dict[tuple[str, tuple[str, ...]], tuple[Ints, Ints]]
     ) -> Columns:
-        """All results whose last row came from one stream; equal times come in the order of the streams."""
+        """All results whose last row came from one stream.
+
+        Equal times come in the order of the streams.
+        """
         windows = self._windows
         found = {origin: np.arange(start[origin], len(windows[origin]["ts"]))}
         for target in [s for s in self._order if s != origin]:

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
 CORES = 2
-"""Of every run, and so many cells and partitions: as many as can work at once."""
+"""Cores of every run, and so many cells and partitions: as many as can work at once."""
 
 SETTINGS = {
     "spark.driver.bindAddress": "127.0.0.1",
@@ -33,12 +33,15 @@ OLDEST = 1_000_000_000
 
 @contextmanager
 def session() -> Iterator[tuple[SparkSession, Path]]:
-    """Spark with two cores, and a folder that is removed at the end; a session that is there already is left there."""
+    """Start Spark with two cores, and a folder for its files.
+
+    The folder is removed at the end; a session that is there already is left there.
+    """
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     with tempfile.TemporaryDirectory() as folder:
         found = SparkSession.getActiveSession()
-        spark = found or _started(Path(folder))
+        spark = found or _start(Path(folder))
         try:
             yield spark, Path(folder)
         finally:
@@ -46,7 +49,7 @@ def session() -> Iterator[tuple[SparkSession, Path]]:
                 spark.stop()
 
 
-def _started(place: Path) -> SparkSession:
+def _start(place: Path) -> SparkSession:
     builder = SparkSession.builder.master(f"local[{CORES}]").appName("eddy-benchmarks")
     for key, value in {**SETTINGS, "spark.sql.warehouse.dir": str(place / "warehouse")}.items():
         builder = builder.config(key, value)

@@ -1,4 +1,4 @@
-"""Six filters over many tuples, beside a hand-written loop with the same order.
+"""Six filters beside a hand-written loop in the same order.
 
 The hand-written loop is what someone would write who knows the best order and needs nothing else: row numbers that
 shrink from filter to filter, and one gather at the end. At every micro-batch all must give the same rows.
@@ -31,7 +31,7 @@ PASS = 0.7
 """Each filter passes seven rows in ten, so that even the last one is asked about one row in six."""
 
 CHEAP_GOAL = 2.0
-"""What an engine for any query may cost beside code for one, where the filters themselves cost next to nothing."""
+"""The most that an engine for any query may cost beside code for one, where filters cost next to nothing."""
 
 COSTLY_GOAL = 1.03
 COSTLY_MICROS = 20.0
@@ -97,7 +97,7 @@ def costly(rows: int = COSTLY_ROWS) -> Iterator[Line]:
 
 
 def accepts(payload: bytes, salt: bytes, rounds: int) -> bool:
-    """Whether a hash of the payload is among the seven tenths."""
+    """Tell whether a payload's hash is among the seven tenths."""
     digest = salt + payload
     for _ in range(rounds):
         digest = hashlib.sha256(digest).digest() + payload
@@ -105,7 +105,10 @@ def accepts(payload: bytes, salt: bytes, rounds: int) -> bool:
 
 
 def _rounds(sample: Sequence[bytes]) -> int:
-    """The rounds of hashing that cost what a costly filter is meant to cost, on the machine at hand."""
+    """Find how many rounds of hashing cost what they should.
+
+    The cost is that of a costly filter, on the machine at hand.
+    """
     few, many = 8, 32
     least = _micros(sample, few)
     each = (_micros(sample, many) - least) / (many - few)

@@ -1,4 +1,4 @@
-"""How contenders grow with one number: rows, window, operators or streams."""
+"""Growth of the cost with rows, window, operators or streams."""
 
 from __future__ import annotations
 
@@ -49,7 +49,10 @@ class Growth:
         return "\n".join(f"{name:<{wide}}" + "".join(f"{cell:>13}" for cell in cells) for name, cells in rows.items())
 
     def curves(self) -> dict[str, list[tuple[float, float, float]]]:
-        """Milliseconds of each contender at each size: those of the baseline times the lower, middle, upper ratio."""
+        """Milliseconds of each contender at each size.
+
+        They are those of the baseline times the lower, middle, upper ratio.
+        """
         found: dict[str, list[tuple[float, float, float]]] = {}
         for ratios in self.points.values():
             base = ratios[0].each * 1e3

@@ -1,4 +1,4 @@
-"""Four-way windowed joins, beside DuckDB asked per micro-batch and beside a loop written by hand.
+"""Four-way windowed joins, beside DuckDB and a loop by hand.
 
 Every pair of four streams has an equality of its own (or all share one key), and windows hold 10,000 rows a stream.
 The engine is given the best fixed order of probes, and so is the loop by hand.
@@ -41,11 +41,11 @@ OURS, CONTROL, BY_HAND, DUCK = "eddy, best fixed order", "eddy again (control)",
 POLARS = "polars, the same order"
 
 GOALS: dict[str, Goal] = {BY_HAND: ("at least", 0.5), DUCK: ("at least", 1.0)}
-"""How long the others take at least, in times of ours."""
+"""The time that others must take at least, in times of ours."""
 
 CONTRAST_GOAL = 1 / 3
-"""Of the candidates of the best fixed order, what the best order of each phase looks at: else nothing can be gained
-by changing it."""
+"""The share of the best fixed order's candidates that the best order of each phase may look at: else changing the order
+cannot gain anything."""
 
 AGE_GOAL = 1.1
 AGES = 1_000
@@ -70,7 +70,10 @@ def common(rows: int = ROWS) -> Iterator[Line]:
 
 
 def memory(rows: int = ROWS) -> Iterator[Line]:
-    """What a stored row occupies, with keys, verdicts and indexes, after all micro-batches."""
+    """Measure the bytes of a stored row after all micro-batches.
+
+    With keys, verdicts and indexes.
+    """
     yield f"bytes a stored row, of at most 1.5 times its Arrow size plus 16 (window of {WINDOW:,} rows)"
     for workload, policy in itertools.product((COMPLETE, COMMON), ("fixed", "random")):
         parts = batches(workload.data(rows))
@@ -85,7 +88,7 @@ def memory(rows: int = ROWS) -> Iterator[Line]:
 
 
 def age(count: int = AGES, folder: Path = plots.FIGURES) -> Iterator[Line]:
-    """Does a micro-batch cost more when the query is old.
+    """Compare micro-batches of an old query and a young one.
 
     A young query and the old one take turns, so that whatever else the machine does hits both alike.
     """
@@ -105,7 +108,7 @@ def age(count: int = AGES, folder: Path = plots.FIGURES) -> Iterator[Line]:
 
 
 def growth(sizes: Sequence[int] = SIZES, folder: Path = plots.FIGURES) -> Iterator[Line]:
-    """How the cost of a micro-batch grows with its rows, and with the rows in the windows."""
+    """Measure the cost by rows of a micro-batch and of windows."""
     windows = [10 * rows for rows in sizes]
     by_batch, by_window = [_cost(rows, WINDOW) for rows in sizes], [_cost(BATCH, window) for window in windows]
     yield "milliseconds a micro-batch of four streams, one key with as many values as the window has rows"
@@ -142,9 +145,12 @@ def _verdict(got: float, goal: float) -> str:
 
 
 def _compare(workload: Workload, rows: int, goal: float | None = None) -> Iterator[Line]:
-    """Ours beside the others on one workload; `goal` is what the best order of each phase is to save."""
+    """Compare ours with the others on one workload.
+
+    `goal` is what the best order of each phase is to save.
+    """
     parts = batches(workload.data(rows))
-    looked = _looked(workload, parts)
+    looked = _count_candidates(workload, parts)
     best, share = _best(looked), _share(looked)
     yield f"{workload.name}; best fixed order {best}, of {len(looked)}"
     yield setting(rows=rows, batch=BATCH, seed=SEED)
@@ -187,8 +193,10 @@ def _ours(workload: Workload, first: Batch, order: str) -> Callable[[Batch], pa.
     return lambda batch: pa.Table.from_batches(engine.run(batch), schema=engine.schema)
 
 
-def _looked(workload: Workload, parts: Sequence[Batch]) -> dict[str, list[float]]:
-    """How many candidates the probes look at in the middle micro-batch of each phase, by order.
+def _count_candidates(workload: Workload, parts: Sequence[Batch]) -> dict[str, list[float]]:
+    """Count the candidates that probes look at, by order.
+
+    In the middle micro-batch of each phase.
 
     What is stored does not depend on the order, so one engine fills the windows for all of them.
     """
@@ -213,7 +221,10 @@ def _best(looked: Mapping[str, Sequence[float]]) -> str:
 
 
 def _share(looked: Mapping[str, Sequence[float]]) -> float:
-    """What the best order of each phase looks at, of what the best fixed one does."""
+    """Compare the best order of each phase with the best fixed one.
+
+    Gives the share of candidates that it looks at.
+    """
     phases = np.array(list(looked.values()))
     return float(phases.min(axis=0).sum() / phases.sum(axis=1).min())
 

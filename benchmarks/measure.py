@@ -1,4 +1,4 @@
-"""Fair timing on a noisy machine: contenders take turns at every micro-batch.
+"""Fair timing: contenders take turns at every micro-batch.
 
 All contenders process the same micro-batches, one after the other and in an order that is drawn anew for each, so that
 whatever else the machine is doing hits all of them alike, and none of them always comes after the same other. Before
@@ -29,12 +29,12 @@ WARM = 3
 """Micro-batches before the clock counts: the first calls load code and fill caches."""
 
 SEED = 0
-"""Of the order in which contenders take their turns."""
+"""The seed of the order in which contenders take their turns."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ratio:
-    """How long a contender took beside the baseline.
+    """The time of a contender, in times of the baseline's.
 
     >>> print(Ratio(name="ours", median=1.5, low=1.25, high=1.75, seconds=3, goal=("at most", 2.0)))
     ours                          1.500  [1.250 .. 1.750]      3.000 s in all  goal at most 2.0: met
@@ -52,7 +52,7 @@ class Ratio:
 
     @property
     def met(self) -> bool:
-        """Whether the median is where it should be; always, where there is no goal."""
+        """Whether the median meets the goal, if there is one."""
         if self.goal is None:
             return True
         side, bound = self.goal
@@ -65,7 +65,7 @@ class Ratio:
 
 
 Line = str | Ratio
-"""What a benchmark tells, one after the other."""
+"""A line of a benchmark's output."""
 
 
 def ratios(
@@ -77,7 +77,10 @@ def ratios(
     agree: Agree | None = None,
     seed: int = SEED,
 ) -> list[Ratio]:
-    """Time every contender at every micro-batch; the interval holds the middle half of the ratios."""
+    """Time every contender at every micro-batch.
+
+    The interval holds the middle half of the ratios.
+    """
     if len(batches) <= WARM:
         raise ValueError(f"ratios: expected more than {WARM} micro-batches, which only warm up, got {len(batches)}")
     times = times_of(contenders, batches, agree=agree, seed=seed)
@@ -115,7 +118,10 @@ def summary(
     baseline: str,
     goals: Mapping[str, Goal] | None = None,
 ) -> list[Ratio]:
-    """Times, a row for each micro-batch and a column for each contender, as ratios to those of the baseline."""
+    """Turn times into ratios to those of the baseline.
+
+    Times have a row for each micro-batch and a column for each contender.
+    """
     against = times[:, [names.index(baseline)]]
     low, median, high = np.percentile(times / against, [25, 50, 75], axis=0)
     return [
@@ -133,13 +139,13 @@ def summary(
 
 
 def setting(*, rows: int, batch: int, seed: int) -> str:
-    """What a run was made of: the first line that a benchmark prints."""
+    """Describe the setting of a run: a benchmark's first line."""
     versions = f"python {platform.python_version()}, numpy {np.__version__}, pyarrow {pa.__version__}"
     return f"{rows:,} rows, micro-batches of {batch:,}, seed {seed}; {versions}, {os.cpu_count()} cores"
 
 
 def seconds_of(work: Callable[[], object], repeats: int = 5) -> float:
-    """How long something takes when nothing disturbs it: the shortest of a few tries."""
+    """Time something undisturbed: the shortest of a few tries."""
     return float(min(_timed(lambda _: work(), None)[0] for _ in range(repeats)))
 
 
@@ -151,7 +157,10 @@ def _timed(contender: Callable[[Any], object], batch: object) -> tuple[float, ob
 
 
 def _touch(batch: pa.RecordBatch | Mapping[str, pa.RecordBatch]) -> None:
-    """Read every value once; Arrow also makes its column objects and counts nulls when it is first asked."""
+    """Read every value once.
+
+    Arrow also makes its column objects and counts nulls when it is first asked.
+    """
     for part in batch.values() if isinstance(batch, Mapping) else (batch,):
         every = pa.array(np.arange(part.num_rows))
         for name in part.schema.names:

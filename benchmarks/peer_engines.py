@@ -1,4 +1,4 @@
-"""A windowed join beside other streaming engines: Flink and Pathway.
+"""A windowed join beside the engines Flink and Pathway.
 
 They have runtimes of their own and cannot take turns at each micro-batch, nor be installed beside Spark. So every run
 is a process that reads the same files and writes its answer to a file, and processes take turns: each contender once in
@@ -117,7 +117,10 @@ def _environment() -> dict[str, str]:
 
 
 def rounds(names: Sequence[str], task: Task, repeats: int) -> Times:
-    """Seconds, a row for each round and a column for every contender; all answers must be the same."""
+    """Time each contender once in each round.
+
+    There is a row for each round and a column for every contender; all answers must be the same.
+    """
     chance, times = np.random.default_rng(SEED), np.zeros((repeats, len(names)))
     for number in range(repeats):
         answers = {}

@@ -1,4 +1,4 @@
-"""Filters over one stream, beside DuckDB and Polars asked per micro-batch and numpy written by hand.
+"""Filters beside DuckDB, Polars, and numpy written by hand.
 
 Cheap filters compare an integer with a number, as SQL or the tool's own expressions: nothing is to be gained by order,
 and the tools for tables do it with all cores and without Python. There the baseline is ours with the policy that does
@@ -151,7 +151,10 @@ def ours(query: eddy.Query, schema: pa.Schema, policy: str) -> Contender:
 
 
 class Duck:
-    """DuckDB asked once per micro-batch, always the same text; Python functions get and give Arrow."""
+    """DuckDB, asked the same text once per micro-batch.
+
+    Python functions get and give Arrow.
+    """
 
     def __init__(self, condition: str, judges: Judges = ()) -> None:
         self._connection = duckdb.connect()

@@ -1,4 +1,4 @@
-"""How windowed joins grow, beside DuckDB and Polars asked per micro-batch and numpy written by hand.
+"""Growth of joins beside DuckDB, Polars, and a loop by hand.
 
 All streams share one key with as many values as the window has rows. The others are given an order; with one key and
 alike streams none is better. What is gained where orders differ is in `joins`.

@@ -1,4 +1,4 @@
-"""Tools that need not be there: which of them are, and what to do about the others."""
+"""Tools that may be missing: which are, and a remedy."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PLACE = "EDDY_{}_PYTHON"
 
 
 def without_polars() -> str | None:
-    """Why Polars is skipped, or nothing if it is there."""
+    """The reason why Polars is skipped; None if it is there."""
     return None if find_spec("polars") else "polars is not installed: pip install -e '.[peers]'"
 
 
@@ -28,7 +28,7 @@ def python_of(engine: str) -> Path:
 
 
 def without_engine(engine: str) -> str | None:
-    """Why an engine is skipped, or nothing if it is there."""
+    """The reason why an engine is skipped; None if it is there."""
     python = python_of(engine)
     if not python.exists():
         return f"{engine} has no environment: make peers, or {PLACE.format(engine.upper())} says which python has it"

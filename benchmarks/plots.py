@@ -1,4 +1,7 @@
-"""Figures of the benchmarks, as SVG files that are the same whenever their numbers are."""
+"""Figures of the benchmarks, as SVG files.
+
+A file changes only with its numbers.
+"""
 
 from __future__ import annotations
 
@@ -12,17 +15,20 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
 
 COLOURS = ("#0072b2", "#56b4e9", "#000000", "#d55e00", "#009e73", "#cc79a7", "#e69f00")
-"""Of contenders: the palette of Okabe and Ito, which the colour-blind can tell apart."""
+"""Colours of contenders: the palette of Okabe and Ito, which the colour-blind can tell apart."""
 
 MARKS = "osD^vPX"
-"""Of contenders, for who reads a figure in black and white."""
+"""Markers of contenders, for readers of figures in black and white."""
 
 FIGURES = Path(__file__).resolve().parent.parent / "docs" / "figures"
-"""Where the figures of the docs are."""
+"""The folder of the docs' figures."""
 
 
 def age(place: Path, milliseconds: Sequence[float], medians: Mapping[str, float]) -> None:
-    """Cost over the age of the query: each micro-batch, and the medians of those that took turns."""
+    """Draw the cost over the age of the query.
+
+    Each micro-batch, and the medians of those that took turns.
+    """
     figure = Figure(figsize=(7, 3), layout="constrained")
     axes = figure.subplots()
     axes.plot(milliseconds, ".", markersize=2, alpha=0.5, label="one micro-batch")
@@ -47,7 +53,10 @@ def growth(place: Path, curves: Mapping[str, tuple[Sequence[int], Sequence[float
 def contenders(
     place: Path, grows: str, sizes: Sequence[int], curves: Mapping[str, Sequence[tuple[float, float, float]]]
 ) -> None:
-    """Milliseconds of every contender over what grows, each with the middle half of its ratios as a band."""
+    """Draw every contender's milliseconds over what grows.
+
+    Each has the middle half of its ratios as a band.
+    """
     figure = Figure(figsize=(7, 4), layout="constrained")
     axes = figure.subplots()
     for (name, points), colour, mark in zip(curves.items(), cycle(COLOURS), cycle(MARKS), strict=False):

@@ -29,7 +29,7 @@ class PolarsJoins:
     def __call__(self, batch: Batch) -> list[pa.Table]:
         """Join the rows of one micro-batch with the windows."""
         oldest = min(batch[s].column("ts")[0].as_py() for s in self._streams) - self._window
-        new = {s: _named(s, batch) for s in self._streams}
+        new = {s: _name_columns(s, batch) for s in self._streams}
         for s, rows in new.items():
             held = self._windows.get(s, rows.clear())
             first = held[f"{s}_ts"].search_sorted(oldest)
@@ -37,7 +37,10 @@ class PolarsJoins:
         return [self._from(origin, new).collect().to_arrow() for origin in self._streams]
 
     def _from(self, origin: str, new: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
-        """All results whose last row came from one stream; equal times come in the order of the streams."""
+        """All results whose last row came from one stream.
+
+        Equal times come in the order of the streams.
+        """
         plan, seen, now = new[origin].lazy(), [origin], pl.col(f"{origin}_ts")
         for target in [s for s in self._order if s != origin]:
             keys = [key for key, members in self._keys.items() if target in members and {*members} & {*seen}]
@@ -53,6 +56,6 @@ class PolarsJoins:
         return plan.select(pl.col(f"{s}_id").alias(s) for s in self._streams)
 
 
-def _named(stream: str, batch: Batch) -> pl.DataFrame:
+def _name_columns(stream: str, batch: Batch) -> pl.DataFrame:
     rows = pl.DataFrame(pa.Table.from_batches([batch[stream]]))
     return rows.rename({column: f"{stream}_{column}" for column in rows.columns})

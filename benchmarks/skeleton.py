@@ -1,4 +1,4 @@
-"""The steps of Spark that an eddy has around it, doing nothing.
+"""The bare steps of Spark around an eddy, doing nothing.
 
 Rows go into Python and come out as one small parcel for each cell; parcels are shuffled to their cells; a cell reads
 what comes, writes a small state, and gives nothing back. Nobody who keeps state in Python has less. Steps that ours has
@@ -24,12 +24,15 @@ from eddy.spark.layout.hashing import label
 from eddy.spark.parcels import PARCEL_SCHEMA, PARCELS, RESULTS
 
 STATE = (1, "{}", bytes(1_000))
-"""Of a cell: about what an eddy without stored rows writes."""
+"""The state of a cell: about what an eddy without stored rows writes."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Steps:
-    """What is added to the bare skeleton: a group more, the observed reports, the step that unpacks results."""
+    """Steps that are added to the bare skeleton.
+
+    A group more, the observed reports, the step that unpacks results.
+    """
 
     guarded: bool = False
     reported: bool = False
@@ -37,7 +40,10 @@ class Steps:
 
 
 def skeleton(frames: Sequence[DataFrame], steps: Steps, answer: str) -> DataFrame:
-    """Lay the steps out over streams with a time `ts`; `answer` is the schema of results, of which there are none."""
+    """Lay the steps out over streams with a time `ts`.
+
+    `answer` is the schema of results; no result comes.
+    """
     labels = [label(number) for number in range(CORES)] + [checkpoint_guard.LABEL] * steps.guarded
     packed = [f.mapInArrow(_packer(labels), PARCELS).withWatermark("time", "0 seconds") for f in frames]
     found = (

@@ -1,4 +1,4 @@
-"""Six costly filters in Spark, beside what a user would write instead.
+"""Six costly filters in Spark, beside ways to do without us.
 
 Each filter burns 20 microseconds a row. Eight classes of rows, told by `attrC`, fail a filter of their own: the skew
 of table 3 of the paper, where operator i passes A of class i. With A = 5 % nearly all is to be gained by an order for
@@ -35,7 +35,7 @@ SIZES = (30_000, 100_000)
 much more that these hardly count."""
 
 WARM_ROWS = 4_000
-"""Of one that does not count; what the policy has learned from them is what it begins with."""
+"""Rows of the part that does not count: the policy has learned from them when the rest begins."""
 
 REPEATS = 5
 SEED = 1
@@ -46,7 +46,7 @@ STATIC, KNOWS = "best static order, by hand", "best order per class, by hand"
 
 FAR_GOALS: dict[str, Goal] = {CHAINED: ("at least", 4.0), STATIC: ("at least", 1.8), KNOWS: ("at least", 0.8)}
 NEAR_GOALS: dict[str, Goal] = {STATIC: ("at least", 0.95)}
-"""How long the others take at least, in times of ours."""
+"""The time that others must take at least, in times of ours."""
 
 Frames = Iterator[pd.DataFrame]
 Step = Callable[[Frames], Frames]
@@ -147,7 +147,7 @@ def in_order(judges: Sequence[tuple[str, MaskFunction]], order: Sequence[int]) -
 
     def step(frames: Frames) -> Frames:
         for frame in frames:
-            yield reduce(lambda left, which: _kept(left, *judges[which]), order, frame)[["id"]]
+            yield reduce(lambda left, which: _keep(left, *judges[which]), order, frame)[["id"]]
 
     return step
 
@@ -159,12 +159,12 @@ def in_order_of_class(judges: Sequence[tuple[str, MaskFunction]], orders: Sequen
         for frame in frames:
             for number, order in enumerate(orders):
                 part = frame[frame[CLASSIFIER] == number]
-                yield reduce(lambda left, which: _kept(left, *judges[which]), order, part)[["id"]]
+                yield reduce(lambda left, which: _keep(left, *judges[which]), order, part)[["id"]]
 
     return step
 
 
-def _kept(frame: pd.DataFrame, column: str, judge: MaskFunction) -> pd.DataFrame:
+def _keep(frame: pd.DataFrame, column: str, judge: MaskFunction) -> pd.DataFrame:
     return frame[judge(frame[column].to_numpy())] if len(frame) else frame
 
 

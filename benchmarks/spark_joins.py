@@ -1,4 +1,4 @@
-"""Four-way windowed joins in Spark, beside Spark's own stream-stream joins.
+"""Four-way windowed joins, beside Spark's stream-stream joins.
 
 The streams are those of `joins`: every pair has an equality of its own (or all share one key), a row comes every
 millisecond, and windows hold 10,000 rows a stream. Spark's joins are written in the order a, b, c, d with all windows,
@@ -48,7 +48,7 @@ FULL = 10
 SMALL: dict[str, Goal] = dict.fromkeys(STORES, ("at least", 1.2))
 LARGE: dict[str, Goal] = dict.fromkeys(STORES, ("at least", 3.0))
 FURTHER: dict[str, Goal] = dict.fromkeys(STORES, ("at least", 6.0))
-"""How long Spark's own joins take at least, in times of ours; the last also for a further row."""
+"""The time that Spark's joins must take at least, in times of ours; the last is for a further row too."""
 
 TICK = 1_000
 """Microseconds between two rows of a stream: Spark's watermark counts milliseconds."""
@@ -135,7 +135,7 @@ def native(workload: Workload, frames: Mapping[str, DataFrame]) -> DataFrame:
 
 
 def _condition(workload: Workload, streams: str) -> str:
-    """What the last of some streams has to do with the others."""
+    """The condition between the last of some streams and the others."""
     last = streams[-1]
     keys = [f"{a}_{key} = {b}_{key}" for key, a, b in workload.joins() if b == last and a in streams]
     near = [

@@ -1,4 +1,7 @@
-"""What an eddy costs in Spark where there is nothing to gain: beside its bare skeleton, and with much state."""
+"""The cost of an eddy in Spark that has nothing to gain.
+
+It is held against its bare skeleton, without state and with much of it.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from benchmarks import feeds, spark_joins
 from benchmarks.measure import Goal, Line, summary
 from benchmarks.skeleton import Steps, skeleton
 from benchmarks.suite import SETTLING, Suite
-from benchmarks.turns import WARM, Contender, started, turns
+from benchmarks.turns import WARM, Contender, start_all, turns
 from benchmarks.workloads import COMMON, STREAMS
 
 OURS, CONTROL, BARE = "eddy", "eddy again (control)", "bare skeleton"
@@ -28,11 +31,11 @@ STEPS = {
 
 ROWS, REPEATS = 1_000, 9
 THROUGH_ROWS = 20_000
-"""Of a micro-batch of the query that passes everything through."""
+"""Rows of a micro-batch of the query that passes everything through."""
 
 THROUGH_GOALS: dict[str, Goal] = {BARE: ("at least", 0.7)}
 FIXED_GOALS: dict[str, Goal] = {BARE: ("at least", 0.87)}
-"""How long the skeleton takes at least, in times of ours; the second is our share of 15 %."""
+"""The time that the skeleton must take at least, in times of ours; the second is our share of 15 %."""
 
 STATE_GOAL = 0.4
 """Seconds that a state of 20 MB in each cell may cost in every micro-batch."""
@@ -88,13 +91,16 @@ def _bare(steps: Steps, place: Path) -> Contender:
 def state(
     repeats: int = REPEATS, windows: tuple[int, ...] = WINDOWS, wide: int = WIDE, warm: int = WARM
 ) -> Iterator[Line]:
-    """The same query with windows of several sizes, over rows that join others of the same time only."""
+    """Compare windows of several sizes.
+
+    Over rows that join others of the same time only.
+    """
     fill = -(-max(windows) // ROWS) + SETTLING
     suite = Suite(warm=ROWS, sizes=(ROWS,), repeats=repeats, warm_batches=max(fill, warm))
     with feeds.session() as (spark, place):
         suite.write(place, _wide(suite.rows, wide))
         contenders = {f"window of {window:,} rows": _windowed(window, place) for window in windows}
-        with started(spark, contenders, place) as running:
+        with start_all(spark, contenders, place) as running:
             turns(running, suite.warm_batches - 1 + SETTLING)
             times = turns(running, repeats, agree=_same)
             held = [eddy.report_of(one.query).batches()["state_bytes"].iloc[-1] for one in running.values()]

@@ -1,4 +1,7 @@
-"""What every comparison in Spark has in common: small micro-batches that do not count, then some of each size."""
+"""The frame of every comparison in Spark.
+
+Small micro-batches that do not count come first, then some of each size.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from pyspark.sql import SparkSession
 
 from benchmarks import feeds
 from benchmarks.measure import SEED, Agree, Goal, Line, setting, summary
-from benchmarks.turns import WARM, Contender, Times, started, turns
+from benchmarks.turns import WARM, Contender, Times, start_all, turns
 
 SETTLING = 1
 """Micro-batches of each new size that do not count: windows and policies are as the size before has left them."""
@@ -22,7 +25,10 @@ SETTLING = 1
 
 @dataclass(frozen=True, kw_only=True)
 class Suite:
-    """Rows of a micro-batch while Spark warms up, then in each part that counts; every stream has as many."""
+    """Rows of micro-batches: while Spark warms up, and after that.
+
+    Every stream has as many.
+    """
 
     warm: int
     sizes: Sequence[int]
@@ -52,7 +58,7 @@ class Suite:
         self, spark: SparkSession, contenders: Mapping[str, Contender], place: Path, agree: Agree
     ) -> Iterator[Times]:
         """Seconds of each size; the first micro-batch of all is over when a query has started."""
-        with started(spark, contenders, place) as running:
+        with start_all(spark, contenders, place) as running:
             turns(running, self.warm_batches - 1, agree=agree)
             for number in range(len(self.sizes)):
                 turns(running, SETTLING, agree=agree, seed=SEED + 1 + number)
@@ -68,7 +74,10 @@ class Suite:
         goals: Sequence[Mapping[str, Goal]],
         agree: Agree,
     ) -> Iterator[Line]:
-        """The ratios of each size, with its goals, and of a further row if there are sizes enough: the last goals."""
+        """Work out the ratios of each size, with its goals.
+
+        And those of a further row if there are sizes enough: these have the last goals.
+        """
         names, found = list(contenders), []
         for size, goal, times in zip(self.sizes, goals, self.times(spark, contenders, place, agree), strict=True):
             found.append(times)
@@ -84,7 +93,9 @@ class Suite:
 
 
 def slopes(sizes: Sequence[int], times: Sequence[Times]) -> Times:
-    """Seconds of a further row, a row for each repeat and a column for every contender: least squares over the sizes.
+    """Fit the seconds of a further row, by least squares.
+
+    There is a row for each repeat and a column for every contender.
 
     >>> slopes([1, 2, 3], [np.array([[5.0]]), np.array([[7.0]]), np.array([[9.0]])]).round(6).tolist()
     [[2.0]]

@@ -34,7 +34,7 @@ Times = np.ndarray[Any, np.dtype[np.float64]]
 
 @dataclass(frozen=True, kw_only=True)
 class Contender:
-    """How to lay out a query, and the settings of Spark that it is started with."""
+    """A query's layout, and the settings of Spark it starts with."""
 
     frame: Callable[[SparkSession], DataFrame]
     settings: Mapping[str, str] = field(default_factory=dict)
@@ -52,7 +52,7 @@ class Stepped:
         self._next()
 
     def step(self) -> tuple[float, pa.Table]:
-        """Do the next micro-batch; says how long it took."""
+        """Do the next micro-batch; gives the seconds it took."""
         started = time.perf_counter()
         self._turn.release()
         answer = self._next()
@@ -79,7 +79,7 @@ class Stepped:
 
 
 @contextmanager
-def started(spark: SparkSession, contenders: Mapping[str, Contender], place: Path) -> Iterator[dict[str, Stepped]]:
+def start_all(spark: SparkSession, contenders: Mapping[str, Contender], place: Path) -> Iterator[dict[str, Stepped]]:
     """All contenders after their first micro-batch; they are stopped at the end."""
     with ExitStack() as stack:
         running = {}
@@ -94,7 +94,10 @@ def started(spark: SparkSession, contenders: Mapping[str, Contender], place: Pat
 
 
 def turns(running: Mapping[str, Stepped], count: int, *, agree: Agree | None = None, seed: int = SEED) -> Times:
-    """Seconds of each of the next micro-batches, a row for each and a column for every contender."""
+    """Time the next micro-batches of every contender.
+
+    There is a row for each and a column for every contender.
+    """
     names, chance = list(running), np.random.default_rng(seed)
     times = np.zeros((count, len(names)))
     for number in range(count):

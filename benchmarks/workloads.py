@@ -1,4 +1,4 @@
-"""Four streams that join, and keys whose domains are dealt anew in every phase.
+"""Four streams that join, with key domains that change.
 
 Rows come in phases of 5,000 a stream; in each the sizes of the key domains are dealt anew, so that another order is
 best. A fifth of the rows belong to planted matches.
@@ -26,7 +26,7 @@ PLANTED = 5
 """One row in five belongs to a planted match."""
 
 CLASSES = 4
-"""Of rows whose keys are correlated; planted rows are a class of their own."""
+"""Classes of rows whose keys are correlated; planted rows are a class of their own."""
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 Columns = dict[str, Ints]
@@ -50,7 +50,7 @@ class Workload:
 
     @property
     def streams(self) -> list[str]:
-        """Those that have a key, in the order of their names."""
+        """The streams with a key, by name."""
         return sorted(set().union(*self.keys.values()))
 
     def data(self, rows: int, seed: int = SEED) -> dict[str, Columns]:

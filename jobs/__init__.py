@@ -1,1 +1,1 @@
-"""What people launch."""
+"""Programs that people start: `eddy run`, `eddy compare` etc."""

@@ -29,11 +29,11 @@ CODES = (
     "Spark failed; 130 stopped by Ctrl-C before the end, except a job between two micro-batches: that is 0. "
     "eddy COMMAND --help says more."
 )
-"""What scripts may rely on."""
+"""The exit codes that scripts may rely on."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Do what the arguments say."""
+    """Run the command that the arguments name."""
     commands = {name: command(module) for name, module in COMMANDS.items()}
     name, chosen = _chosen(commands, list(sys.argv[1:] if arguments is None else arguments))
     try:

@@ -1,4 +1,7 @@
-"""Policies side by side, on an experiment or on a job: python -m eddy.jobs.compare_policies CONF --report OUT."""
+"""Compare policies on an experiment or on a job.
+
+python -m eddy.jobs.compare_policies CONF --report OUT
+"""
 
 from __future__ import annotations
 
@@ -24,20 +27,20 @@ from eddy.jobs.experiments.improvement import besides
 from eddy.redaction import HIDDEN, is_secret
 
 CORES = 2
-"""Of the session that runs them on Spark."""
+"""Cores of the session that runs policies on Spark."""
 
 REPEATS = 3
-"""Of each policy on a job: the fewest of which an interval says something."""
+"""Runs of each policy on a job: the fewest of which an interval says something."""
 
 JOB, EXPERIMENT = ("streams", "query"), ("workload", "policies")
-"""What a file has that is a job, and one that is an experiment."""
+"""Sections that only a job has, and that only an experiment has."""
 
 STOPPED = 130
 """The exit code of what Ctrl-C has ended."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What it takes."""
+    """Add the arguments of the program."""
     parser.add_argument(
         "conf", help="a job, such as conf/quickstart.toml, or an experiment, such as conf/experiments/quick.toml"
     )
@@ -65,7 +68,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(asked: argparse.Namespace) -> int:
-    """Run an experiment, write what is asked for, and print the verdict and what each policy gained."""
+    """Run an experiment, and print what each policy gained.
+
+    It writes the files that are asked for, and prints the verdict.
+    """
     for path in asked.out:  # found now, and not after an hour
         export.check_target(path)
     if asked.report:
@@ -73,7 +79,7 @@ def run(asked: argparse.Namespace) -> int:
     is_job = _is_job(asked.conf)
     experiment = _of_job(asked) if is_job else _experiment(asked)
     try:
-        comparison = _compared(experiment.quick() if asked.quick else experiment, asked)
+        comparison = _compare(experiment.quick() if asked.quick else experiment, asked)
     except KeyboardInterrupt:
         kept = f'"{asked.resume}" has the runs that are done, and the same command goes on from there'
         print(f"stopped; {kept if asked.resume else 'with --resume FILE they would be kept'}", file=sys.stderr)
@@ -99,7 +105,7 @@ def _of_job(asked: argparse.Namespace) -> Experiment:
 
 
 def _experiment(asked: argparse.Namespace) -> Experiment:
-    """What a file says that is an experiment."""
+    """Read an experiment from its file."""
     for name in ("rows", "repeats", "policy", "set"):
         if getattr(asked, name) is not None:
             raise QueryError(f'--{name}: expected with a job only, and "{asked.conf}" is an experiment; write it there')
@@ -107,7 +113,7 @@ def _experiment(asked: argparse.Namespace) -> Experiment:
 
 
 def _is_job(path: str) -> bool:
-    """Is it a job and no experiment."""
+    """Tell whether a file is a job and no experiment."""
     try:
         found = tomllib.loads(Path(path).read_text("utf-8-sig"))
     except OSError as error:
@@ -122,7 +128,7 @@ def _is_job(path: str) -> bool:
     return any(name in found for name in JOB)
 
 
-def _compared(experiment: Experiment, asked: argparse.Namespace) -> Comparison:
+def _compare(experiment: Experiment, asked: argparse.Namespace) -> Comparison:
     place = choose_runner(asked.runner, asked.cells)
     with _spark(asked.runner == OnSpark.name):
         return run_comparison(experiment, place, command=_command(asked), resume=asked.resume, quiet=asked.quiet)
@@ -138,8 +144,8 @@ def _spark(needed: bool) -> AbstractContextManager[object]:
 
 
 def _command(asked: argparse.Namespace) -> str:
-    """How to run it again."""
-    more = [word for one in asked.set or () for word in ("--set", _shown(one))]
+    """The command that runs it again."""
+    more = [word for one in asked.set or () for word in ("--set", _show_value(one))]
     more += [word for name in asked.policy or () for word in ("--policy", name)]
     more += [
         w for n in ("rows", "repeats") if getattr(asked, n) is not None for w in (f"--{n}", str(getattr(asked, n)))
@@ -151,7 +157,7 @@ def _command(asked: argparse.Namespace) -> str:
     return shlex.join(["python", "-m", "eddy.jobs.compare_policies", asked.conf, *more])
 
 
-def _shown(text: str) -> str:
+def _show_value(text: str) -> str:
     """A value from outside of the file, without what is secret."""
     return f"{text.partition('=')[0]}={HIDDEN}" if is_secret(from_command(text).path) else text
 
@@ -169,7 +175,10 @@ def _print(comparison: Comparison, *, is_job: bool) -> None:
 
 
 def main(given: Sequence[str] | None = None, *, prog: str = "python -m eddy.jobs.compare_policies") -> int:
-    """Do what the arguments say; a mistake is one line."""
+    """Run the comparison that the arguments name.
+
+    A mistake is one line.
+    """
     parser = argparse.ArgumentParser(prog=prog, description=f"Policies side by side: {prog} CONF --report OUT.")
     arguments(parser)
     words = list(sys.argv[1:] if given is None else given)

@@ -1,4 +1,7 @@
-"""dist/eddy.zip, for spark-submit --py-files: python -m eddy.jobs.dist."""
+"""Packs dist/eddy.zip, for spark-submit --py-files.
+
+python -m eddy.jobs.dist
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ PACKAGE = "eddy"
 """The one name that is imported; `eddy/operators`, `eddy/policies` and `eddy/jobs` are links to folders beside it."""
 
 MOMENT = (1980, 1, 1, 0, 0, 0)
-"""The time that a zip says of every file: the same sources make the same bytes, whoever packs them when."""
+"""The time of every file in the zip: the same sources make the same bytes, whenever they are packed."""
 
 
 def files(root: Path = ROOT) -> Iterator[Path]:

@@ -1,4 +1,4 @@
-"""Run a job: spark-submit jobs/run_stream.py conf/quickstart.toml."""
+"""Runs a job: spark-submit jobs/run_stream.py JOB.toml."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Who goes first: one routing policy per file."""
+"""The routing policies, one in each file."""

@@ -1,8 +1,8 @@
-"""The bound: a policy that is told what the others have to learn (Content-Knows).
+"""The bound: a policy that knows the truth (Content-Knows).
 
-Section 6.2 of the content-based routing paper. It is told the classifier attribute and every operator's selectivity in
-each class, and routes each class by them; what another policy gains beside `source` is measured against what this one
-gains.
+It follows section 6.2 of the content-based routing paper. It is given the classifier attribute and every operator's
+selectivity in each class, and routes each class by them. Gains of other policies beside `source` are measured against
+its gain.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Knows(Policy):
         attribute = Attribute(columns[truth["attribute"]], tuple(values))
         self.features = Features(attributes=(attribute,), buckets=max(len(values), 2))
         self._told = {
-            op: _checked(op, told, len(values), setting, where) for op, told in truth["selectivities"].items()
+            op: _check_truth(op, told, len(values), setting, where) for op, told in truth["selectivities"].items()
         }
 
     def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
@@ -75,7 +75,7 @@ class Knows(Policy):
         return legs(orders, which, np.arange(task.rows), ready, (0,), buckets[:, None])
 
 
-def _checked(operator: str, told: Any, values: int, setting: Setting, where: str) -> Sequence[float]:
+def _check_truth(operator: str, told: Any, values: int, setting: Setting, where: str) -> Sequence[float]:
     if operator not in setting.operators:
         raise unknown("operator", operator, setting.operators, where=f"{where}: selectivities")
     if not isinstance(told, list | tuple) or not all(isinstance(rate, int | float) and rate >= 0 for rate in told):

@@ -1,4 +1,4 @@
-"""Every policy there is; a new one is its file and one line here."""
+"""The registry of policies: a new one is its file and a line here."""
 
 from __future__ import annotations
 

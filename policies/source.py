@@ -1,7 +1,7 @@
-"""Source-based routing: all tuples of a source take the order that is best on average.
+"""Source-based routing: one order for all tuples of a source.
 
-Follows section 4.2 of the content-based routing paper (SBR): an operator's merit comes from what it did recently to all
-tuples. The paper chooses at random, with probabilities inverse to the selectivities (`choice = "proportional"`);
+It follows section 4.2 of the content-based routing paper (SBR): an operator's merit comes from what it did recently to
+all tuples. The paper chooses at random, with probabilities inverse to the selectivities (`choice = "proportional"`);
 `"greedy"`, the default, always takes the best. Beyond the paper: costs count, a probe is judged by its access pattern,
 and the greedy form sends a small share of the tuples to another operator first, the one that has seen fewest, so that
 one that has become selective is noticed.
@@ -20,7 +20,7 @@ from eddy.policies.shared.merit import Costs, greedy_route, merit
 
 CHOICES = ("greedy", "proportional")
 
-FLOOR = 0.01
+LEAST_SELECTIVITY = 0.01
 """The least selectivity that a share is inverse to: without one, an operator that drops all would get all."""
 
 
@@ -63,5 +63,5 @@ class Source(Policy):
 
     def _draw(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
         """One hop for each tuple or group, drawn with weights inverse to the outputs per input."""
-        weights = np.array([1 / max(task.statistics[hop].rate, FLOOR) for hop in ready])
+        weights = np.array([1 / max(task.statistics[hop].rate, LEAST_SELECTIVITY) for hop in ready])
         return draw(task, ready, weights / weights.sum(), self._operators)

@@ -13,7 +13,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 import eddy
-from eddy.jobs.config.config import load, resolved
+from eddy.jobs.config.config import load, write_resolved
 from eddy.jobs.config.overrides import from_command, from_spark
 from eddy.jobs.config.schema import ConfigKey, ConfigPart, NamedSections, Section, Variants
 from eddy.jobs.config.sections import JOB
@@ -160,7 +160,7 @@ def read_file(content: bytes, number: int = 0, sets: tuple[str, ...] = ()) -> st
             told = str(error)
         else:
             _is_frozen(job)
-            assert resolved(job)
+            assert write_resolved(job)
             return "read"
     places = (f'config "{file}": ', "--set ", "--conf ")
     if not told.startswith(places):

@@ -1,1 +1,4 @@
-"""One program for each streaming engine: it joins the streams of a task, and says how long that took."""
+"""A program for each streaming engine.
+
+It joins the streams of a task, and prints how long that took.
+"""

@@ -1,4 +1,7 @@
-"""The join of a task in an eddy without Spark, micro-batch by micro-batch: python run_eddy.py TASK."""
+"""Joins a task's streams in an eddy: run_eddy.py TASK.
+
+Without Spark, micro-batch by micro-batch.
+"""
 
 from __future__ import annotations
 

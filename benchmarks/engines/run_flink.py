@@ -1,4 +1,6 @@
-"""The join of a task in Flink: SQL over files, with Flink's interval joins: python run_flink.py TASK.
+"""Joins a task's streams in Flink: run_flink.py TASK.
+
+SQL over files, with Flink's interval joins.
 
 It runs with the python that has Flink, so it imports nothing of ours. All rows go through Flink's own Java; Python
 only hands over the text.
@@ -29,7 +31,10 @@ def main(task: dict[str, Any]) -> float:
 
 
 def tables(task: dict[str, Any]) -> list[str]:
-    """The streams, each in order and so with a watermark that is its newest time, and the answer."""
+    """Make the streams and the answer as tables.
+
+    Each stream is in order, and so its watermark is its newest time.
+    """
     columns = "ts bigint, nr bigint, k bigint, moment as to_timestamp_ltz(ts, 3), watermark for moment as moment"
     files = "'connector' = 'filesystem', 'format' = 'csv', 'path'"
     found = [f"create table {s} ({columns}) with ({files} = '{path}')" for s, path in task["plain"].items()]
@@ -38,7 +43,9 @@ def tables(task: dict[str, Any]) -> list[str]:
 
 
 def query(streams: list[str], window: int) -> str:
-    """One join of all, in which every two are within the window of each other: `window` in milliseconds.
+    """Write one join of all streams.
+
+    Every two are within the window of each other: `window` in milliseconds.
 
     An interval join is between one time of either side: that of the first stream and that of the one that is joined.
     That the others are near as well is said of their times as numbers.

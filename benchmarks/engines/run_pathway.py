@@ -1,4 +1,6 @@
-"""The join of a task in Pathway, with its interval joins: python run_pathway.py TASK.
+"""Joins a task's streams in Pathway: run_pathway.py TASK.
+
+With its interval joins.
 
 It runs with the python that has Pathway, so it imports nothing of ours. The files are read as a whole, which is what
 Pathway is quickest at: row by row it would have to keep every row's changes apart.
@@ -20,13 +22,16 @@ def main(task: dict[str, Any]) -> float:
     started = time.perf_counter()
     schema = pw.schema_from_types(ts=int, nr=int, k=int)
     streams = {s: pw.io.csv.read(path, schema=schema, mode="static") for s, path in task["streams"].items()}
-    pw.io.csv.write(joined(pw, streams, task["window"]), task["answer"])
+    pw.io.csv.write(join_streams(pw, streams, task["window"]), task["answer"])
     pw.run(monitoring_level=pw.MonitoringLevel.NONE)
     return time.perf_counter() - started
 
 
-def joined(pw: Any, streams: dict[str, Any], window: int) -> Any:
-    """Join on one stream after the other: who is near the newest so far, and after that near the oldest as well."""
+def join_streams(pw: Any, streams: dict[str, Any], window: int) -> Any:
+    """Join one stream after the other.
+
+    The next is near the newest row so far, and after that near the oldest as well.
+    """
     first, *others = streams
     table = streams[first]
     so_far = table.select(low=table.ts, high=table.ts, k=table.k, **{first: table.nr})

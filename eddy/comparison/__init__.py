@@ -1,1 +1,1 @@
-"""Policies side by side on the same data: runs, figures, a verdict, plots and a report."""
+"""Policies compared side by side on the same data."""

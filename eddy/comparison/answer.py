@@ -1,4 +1,4 @@
-"""An answer as a few characters: equal for equal rows, in whatever order."""
+"""Digests of answers: equal for equal rows in any order."""
 
 from __future__ import annotations
 
@@ -55,7 +55,10 @@ def _rows(answer: pa.Table) -> Hashes:
 
 
 def _column(values: pa.Array) -> Hashes:
-    """A hash of each value; of those that are there alone, so that a null turns no integer into a float."""
+    """Hash each value of a column.
+
+    Nulls are left out before, so that a null turns no integer into a float.
+    """
     hashes = np.full(len(values), NULL, np.uint64)
     valid = values.is_valid().to_numpy(zero_copy_only=False)
     there = values.drop_null()

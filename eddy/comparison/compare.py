@@ -1,4 +1,7 @@
-"""compare: policies side by side on a query and its data."""
+"""`compare`: policies side by side on a query and its data.
+
+The arguments become an experiment, `run_comparison` runs it, and the rows become a `Comparison`.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from eddy.comparison.contender import BASELINE, Contender, name_of
 from eddy.comparison.contender import label as label_of
-from eddy.comparison.experiment import Experiment, Skipped, inapplicable
+from eddy.comparison.experiment import Experiment, Skipped, find_inapplicable
 from eddy.comparison.journal import Journal
 from eddy.comparison.result import Comparison
 from eddy.comparison.run_key import data_text, machine, query_text
@@ -31,7 +34,7 @@ if TYPE_CHECKING:
 
 
 REPEATS = 3
-"""Of each policy: the fewest of which an interval says something."""
+"""Runs of each policy: the fewest of which an interval says something."""
 
 
 def compare(  # noqa: PLR0913  what a user may say
@@ -64,7 +67,7 @@ def compare(  # noqa: PLR0913  what a user may say
     9
     """
     experiment = Experiment(
-        name=_named(query),
+        name=_name_policies(query),
         points=[Given(given=_workload(query, data, drift_points))],
         contenders=_contenders(policies, baseline),
         seeds=_seeds(seeds),
@@ -77,13 +80,13 @@ def compare(  # noqa: PLR0913  what a user may say
 
 
 def _seeds(seeds: int | Sequence[int]) -> list[int]:
-    """So many, or these."""
+    """The seeds 0 to n - 1, or the given ones."""
     if isinstance(seeds, Integral):
         return list(range(_counts("seeds", seeds)[0]))
     return _counts("seeds", seeds, 0)
 
 
-def _named(query: object) -> str:
+def _name_policies(query: object) -> str:
     if not isinstance(query, Query):
         raise QueryError(f"compare: expected a Query(...), got {query!r}")
     return query.name
@@ -145,7 +148,7 @@ def run_comparison(
 ) -> Comparison:
     """Run what has not been run before; `command` is how to do it again."""
     journal = Journal(resume)
-    skipped = list(inapplicable(experiment))
+    skipped = list(find_inapplicable(experiment))
     bar = Bar(_runs(experiment, skipped), quiet=quiet)
     where = machine()
     turns = Turns(experiment, place, journal, bar)
@@ -164,7 +167,7 @@ def run_comparison(
 
 
 def _runs(experiment: Experiment, skipped: list[Skipped]) -> int:
-    """How many runs there are to be."""
+    """Count the runs that there are to be."""
     policies = 0
     for setup in experiment.setups:
         out = [skip.contender for skip in skipped if skip.point is setup.point]
@@ -173,7 +176,7 @@ def _runs(experiment: Experiment, skipped: list[Skipped]) -> int:
 
 
 def _settings(experiment: Experiment, place: Runner) -> dict[str, Any]:
-    """Everything that was asked for."""
+    """All settings of the comparison, for its report."""
     return {
         "experiment": experiment.name,
         "runner": place.name,

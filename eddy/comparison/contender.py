@@ -14,10 +14,11 @@ if TYPE_CHECKING:
     from eddy.wiring import PolicyChoice
 
 BASELINE, BOUND, CONTROL = "baseline", "bound", "control"
-"""What others are compared with, what nothing can be better than, and the baseline once more, to see what is noise."""
+"""The one that others are compared with, the one that none can be better than, and the baseline once more, to show the
+noise."""
 
 AGAIN = "again"
-"""What is added to the name of the baseline for its control."""
+"""The control is called as the baseline, with this behind it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,14 +34,20 @@ class Contender:
     policy: PolicyChoice
 
     def missing(self, workload: Workload) -> str | None:
-        """Why the policy cannot run: it asks for what the workload does not know of itself."""
+        """The reason why the policy cannot run; None if it can.
+
+        It asks for knowledge that the workload does not have of itself.
+        """
         known = workload.known()
         texts = [(n, v) for n, v in self._parameters().items() if isinstance(v, str)]
         asked = [(name, text) for name, text in texts if text in known and known[text] is None]
         return f'{asked[0][0]} = "{asked[0][1]}" is not known of this workload' if asked else None
 
     def choice(self, workload: Workload) -> PolicyChoice:
-        """The policy as `run_local` takes it; a text such as "$truth" becomes what the workload knows of itself."""
+        """The policy as `run_local` takes it.
+
+        A text such as "$truth" becomes what the workload knows of itself.
+        """
         if not isinstance(self.policy, Mapping):
             return self.policy
         known = workload.known()
@@ -52,7 +59,7 @@ class Contender:
         return Contender(label=label, role=CONTROL, batch_rows=self.batch_rows, policy=self.policy)
 
     def describe(self) -> dict[str, Any]:
-        """What its runs depend on."""
+        """The settings that its runs depend on."""
         own = {} if self.batch_rows is None else {"batch_rows": self.batch_rows}
         code = {"code": class_text(self.policy)} if isinstance(self.policy, type) else {}
         return {"policy": name_of(self.policy), **code, **own, "again": self.role == CONTROL}
@@ -62,14 +69,16 @@ class Contender:
 
 
 def name_of(policy: PolicyChoice) -> str:
-    """What tells one choice of policy and parameters from another."""
+    """A name that tells one choice of policy and parameters apart."""
     from eddy.wiring import policy_name  # noqa: PLC0415  a plug-in that is imported first needs us before the wiring
 
     return policy_name(policy)
 
 
 def label(policy: PolicyChoice) -> str:
-    """What a policy is called that nobody has named: its name, with its parameters, without what is secret.
+    """The name of a policy that the user did not name.
+
+    It has the parameters, without secret ones.
 
     >>> label({"name": "fixed", "order": ["big"]}), label({"name": "mine", "token": "x"})
     ("fixed(order=['big'])", 'mine(token=(hidden))')
@@ -83,5 +92,8 @@ def label(policy: PolicyChoice) -> str:
 
 
 def _told(name: str, value: object) -> bool:
-    """Does a parameter tell the policy from others; what stands for a workload's own knowledge does not."""
+    """Tell whether a parameter belongs in the name.
+
+    One that stands for a workload's own knowledge does not.
+    """
     return name != "name" and not str(value).startswith("$")

@@ -1,4 +1,4 @@
-"""What is to be run: policies by workloads by seeds."""
+"""The runs of a comparison: policies by workloads by seeds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from eddy.local import run_local
 from eddy.query import Range, Rows, Window
 
 QUICK_ROWS, QUICK_SEEDS, QUICK_POINTS = 10_000, 1, 4
-"""What a quick look leaves of an experiment: enough to see that it runs, too little for a figure."""
+"""A quick look at an experiment is cut down to these: enough to see that it runs, too little for a figure."""
+
+MICROSECONDS = 1e6
+"""In a second: a window that is given as a duration counts in them."""
 
 
 class Point(Protocol):
@@ -22,14 +25,14 @@ class Point(Protocol):
 
     @property
     def label(self) -> str:
-        """What tables call it; no two points of an experiment are called the same."""
+        """The name in tables; no two points of an experiment share it."""
 
     @property
     def varied(self) -> Mapping[str, Any]:
-        """What tells it from other points of the same kind; a column for each."""
+        """Values in which points of the same kind differ; each a column."""
 
     def describe(self) -> Mapping[str, Any]:
-        """What its runs depend on, as plain values."""
+        """The plain values that its runs depend on."""
 
     def workload(self, seed: int, rows: int | None = None) -> Workload:
         """The workload with a seed, or no more than some rows of it."""
@@ -37,7 +40,10 @@ class Point(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class SizedPoint:
-    """A point with the size of its micro-batches and of its windows; no window leaves the query's own."""
+    """A point with sizes of micro-batches and windows.
+
+    Without a window the query keeps its own.
+    """
 
     point: Point
     batch_rows: int
@@ -46,7 +52,10 @@ class SizedPoint:
 
     @property
     def varied(self) -> dict[str, Any]:
-        """What tells it from the other setups; sizes only where there are several."""
+        """Values that tell it from other setups.
+
+        Sizes are there only where there are several.
+        """
         return {**self.point.varied, **{name: value for name, value in self.sizes.items() if name in self.several}}
 
     @property
@@ -56,12 +65,12 @@ class SizedPoint:
 
     @property
     def label(self) -> str:
-        """What tables call it."""
+        """The name in tables."""
         told = {"batch_rows": f"batch_rows={self.batch_rows}", "window": f"window={self.window}"}
         return " ".join([self.point.label, *(told[name] for name in sorted(self.several))])
 
     def describe(self) -> dict[str, Any]:
-        """What its runs depend on."""
+        """The plain values that its runs depend on."""
         return {**self.point.describe(), "batch_rows": self.batch_rows, "window": str(self.window)}
 
     def workload(self, seed: int, rows: int | None = None) -> Workload:
@@ -71,10 +80,6 @@ class SizedPoint:
             return made
         streams = [replace(stream, window=self.window) for stream in made.query.streams]
         return replace(made, query=replace(made.query, streams=streams))
-
-
-MICROSECONDS = 1e6
-"""In a second: a window that is given as a duration counts in them."""
 
 
 def _window(window: Window) -> dict[str, Any]:
@@ -124,7 +129,10 @@ class Experiment:
 
     @property
     def baseline(self) -> Contender:
-        """What the others are compared with: the first that has this role."""
+        """The policy that others are compared with.
+
+        It is the first that has this role.
+        """
         return next(contender for contender in self.contenders if contender.role == BASELINE)
 
     def controlled(self, without: Sequence[Contender]) -> Sequence[Contender]:
@@ -151,10 +159,13 @@ class Skipped:
         return f"skipped: {self.contender.label} on {self.point.label}: {self.reason}"
 
 
-def inapplicable(experiment: Experiment) -> Iterator[Skipped]:
-    """Try every policy on one row of every workload; one that can run nowhere is the user's mistake."""
+def find_inapplicable(experiment: Experiment) -> Iterator[Skipped]:
+    """Try every policy on one row of every workload.
+
+    One that can run nowhere is the user's mistake.
+    """
     for contender in experiment.contenders:
-        tried = [(point, *_tried(contender, point, experiment)) for point in experiment.points]
+        tried = [(point, *_try_policy(contender, point, experiment)) for point in experiment.points]
         mistakes = [error for _, _, error in tried if error is not None]
         if mistakes and all(reason is not None for _, reason, _ in tried):
             raise mistakes[0]
@@ -163,8 +174,11 @@ def inapplicable(experiment: Experiment) -> Iterator[Skipped]:
                 yield Skipped(contender=contender, point=point, reason=reason)
 
 
-def _tried(contender: Contender, point: Point, experiment: Experiment) -> tuple[str | None, QueryError | None]:
-    """Why a policy does not apply, and the error where the policy itself says so."""
+def _try_policy(contender: Contender, point: Point, experiment: Experiment) -> tuple[str | None, QueryError | None]:
+    """The reason why a policy does not apply, and its error.
+
+    The error is there where the policy itself says so.
+    """
     workload = point.workload(experiment.seeds[0], rows=1)
     missing = contender.missing(workload)
     if missing is not None:

@@ -16,7 +16,9 @@ from eddy.errors import QueryError, quoted
 
 
 def table(rows: Sequence[MeasuredRow]) -> pa.Table:
-    """Rows as a table with a column for every name that one of them has; values of several kinds become texts.
+    """Rows as a table with a column for every name in any of them.
+
+    Values of several kinds become texts.
 
     >>> table([{"a": 1}, {"a": 2, "b": "x"}]).to_pylist()
     [{'a': 1, 'b': None}, {'a': 2, 'b': 'x'}]
@@ -47,10 +49,10 @@ def _csv(rows: Sequence[MeasuredRow], path: Path) -> None:
 
 
 FORMATS: dict[str, Callable[[Sequence[MeasuredRow], Path], None]] = {".parquet": _parquet, ".csv": _csv, ".json": _json}
-"""What can be written, by suffix."""
+"""The formats of files, by suffix."""
 
 PAGES = (".html", ".htm")
-"""What a report may be called."""
+"""The suffixes of a report."""
 
 
 def check_target(path: str | Path, suffixes: Sequence[str] = tuple(FORMATS)) -> Path:

@@ -1,4 +1,8 @@
-"""Runs that are done, in a file: an interrupted comparison goes on from there."""
+"""A journal of runs, and what each did over time.
+
+An interrupted comparison goes on from the journal's file. A trace is kept of the first run of each policy on a
+workload, for the plots.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,12 @@ import numpy as np
 from eddy.classes.value_names import OTHERS
 from eddy.errors import QueryError
 from eddy.observe.report import Report
+
+MOST_CLASSES, MOST_ROUTES = 6, 6
+"""The most classes of a stream, and routes of a class, that are told apart over time: as many as a reader can."""
+
+Columns = Mapping[str, Sequence[Any]]
+"""A table as plain values."""
 
 
 class Journal:
@@ -51,7 +61,7 @@ def _read(path: Path) -> dict[str, Record]:
     whole = text[: text.rfind("\n") + 1]
     if whole != text:
         _cut(path, whole)
-    records = [_parsed(path, number, line) for number, line in enumerate(whole.splitlines(), start=1)]
+    records = [_parse(path, number, line) for number, line in enumerate(whole.splitlines(), start=1)]
     return {record.key: record for record in records}
 
 
@@ -63,7 +73,7 @@ def _cut(path: Path, whole: str) -> None:
         raise QueryError(f'resume "{path}": cannot be written: {error.strerror}') from error
 
 
-def _parsed(path: Path, number: int, line: str) -> Record:
+def _parse(path: Path, number: int, line: str) -> Record:
     try:
         return Record.parse(line)
     except (json.JSONDecodeError, TypeError, KeyError, AttributeError) as error:
@@ -73,16 +83,9 @@ def _parsed(path: Path, number: int, line: str) -> Record:
         ) from error
 
 
-CLASSES, ROUTES = 6, 6
-"""Of a stream's classes and of a class's routes those that are told apart over time: as many as a reader can."""
-
-Columns = Mapping[str, Sequence[Any]]
-"""A table as plain values."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Trace:
-    """What a run did over time, micro-batch by micro-batch.
+    """The course of a run, micro-batch by micro-batch.
 
     `batches` has the tuples that had come by then, and what the micro-batch took; `operators`, `learning` and `routes`
     are those of the report, of each micro-batch.
@@ -118,14 +121,14 @@ class Record:
 
 
 def _plain(value: object) -> object:
-    """Of numpy's numbers the plain ones."""
+    """Turn numpy's numbers into plain ones."""
     if isinstance(value, np.generic):
         return value.item()
     raise TypeError(f"a record holds plain values only, got {value!r}")
 
 
 def trace(report: Report) -> Trace:
-    """What a report says of each micro-batch."""
+    """Take the figures of each micro-batch from a report."""
     batches = report.batches()
     over_time = batches[["batch", "rows", "routing_calls", "results", "seconds"]].copy()
     over_time["tuples"] = over_time["rows"].cumsum()
@@ -138,16 +141,21 @@ def trace(report: Report) -> Trace:
 
 
 def routes(report: Report) -> Columns:
-    """How many tuples of each class set out on each route, in each micro-batch; small classes and routes are one."""
+    """Count the tuples of each class by route, per micro-batch.
+
+    Small classes and routes are counted together.
+    """
     frame = report.routes(by_batch=True)
     if frame.empty:
         return _columns(frame)
     frame["stream"], frame["class"] = frame["stream"].astype(str), frame["class"].astype(str)
-    sizes = frame.groupby(["stream", "class"])["tuples"].sum().groupby("stream").nlargest(CLASSES)
+    sizes = frame.groupby(["stream", "class"])["tuples"].sum().groupby("stream").nlargest(MOST_CLASSES)
     large = {(stream, name) for _, stream, name in sizes.index}
     known = np.array([pair in large for pair in zip(frame["stream"], frame["class"], strict=True)])
     frame["class"] = frame["class"].where(known, OTHERS)
-    often = frame.groupby(["stream", "class", "route"])["tuples"].sum().groupby(["stream", "class"]).nlargest(ROUTES)
+    often = (
+        frame.groupby(["stream", "class", "route"])["tuples"].sum().groupby(["stream", "class"]).nlargest(MOST_ROUTES)
+    )
     usual = {place[2:] for place in often.index}
     triples = zip(frame["stream"], frame["class"], frame["route"], strict=True)
     frame["route"] = frame["route"].where(np.array([triple in usual for triple in triples]), OTHERS)

@@ -1,4 +1,4 @@
-"""What is written down about a run."""
+"""The figures that are written down about a run."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ SUMS = {
 """Columns of a row, and what they are called in `Report.batches`."""
 
 DECIDED = ["right", "wrong", "unclassified", "profiling"]
-"""What a routing call can be decided with, as in figure 5 of the paper."""
+"""The kinds of decisions behind routing calls, as in figure 5 of the paper."""
 
 MARKS = (0.25, 0.5, 0.75, 1.0)
-"""When it is looked at how much a policy has produced."""
+"""The shares of the time at which the results so far are counted."""
 
-NEAR = 0.05
+SETTLED_WITHIN = 0.05
 """A run has settled when its calls per tuple are as near as this to where they stay."""
 
-SMOOTH = 3
+BATCHES_TO_SMOOTH = 3
 """Micro-batches that are looked at together: the calls per tuple of a single one of 1,000 tuples differ by 2 or 3 %."""
 
-STEADY = 0.5
+STEADY_SHARE = 0.5
 """The part of a phase, counted from its end, that says where the calls per tuple stay."""
 
 
@@ -63,10 +63,10 @@ def _quickest(runs: Sequence[Sequence[float]]) -> np.ndarray[Any, np.dtype[np.fl
 
 
 def output_rate(runs: Sequence[Sequence[Sequence[float]]], results: Sequence[Sequence[int]]) -> list[dict[str, float]]:
-    """Which share of its results each policy has produced by a quarter, half, ... of the time of the quickest policy.
+    """The share of results at a quarter, half, ... of the time.
 
-    `runs` are for each policy the repeats on the same workload, each with the seconds of its micro-batches; `results`
-    are for each policy those of its micro-batches.
+    The time is that of the quickest policy. `runs` are for each policy the repeats on the same workload, each with the
+    seconds of its micro-batches; `results` are for each policy those of its micro-batches.
     """
     seconds = [_quickest(own).cumsum() for own in runs]
     end = min(float(own[-1]) for own in seconds)
@@ -79,17 +79,17 @@ def output_rate(runs: Sequence[Sequence[Sequence[float]]], results: Sequence[Seq
 
 
 def decided_calls(frame: pd.DataFrame) -> dict[str, float]:
-    """How often a policy decided, and how long a decision took, from `Report.decisions`."""
+    """Count decisions of a policy, and the time of one."""
     if frame.empty:
         return {}
     return {"decisions": len(frame), "milliseconds_to_decide": float(frame["seconds"].mean() * 1_000)}
 
 
 def learning_time(workload: Workload, frame: pd.DataFrame) -> dict[str, float]:
-    """Shares of the routing calls by what they were decided with: the right classifier, a wrong one, none.
+    """Shares of the routing calls by their classifier.
 
-    They come from `Report.learning`, and add up to 1 with those that profiled an operator. Where nobody knows the
-    right classifier, or the policy has none, there are no shares.
+    It is the right one, a wrong one, or none. The figures come from `Report.learning`, and add up to 1 with the calls
+    that profiled an operator. Where nobody knows the right classifier, or the policy has none, there are no shares.
     """
     if frame.empty or workload.attribute is None:
         return {}
@@ -100,7 +100,10 @@ def learning_time(workload: Workload, frame: pd.DataFrame) -> dict[str, float]:
 
 
 def settling_point(workload: Workload, batches: pd.DataFrame) -> dict[str, float]:
-    """How many tuples after a change the calls per tuple are back to where they stay; the slowest, if many."""
+    """Tuples after a change until calls per tuple settle.
+
+    They are settled when they are back to where they stay; of several changes the slowest counts.
+    """
     if not workload.drift_points:
         return {}
     calls = (batches["routing_calls"] / batches["rows"]).to_numpy()
@@ -116,8 +119,8 @@ def _batches_to_settle(calls: np.ndarray[Any, Any]) -> int:
     >>> _batches_to_settle(np.array([3, 3, 2, 2, 2, 2, 2, 2, 2, 2.0]))
     2
     """
-    steady = calls[-max(round(len(calls) * STEADY), 1) :].mean()
-    width = min(SMOOTH, len(calls))
+    steady = calls[-max(round(len(calls) * STEADY_SHARE), 1) :].mean()
+    width = min(BATCHES_TO_SMOOTH, len(calls))
     means = np.convolve(calls, np.full(width, 1 / width), mode="valid")
-    near = np.flatnonzero(np.abs(means / steady - 1) <= NEAR)
+    near = np.flatnonzero(np.abs(means / steady - 1) <= SETTLED_WITHIN)
     return int(near[0]) if len(near) else len(calls)

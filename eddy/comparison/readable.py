@@ -1,4 +1,7 @@
-"""Figures as people read them: one rounding for the terminal, for notebooks and for the report."""
+"""Figures as people read them.
+
+There is one rounding for the terminal, for notebooks and for the report.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,19 @@ from typing import Any
 
 import pandas as pd
 
-WHOLE = 100
+LEAST_WHOLE = 100
 """From here on a number is shown without decimals; below with three digits."""
+
+TWICE = 1.5
+"""From so many times as long on, a factor says more than per cent."""
+
+MOST_OF = 0.5
+"""The share of what is lost from which on one part of the time is the reason."""
+
+FEWER = 1.0
+"""Per cent of the calls that count as fewer or more."""
+
+Row = Mapping[str, Any]
 
 
 def digits(value: float) -> str:
@@ -17,7 +31,7 @@ def digits(value: float) -> str:
     >>> digits(1234.5), digits(12.345), digits(0.012345)
     ('1,234', '12.3', '0.0123')
     """
-    return f"{value:,.0f}" if abs(value) >= WHOLE else f"{value:.3g}"
+    return f"{value:,.0f}" if abs(value) >= LEAST_WHOLE else f"{value:.3g}"
 
 
 def percent(value: float) -> str:
@@ -39,7 +53,7 @@ COLUMNS: Mapping[str, tuple[str, Callable[[float], str]]] = {
     "deciding %": ("deciding_percent", percent),
     "runs": ("runs", digits),
 }
-"""What a summary shows: the title, the figure of `statistics` behind it, and how it is written."""
+"""The columns of a summary: the title, the figure of `statistics` behind it, and how it is written."""
 
 
 def frame(rows: Sequence[Mapping[str, Any]], *index: str) -> pd.DataFrame:
@@ -68,20 +82,8 @@ def _text(value: float | None, write: Callable[[float], str]) -> str:
     return "" if value is None else write(value)
 
 
-TWICE = 1.5
-"""From so many times as long on, a factor says more than per cent."""
-
-MOST_OF = 0.5
-"""The share of what is lost from which on one part of the time is the reason."""
-
-FEWER = 1.0
-"""Per cent of the calls that count as fewer or more."""
-
-Row = Mapping[str, Any]
-
-
 def times(row: Row) -> str:
-    """How long it takes beside the baseline.
+    """Say how long it takes beside the baseline.
 
     >>> times({"time_saved_percent": -700.0}), times({"time_saved_percent": -12.0})
     ('8.0 times as long', '12 % longer')
@@ -91,7 +93,10 @@ def times(row: Row) -> str:
 
 
 def slower(row: Row, baseline: Row) -> str:
-    """How much longer, how sure that is, and why, as far as the figures tell."""
+    """Say how much longer, how surely, and why.
+
+    The reason is given as far as the figures tell.
+    """
     low, high = (1 - float(row[f"time_saved_percent_{end}"]) / 100 for end in ("high", "low"))
     sure = f"(95 % interval {low:.2f} to {high:.2f} times)"
     why = _why(row, baseline)
@@ -99,7 +104,10 @@ def slower(row: Row, baseline: Row) -> str:
 
 
 def _why(row: Row, baseline: Row) -> str:
-    """Where the engine's time went: into deciding, or into operators; "" where neither is most of what is lost."""
+    """Say where the engine's time went: deciding or operators.
+
+    It is "" where neither is most of the loss.
+    """
     lost = row["us_per_tuple"] - baseline["us_per_tuple"]
     deciding = _deciding(row) - _deciding(baseline)
     working = row["operators_us_per_tuple"] - baseline["operators_us_per_tuple"]
@@ -109,7 +117,10 @@ def _why(row: Row, baseline: Row) -> str:
 
 
 def _by_deciding(row: Row, baseline: Row, deciding: float) -> str:
-    """Deciding took it. If no work at all would cost less than that, nothing that is learned can pay."""
+    """Say that deciding took the time.
+
+    If no work at all would cost less than that, nothing that is learned can pay.
+    """
     all_work = baseline["operators_us_per_tuple"]
     told = f"deciding takes {digits(deciding)} µs a row more"
     if deciding >= all_work:

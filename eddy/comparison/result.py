@@ -1,4 +1,4 @@
-"""What came of a comparison, for scripts, notebooks and readers."""
+"""The outcome of a comparison, for scripts and readers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from eddy.comparison import export
 from eddy.comparison.readable import frame, text
-from eddy.comparison.summary import grouped, summary
+from eddy.comparison.summary import group_by_workload, summary
 from eddy.comparison.turns import MeasuredRow, Traced
 from eddy.comparison.verdict import verdict
 from eddy.errors import QueryError, unknown
@@ -48,12 +48,12 @@ class Comparison:
         return export.table(self.runs)
 
     def summary(self, *, by_workload: bool = False) -> pd.DataFrame:
-        """One row for each policy, or for each on each workload, the quickest first, as the report shows it.
+        """One row for each policy, the quickest first.
 
-        Time and calls are medians of the runs. What is saved of the baseline is that of runs of the same turn; the
-        true value of time lies between `at least` and `at most` with 95 % confidence, and below zero it is lost.
-        `deciding %` is the part of the engine's time that the policy took to plan and to learn. Numbers are rounded to
-        what can be read; `statistics` has all digits.
+        With `by_workload` there is one for each policy on each workload. Time and calls are medians of the runs. The
+        saving compares runs of the same turn with the baseline; the true value of time lies between `at least` and `at
+        most` with 95 % confidence, and below zero it is lost. `deciding %` is the part of the engine's time that the
+        policy took to plan and to learn. Numbers are rounded to what can be read; `statistics` has all digits.
         """
         return frame(*self._told(by_workload))
 
@@ -66,7 +66,7 @@ class Comparison:
         return (rows, "workload", "policy") if by_workload else (rows, "policy")
 
     def statistics(self, *, by_workload: bool = False) -> pa.Table:
-        """Every figure of a policy with all its digits: medians, quartiles, intervals, noise, parts of the time.
+        """Every figure of a policy with all its digits.
 
         `*_low` and `*_high` are the quartiles of what is measured, and the 95 % interval of what is saved.
         `noise_percent` is the A/A control: by how much the baseline, run twice, seems to differ from itself. The
@@ -74,12 +74,15 @@ class Comparison:
         """
         if not by_workload:
             return export.table(summary(self.runs))
-        parts = grouped(self.runs).items()
+        parts = group_by_workload(self.runs).items()
         return export.table([{"workload": workload, **row} for workload, part in parts for row in summary(part)])
 
     @cached_property
     def verdict(self) -> str:
-        """Which policy to choose for this data, and what it saves; or that the difference is noise."""
+        """The policy to choose for this data, and its saving.
+
+        Or that the difference is noise.
+        """
         return str(verdict(self.runs))
 
     @property

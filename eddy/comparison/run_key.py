@@ -1,4 +1,7 @@
-"""What a run depends on, so that one of another setting is not mixed in."""
+"""The key of a run: everything that it depends on.
+
+Runs of another setting are not mixed in.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,10 @@ def key(parts: Mapping[str, Any]) -> str:
 
 
 def machine() -> dict[str, Any]:
-    """Where a run was: seconds of one machine and library are not those of another."""
+    """The machine and libraries of a run.
+
+    Seconds of another one are not comparable.
+    """
     versions = {name: _version(name) for name in PACKAGES}
     return {"python": platform.python_version(), **versions, "system": platform.platform(), "cores": os.cpu_count()}
 
@@ -92,14 +98,17 @@ def code_text(function: Callable[..., Any]) -> str:
 
 
 def class_text(kind: type) -> str:
-    """A class's name and a digest of the code of its methods: one that is being written changes from run to run."""
+    """A class's name and a digest of its methods' code.
+
+    A class that is being written changes from run to run.
+    """
     own = [getattr(value, "fget", None) or getattr(value, "__func__", value) for value in vars(kind).values()]
     told = [code_text(value) for value in own if hasattr(value, "__code__")]
     return f"{kind.__qualname__} {hashlib.sha256(repr(told).encode()).hexdigest()[:12]}"
 
 
 def _code(code: CodeType) -> tuple[Any, ...]:
-    """What a function does; of functions inside of it the same."""
+    """The code of a function, and of functions inside of it."""
     inner = [_code(one) if isinstance(one, CodeType) else repr(one) for one in code.co_consts]
     return code.co_code, code.co_names, tuple(inner)
 

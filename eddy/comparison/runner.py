@@ -1,4 +1,4 @@
-"""Where policies are run: here, or on Spark."""
+"""Runners: policies run in this process, or on Spark."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ class Runner(Protocol):
 
     @property
     def name(self) -> str:
-        """What tables call it."""
+        """The name in tables."""
 
     def describe(self) -> dict[str, Any]:
-        """What its runs depend on, besides the query, the data and the policy."""
+        """The settings of the runner that its runs depend on."""
 
     def on(self, workload: Workload) -> AbstractContextManager[RunPolicy]:
         """Make ready for runs on a workload; what was made for them is gone at the end."""
@@ -80,7 +80,7 @@ class OnSpark:
         self._warm = False
 
     def describe(self) -> dict[str, Any]:
-        """How many cells share the work."""
+        """The number of cells that share the work."""
         return {"cells": self._cells}
 
     @contextmanager
@@ -105,7 +105,7 @@ class OnSpark:
 
 
 RUNNERS = ("local", "spark")
-"""What a user may choose."""
+"""The runners that a user may choose."""
 
 
 def choose_runner(name: str, cells: int | None = None) -> Runner:

@@ -1,4 +1,7 @@
-"""A row for each policy: medians, spread, what it saves, and what is noise."""
+"""A row for each policy: medians, spread, saving, noise.
+
+A saving is a mean over runs of the same turn, with its 95 % interval.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,8 @@ from eddy.comparison.contender import BASELINE, CONTROL
 from eddy.tuples.arrays import Floats
 
 TIME = {"local": "seconds", "spark": "wall_seconds"}
-"""What is time: here that of the engine; on Spark that of the whole query, which is what its user waits for."""
+"""The column that counts as time: here that of the engine; on Spark that of the whole query, which is what its user
+waits for."""
 
 MICRO = 1e6
 """Microseconds in a second."""
@@ -25,18 +29,28 @@ SHARES = {"operators": "operator_seconds", "routing": "routing_seconds", "learni
 """Parts of the engine's time."""
 
 DECIDING = ("routing", "learning")
-"""Those that a policy takes for itself."""
+"""The parts of the time that a policy takes for itself."""
+
+T95 = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13)
+T95_MANY = 1.96
+"""Student's t at 97.5 % with 1, 2, ... degrees of freedom, and with many: from few values an interval is wide."""
+
+SEEDS = 3
+"""From so many seeds on, it is they that are compared, each with the median of its repeats; of fewer, all turns."""
 
 
 def summary(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Summaries of all policies, the best times first; percentages are of the baseline, and negative is lost."""
+    """Summarise all policies, the best times first.
+
+    Percentages are of the baseline, and negative is lost.
+    """
     frame = pd.DataFrame(list(rows))
     roles: dict[str, str] = dict(zip(frame["policy"], frame["role"], strict=True))
     found = [_policy(frame, policy, role, roles) for policy, role in roles.items()]
     return sorted(found, key=lambda row: (row["role"] == CONTROL, row["us_per_tuple"]))
 
 
-def grouped(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
+def group_by_workload(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
     """Runs by workload."""
     parts: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
@@ -45,7 +59,7 @@ def grouped(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, An
 
 
 def first_baseline(roles: Mapping[str, str]) -> str | None:
-    """What the others are compared with, where it has run at all."""
+    """The policy that others are compared with, if it has run."""
     return next((policy for policy, role in roles.items() if role == BASELINE), None)
 
 
@@ -88,20 +102,18 @@ def _saved(name: str, found: Saving | None) -> dict[str, float | None]:
 
 
 def _noise(frame: pd.DataFrame, roles: Mapping[str, str], column: str) -> float | None:
-    """By how many per cent the baseline seems to differ from itself."""
+    """Per cent by which the baseline seems to differ from itself."""
     control = next((policy for policy, role in roles.items() if role == CONTROL), None)
     found = None if control is None else _saving(frame, control, first_baseline(roles), column)
     return None if found is None or found.noise is None else found.noise * 100
 
 
-T95 = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13)
-T95_MANY = 1.96
-"""Student's t at 97.5 % with 1, 2, ... degrees of freedom, and with many: from few values an interval is wide."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Saving:
-    """A share that is saved, with its 95 % interval; negative is lost. One value alone has no interval."""
+    """A share that is saved, with its 95 % interval.
+
+    Negative is lost. One value alone has no interval.
+    """
 
     share: float
     low: float | None = None
@@ -109,20 +121,19 @@ class Saving:
 
     @property
     def noise(self) -> float | None:
-        """How far from nothing the interval reaches: of a policy against itself, what is noise."""
+        """The farther end of the interval from zero.
+
+        Of a policy against itself, that is the noise.
+        """
         return None if self.low is None or self.high is None else max(abs(self.low), abs(self.high))
 
 
-SEEDS = 3
-"""From so many seeds on, it is they that are compared, each with the median of its repeats; of fewer, all turns."""
-
-
 def saving(rows: pd.DataFrame, policy: str, baseline: str, column: str) -> Saving | None:
-    """What a policy saves of a baseline's column; None where they have no run in common.
+    """Work out a policy's saving of a baseline's column.
 
-    Runs are compared within the same turn: one workload, seed and repeat. Each workload counts once; the interval says
-    how much turns on the same workload differ, and not how workloads do. Means are those of logarithms, so that half
-    and double cancel out.
+    It is None where they have no run in common. Runs are compared within the same turn: one workload, seed and repeat.
+    Each workload counts once; the interval says how much turns on the same workload differ, and not how workloads do.
+    Means are those of logarithms, so that half and double cancel out.
     """
     turns = rows.pivot_table(index=["workload", "seed", "repeat"], columns="policy", values=column)
     if policy not in turns or baseline not in turns:
@@ -134,7 +145,7 @@ def saving(rows: pd.DataFrame, policy: str, baseline: str, column: str) -> Savin
 
 
 def _units(logs: pd.Series[float]) -> Floats:
-    """What may differ on one workload."""
+    """The columns that tell turns on one workload apart."""
     seeds = logs.groupby(level="seed").median()
     return np.asarray(seeds if len(seeds) >= SEEDS else logs, np.float64)
 

@@ -1,4 +1,7 @@
-"""The engine of every comparison: policies take turns at each workload."""
+"""Policies take turns at each workload.
+
+This loop is the engine of every comparison; the bar shows how far it has come.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +24,18 @@ from eddy.comparison.runner import Runner, RunPolicy
 from eddy.comparison.workload import Workload
 
 MeasuredRow = dict[str, Any]
+WIDTH = 24
+"""Characters of the bar: with the counts and a name it fits into a line of a terminal."""
+
+MOST_LINES = 10
+"""Lines where there is no terminal: enough to see that it moves, too few to fill a log."""
+
+MINUTE = 60
 
 
 @dataclass(frozen=True, kw_only=True)
 class Traced:
-    """What a policy did over time on a workload, and where the workload changes."""
+    """A policy's course on a workload, and the workload's changes."""
 
     workload: str
     policy: str
@@ -157,15 +167,6 @@ class _Turn:
         )
 
 
-WIDTH = 24
-"""Characters of the bar: with the counts and a name it fits into a line of a terminal."""
-
-LINES = 10
-"""Lines where there is no terminal: enough to see that it moves, too few to fill a log."""
-
-MINUTE = 60
-
-
 class Bar:
     """A bar on a terminal, and plain lines elsewhere; nothing when it is to be quiet."""
 
@@ -187,7 +188,7 @@ class Bar:
             line = f"[{self._bar()}] {self._counts()}  {what}"
             self._out.write(f"\r{line:<{self._width}}")
             self._width = len(line)
-        elif self._done * LINES // self._total > (self._done - 1) * LINES // self._total:
+        elif self._done * MOST_LINES // self._total > (self._done - 1) * MOST_LINES // self._total:
             self._out.write(f"{self._counts()}  {what}\n")
         self._out.flush()
 

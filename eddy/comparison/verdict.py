@@ -1,4 +1,4 @@
-"""Which policy to choose, in words."""
+"""The verdict: which policy to choose, in words."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any
 
 from eddy.comparison.contender import BASELINE, BOUND, CONTROL
 from eddy.comparison.readable import slower, times
-from eddy.comparison.summary import grouped, summary
+from eddy.comparison.summary import group_by_workload, summary
 from eddy.errors import quoted
 
-NAMED = 6
+MOST_NAMES = 6
 """Workloads that are named in a sentence; of more, how many they are."""
 
 LEAST_CALLS = 1.0
 """Per cent of the calls that are worth a word: a policy that samples differs by as much from one seed to the next."""
 
 
-NOISY = 10.0
+NOISY_PERCENT = 10.0
 """Per cent of noise from which on it is said what helps: what policies save is often less."""
 
 
@@ -47,13 +47,13 @@ def verdict(rows: Sequence[Mapping[str, Any]]) -> Verdict:
     whole = judge(found, where="taken over all workloads")
     choices = {part.choice for part in parts.values()}
     if len(choices) > 1:
-        return _divided(parts, whole, found[0]["noise_percent"])
+        return _describe_split(parts, whole, found[0]["noise_percent"])
     return replace(whole, reasons=(*_agreement(parts, whole), *whole.reasons))
 
 
 def by_workload(rows: Sequence[Mapping[str, Any]]) -> dict[str, Verdict]:
     """A verdict on each workload."""
-    parts = grouped(rows)
+    parts = group_by_workload(rows)
     alone = len(parts) == 1
     return {
         workload: judge(summary(part), where="on this data" if alone else f'on "{workload}"')
@@ -61,21 +61,25 @@ def by_workload(rows: Sequence[Mapping[str, Any]]) -> dict[str, Verdict]:
     }
 
 
-def _divided(parts: Mapping[str, Verdict], whole: Verdict, noise: float | None) -> Verdict:
-    """What is measured first, then where the baseline stays because nothing else is sure; and one policy for all."""
+def _describe_split(parts: Mapping[str, Verdict], whole: Verdict, noise: float | None) -> Verdict:
+    """Say which policies win where, when workloads disagree.
+
+    Savings beyond noise come first, then the workloads on which the baseline stays because nothing else is sure, then
+    one policy for all.
+    """
     chosen: dict[str, list[str]] = {}
     for workload, part in sorted(parts.items(), key=lambda item: not item[1].measured):
         kept = bool(part.choice) and not part.measured
         chosen.setdefault(f"{'stay with ' if kept else ''}{_chosen(part.choice)}", []).append(workload)
-    told = "; ".join(f"{choice} on {_named(workloads)}" for choice, workloads in chosen.items())
-    each = [part.headline for part in parts.values()] if len(parts) <= NAMED else []
+    told = "; ".join(f"{choice} on {_list_names(workloads)}" for choice, workloads in chosen.items())
+    each = [part.headline for part in parts.values()] if len(parts) <= MOST_NAMES else []
     reasons = (*each, f"One for all: {whole.headline}", *([] if noise is None else [_noise(noise)]))
     choose = "" if told.startswith("stay") else "choose "
     return Verdict(choice="", measured=False, headline=f"It depends on the data: {choose}{told}.", reasons=reasons)
 
 
 def _agreement(parts: Mapping[str, Verdict], whole: Verdict) -> Sequence[str]:
-    """Whether each workload says alone what all of them say together."""
+    """Say whether each workload alone has the same verdict."""
     if not whole.choice:
         return ()
     if all(part.choice == whole.choice for part in parts.values()):
@@ -116,13 +120,13 @@ def judge(rows: Sequence[Mapping[str, Any]], where: str) -> Verdict:
 
 
 def saves(row: Mapping[str, Any], noise: float) -> bool:
-    """Does a policy save time beyond doubt."""
+    """Tell whether a policy saves time beyond doubt."""
     low, saved = row["time_saved_percent_low"], row["time_saved_percent"]
     return low is not None and low > 0 and saved > noise
 
 
 def loses(row: Mapping[str, Any], noise: float) -> bool:
-    """Does it take longer beyond doubt."""
+    """Tell whether a policy takes longer beyond doubt."""
     high, saved = row["time_saved_percent_high"], row["time_saved_percent"]
     return high is not None and high < 0 and -saved > noise
 
@@ -154,7 +158,7 @@ def _stay(baseline: Mapping[str, Any], others: Sequence[Mapping[str, Any]], nois
 
 
 def _within(others: Sequence[Mapping[str, Any]], slow: Sequence[Mapping[str, Any]]) -> str:
-    """Who is as quick as the baseline, and who is not."""
+    """Name those that are as quick as the baseline, and the others."""
     if not slow:
         return "what others save of its time is within noise"
     alike = [row["policy"] for row in others if row not in slow]
@@ -163,7 +167,7 @@ def _within(others: Sequence[Mapping[str, Any]], slow: Sequence[Mapping[str, Any
 
 
 def _told(slow: Sequence[Mapping[str, Any]]) -> str:
-    if len(slow) > NAMED:
+    if len(slow) > MOST_NAMES:
         return f"{len(slow)} others take longer"
     return ", ".join(f'"{row["policy"]}" takes {times(row)}' for row in slow)
 
@@ -185,7 +189,7 @@ def _seconds(best: Mapping[str, Any], baseline: Mapping[str, Any]) -> str:
 
 
 def _calls(row: Mapping[str, Any], baseline: Mapping[str, Any]) -> str:
-    """What it saves of the calls, if that is worth a word."""
+    """Say how many calls are saved, if it is worth a word."""
     saved = row["calls_saved_percent"]
     if saved is None or abs(saved) < LEAST_CALLS:
         return ""
@@ -195,7 +199,7 @@ def _calls(row: Mapping[str, Any], baseline: Mapping[str, Any]) -> str:
 
 
 def _pays(row: Mapping[str, Any], baseline: Mapping[str, Any]) -> str:
-    """How dear an operator must be for fewer calls to be quicker too."""
+    """Say from which cost of an operator fewer calls are quicker."""
     calls = baseline["calls_per_tuple"] - row["calls_per_tuple"]
     lost = row["us_per_tuple"] - baseline["us_per_tuple"]
     if lost <= 0 or (row["calls_saved_percent"] or 0.0) < LEAST_CALLS or calls <= 0:
@@ -205,7 +209,7 @@ def _pays(row: Mapping[str, Any], baseline: Mapping[str, Any]) -> str:
 
 def _noise(noise: float) -> str:
     told = f"The baseline, run twice, differs from itself by up to {_percent(noise)}: less than that is noise."
-    return told if noise < NOISY else f"{told} That is much: end other programs, or ask for more repeats."
+    return told if noise < NOISY_PERCENT else f"{told} That is much: end other programs, or ask for more repeats."
 
 
 def _interval(row: Mapping[str, Any], what: str) -> str:
@@ -227,8 +231,8 @@ def _chosen(choice: str) -> str:
     return f'"{choice}"' if choice else "any"
 
 
-def _named(workloads: Sequence[str]) -> str:
-    return quoted(workloads) if len(workloads) <= NAMED else f"{len(workloads)} workloads"
+def _list_names(workloads: Sequence[str]) -> str:
+    return quoted(workloads) if len(workloads) <= MOST_NAMES else f"{len(workloads)} workloads"
 
 
 def _plain(number: float) -> str:

@@ -1,4 +1,4 @@
-"""What policies are compared on: a query, its data, and what is true of them."""
+"""A workload: a query, its data, and the truth about them."""
 
 from __future__ import annotations
 
@@ -32,9 +32,12 @@ class Workload:
 
     @property
     def tuples(self) -> int:
-        """How many rows the streams have."""
+        """Count the rows of the streams."""
         return sum(self.data[stream.name].num_rows for stream in self.query.streams)
 
     def known(self) -> dict[str, Any]:
-        """What a policy's parameters may ask for, by the name that stands for it in an experiment."""
+        """Facts that a policy's parameters may ask for, by name.
+
+        An experiment writes the name with a "$".
+        """
         return {"$truth": self.truth, "$attribute": self.attribute, "$best": self.best}

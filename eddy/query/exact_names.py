@@ -19,14 +19,14 @@ from eddy.query.inputs import Stream
 from eddy.query.query import Filter, Query
 from eddy.query.validation import fill
 from eddy.sql import Column
-from eddy.sql.values.name_case import folded
+from eddy.sql.values.name_case import fold_case
 
 
 class Names:
     """The columns of a query's inputs, as far as they are known, by what Spark compares of their names."""
 
     def __init__(self, query: Query, columns: Mapping[str, Iterable[str]]) -> None:
-        self._key = _kept if query.case_sensitive else folded
+        self._key = _kept if query.case_sensitive else fold_case
         self._known: dict[str, dict[tuple[str, int], list[str]]] = {name: {} for name in query.inputs}
         for name, known in self._known.items():
             for column in columns.get(name, ()):
@@ -98,4 +98,4 @@ def exact_join(query: Query, text: str, names: Names) -> str:
 def _selected(column: Column, name: str, names: Names) -> str:
     """The text of a column to select that has another name; nothing for the others."""
     found = names.one(column, f'select "{column}"')
-    return "" if found == column.name else f"{column.stream}.{sql.backticked(found)} AS {sql.backticked(name)}"
+    return "" if found == column.name else f"{column.stream}.{sql.backtick(found)} AS {sql.backtick(name)}"

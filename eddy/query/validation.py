@@ -97,7 +97,7 @@ def _listed(text: str, where: str) -> int:
     try:
         if text.strip().lower().startswith("interval"):
             return sql.parse_interval(text, where=where)
-        return intervals.listed(text)[0]
+        return intervals.read_units(text)[0]
     except ValueError as reason:
         expected = 'expected a duration such as "30 seconds" or "1 hour 30 minutes"'
         got = f'got "{shortened(text, NAME)}"; {text_of(reason)}'

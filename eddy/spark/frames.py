@@ -20,7 +20,7 @@ from pyspark.sql.types import StructField, StructType
 from eddy.errors import QueryError, quoted, text_of
 from eddy.query import Query
 from eddy.sql import Column
-from eddy.sql.values.name_case import folded
+from eddy.sql.values.name_case import fold_case
 from eddy.tuples.arrow import one_batch
 
 LARGEST_TABLE = 256 << 20
@@ -73,8 +73,8 @@ def readable(frame: DataFrame) -> tuple[DataFrame, Mapping[str, str]]:
 
     Spark finds none of several columns that differ in case only, unless it is told to mind the case.
     """
-    alike = Counter(folded(name) for name in frame.columns)
-    new = {name: f"{place} {name}" for place, name in enumerate(frame.columns) if alike[folded(name)] > 1}
+    alike = Counter(fold_case(name) for name in frame.columns)
+    new = {name: f"{place} {name}" for place, name in enumerate(frame.columns) if alike[fold_case(name)] > 1}
     return (frame.toDF(*(new.get(name, name) for name in frame.columns)) if new else frame), new
 
 
@@ -103,7 +103,7 @@ def _schema(spark: SparkSession, needed: Needed, name: str, fields: list[StructF
         try:
             found += list(to_arrow_schema(StructType([field]), **options))
         except PySparkException as error:
-            if needed is None or (name, folded(field.name)) in needed:
+            if needed is None or (name, fold_case(field.name)) in needed:
                 raise QueryError(
                     f'frame "{name}": column "{field.name}": Spark cannot hand values of type '
                     f"{field.dataType.simpleString()} to Python; cast the column, for example to string, or select "
@@ -119,7 +119,7 @@ def _needed(query: Query) -> Needed:
     parts = (*query.predicates, *(f.predicate for f in query.filters))
     read = [*(c for part in parts for c in part.columns), *(c for c, _ in query.outputs)]
     read += [Column(s.name, name) for s in query.streams for name in (s.time, s.malformed, s.arrived) if name]
-    return {(str(c.stream), folded(c.name)) for c in read}
+    return {(str(c.stream), fold_case(c.name)) for c in read}
 
 
 def _table(spark: SparkSession, name: str, given: object) -> pa.RecordBatch:

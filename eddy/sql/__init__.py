@@ -1,7 +1,7 @@
-"""SQL expression texts, evaluated over Arrow columns as Spark would."""
+"""SQL expression texts, evaluated over Arrow as Spark would."""
 
 from eddy.sql.bind.expression import Bound, ComparedPair, Expression, bind_pair
-from eddy.sql.bind.spelled import ambiguous, backticked
+from eddy.sql.bind.spelled import ambiguous, backtick
 from eddy.sql.text.parsing import parse, parse_interval, parse_select, parse_type
 from eddy.sql.values.arrays import truth
 from eddy.sql.values.tree import Column
@@ -12,7 +12,7 @@ __all__ = [
     "ComparedPair",
     "Expression",
     "ambiguous",
-    "backticked",
+    "backtick",
     "bind_pair",
     "parse",
     "parse_interval",

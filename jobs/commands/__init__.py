@@ -1,1 +1,1 @@
-"""What `eddy` can do, one command in each file."""
+"""The commands of `eddy`, one in each file."""

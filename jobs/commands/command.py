@@ -1,4 +1,4 @@
-"""What every command of `eddy` has."""
+"""The parts that every command of `eddy` has."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from eddy.jobs.config.overrides import from_command
 from eddy.jobs.run.checking import Checked, check
 
 WINS = "a value that wins over the file, such as policy.name=fixed; may be given several times"
-"""What `--set` is for, in every command that takes a job."""
+"""The help of `--set`, in every command that takes a job."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +38,9 @@ def job_of(chosen: Namespace) -> Job:
     return load(chosen.conf, map(from_command, chosen.set))
 
 
-def checked(chosen: Namespace) -> Checked:
-    """The job that arguments name, held against its columns: everything that is wrong with it is told at once."""
+def check_job(chosen: Namespace) -> Checked:
+    """Build the job that arguments name, and check its columns.
+
+    Everything that is wrong with it is one error.
+    """
     return check(read_job(chosen.conf, map(from_command, chosen.set)))

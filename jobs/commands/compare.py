@@ -1,4 +1,4 @@
-"""eddy compare: policies side by side, on a job or as an experiment says."""
+"""eddy compare: policies side by side, on a job or experiment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""eddy demo: a stream that changes halfway, through several policies at once, on Spark."""
+"""eddy demo: policies follow a stream that changes, on Spark."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ DIFFER = 1
 
 
 def arguments(parser: ArgumentParser) -> None:
-    """What it takes."""
+    """Add the arguments of the command."""
     parser.add_argument("--rows", type=int, default=DEMO_ROWS, help="rows of the stream")
     parser.add_argument("--report", default="eddy-demo.html", metavar="FILE", help="where the HTML report goes")
     parser.add_argument("--quiet", action="store_true", help="no progress: the last table and the verdict alone")
@@ -54,14 +54,14 @@ def run(chosen: Namespace) -> int:
     if not chosen.quiet:
         print(f"{chosen.rows:,} web requests, three filters; halfway the traffic changes, and the best order with it")
         print("starting Spark, and a query for each policy ...", flush=True)
-    laps, answers = raced(chosen.rows, quiet=chosen.quiet)
+    laps, answers = race(chosen.rows, quiet=chosen.quiet)
     told, code = verdict(laps, answers)
     target.write_text(page(laps, told), "utf-8")
     print(f"\n{told}\nreport: {target.resolve()}")
     return code
 
 
-def raced(rows: int, *, quiet: bool) -> tuple[list[Lap], Mapping[str, pa.Table]]:
+def race(rows: int, *, quiet: bool) -> tuple[list[Lap], Mapping[str, pa.Table]]:
     """Let all policies run to their end, and show how far they have come."""
     from eddy.jobs.demo.page import Board  # noqa: PLC0415
     from eddy.jobs.demo.racing import Racer  # noqa: PLC0415
@@ -82,7 +82,7 @@ def raced(rows: int, *, quiet: bool) -> tuple[list[Lap], Mapping[str, pa.Table]]
 
 
 def verdict(laps: Sequence[Lap], answers: Mapping[str, pa.Table]) -> tuple[str, int]:
-    """What came of it, and the exit code."""
+    """Sum up the race, and give the exit code."""
     first, *others = answers
     other = [policy for policy in others if not answers[policy].equals(answers[first])]
     if other:
@@ -97,7 +97,7 @@ def verdict(laps: Sequence[Lap], answers: Mapping[str, pa.Table]) -> tuple[str, 
 
 
 def _target(name: str) -> Path:
-    """Where the report goes; that it cannot be written is found before the work, and not after."""
+    """Check the report's path before the work begins."""
     target = Path(name)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -27,7 +27,10 @@ SLOW = 60
 
 @dataclass(frozen=True)
 class Finding:
-    """What has been looked at, what was found, and what to do about it; not all of that is wrong."""
+    """A check: the thing that was looked at, the finding, a remedy.
+
+    A finding may be all right.
+    """
 
     what: str
     found: str
@@ -36,7 +39,7 @@ class Finding:
 
 
 def arguments(parser: ArgumentParser) -> None:
-    """What it takes."""
+    """Add the arguments of the command."""
     parser.add_argument("conf", nargs="?", help="a job: hold its cells and partitions against the cores as well")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help=WINS)
 
@@ -44,7 +47,7 @@ def arguments(parser: ArgumentParser) -> None:
 def run(chosen: Namespace) -> int:
     """Print every finding; the exit code says whether anything is wrong."""
     findings = [found for look in LOOKS for found in look()]
-    findings += divided(job_of(chosen)) if chosen.conf else []
+    findings += check_cells(job_of(chosen)) if chosen.conf else []
     for one in findings:
         print(f"{('WRONG' if one.wrong else 'odd') if one.cure else 'ok':<6} {one.what}: {one.found}")
         if one.cure:
@@ -53,7 +56,7 @@ def run(chosen: Namespace) -> int:
 
 
 def java() -> Iterator[Finding]:
-    """Is there a Java, and is it new enough."""
+    """Check that there is a Java, and that it is new enough."""
     home = os.environ.get("JAVA_HOME")
     program = os.path.join(home, "bin", "java") if home else "java"
     how = "Debian: openjdk-17-jre-headless; macOS: brew install openjdk@17"
@@ -68,7 +71,7 @@ def java() -> Iterator[Finding]:
 
 
 def python() -> Iterator[Finding]:
-    """Do the workers have the Python of the driver."""
+    """Check that the workers have the Python of the driver."""
     ours = ".".join(map(str, sys.version_info[:2]))
     named = os.environ.get("PYSPARK_PYTHON")
     if named is None:
@@ -86,7 +89,7 @@ def python() -> Iterator[Finding]:
 
 
 def packages() -> Iterator[Finding]:
-    """Are the packages there, in versions that the tests have run against."""
+    """Check that packages have versions that were tested."""
     for name, low, high in REQUIRED:
         install = f'pip install "{name}>={low},<{high}"'
         try:
@@ -109,15 +112,18 @@ REQUIRED = (
 
 
 def cores() -> Iterator[Finding]:
-    """How many engines can work at once."""
+    """Count the engines that can work at once."""
     number = os.cpu_count() or 1
     few = number > CELLS
     told = f"{number}; a job uses as many of them as it has cells, {CELLS} unless it says otherwise"
     yield Finding("cores", told, f"set engine.cells to {number} or more" if few else "", wrong=False)
 
 
-def divided(job: Job) -> Iterator[Finding]:
-    """Do the cells of a job keep the cores busy that it asks for, and the partitions not stand in the way."""
+def check_cells(job: Job) -> Iterator[Finding]:
+    """Check that a job's cells keep its cores busy.
+
+    And that the shuffle partitions do not stand in the way.
+    """
     number, whose = _cores(job.spark.get("spark.master", "local[*]"))
     cells = job.engine["cells"] or CELLS
     asked = job.spark.get(PARTITIONS, str(cells))
@@ -139,7 +145,7 @@ def divided(job: Job) -> Iterator[Finding]:
 
 
 def _cores(master: str) -> tuple[int, str]:
-    """Those that a master has, if its name tells."""
+    """Count the cores of a master, if its name tells."""
     asked = re.fullmatch(r"local(?:\[(\d+|\*).*\])?", master)
     if asked is None:
         return os.cpu_count() or 1, "of this machine (count those of the executors)"

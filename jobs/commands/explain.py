@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from eddy.errors import QueryError
-from eddy.jobs.commands.command import Command, checked, takes_job
+from eddy.jobs.commands.command import Command, check_job, takes_job
 from eddy.jobs.config.file_paths import local, readable
 from eddy.jobs.run.checking import Checked
 from eddy.jobs.run.checkpoints import Checkpoint, describe_learned, has_state, read
@@ -19,7 +19,7 @@ from eddy.spark.pushdown import alike, described
 
 
 def arguments(parser: ArgumentParser) -> None:
-    """What it takes."""
+    """Add the arguments of the command."""
     takes_job(parser)
     parser.add_argument(
         "--checkpoint",
@@ -32,10 +32,10 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(chosen: Namespace) -> int:
     """Print it."""
-    found = checked(chosen)
+    found = check_job(chosen)
     print(text(found))
     if chosen.checkpoint is not None:
-        print("\n".join(known(found, chosen.checkpoint or found.job.checkpoint)))
+        print("\n".join(read_learned(found, chosen.checkpoint or found.job.checkpoint)))
     elif _has_learned(found.job.checkpoint):
         place = readable(str(found.job.checkpoint))
         print(f'\nwhat it has learned: eddy explain {found.job.file} --checkpoint (reads "{place}")')
@@ -43,13 +43,16 @@ def run(chosen: Namespace) -> int:
 
 
 def _has_learned(place: str | None) -> bool:
-    """Is there a checkpoint on this machine already."""
+    """Tell whether there is a checkpoint on this machine."""
     folder = None if place is None else local(place)
     return folder is not None and has_state(folder)
 
 
-def known(checked: Checked, place: str | None) -> Iterator[str]:
-    """What a checkpoint of this job has learned; one of another job is refused."""
+def read_learned(checked: Checked, place: str | None) -> Iterator[str]:
+    """Read what a checkpoint of this job has learned.
+
+    A checkpoint of another job is refused.
+    """
     if place is None:
         raise QueryError("--checkpoint: expected a folder, since the job names no checkpoint.location")
     found = read(place)
@@ -58,7 +61,10 @@ def known(checked: Checked, place: str | None) -> Iterator[str]:
 
 
 def _check_same(checked: Checked, found: Checkpoint) -> None:
-    """Hold the checkpoint against the job, as a start would; without the columns, whose types only Spark knows."""
+    """Hold the checkpoint against the job, as a start would.
+
+    Columns are left out: only Spark knows their types.
+    """
     if checked.binding is None or checked.layout is None:
         return
     pushed, query = _pushed(checked), checked.binding.query
@@ -89,7 +95,10 @@ def _filters(checked: Checked) -> Iterator[str]:
 
 
 def _pushed(checked: Checked) -> list[Filter]:
-    """Those that Spark will evaluate, unless the policy speaks of them."""
+    """The filters that Spark will evaluate.
+
+    Those that the policy speaks of are not among them.
+    """
     job = checked.job
     if not job.engine["pushdown"] or checked.binding is None:
         return []

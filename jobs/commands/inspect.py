@@ -16,19 +16,19 @@ from eddy.observe.text import align_columns
 
 
 def arguments(parser: ArgumentParser) -> None:
-    """What it takes."""
+    """Add the arguments of the command."""
     parser.add_argument("checkpoint", help="the folder that checkpoint.location names")
     parser.add_argument("--cell", type=int, metavar="N", help="what this cell alone has learned")
 
 
 def run(chosen: Namespace) -> int:
     """Print what each cell has."""
-    print("\n".join(told(read(chosen.checkpoint), chosen.cell)))
+    print("\n".join(describe(read(chosen.checkpoint), chosen.cell)))
     return 0
 
 
-def told(found: Checkpoint, only: int | None) -> Iterator[str]:
-    """What the checkpoint is for, a line for each cell, and what they have learned."""
+def describe(found: Checkpoint, only: int | None) -> Iterator[str]:
+    """Describe a checkpoint: its query, its cells, its knowledge."""
     cells = found.cells if only is None else [cell for cell in found.cells if cell.number == only]
     if not cells and only is not None:
         raise QueryError(f"--cell: expected one of {', '.join(str(cell.number) for cell in found.cells)}, got {only}")
@@ -51,7 +51,10 @@ def _sizes(cells: Sequence[CellState]) -> Iterator[str]:
 
 
 def _came(cells: Sequence[CellState]) -> Iterator[str]:
-    """For each stream how many rows have come since the checkpoint began, how many late, and how many bad."""
+    """Count each stream's rows since the checkpoint began.
+
+    The late and the bad ones are counted apart.
+    """
     known: dict[str, Counter[str]] = {}
     for cell in cells:
         for stream, counts in cell.meta.get("came", {}).items():
@@ -69,7 +72,7 @@ BAD_ROWS = {
     "keyless": "without a key",
     "malformed": "malformed",
 }
-"""What the kinds of bad rows are called."""
+"""The names of the kinds of bad rows."""
 
 
 def _size(stem: pa.RecordBatch) -> str:

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from eddy.errors import QueryError
-from eddy.jobs.commands.command import Command, checked, takes_job
+from eddy.jobs.commands.command import Command, check_job, takes_job
 from eddy.jobs.config.config import read_toml
 from eddy.jobs.config.overrides import PREFIX, from_command
 
@@ -22,14 +22,14 @@ TOLD = (0, 2, 130)
 """Exit codes of a job that has told by itself what there is to tell."""
 
 KILLED = 128
-"""What a shell adds to the number of a signal."""
+"""A shell adds this to the number of a signal."""
 
 LOG_LEVEL = "spark.log.level"
 """At the level that Spark begins with, what it says of itself is a screenful."""
 
 
 def arguments(parser: ArgumentParser) -> None:
-    """What it takes."""
+    """Add the arguments of the command."""
     takes_job(parser)
     quiet = "the last line, after the answer if it goes to the console; no progress, and nothing else of Spark's"
     parser.add_argument("--quiet", action="store_true", help=quiet)
@@ -58,7 +58,7 @@ def check_first(chosen: Namespace) -> None:
         for text in chosen.set:
             from_command(text)
     else:
-        checked(chosen)
+        check_job(chosen)
 
 
 def _defaults() -> str:
@@ -69,7 +69,10 @@ def _defaults() -> str:
 
 
 def _quietly(command: Sequence[str]) -> int:
-    """Run it without what the JVM says of itself, which is shown if it fails before the job can say anything."""
+    """Run it without what the JVM says of itself.
+
+    That is shown if it fails before the job can say anything.
+    """
     with tempfile.TemporaryFile() as said:
         job = subprocess.Popen(command, env=environment(os.environ), stderr=said)
         signal.signal(signal.SIGINT, lambda *_: None)  # Ctrl-C reaches the job as well, which knows what to do
@@ -82,7 +85,10 @@ def _quietly(command: Sequence[str]) -> int:
 
 
 def submission(conf: str, sets: Sequence[str], spark: Sequence[str], *, quiet: bool, live: bool = False) -> list[str]:
-    """The command line of spark-submit; it hides the terminal from the job, so the job is told that there is one."""
+    """Build the command line of spark-submit.
+
+    It hides the terminal from the job, so the job is told that there is one.
+    """
     level = f"{LOG_LEVEL}={'ERROR' if quiet else 'WARN'}"
     quieter = [] if any(one.startswith(LOG_LEVEL) for one in spark) else ["--conf", level]
     job = Path(__file__).resolve().parent.parent / "run_stream.py"
@@ -92,13 +98,19 @@ def submission(conf: str, sets: Sequence[str], spark: Sequence[str], *, quiet: b
 
 
 def environment(given: Mapping[str, str]) -> dict[str, str]:
-    """The environment, with our Python for Spark unless somebody says otherwise, and the width of the terminal."""
+    """Build the environment of spark-submit.
+
+    It has our Python for Spark unless somebody says otherwise, and the width of the terminal.
+    """
     python = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
     return {**python, "COLUMNS": str(shutil.get_terminal_size().columns), **given}
 
 
 def spark_submit() -> str:
-    """That of SPARK_HOME, or of the pyspark that is installed beside us, or the first on the path."""
+    """Find spark-submit.
+
+    That of SPARK_HOME, or of the pyspark that is installed beside us, or the first on the path.
+    """
     spec = find_spec("pyspark")
     homes = [os.environ.get("SPARK_HOME", "")]
     homes += [str(Path(spec.origin).parent)] if spec and spec.origin else []

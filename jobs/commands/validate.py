@@ -6,14 +6,14 @@ from argparse import ArgumentParser, Namespace
 
 import eddy
 from eddy.errors import QueryError, quoted
-from eddy.jobs.commands.command import Command, checked, takes_job
-from eddy.jobs.config.config import resolved
+from eddy.jobs.commands.command import Command, check_job, takes_job
+from eddy.jobs.config.config import write_resolved
 from eddy.jobs.run.checking import Checked
 from eddy.observe.text import plural
 
 
 def arguments(parser: ArgumentParser) -> None:
-    """What it takes."""
+    """Add the arguments of the command."""
     takes_job(parser)
     parser.add_argument("--resolved", action="store_true", help="print every value and where it came from")
     parser.add_argument("--sample", type=int, metavar="N", help="try N rows of each stream, without Spark")
@@ -21,14 +21,14 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(chosen: Namespace) -> int:
     """Say what is wrong, what is odd, or that all is well."""
-    found = checked(chosen)
+    found = check_job(chosen)
     job = found.job
     if chosen.resolved:
-        print(resolved(job))
+        print(write_resolved(job))
     for warning in found.warnings:
         print(f"warning: {warning}")
     if chosen.sample is not None:
-        print(sampled(found, chosen.sample))
+        print(run_sample(found, chosen.sample))
     query = job.query
     parts = {"stream": query.streams, "table": query.tables, "filter": query.filters}
     counts = ", ".join(plural(len(some), kind) for kind, some in parts.items() if some)
@@ -36,13 +36,13 @@ def run(chosen: Namespace) -> int:
     return 0
 
 
-def sampled(checked: Checked, rows: int) -> str:
-    """What the first rows of every source give, by the local engine."""
+def run_sample(checked: Checked, rows: int) -> str:
+    """Run the first rows of every source in the local engine."""
     if rows < 1:
         raise QueryError(f"--sample: expected a whole number of 1 or more, got {rows}")
     job = checked.job
     tables = {table.name for table in job.query.tables}
-    found = {n: s.sample(rows if n not in tables else ALL) for n, s in checked.sources.items()}
+    found = {n: s.sample(rows if n not in tables else ALL_ROWS) for n, s in checked.sources.items()}
     data = {name: sample for name, sample in found.items() if sample is not None}
     if len(data) < len(found):
         missing = quoted(name for name in found if name not in data)
@@ -53,7 +53,7 @@ def sampled(checked: Checked, rows: int) -> str:
     return f"sample: {counted}; {plural(done.results.num_rows, 'result')}\n{shown}"
 
 
-ALL = 1 << 40
+ALL_ROWS = 1 << 40
 """Rows of a table that are tried: without the whole of it hardly anything would join."""
 
 MOST_RESULTS = 5

@@ -1,8 +1,8 @@
-"""A TOML file is a job: its query, where rows come from, where answers go.
+"""Reads a job from its TOML file.
 
-`load` reads one and finds everything that is wrong with it at once: what the file says is held against
-`config.sections`, then every part of the query is built by itself, so that one mistake hides no other. `read_job` gives
-also a job with mistakes in it, as far as it is right, so that `eddy validate` can go on to what its columns say.
+`load` reads one and finds everything that is wrong with it at once: the file is held against `config.sections`, then
+every part of the query is built by itself, so that one mistake hides no other. `read_job` gives also a job with
+mistakes in it, as far as it is right, so that `eddy validate` can go on to its columns.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from eddy.errors import QueryError, unknown
 from eddy.jobs.config.connectors import LASTING
 from eddy.jobs.config.file_paths import Places
 from eddy.jobs.config.overrides import Override, put
-from eddy.jobs.config.places import Mistakes, joined, lines
+from eddy.jobs.config.places import Mistakes, join_key, lines
 from eddy.jobs.config.reading import TableReader
 from eddy.jobs.config.references import check_files, check_schemas, check_starting, import_function
 from eddy.jobs.config.sections import JOB
@@ -34,7 +34,7 @@ WIDEST_ALIGNED = 60
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """What a file says, with what nobody said filled in.
+    """A job as its file says it, with defaults filled in.
 
     `sources` are by the name of the stream or table; a source and the sink have their `format` among their values.
     `origins` says of every value that was given where it came from. While `mistakes` has some, parts are missing, and
@@ -67,9 +67,12 @@ def load(file: str | File, overrides: Iterable[Override] = ()) -> Job:
 
 
 def read_job(file: str | File, overrides: Iterable[Override] = ()) -> Job:
-    """Read a job as far as it is right; its mistakes are noted, and told at once if nothing more can be found."""
+    """Read a job as far as it is right.
+
+    Its mistakes are noted, and raised at once if nothing more can be found.
+    """
     values, mistakes = read_toml(str(file))
-    outside = _overridden(values, overrides, mistakes)
+    outside = _override(values, overrides, mistakes)
     mistakes = Mistakes(str(file), mistakes.lines, outside, mistakes.found)
     reading = TableReader(mistakes, Places.beside(str(file), outside))
     read = reading.part(JOB, values, ())
@@ -87,7 +90,7 @@ def read_job(file: str | File, overrides: Iterable[Override] = ()) -> Job:
 
 
 def read_toml(file: str) -> tuple[dict[str, Any], Mistakes]:
-    """What a file says, whatever that is, and the lines on which it does."""
+    """Read any TOML file, with the lines of its keys."""
     try:
         text = File(file).read_text("utf-8-sig")
         return tomllib.loads(text), Mistakes(file, lines(text))
@@ -103,7 +106,7 @@ def read_toml(file: str) -> tuple[dict[str, Any], Mistakes]:
         raise QueryError(f'config "{file}": not TOML that can be read: too many brackets within brackets') from None
 
 
-def _overridden(values: dict[str, Any], overrides: Iterable[Override], mistakes: Mistakes) -> dict[KeyPath, str]:
+def _override(values: dict[str, Any], overrides: Iterable[Override], mistakes: Mistakes) -> dict[KeyPath, str]:
     outside: dict[KeyPath, str] = {}
     for override in overrides:
         try:
@@ -131,7 +134,7 @@ def _check_policy(read: Mapping[str, Any], mistakes: Mistakes) -> None:
 
 
 def _check_whole(read: Mapping[str, Any], mistakes: Mistakes) -> None:
-    """What is wrong with two sections together."""
+    """Note contradictions between two sections."""
     sink, trigger = read.get("sink", {}), read.get("trigger", {})
     if sink.get("format") in LASTING and not read.get("checkpoint", {}).get("location"):
         mistakes.add(
@@ -195,19 +198,27 @@ def text_of(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def resolved(job: Job) -> str:
-    """For people: every value, and its line in the file, or what else it came from. Secrets are not shown."""
-    rows = [(joined(path), shown(path, value), job.origins.get(path, "default")) for path, value in _leaves(job.values)]
+def write_resolved(job: Job) -> str:
+    """Write every value and where it came from, for people.
+
+    Secrets are not shown.
+    """
+    rows = [
+        (join_key(path), shown(path, value), job.origins.get(path, "default")) for path, value in _leaves(job.values)
+    ]
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
     widest = min(widths[1], WIDEST_ALIGNED)
     return "\n".join(f"{path:<{widths[0]}}  {value:<{widest}}  {origin}" for path, value, origin in rows)
 
 
-def stated(job: Job) -> Iterator[str]:
-    """For logs: a line of fields for every value that somebody has given, and where it came from."""
+def write_stated(job: Job) -> Iterator[str]:
+    """Write the values that somebody has given, for logs.
+
+    Each is a line of fields, with the place it came from.
+    """
     for path, value in _leaves(job.values):
         if path in job.origins:
-            yield f'config {joined(path)}={shown(path, value)} from="{job.origins[path]}"'
+            yield f'config {join_key(path)}={shown(path, value)} from="{job.origins[path]}"'
 
 
 def _leaves(values: Mapping[str, Any], path: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:

@@ -1,4 +1,7 @@
-"""The sources and sinks of a job, as a file describes them; `jobs` makes them."""
+"""Descriptions of the sources and sinks that a job may have.
+
+`eddy.jobs.sources` and `eddy.jobs.run.sinks` make them.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +52,7 @@ TABLE_SOURCES: dict[str, Section] = {
         text="A table of a workload that comes with the jobs.", keys=WORKLOAD, parts={"parameters": PARAMETERS}
     ),
 }
-"""Where a table may come from."""
+"""The sources of a table."""
 
 STREAM_SOURCES: dict[str, Section] = {
     **{
@@ -104,7 +107,7 @@ STREAM_SOURCES: dict[str, Section] = {
         parts={"parameters": PARAMETERS},
     ),
 }
-"""Where a stream may come from."""
+"""The sources of a stream."""
 
 SINKS: dict[str, Section] = {
     "console": Section(
@@ -148,7 +151,7 @@ SINKS: dict[str, Section] = {
         keys={"function": ConfigKey(text='its import path: `"package.module:name"`', required=True)},
     ),
 }
-"""Where the answer may go."""
+"""The sinks of an answer."""
 
 LASTING = ("parquet", "kafka", "foreach_batch")
 """Sinks that need a checkpoint: what they hold outlives the job."""

@@ -1,4 +1,7 @@
-"""docs/configuration.md, out of the descriptions: python -m eddy.jobs.config.docs > docs/configuration.md."""
+"""Writes docs/configuration.md from the descriptions.
+
+python -m eddy.jobs.config.docs > docs/configuration.md
+"""
 
 from __future__ import annotations
 

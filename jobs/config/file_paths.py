@@ -1,4 +1,4 @@
-"""Relative paths: beside the job's file, wherever the job is started.
+"""Relative paths, whole wherever a job is started.
 
 A path that stands in the file is relative to the folder of the file. One that `--set` or `--conf` gives is relative to
 where the person stands who gives it. Either way it becomes a path of this machine, with its scheme: Spark would look
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from eddy.redaction import KeyPath
 
 SCHEME = "file://"
-"""What a path of this machine begins with, for Spark."""
+"""Paths of this machine begin with this, for Spark."""
 
 
 @dataclass(frozen=True)

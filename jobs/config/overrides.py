@@ -1,4 +1,4 @@
-"""Single values from outside of the file: `--set policy.name=content`."""
+"""Values that win over the file: `--set policy.name=content`."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from eddy.errors import QueryError
-from eddy.jobs.config.places import is_key, joined, split
+from eddy.jobs.config.places import is_key, join_key, split
 from eddy.jobs.config.schema import ConfigKey, ConfigPart, Section
 from eddy.jobs.config.sections import JOB
 from eddy.redaction import KeyPath, shown
 
 PREFIX = "spark.eddy."
-"""What the settings begin with that `spark-submit --conf` hands to a job of ours."""
+"""Settings that `spark-submit --conf` gives to a job of ours begin with this."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Override:
 
 
 def from_command(text: str) -> Override:
-    """What `--set` is given.
+    """Read an argument of `--set`.
 
     >>> from_command("policy.name=content").path
     ('policy', 'name')
@@ -39,7 +39,7 @@ def from_command(text: str) -> Override:
 
 
 def from_spark(settings: Mapping[str, str]) -> list[Override]:
-    """What `--conf spark.eddy.section.key=value` is given.
+    """Read a setting `--conf spark.eddy.section.key=value`.
 
     >>> from_spark({"spark.eddy.engine.seed": "3", "spark.master": "local"})
     [Override(path=('engine', 'seed'), text='3', origin='--conf')]
@@ -72,12 +72,12 @@ def put(values: dict[str, Any], override: Override) -> KeyPath:
         inner = table.setdefault(name, {})
         if not isinstance(inner, dict):
             got = shown(override.path[: depth + 1], inner)
-            raise QueryError(f"{override.origin} {joined(override.path)}: {name} is no table, got {got}")
+            raise QueryError(f"{override.origin} {join_key(override.path)}: {name} is no table, got {got}")
         table = inner
     key = _key(part, table, path[-1])
     if key is not None and not key.kind.single:
         raise QueryError(
-            f"{override.origin} {joined(path)}: expected a key of a single value, but this is {key.kind.expected}; "
+            f"{override.origin} {join_key(path)}: expected a key of a single value, but this is {key.kind.expected}; "
             "change it in the file"
         )
     if not override.text:
@@ -89,7 +89,7 @@ def put(values: dict[str, Any], override: Override) -> KeyPath:
 
 def _key(part: ConfigPart | None, table: Mapping[str, Any], name: str) -> ConfigKey | None:
     """The key of a name, if the section has it."""
-    section = part.chosen(table) if part is not None else None
+    section = part.choose(table) if part is not None else None
     if section is None:
         return None
     return section.keys.get(name, section.others)

@@ -1,8 +1,10 @@
-"""The lines on which the keys of a TOML file stand.
+"""Mistakes in a file, and the lines where they stand.
 
-Python's reader of TOML keeps no places. This scan only has to find keys in text that the reader has accepted, so it
-follows tables, keys, and values that go on over several lines, and nothing else. What stands within a value has the
-line of the key.
+Python's reader of TOML keeps no places. The scan here only has to find keys in text that the reader has accepted, so it
+follows tables, keys, and values that go on over several lines, and nothing else. A key within a value has the line of
+the value's key.
+
+`Mistakes` collects all that is wrong and raises it as one error, in the order of the lines.
 """
 
 from __future__ import annotations
@@ -68,11 +70,11 @@ def split(dotted: str) -> KeyPath:
     >>> split('spark."spark.sql.ansi.enabled"')
     ('spark', 'spark.sql.ansi.enabled')
     """
-    return tuple(_unquoted(part) for part in re.findall(_PART, dotted))
+    return tuple(_unquote(part) for part in re.findall(_PART, dotted))
 
 
 def is_key(text: str) -> bool:
-    """Is a text a dotted key and nothing else.
+    """Tell whether a text is a dotted key and nothing else.
 
     >>> is_key("policy.name"), is_key("policy name"), is_key("policy.")
     (True, False, False)
@@ -80,16 +82,16 @@ def is_key(text: str) -> bool:
     return re.fullmatch(_DOTTED, text) is not None
 
 
-def joined(path: KeyPath) -> str:
+def join_key(path: KeyPath) -> str:
     """A dotted key as TOML spells it.
 
-    >>> joined(("spark", "sql.ansi"))
+    >>> join_key(("spark", "sql.ansi"))
     'spark."sql.ansi"'
     """
     return ".".join(part if re.fullmatch(r"[A-Za-z0-9_-]+", part) else json.dumps(part) for part in path)
 
 
-def _unquoted(part: str) -> str:
+def _unquote(part: str) -> str:
     return str(tomllib.loads(f"part = {part}")["part"]) if part[0] in "\"'" else part
 
 
@@ -134,7 +136,7 @@ class Mistakes:
         self.found.append((nearest(self.lines, self._written(path)) or 0, f"{self.place(path)}: {indented}"))
 
     def within(self, path: KeyPath) -> bool:
-        """Has anything been noted at a place, or within it."""
+        """Tell whether a mistake was noted at a place, or within it."""
         return any(noted[: len(path)] == path for noted in self.paths)
 
     def place(self, path: KeyPath) -> str:
@@ -145,9 +147,9 @@ class Mistakes:
         """
         path = self._written(path)
         if path in self.outside:
-            return f"{self.outside[path]}, {joined(path)}"
+            return f"{self.outside[path]}, {join_key(path)}"
         line = nearest(self.lines, path)
-        return f"line {line}, {joined(path)}" if line else joined(path)
+        return f"line {line}, {join_key(path)}" if line else join_key(path)
 
     def _written(self, path: KeyPath) -> KeyPath:
         """A place as the file spells it."""

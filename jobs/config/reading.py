@@ -8,15 +8,16 @@ from typing import Any
 
 from eddy.errors import quoted, unknown
 from eddy.jobs.config.file_paths import Places
-from eddy.jobs.config.places import Mistakes, joined
+from eddy.jobs.config.places import Mistakes, join_key
 from eddy.jobs.config.schema import ConfigKey, ConfigPart, NamedSections, Section, Variants
 from eddy.redaction import KeyPath, shown
 
 
 class TableReader:
-    """Reads tables by their descriptions; what is wrong goes to `mistakes`, and what nobody said is filled in.
+    """Reads tables by their descriptions.
 
-    A misspelt key is told, and then read as the one that was meant: otherwise its mistake would have followers.
+    It fills in defaults, and adds mistakes to `mistakes`. A misspelt key is a mistake, and is then read as the one that
+    was meant: otherwise its mistake would have followers.
     """
 
     def __init__(self, mistakes: Mistakes, places: Places) -> None:
@@ -27,7 +28,7 @@ class TableReader:
     def part(self, part: ConfigPart, value: Any, path: KeyPath) -> dict[str, Any]:
         """A table of the file."""
         if not isinstance(value, dict):
-            self._mistakes.add(path, f"expected a table [{joined(path)}], got {shown(path, value)}")
+            self._mistakes.add(path, f"expected a table [{join_key(path)}], got {shown(path, value)}")
             return self.part(part, {}, path) if _may_be_empty(part) else {}
         if isinstance(part, NamedSections):
             return self._named(part, value, path)
@@ -39,7 +40,7 @@ class TableReader:
         return {name: self.part(part.each, value, (*path, name)) for name, value in values.items()}
 
     def _variant(self, part: Variants, values: dict[str, Any], path: KeyPath) -> dict[str, Any]:
-        chosen = part.chosen(values)
+        chosen = part.choose(values)
         if chosen is not None:
             return self._section(chosen, values, path)
         if "format" in values:
@@ -51,7 +52,7 @@ class TableReader:
             meant = str(values.get(key))
             values = {name: value for name, value in values.items() if name != key}
         values = {**values, "format": meant}
-        chosen = part.chosen(values)
+        chosen = part.choose(values)
         return {} if chosen is None else self._section(chosen, values, path)
 
     def _section(self, part: Section, values: dict[str, Any], path: KeyPath) -> dict[str, Any]:
@@ -102,25 +103,31 @@ class TableReader:
 
 
 def _may_be_empty(part: ConfigPart) -> bool:
-    """Can a table do without anything in it."""
+    """Tell whether a table may be left empty."""
     if isinstance(part, Section):
         return not any(inner.required for inner in (*part.keys.values(), *part.parts.values()))
     return isinstance(part, NamedSections) or part.default is not None
 
 
 def _closest(name: str, known: Iterable[str]) -> str:
-    """What a name is a slip for; empty if it is like nothing."""
+    """The name that a misspelt one is close to, or ""."""
     return next(iter(difflib.get_close_matches(name, list(known), n=1)), "")
 
 
 def _no_table(part: ConfigPart, path: KeyPath) -> str:
-    """What to say where a table is needed; one that the user names has no text of its own."""
+    """Write the mistake of a value in the place of a table.
+
+    A table that the user names has no text of its own.
+    """
     table, text = ((*path, "NAME"), part.each.text) if isinstance(part, NamedSections) else (path, part.text)
-    return f"expected a table [{joined(table)}], got none; add it: {text}"
+    return f"expected a table [{join_key(table)}], got none; add it: {text}"
 
 
 def _no_format(part: Variants, values: Mapping[str, Any]) -> str:
-    """What to say where nothing says which keys there are; it may only be misspelt."""
+    """Write the mistake of a table without a format.
+
+    The key may only be misspelt.
+    """
     close = _closest("format", values)
     hint = f'did you mean "format" by "{close}"?' if close else "add it"
     return f"expected one of {quoted(part.formats)}, got none; {hint}"
@@ -132,12 +139,12 @@ def flat(values: Mapping[str, Any], before: str = "") -> dict[str, Any]:
     >>> flat({"sql": {"shuffle": {"partitions": 4}}, "a.b": 1})
     {'sql.shuffle.partitions': 4, 'a.b': 1}
     """
-    return dict(_flattened(values, before))
+    return dict(_flatten(values, before))
 
 
-def _flattened(values: Mapping[str, Any], before: str) -> Iterator[tuple[str, Any]]:
+def _flatten(values: Mapping[str, Any], before: str) -> Iterator[tuple[str, Any]]:
     for name, value in values.items():
         if isinstance(value, dict):
-            yield from _flattened(value, f"{before}{name}.")
+            yield from _flatten(value, f"{before}{name}.")
         else:
             yield f"{before}{name}", value

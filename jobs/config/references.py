@@ -1,4 +1,7 @@
-"""What a file names that must be there: functions, files, types."""
+"""Things that a file names: functions, files and types.
+
+They must exist: each is looked up here, and one that is missing is a mistake.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +24,15 @@ from eddy.jobs.config.places import Mistakes
 from eddy.redaction import KeyPath
 
 FILES = ("parquet", "csv", "json")
-
 STARTING = ("earliest", "latest")
-"""Where reading a topic may begin, besides at offsets."""
+"""The places where reading a topic may begin, besides offsets."""
 
-
-SHOWN = 12
+MOST_SHOWN = 12
 """Functions of a module that are listed where one is asked for that it has not."""
+
+_CLOSING = {"<": ">", "(": ")"}
+DEEPEST_TYPE = 50
+"""Types within types: more is a slip or an attack, and Arrow and Spark follow them by recursion."""
 
 NO_SESSION = "SESSION_OR_CONTEXT_NOT_EXISTS"
 """How Spark's error begins if it needs a session and has none. It is known by its text, since validation imports no
@@ -35,10 +40,10 @@ Spark."""
 
 
 def find_beside(file: str) -> str:
-    """Have Python find the modules in the folder of a job's file, after all others; gives the folder.
+    """Let Python find modules in the folder of a job's file.
 
-    What is installed, and what `--py-files` or PYTHONPATH name, comes first: a file called `types.py` beside a job is
-    no reason for Spark not to start.
+    It gives the folder. Installed modules, and those that `--py-files` or PYTHONPATH name, come first: a file called
+    `types.py` beside a job is no reason for Spark not to start.
     """
     folder = os.path.dirname(os.path.abspath(file))
     if folder not in sys.path:
@@ -47,7 +52,7 @@ def find_beside(file: str) -> str:
 
 
 def import_function(text: str, path: KeyPath, mistakes: Mistakes) -> Callable[..., Any] | None:
-    """A function by its import path; None, and a mistake, if there is none.
+    """Import a function by its path; None, and a mistake, if it fails.
 
     The module is imported as an `import` of the user's own would; nothing of the text is evaluated.
     """
@@ -86,7 +91,10 @@ def _cure(error: BaseException) -> str:
 
 
 def _no_module(text: str, missing: str, folder: str) -> str:
-    """What to say of a module that is nowhere: the one that is named, or one that it imports."""
+    """Write the mistake of a missing module.
+
+    It may be the one that is named, or one that it imports.
+    """
     module = text.partition(":")[0]
     if not f"{module}.".startswith(f"{missing}."):
         return (
@@ -126,7 +134,7 @@ def _no_function(text: str, holder: ModuleType, found: object, folder: str) -> s
         return f'{told}; it comes from {place}, and hides "{beside}.py": call your module otherwise'
     if close:
         return f'{told}; did you mean "{close[0]}"?'
-    return f"{told}; known: {quoted(known[:SHOWN])}" if known else f"{told}; it has no functions"
+    return f"{told}; known: {quoted(known[:MOST_SHOWN])}" if known else f"{told}; it has no functions"
 
 
 def check_files(read: Mapping[str, Any], mistakes: Mistakes) -> None:
@@ -141,7 +149,7 @@ def check_files(read: Mapping[str, Any], mistakes: Mistakes) -> None:
 
 
 def check_starting(read: Mapping[str, Any], mistakes: Mistakes) -> None:
-    """Note the topics that are to be read from a place that there is not."""
+    """Report invalid `starting` offsets."""
     for path, source in sources(read):
         starting = source.get("starting")
         if isinstance(starting, str) and starting not in STARTING and not starting.lstrip().startswith("{"):
@@ -153,7 +161,7 @@ def check_starting(read: Mapping[str, Any], mistakes: Mistakes) -> None:
 
 
 def check_schemas(read: Mapping[str, Any], mistakes: Mistakes) -> None:
-    """Note the columns with a type that there is not."""
+    """Report unknown column types."""
     for path, source in sources(read):
         for column, text in source.get("schema", {}).items():
             place = (*path, "schema", column)
@@ -172,12 +180,6 @@ def sources(read: Mapping[str, Any]) -> list[tuple[KeyPath, Mapping[str, Any]]]:
         for name, one in read.get(kind, {}).items()
         if one.get("source")
     ]
-
-
-_CLOSING = {"<": ">", "(": ")"}
-
-DEEPEST_TYPE = 50
-"""Types within types: more is a slip or an attack, and Arrow and Spark follow them by recursion."""
 
 
 def read_schema(columns: Mapping[str, str], *, where: str) -> pa.Schema:

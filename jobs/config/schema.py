@@ -1,7 +1,7 @@
-"""What a config file may say, as data: keys, sections, and what fits them.
+"""The language of config files: keys, sections, kinds of values.
 
-`config.sections` describes every section with these values. One description is what the file is read by, what a mistake
-in it is told from, what an override is converted by, and what `docs/configuration.md` is made of.
+`config.sections` describes every section with these values. The same description serves to read the file, to report a
+mistake in it, to convert an override, and to write `docs/configuration.md`.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import Any
 from eddy.errors import is_whole
 
 LARGEST_NUMBER = sys.float_info.max
-"""A whole number of TOML may have thousands of digits: what no float can be is none of ours, nor is inf or NaN."""
+"""TOML integers are unbounded. A number must be finite and fit a float."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ValueKind:
-    """What a key's value may be.
+    """A kind of values of a key.
 
     A `plain` value is a text that is taken as it is when it comes from outside of the file; other single values are
     read as TOML first, and what is no single value cannot come from there.
@@ -44,7 +44,7 @@ def _scalar(value: Any) -> bool:
 
 
 def _plain(value: Any) -> bool:
-    """What every format has; TOML has dates and times as well."""
+    """A single value as every format has it, and TOML's times."""
     if isinstance(value, dict):
         return all(map(_plain, value.values()))
     return _list(value, _plain) if isinstance(value, list) else _scalar(value)
@@ -107,8 +107,8 @@ class Section:
         """The part of a name."""
         return self.parts.get(name)
 
-    def chosen(self, values: Mapping[str, Any]) -> Section | None:
-        """What describes some values."""
+    def choose(self, values: Mapping[str, Any]) -> Section | None:
+        """The section that describes some values."""
         return self
 
 
@@ -124,7 +124,7 @@ class NamedSections:
         """Every name is a section of the same kind."""
         return self.each
 
-    def chosen(self, values: Mapping[str, Any]) -> Section | None:
+    def choose(self, values: Mapping[str, Any]) -> Section | None:
         """It has no keys itself."""
         return None
 
@@ -148,7 +148,7 @@ class Variants:
             choices=tuple(self.formats),
         )
 
-    def chosen(self, values: Mapping[str, Any]) -> Section | None:
+    def choose(self, values: Mapping[str, Any]) -> Section | None:
         """The section of the format that some values name, with the format among its keys."""
         name = values.get("format", self.default)
         found = self.formats.get(name) if isinstance(name, str) else None
@@ -160,9 +160,9 @@ class Variants:
 
     def section(self, name: str, values: Mapping[str, Any]) -> ConfigPart | None:
         """The part of a name in the format that the values name."""
-        found = self.chosen(values)
+        found = self.choose(values)
         return None if found is None else found.section(name, values)
 
 
 ConfigPart = Section | NamedSections | Variants
-"""What a table of the file may be."""
+"""A table of the file: one of these describes it."""

@@ -1,4 +1,4 @@
-"""The query that a file asks, built part by part so that every mistake is found."""
+"""Builds the query of a file, and finds every mistake in it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def build_query(read: Mapping[str, Any], mistakes: Mistakes) -> Query | None:
     if not inputs["streams"]:
         return None
     told = len(mistakes.found)
-    with _noted(("streams",), mistakes):
+    with _note_errors(("streams",), mistakes):
         _query(**inputs, cross=True)
     fit = len(mistakes.found) == told
     right = _right_parts(read, inputs, [one for one in filters if one], mistakes)
@@ -44,7 +44,7 @@ def build_query(read: Mapping[str, Any], mistakes: Mistakes) -> Query | None:
         return None
     asked = {name: value for name, value in read["query"].items() if value is not None}
     if len(mistakes.found) == before:
-        with _noted(("query",), mistakes):
+        with _note_errors(("query",), mistakes):
             return _query(**inputs, **asked, filters=right["filters"])
     return _part_of(asked, inputs, right, mistakes)
 
@@ -52,12 +52,15 @@ def build_query(read: Mapping[str, Any], mistakes: Mistakes) -> Query | None:
 def _part_of(
     asked: Mapping[str, Any], inputs: Mapping[str, Any], right: Mapping[str, Any], mistakes: Mistakes
 ) -> Query | None:
-    """What is left of a query; whether joins connect everything is asked only where they are all right."""
+    """Build the parts of a query that are right.
+
+    Whether joins connect everything is checked only where all of them are right.
+    """
     whole = {**asked, **inputs, **right, "select": right["select"] or None}
     if right["joins"] == asked["joins"]:
-        with _noted(("query",), mistakes):
+        with _note_errors(("query",), mistakes):
             return _query(**whole)
-    with _noted(("query",), mistakes):
+    with _note_errors(("query",), mistakes):
         return _query(**{**whole, "cross": True})
     with suppress(QueryError):
         return _query(**{**whole, "cross": True, "select": None})
@@ -79,20 +82,20 @@ def _right_parts(
     right: dict[str, list[Any]] = {"filters": [], "joins": [], "select": []}
     for one in filters:
         known = not lost & set(one.on)
-        if known and _tried(("filters", one.name), mistakes, **inputs, filters=[one], cross=True):
+        if known and _try_query(("filters", one.name), mistakes, **inputs, filters=[one], cross=True):
             right["filters"].append(one)
         else:
             right["filters"].append(Filter(one.name, on=names[0], where="true"))
     for place in ("joins", "select"):
         for text in (read["query"].get(place) or []) if not lost else []:
-            if _tried(("query", place), mistakes, **inputs, **{place: [text]}, cross=True):
+            if _try_query(("query", place), mistakes, **inputs, **{place: [text]}, cross=True):
                 right[place].append(text)
     return right
 
 
-def _tried(path: KeyPath, mistakes: Mistakes, **parts: Any) -> bool:
-    """Can there be a query of some parts; why not is noted."""
-    with _noted(path, mistakes):
+def _try_query(path: KeyPath, mistakes: Mistakes, **parts: Any) -> bool:
+    """Try to build a query of some parts; an error is noted."""
+    with _note_errors(path, mistakes):
         _query(**parts)
         return True
     return False
@@ -103,7 +106,7 @@ def _query(**parts: Any) -> Query:
 
 
 @contextmanager
-def _noted(path: KeyPath, mistakes: Mistakes) -> Iterator[None]:
+def _note_errors(path: KeyPath, mistakes: Mistakes) -> Iterator[None]:
     """Turn an error into a mistake at a place."""
     try:
         yield
@@ -117,19 +120,19 @@ def _stream(name: str, values: Mapping[str, Any], mistakes: Mistakes, *, alone: 
     window: Window = Unbounded()
     if values.get("window") is not None and values.get("rows") is not None:
         mistakes.add(path, "expected either window or rows, got both")
-    with _noted((*path, "window"), mistakes):
+    with _note_errors((*path, "window"), mistakes):
         window = _window(values)
     delay = None
-    with _noted((*path, "delay"), mistakes):
+    with _note_errors((*path, "delay"), mistakes):
         if values.get("delay") is not None:
             ticks(values["delay"], "delay")
         delay = values.get("delay")
     ahead: dict[str, Any] = {}
-    with _noted((*path, "max_ahead"), mistakes):
+    with _note_errors((*path, "max_ahead"), mistakes):
         if values.get("max_ahead") is not None:
             ticks(values["max_ahead"], "max_ahead")
         ahead = {key: values.get(key) for key in ("max_ahead", "arrived")}
-    with _noted(path, mistakes):
+    with _note_errors(path, mistakes):
         rest: dict[str, Any] = {key: values[key] for key in ("malformed", "bad_rows") if values.get(key) is not None}
         return Stream(name, time=time, window=window, delay=delay, **ahead, **rest)
     return None
@@ -151,14 +154,17 @@ def _time(name: str, values: Mapping[str, Any], mistakes: Mistakes, *, alone: bo
 
 
 def _window(values: Mapping[str, Any]) -> Window:
-    """The window that is asked for; where both kinds are, which has been noted, the one by time."""
+    """The window of a stream.
+
+    Where both kinds are given, which has been noted, the one by time counts.
+    """
     if values.get("window") is not None:
         return Range(values["window"])
     return Rows(values["rows"]) if values.get("rows") is not None else Unbounded()
 
 
 def _table(name: str, mistakes: Mistakes) -> Table | None:
-    with _noted(("tables", name), mistakes):
+    with _note_errors(("tables", name), mistakes):
         return Table(name)
     return None
 
@@ -181,12 +187,12 @@ def _filter(name: str, values: Mapping[str, Any], mistakes: Mistakes) -> Filter 
         # What it is has been noted; what else is said of it can still be tried.
         function, rest["rowwise"], rest["columns"] = _anything, True, rest["columns"] or ["anything"]
     key = "where" if values.get("where") else "function"
-    with _noted((*path, key) if values.get(key) else path, mistakes):
-        return _known(Filter(name, function=function, **rest), values)
+    with _note_errors((*path, key) if values.get(key) else path, mistakes):
+        return _build_filter(Filter(name, function=function, **rest), values)
     bare = {key: rest[key] for key in ("on", "where", "columns", "rowwise")}
     for left in ({"function": function, **bare}, {"on": values["on"], "where": "true"}):
         with suppress(QueryError):
-            return _known(Filter(name, **left), values)
+            return _build_filter(Filter(name, **left), values)
     return None
 
 
@@ -195,7 +201,10 @@ def _anything(*_: object) -> bool:
     return True
 
 
-def _known(asked: Filter, values: Mapping[str, Any]) -> Filter:
-    """A filter; one that lets everything pass, where neither its function nor its columns are known."""
+def _build_filter(asked: Filter, values: Mapping[str, Any]) -> Filter:
+    """Build a filter, or one that lets everything pass.
+
+    That is for a filter whose function and columns are unknown.
+    """
     unknown = asked.function is _anything and not values.get("columns")
     return Filter(asked.name, on=asked.on, where="true") if unknown else asked

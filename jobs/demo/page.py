@@ -14,7 +14,7 @@ import eddy
 from eddy.jobs.demo.racing import Lap
 
 COLOURS = ("#56606b", "#0072b2", "#d55e00", "#009e73")
-"""Of the policies, in their order: told apart by everybody, whatever colours they see."""
+"""Colours of the policies, in their order: everybody can tell them apart, whatever colours they see."""
 
 WIDTH, HEIGHT = 720, 300
 LEFT, BOTTOM, TOP, RIGHT = 62, 46, 15, 110
@@ -24,8 +24,7 @@ TICKS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000)
 """Micro-batches from one tick to the next: the smallest that leaves room for the numbers."""
 
 MOST_TICKS = 12
-
-STEP = 0.5
+SMALLEST_STEP = 0.5
 """Calls per request from one tick to the next."""
 
 TICK = 5
@@ -52,9 +51,18 @@ svg { width: 100%; height: auto; } svg text { font: 12px system-ui, sans-serif; 
 }
 """
 
+UP, CLEAR = "\x1b[{lines}F", "\x1b[K"
+"""Codes for terminals: go up some lines, to the first column; and empty the rest of the line."""
+
+QUARTERS = 4
+"""Lines for each policy where there is no terminal: enough to see that it goes on."""
+
+HEAD = ("policy", "rows", "results", "calls", "calls saved", "most rows go now")
+LINE = "{:<11} {:>8} {:>8} {:>9} {:>11}  {}"
+
 
 def page(laps: Sequence[Lap], verdict: str) -> str:
-    """What was run, what came of it, how it went, and who went where."""
+    """Write the page: the run, its result, its course, the routes."""
     parts = [
         "<h1>An eddy at work</h1>",
         f"<p>{sum(laps[0].rows):,} web requests went through three filters, once under each policy. Halfway the "
@@ -115,10 +123,10 @@ def _chart(laps: Sequence[Lap]) -> Iterator[str]:
 
 def _levels(most: float, base: int, down: float, end: int) -> Iterator[str]:
     """The scale of calls per request, with a line across at every tick."""
-    for tick in range(int(most / STEP) + 1):
-        level = base - tick * STEP * down
+    for tick in range(int(most / SMALLEST_STEP) + 1):
+        level = base - tick * SMALLEST_STEP * down
         yield f'<line x1="{LEFT - TICK}" x2="{end}" y1="{level:.1f}" y2="{level:.1f}" stroke="#d8dde2"/>'
-        yield f'<text x="{LEFT - 8}" y="{level + 4:.1f}" text-anchor="end">{tick * STEP:.1f}</text>'
+        yield f'<text x="{LEFT - 8}" y="{level + 4:.1f}" text-anchor="end">{tick * SMALLEST_STEP:.1f}</text>'
 
 
 def _batches(batches: int, across: float, base: int) -> Iterator[str]:
@@ -144,7 +152,10 @@ def _spread(levels: Sequence[float]) -> list[float]:
 
 
 def _routes(lap: Lap) -> Iterator[str]:
-    """The largest classes, and the ways they took, before the change and after; with all others the sum is that."""
+    """The largest classes and their routes, before and after.
+
+    All other classes are one line, so that the sum is right.
+    """
     yield f"<h2>{escape(lap.policy)}: who went where</h2>"
     half = len(lap.report.counters) // 2
     titles = ("class of requests", "route", "requests", "share")
@@ -183,16 +194,6 @@ def _percent(counts: Sequence[int]) -> list[int]:
     for place in lost[: 100 - sum(shares)]:
         shares[place] += 1
     return shares
-
-
-UP, CLEAR = "\x1b[{lines}F", "\x1b[K"
-"""What a terminal understands: go up some lines, to the first column; and empty the rest of the line."""
-
-QUARTERS = 4
-"""Lines for each policy where there is no terminal: enough to see that it goes on."""
-
-HEAD = ("policy", "rows", "results", "calls", "calls saved", "most rows go now")
-LINE = "{:<11} {:>8} {:>8} {:>9} {:>11}  {}"
 
 
 class Board:

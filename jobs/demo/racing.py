@@ -1,4 +1,4 @@
-"""Policies that run side by side through one stream, as far as each has come."""
+"""Policies race side by side through one stream."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ TRIES = 5
 """Times that the source of a query is started: so often in a row no machine is busy by chance."""
 
 SLOW = "worker failed to connect back"
-"""What Spark says of a Python process that was not there in time."""
+"""Spark's words for a Python process that was not there in time."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Lap:
-    """How far a policy has come, and what it has done on its way."""
+    """The progress of a policy: rows, calls and routes so far."""
 
     policy: str
     report: eddy.Report
@@ -56,7 +56,10 @@ class Lap:
         return int(self.report.batches()["results"].sum())
 
     def saved(self, baseline: Lap) -> float | None:
-        """The share of calls that another policy needed, and this one did not, as far as both have come."""
+        """The share of another policy's calls that this one saved.
+
+        It counts as far as both have come.
+        """
         both = min(len(self.calls), len(baseline.calls))
         needed = sum(baseline.calls[:both])
         return 1 - sum(self.calls[:both]) / needed if needed else None
@@ -68,7 +71,10 @@ class Lap:
 
 
 class Racer:
-    """A streaming query over the web requests, under one policy; its answer is a table in memory."""
+    """A streaming query over the web requests, under one policy.
+
+    Its answer is a table in memory.
+    """
 
     def __init__(self, spark: SparkSession, policy: str, choice: Mapping[str, Any], rows: int) -> None:
         self._spark = spark
@@ -100,14 +106,17 @@ class Racer:
 
     @property
     def is_running(self) -> bool:
-        """Has it not come to its end yet; one that has failed raises what it failed from."""
+        """Whether it has not come to its end yet.
+
+        One that has failed raises its error.
+        """
         if self._query.isActive:
             return True
         self._query.awaitTermination()
         return False
 
     def look(self) -> Lap:
-        """How far it has come."""
+        """Take a look at its progress."""
         return Lap(policy=self._policy, report=eddy.report_of(self._query))
 
     def answer(self) -> pa.Table:

@@ -1,4 +1,4 @@
-"""An experiment as a TOML file says it: workloads, policies, seeds."""
+"""Reads an experiment: workloads, policies, seeds."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from eddy.query import Range, Rows, Window
 BATCH_ROWS = 1_000
 
 ROLES = (BASELINE, BOUND)
-"""What a file may say that a policy is there for."""
+"""The roles that a file may give to a policy."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +38,10 @@ class GridPoint:
         return " ".join([self.name, *(f"{name}={value}" for name, value in self.varied.items())])
 
     def describe(self) -> dict[str, Any]:
-        """What its runs depend on; a workload is determined by its kind, parameters and seed."""
+        """The settings that its runs depend on.
+
+        A workload is determined by its kind, parameters and seed.
+        """
         return {"kind": self.kind, "parameters": self.parameters}
 
     def workload(self, seed: int, rows: int | None = None) -> Workload:
@@ -81,7 +84,7 @@ def _experiment(  # noqa: PLR0913  what a config file may say
         raise QueryError(f"name: expected a text, got {name!r}")
     if not isinstance(totals, bool):
         raise QueryError(f"totals: expected true or false, got {totals!r}")
-    contenders = [_contender(choice) for choice in _filled("policies", policies)]
+    contenders = [_contender(choice) for choice in _fill("policies", policies)]
     labels = [contender.label for contender in contenders]
     if len(set(labels)) < len(labels):
         raise QueryError(f"policies: two of them are called the same, of {quoted(labels)}; give them a label")
@@ -105,7 +108,10 @@ PaperFigure = tuple[Mapping[str, Any], Mapping[str, Any]]
 
 
 def _figure(*, where: Mapping[str, Any], calls: float | None = None, seconds: float | None = None) -> PaperFigure:
-    """What the paper says of some workloads: per cent gained in routing calls and in seconds."""
+    """The paper's figures for some workloads.
+
+    They are per cent gained in routing calls and in seconds.
+    """
     return where, {"paper_calls": calls, "paper_seconds": seconds}
 
 
@@ -116,7 +122,7 @@ def _sizes(batch_rows: object) -> Sequence[int]:
 
 def _windows(windows: object) -> Sequence[Window]:
     """Windows for all streams, each in turn: "30 seconds", a number, or {rows = 100}."""
-    return [_window(window) for window in _filled("windows", windows)] if windows else []
+    return [_window(window) for window in _fill("windows", windows)] if windows else []
 
 
 def _window(window: object) -> Window:
@@ -165,7 +171,7 @@ def _grid(workload: object) -> list[GridPoint]:
         GridPoint(
             kind=kind,
             name=str(workload.get("label", kind)),
-            parameters=_nested(flat | chosen),
+            parameters=_nest(flat | chosen),
             varied={place[-1]: value for place, value in chosen.items()},
         )
         for chosen in combinations
@@ -185,7 +191,7 @@ def _flat(values: Mapping[str, Any], place: tuple[str, ...] = ()) -> Iterator[tu
             yield (*place, name), value
 
 
-def _nested(flat: Mapping[tuple[str, ...], Any]) -> dict[str, Any]:
+def _nest(flat: Mapping[tuple[str, ...], Any]) -> dict[str, Any]:
     nested: dict[str, Any] = {}
     for place, value in flat.items():
         inner = nested
@@ -197,11 +203,11 @@ def _nested(flat: Mapping[tuple[str, ...], Any]) -> dict[str, Any]:
 
 def _seeds(seeds: object) -> list[int]:
     if isinstance(seeds, list):
-        return [check_whole(seed, "seeds", 0) for seed in _filled("seeds", seeds)]
+        return [check_whole(seed, "seeds", 0) for seed in _fill("seeds", seeds)]
     return list(range(check_whole(seeds, "seeds")))
 
 
-def _filled(name: str, values: object) -> Sequence[Any]:
+def _fill(name: str, values: object) -> Sequence[Any]:
     if not isinstance(values, list) or not values:
         raise QueryError(f"{name}: expected a list of one or more, got {values!r}")
     return values

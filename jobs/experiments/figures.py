@@ -12,7 +12,7 @@ import matplotlib as mpl
 import pandas as pd
 from matplotlib.axes import Axes
 
-from eddy.comparison.plots.style import figure, fill, legend, line, panels, styled
+from eddy.comparison.plots.style import figure, fill, legend, line, panels, use_style
 from eddy.jobs.experiments.tables import INTERVAL
 
 DOCS = Path(__file__).resolve().parent.parent.parent / "docs"
@@ -114,7 +114,7 @@ def draw(name: str, tables: Path = TABLES, figures: Path = FIGURES) -> Path:
         table = table[table[column].isin(values)]
     path = figures / f"experiment_{name}.svg"
     # Texts stay texts, and nothing says when it was drawn: the same table is the same file.
-    with styled(), mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
+    with use_style(), mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
         made = figure(1, height=2.6 if chart.lines else 0.9 + 0.16 * len(_wide(chart, table, "").stack()))
         ((axes,),) = panels(made, 1)
         (_draw_lines if chart.lines else _draw_bars)(axes, chart, table)

@@ -1,4 +1,4 @@
-"""What policies gain over the baselines, from an experiment's rows."""
+"""Gains of policies over the baselines of an experiment."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from eddy.comparison.contender import BASELINE, BOUND, CONTROL
 from eddy.comparison.measures import MARKS
 
 SHARES = {"routing %": "routing_seconds", "learning %": "learning_seconds"}
-"""Of the whole time: what is neither, operators take and whatever every policy needs."""
+"""Parts of the whole time; the rest goes to operators, and to work that every policy needs."""
 
 GAINS = {"calls": "routing_calls", "time": "quiet_seconds"}
-"""What is compared, and its column."""
+"""The columns that are compared, by what the table calls them."""
 
 EXTRAS = {
     "right": ("right", "{:.1%}"),
@@ -28,17 +28,19 @@ EXTRAS = {
     "paper: calls %": ("paper_calls", "{:g}"),
     "paper: time %": ("paper_seconds", "{:g}"),
 }
-"""What only some policies or workloads have: the title, the column and its form."""
+"""Columns that only some policies or workloads have: the title, the column and its form."""
 
 OF_BOUND = "of bound %"
 """The share of the calls that the bound saves."""
 
 Z95 = 1.96
-"""Of the standard error on both sides: the paper's 95 % confidence."""
+"""Standard errors on both sides that make the paper's 95 % confidence."""
 
 
 def compute_improvement(rows: Sequence[Mapping[str, Any]], by: Sequence[str]) -> pd.DataFrame:
-    """For each group and policy the per cent gained over each baseline: mean, 95 % interval, spread.
+    """Work out the gain over each baseline, in per cent.
+
+    For each group and policy there is the mean, its 95 % interval and the spread.
 
     A policy is compared with a baseline on the same workload and seed; of several repeats the median counts.
     """
@@ -54,7 +56,10 @@ def compute_improvement(rows: Sequence[Mapping[str, Any]], by: Sequence[str]) ->
 
 
 def besides(rows: Sequence[Mapping[str, Any]], by: Sequence[str]) -> pd.DataFrame:
-    """Of that table what a summary of the comparison does not say; empty where there is no more to say."""
+    """The columns that a summary of the comparison does not have.
+
+    Empty where there are none.
+    """
     found = compute_improvement(rows, by)
     more = [title for title in (OF_BOUND, *EXTRAS) if title in found]
     told = found.reindex(columns=[*by, "policy", "over", *more])
@@ -62,7 +67,9 @@ def besides(rows: Sequence[Mapping[str, Any]], by: Sequence[str]) -> pd.DataFram
 
 
 def _pairs(roles: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Who is compared with whom: everybody with the baselines, a baseline with those before it, its control with it.
+    """Pair the policies that are compared.
+
+    Everybody is compared with the baselines, a baseline with those before it, its control with it.
 
     >>> list(_pairs({"ours": "", "first": "baseline", "second": "baseline", "first (again)": "control"}))
     [('ours', 'first'), ('ours', 'second'), ('second', 'first'), ('first (again)', 'first')]
@@ -75,16 +82,18 @@ def _pairs(roles: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def _gains(group: pd.DataFrame, policy: str, baseline: str, roles: Mapping[str, str]) -> dict[str, str]:
-    """What is saved of the baseline's calls and time, the gain in output rate, and the share of what the bound saves.
+    """Work out gains in calls, time and output rate.
+
+    Beside them stands the share of what the bound saves.
 
     The same answer in less time is a higher output rate: 31 % less time is 44 % more results a second.
     """
     said: dict[str, str] = {}
     for name, column in GAINS.items():
         runs = _medians(group, column)
-        said[f"{name} %"] = _said((1 - runs[policy] / runs[baseline]) * 100)
+        said[f"{name} %"] = _format_mean((1 - runs[policy] / runs[baseline]) * 100)
     runs = _medians(group, GAINS["time"])
-    said["rate %"] = _said((runs[baseline] / runs[policy] - 1) * 100)
+    said["rate %"] = _format_mean((runs[baseline] / runs[policy] - 1) * 100)
     runs = _medians(group, GAINS["calls"])
     said["spread of calls"] = f"{((1 - runs[policy] / runs[baseline]) * 100).std(ddof=0):.1f}"
     for bound in [name for name, role in roles.items() if role == BOUND]:
@@ -94,11 +103,11 @@ def _gains(group: pd.DataFrame, policy: str, baseline: str, roles: Mapping[str, 
 
 
 def _medians(group: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Of each workload and seed, a column for each policy."""
+    """Medians by workload and seed, a column for each policy."""
     return group.pivot_table(index=["workload", "seed"], columns="policy", values=column, aggfunc="median")
 
 
-def _said(gained: pd.Series[float]) -> str:
+def _format_mean(gained: pd.Series[float]) -> str:
     """The mean, with its 95 % interval where there are several."""
     if len(gained) < 2:
         return f"{gained.mean():.1f}"
@@ -106,7 +115,7 @@ def _said(gained: pd.Series[float]) -> str:
 
 
 def _means(group: pd.DataFrame, policy: str) -> dict[str, str]:
-    """What belongs to the policy alone."""
+    """Columns of the policy alone."""
     own = group[group["policy"] == policy]
     calls = own["routing_calls"].sum()
     overhead = (own["routing_seconds"].sum() + own["learning_seconds"].sum()) / calls * 1e6

@@ -1,4 +1,4 @@
-"""Policies side by side on a job: its own query, over a sample of its own rows."""
+"""Compares policies on a job: its query, a sample of its rows."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 
 CORES = 2
-"""Of the session that reads the sample, if Spark is needed for it."""
+"""Cores of the session that reads the sample, if Spark is needed for it."""
 
 SAMPLED_ROWS = 20_000
-"""Of each stream: enough for a policy to learn from, and some seconds of work for each."""
+"""Rows of each stream: enough for a policy to learn from, and some seconds of work for each."""
 
 BASE = "fixed"
 """The policy that the others are compared with: what one has without an eddy."""
@@ -46,7 +46,7 @@ OTHERS = (BASE, "source", "content", "query_mesh")
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """What of a job is compared: how many rows, who, and how often."""
+    """The request: how many rows, which policies, how many runs."""
 
     rows: int
     policies: Sequence[str]

@@ -1,4 +1,4 @@
-"""Rows of a job to try things on: the first of its streams, over the same time, and its tables whole."""
+"""Samples a job's rows: streams of the same time, whole tables."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Rows = pa.Table | DataFrame
 
-ALL = 1 << 40
+ALL_ROWS = 1 << 40
 """Rows of a table: without the whole of it hardly anything would join."""
 
 DATED = ("timestamp", "timestamp_ntz", "date")
@@ -29,14 +29,14 @@ DATED = ("timestamp", "timestamp_ntz", "date")
 def sample(
     job: Job, sources: Mapping[str, JobSource], rows: int, spark: Callable[[], SparkSession]
 ) -> dict[str, pa.Table]:
-    """So many rows of each stream at most, in the order of their time, and all rows of the tables.
+    """Take some rows of each stream, and whole tables.
 
     A stream without a time is filtered alone, and its first rows are taken. Rows drawn by chance would join with
     nothing. So all streams begin where the last of them begins, and end where the first of them ends that has more rows
     than were asked for. Rows without a time take part in no answer.
     """
     tables = {table.name for table in job.query.tables}
-    read = {name: source.read(ALL if name in tables else rows, spark) for name, source in sources.items()}
+    read = {name: source.read(ALL_ROWS if name in tables else rows, spark) for name, source in sources.items()}
     times = _times(job, read)
     if not times:
         return {name: _first(part, rows) for name, part in read.items()}
@@ -74,7 +74,10 @@ def _check_some(found: Mapping[str, pa.Table], when: str) -> None:
 
 
 def _together(found: Mapping[str, pa.Table], times: Mapping[str, str], rows: int) -> dict[str, pa.Table]:
-    """The rows up to where the first stream was cut: what comes later in the others has nothing to meet."""
+    """Keep rows up to where the first stream was cut.
+
+    Later rows of the others would meet nothing.
+    """
     ends = [_ticks(table, times[name])[-1].as_py() for name, table in found.items() if table.num_rows == rows]
     if not ends:
         return dict(found)

@@ -1,1 +1,4 @@
-"""Real data: every flight that left New York City in 2013, the weather, and what people would ask of them."""
+"""Real data: all flights from New York City in 2013.
+
+With the weather, the planes, and queries that people would ask.
+"""

@@ -1,4 +1,4 @@
-"""What somebody would write in Python to judge a flight: the sun, the wind, flights like it.
+"""Python functions that judge a flight: sun, wind, its like.
 
 They are written as for one row at a time, with the `math` module, as such functions mostly are.
 """
@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 AIRPORTS = {"EWR": (40.6925, -74.168667), "JFK": (40.639751, -73.778925), "LGA": (40.777245, -73.872608)}
-"""Where the three airports are, in degrees north and east; as in the file of airports."""
+"""Degrees north and east of the three airports, as in the file of airports."""
 
 TILT = 23.44
 """Degrees by which the axis of the Earth is inclined."""
@@ -27,7 +27,7 @@ EARTH = 3958.8
 CRUISE = 460.0
 """Miles an hour through the air: what an airliner does, take-off and landing included."""
 
-STEP = 50.0
+MILES_PER_STEP = 50.0
 """Miles of the way after which the course is taken anew."""
 
 SLOWED = 5.0
@@ -41,7 +41,7 @@ LATE = 15
 
 
 def in_the_dark(at: datetime, origin: str) -> bool:
-    """Whether the sun is below the horizon of the airport.
+    """Tell whether the sun is below the airport's horizon.
 
     >>> from datetime import UTC
     >>> [in_the_dark(datetime(2013, 6, 21, hour, tzinfo=UTC), "JFK") for hour in (4, 16)]
@@ -60,7 +60,9 @@ def in_the_dark(at: datetime, origin: str) -> bool:
 def slowed_by_wind(
     origin: str, wind_dir: int | None, wind_speed: float | None, lat: float | None, lon: float | None
 ) -> bool:
-    """Whether the wind at the start, if it blows all the way, costs more than `SLOWED` minutes.
+    """Tell whether the wind costs more than `SLOWED` minutes.
+
+    It is the wind at the start, taken to blow all the way.
 
     The way is the great circle, in steps; on each the wind is against the flight or behind it, and from the side.
 
@@ -77,9 +79,9 @@ def slowed_by_wind(
         course = _course(north, east, *there)
         against = math.radians(wind_dir) - course
         side, head = wind_speed * math.sin(against), wind_speed * math.cos(against)
-        step = min(STEP, left)
+        step = min(MILES_PER_STEP, left)
         hours += step / (math.sqrt(CRUISE * CRUISE - side * side) - head)
-        north, east = _moved(north, east, course, step)
+        north, east = _move(north, east, course, step)
         left -= step
     return (hours - calm) * 60 > SLOWED
 
@@ -98,8 +100,8 @@ def _course(north: float, east: float, to_north: float, to_east: float) -> float
     return math.atan2(across, along)
 
 
-def _moved(north: float, east: float, course: float, miles: float) -> tuple[float, float]:
-    """Where somebody is who has set out in a direction."""
+def _move(north: float, east: float, course: float, miles: float) -> tuple[float, float]:
+    """The place after some miles in a direction."""
     arc = miles / EARTH
     new = math.asin(math.sin(north) * math.cos(arc) + math.cos(north) * math.sin(arc) * math.cos(course))
     across = math.sin(course) * math.sin(arc) * math.cos(north)
@@ -107,7 +109,7 @@ def _moved(north: float, east: float, course: float, miles: float) -> tuple[floa
 
 
 class Forecast:
-    """Whether flights like this one were late on arrival, on average.
+    """Tells whether flights like this one were late on average.
 
     >>> past = pa.table({"hour": [8, 18], "dep_delay": [0, 60], "distance": [700, 700], "arr_delay": [-10, 70]})
     >>> forecast = Forecast(past)

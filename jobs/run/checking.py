@@ -1,4 +1,4 @@
-"""Everything that can be known of a job without its data, and without Spark."""
+"""Checks a job without its data, and without Spark."""
 
 from __future__ import annotations
 
@@ -42,7 +42,10 @@ SOURCE_SECTIONS: Mapping[str, ConfigPart] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Checked:
-    """A job that has passed: its sources, and, where every schema is known, what follows from them."""
+    """A job that has passed, with its sources.
+
+    Where every schema is known, its binding and layout are there too.
+    """
 
     job: Job
     sources: Mapping[str, JobSource]
@@ -53,13 +56,15 @@ class Checked:
 
 
 def check(job: Job) -> Checked:
-    """Hold a job against the schemas of its sources; what is wrong is told at once, each with its place.
+    """Hold a job against the schemas of its sources.
+
+    Everything that is wrong is one error, each mistake with its place.
 
     A job that has mistakes already is held against them as far as it is right.
     """
     sources, schemas = _sources(job)
     unknown_yet = [name for name in job.query.inputs if name not in schemas]
-    binding = _bound(job, schemas)
+    binding = _bind_query(job, schemas)
     layout = None if binding is None else _layout(job, binding)
     job.mistakes.check()
     return Checked(
@@ -73,7 +78,10 @@ def check(job: Job) -> Checked:
 
 
 def _sources(job: Job) -> tuple[dict[str, JobSource], dict[str, pa.Schema]]:
-    """The sources, and the schemas that are known; a source with a mistake may say once more what has been told."""
+    """Make the sources, and read the schemas that are known.
+
+    A source with a mistake may tell it a second time.
+    """
     sources, schemas = {}, {}
     for name, values in job.sources.items():
         kind, _ = _input(job, name)
@@ -85,7 +93,9 @@ def _sources(job: Job) -> tuple[dict[str, JobSource], dict[str, pa.Schema]]:
             schema = sources[name].schema()
         except QueryError as error:
             if not job.mistakes.within(path):
-                job.mistakes.add((*path, *_spoken(error, values.get("parameters", {}), "parameters")), str(error))
+                job.mistakes.add(
+                    (*path, *_find_parameter(error, values.get("parameters", {}), "parameters")), str(error)
+                )
             continue
         if schema is not None:
             schemas[name] = schema
@@ -94,7 +104,7 @@ def _sources(job: Job) -> tuple[dict[str, JobSource], dict[str, pa.Schema]]:
 
 def _has_what_it_needs(part: ConfigPart, values: Mapping[str, Any]) -> bool:
     """Tell whether a source lacks nothing; what is missing, or is no value that it may have, has been told."""
-    section = part.chosen(values)
+    section = part.choose(values)
     if section is None:
         return False
     needed = [name for name, key in section.keys.items() if key.required]
@@ -109,31 +119,29 @@ def _input(job: Job, name: str) -> tuple[str, str]:
     return ("tables" if name in {table.name for table in job.query.tables} else "streams", name)
 
 
-def _bound(job: Job, schemas: Mapping[str, pa.Schema]) -> Binding | None:
-    """The query over its columns; each part of it is tried by itself, so that no mistake hides another.
+def _bind_query(job: Job, schemas: Mapping[str, pa.Schema]) -> Binding | None:
+    """Bind the query to its columns.
 
-    Gives what can be laid out: a query whose streams and joins are right, and whose columns are known.
+    Each part of it is tried by itself, so that no mistake hides another. It gives what can be laid out: a query whose
+    streams and joins are right, and whose columns are known.
     """
-    query, known, names = (
-        job.query,
-        set(schemas),
-        Names(job.query, {name: schema.names for name, schema in schemas.items()}),
-    )
+    query, known = job.query, set(schemas)
+    names = Names(query, {name: schema.names for name, schema in schemas.items()})
     types = {Column(name, field.name): field.type for name, schema in schemas.items() for field in schema}
-    streams = [_bound_alone(job, stream, schemas[stream.name]) for stream in query.streams if stream.name in known]
+    streams = [_bind_alone(job, stream, schemas[stream.name]) for stream in query.streams if stream.name in known]
     filters = [_filter(job, f, names, types) if set(f.on) <= known else f for f in query.filters]
     joins = [_check_join(job, text, names, types) for text in query.joins]
-    select = [text for text in query.select or () if _selected(job, text, names, types)]
+    select = [text for text in query.select or () if _is_selected(job, text, names, types)]
     if None in streams or known < set(query.inputs):
         _check_sink(job, query.outputs)
         return None
     times = [f"{stream.name}.`{stream.time}`" for stream in query.streams if stream.time is not None]
     clocks = replace(query, filters=[], joins=[], select=times[:1] or None, cross=True)
-    if _tried(job, ("streams",), partial(bind, clocks, schemas)) is None:
+    if _try(job, ("streams",), partial(bind, clocks, schemas)) is None:
         return None
     for text, right in zip(query.joins, joins, strict=True):
         if right:
-            _tried(job, ("query", "joins"), partial(_engine, replace(clocks, joins=[text]), schemas, "fixed"))
+            _try(job, ("query", "joins"), partial(_engine, replace(clocks, joins=[text]), schemas, "fixed"))
     joined = not job.mistakes.within(("query", "joins"))
     left = replace(
         query,
@@ -142,7 +150,7 @@ def _bound(job: Job, schemas: Mapping[str, pa.Schema]) -> Binding | None:
         joins=query.joins if joined else [],
         cross=query.cross or not joined,
     )
-    whole = _tried(job, ("query",), lambda: bind(left, schemas))
+    whole = _try(job, ("query",), lambda: bind(left, schemas))
     if whole is None:
         return None
     _try_policy(job, left, schemas)
@@ -150,41 +158,44 @@ def _bound(job: Job, schemas: Mapping[str, pa.Schema]) -> Binding | None:
     return whole if joined else None
 
 
-def _bound_alone(job: Job, stream: Stream, schema: pa.Schema) -> Binding | None:
-    """A stream over its columns; one of which something else is wrong may lack what would be held against them."""
+def _bind_alone(job: Job, stream: Stream, schema: pa.Schema) -> Binding | None:
+    """Bind a stream by itself.
+
+    One with another mistake may lack the columns that it is held against.
+    """
     path = ("streams", stream.name)
     if job.mistakes.within(path):
         return None
-    return _tried(job, path, partial(bind, _alone(stream), {stream.name: schema}))
+    return _try(job, path, partial(bind, _alone(stream), {stream.name: schema}))
 
 
 def _filter(job: Job, asked: Filter, names: Names, types: Mapping[Column, pa.DataType]) -> Filter:
     """A filter that fits its columns, or one of its name that lets everything pass."""
     path = ("filters", asked.name, "where" if asked.where else "columns")
-    if _tried(job, path, lambda: exact_filter(asked, names).bind(types)) is not None:
+    if _try(job, path, lambda: exact_filter(asked, names).bind(types)) is not None:
         return asked
     return Filter(asked.name, on=asked.on, where="true")
 
 
 def _check_join(job: Job, text: str, names: Names, types: Mapping[Column, pa.DataType]) -> bool:
-    """Is a join right as a condition, as far as its columns are known."""
+    """Check a join as a condition, as far as columns are known."""
     path = ("query", "joins")
-    spelled = _tried(job, path, partial(exact_join, job.query, text, names))
+    spelled = _try(job, path, partial(exact_join, job.query, text, names))
     if spelled is None:
         return False
     found = sql.parse(spelled, where=f'join "{text}"')
     if not {column.stream for column in found.columns} <= {column.stream for column in types}:
         return True
-    return _tried(job, path, partial(found.condition, types)) is not None
+    return _try(job, path, partial(found.condition, types)) is not None
 
 
-def _selected(job: Job, text: str, names: Names, types: Mapping[Column, pa.DataType]) -> bool:
-    """Is there a column that is selected, as far as that is known."""
+def _is_selected(job: Job, text: str, names: Names, types: Mapping[Column, pa.DataType]) -> bool:
+    """Tell whether a selected column exists, as far as known."""
     path, where = ("query", "select"), f'select "{text}"'
     column = job.query.named(sql.parse_select(text, where=where)[0])
     if column.stream not in {known.stream for known in types}:
         return True
-    name = _tried(job, path, partial(names.one, column, where))
+    name = _try(job, path, partial(names.one, column, where))
     if name is not None and Column(column.stream, name) not in types:
         listed = [one.name for one in types if one.stream == column.stream]
         job.mistakes.add(path, str(unknown("column", column.name, listed, where=f'select "{column}"')))
@@ -206,7 +217,10 @@ def _engine(query: Query, schemas: Mapping[str, pa.Schema], policy: PolicyChoice
 
 
 def _try_policy(job: Job, query: Query, schemas: Mapping[str, pa.Schema]) -> None:
-    """What is wrong with a parameter is noted at its line; each is tried alone, so that no mistake hides another."""
+    """Note wrong parameters of the policy, each at its line.
+
+    Each is tried alone, so that no mistake hides another.
+    """
     if job.mistakes.within(("policy",)):
         return
     with suppress(QueryError):
@@ -221,20 +235,23 @@ def _try_policy(job: Job, query: Query, schemas: Mapping[str, pa.Schema]) -> Non
             try:
                 _engine(query, schemas, choice)
             except QueryError as error:
-                job.mistakes.add(("policy", *_spoken(error, choice)), str(error))
+                job.mistakes.add(("policy", *_find_parameter(error, choice)), str(error))
         if len(job.mistakes.found) > before:
             return
 
 
-def _spoken(error: QueryError, names: Iterable[str], *above: str) -> tuple[str, ...]:
-    """The place of the parameter that an error speaks of before it says what would be right; empty if there is none."""
+def _find_parameter(error: QueryError, names: Iterable[str], *above: str) -> tuple[str, ...]:
+    """The parameter that an error speaks of, or "".
+
+    It is the one named before the error says what would be right.
+    """
     begun = str(error).partition(";")[0]
     return next(
         ((*above, name) for name in names if name != "name" and re.search(rf"\b{re.escape(name)}\b", begun)), ()
     )
 
 
-def _tried(job: Job, path: KeyPath, build: Callable[[], Tried]) -> Tried | None:
+def _try(job: Job, path: KeyPath, build: Callable[[], Tried]) -> Tried | None:
     try:
         return build()
     except QueryError as error:
@@ -243,7 +260,10 @@ def _tried(job: Job, path: KeyPath, build: Callable[[], Tried]) -> Tried | None:
 
 
 def _check_sink(job: Job, outputs: Sequence[tuple[Column, str]] | None) -> None:
-    """Are the columns there that the sink speaks of; unknown as long as what is selected is wrong."""
+    """Check the columns that the sink speaks of.
+
+    They are unknown as long as the selection is wrong.
+    """
     if outputs is None or job.mistakes.within(("query", "select")):
         return
     columns = [name for _, name in outputs]
@@ -257,11 +277,11 @@ def _check_sink(job: Job, outputs: Sequence[tuple[Column, str]] | None) -> None:
 def _layout(job: Job, binding: Binding) -> Layout | None:
     asked = job.engine
     weights = {"sizes": asked["sizes"] or None, "heavy": asked["heavy"] or None}
-    return _tried(job, ("engine",), lambda: plan_layout(binding, asked["cells"], default=CELLS, **weights))
+    return _try(job, ("engine",), lambda: plan_layout(binding, asked["cells"], default=CELLS, **weights))
 
 
 def _warnings(job: Job, unknown_yet: Iterable[str]) -> Iterable[str]:
-    """What is allowed, and seldom meant."""
+    """Warn of settings that are allowed, and seldom meant."""
     yield from warnings(job.query)
     for name in unknown_yet:
         yield f'the columns of "{name}" are known only when Spark reads it: what depends on them is checked then'

@@ -1,4 +1,4 @@
-"""What a checkpoint holds, read with Spark's own reader of state."""
+"""Reads checkpoints with Spark's own reader of state."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from eddy.spark.layout.hashing import cell_of
 from eddy.tuples import Hop
 
 STORE = "stream "
-"""What the name of a STeM's rows begins with in a cell's state."""
+"""The name of a STeM's rows in a cell's state begins with this."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +37,7 @@ class CellState:
 
 @dataclass(frozen=True, kw_only=True)
 class Checkpoint:
-    """The parts of the query that it is for, how its cells are laid out, and those that have had rows."""
+    """A checkpoint: its query, its layout, the cells with rows."""
 
     query: Mapping[str, str]
     layout: Mapping[str, Any]
@@ -56,7 +56,7 @@ def read(place: str) -> Checkpoint:
 
 
 def has_state(folder: str) -> bool:
-    """Is there anything to read in a folder of this machine."""
+    """Tell whether a folder of this machine has state."""
     return (Path(folder) / "state").is_dir()
 
 
@@ -103,7 +103,10 @@ def describe_learned(cells: Sequence[CellState]) -> Iterator[str]:
 
 
 def _routes(stream: str, cells: Sequence[CellState]) -> Iterator[str]:
-    """The largest classes with their routes, and the routes of all others together; of all cells."""
+    """Write the largest classes with their routes, over all cells.
+
+    The routes of all other classes are one line.
+    """
     taken = [
         (name, " > ".join(route), tuples)
         for cell in cells

@@ -1,4 +1,4 @@
-"""Errors for the person who started a job: what is wrong, and no way to it."""
+"""Errors for the person who started a job, without tracebacks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from eddy.errors import EddyError
 from eddy.redaction import cleaned
 
 EXPECTED = (EddyError, PySparkException, Py4JError)
-"""What a wrong file, wrong data or a wrong Spark may raise."""
+"""The errors that a wrong file, wrong data or a wrong Spark may raise."""
 
 FAILED, INTERRUPTED = 2, 130
 """Exit codes: something is wrong; stopped by the person before anything had begun."""
@@ -34,7 +34,7 @@ INSTEAD = {
         "without a network"
     ),
 }
-"""What is said in place of some errors of Spark, which do not say what to do."""
+"""Our texts in place of errors of Spark that do not say what to do."""
 
 HINTS = {
     r"No module named": (
@@ -49,11 +49,14 @@ HINTS = {
         "set PYSPARK_PYTHON to a Python of the version that runs the job"
     ),
 }
-"""What to do about some errors of Spark."""
+"""Hints that go with some errors of Spark."""
 
 
 def explain_error(error: BaseException) -> str:
-    """An error for people: ours as it is, also where it came from a worker; of Spark's the beginning."""
+    """Write an error for people.
+
+    Ours stays as it is, also where it came from a worker; of Spark's the beginning is shown.
+    """
     text = _PLAN.sub("", str(error))
     if isinstance(error, EddyError):
         return f"error: {text}"

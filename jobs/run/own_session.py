@@ -1,4 +1,7 @@
-"""A session for commands that need Spark for a moment: what Spark says of itself goes to a file, not to the person."""
+"""A short session of Spark, for commands.
+
+What Spark says of itself goes to a file.
+"""
 
 from __future__ import annotations
 
@@ -15,17 +18,20 @@ from eddy.errors import EddyError, QueryError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-LAST = 5
+LINES_SHOWN = 5
 """Lines of what Spark said that are shown when it does not start."""
 
 
 @contextmanager
 def own_session(cores: int, **more: str) -> Iterator[SparkSession]:
-    """A session on this machine that is gone afterwards; what goes wrong in Spark is told as our own errors are."""
+    """Start a session on this machine, and stop it afterwards.
+
+    An error in Spark is raised as one of ours.
+    """
     from eddy.jobs.run import error_text  # noqa: PLC0415  which imports Spark, and other commands do without
 
     with tempfile.TemporaryDirectory(prefix="eddy-") as place:
-        spark, begun = _started(Path(place), cores, more)
+        spark, begun = _start(Path(place), cores, more)
         try:
             yield spark
         except EddyError:
@@ -37,7 +43,7 @@ def own_session(cores: int, **more: str) -> Iterator[SparkSession]:
                 spark.stop()
 
 
-def _started(place: Path, cores: int, more: Mapping[str, str]) -> tuple[SparkSession, bool]:
+def _start(place: Path, cores: int, more: Mapping[str, str]) -> tuple[SparkSession, bool]:
     """The session there is, or a new one; says whether it is new."""
     from pyspark.errors import PySparkException  # noqa: PLC0415
     from pyspark.sql import SparkSession  # noqa: PLC0415
@@ -50,7 +56,7 @@ def _started(place: Path, cores: int, more: Mapping[str, str]) -> tuple[SparkSes
         _launch(place / "spark.log")
         return SparkSession.builder.config(map=_settings(place, cores, more)).getOrCreate(), True
     except PySparkException as error:
-        said = (place / "spark.log").read_text("utf-8", errors="replace").splitlines()[-LAST:]
+        said = (place / "spark.log").read_text("utf-8", errors="replace").splitlines()[-LINES_SHOWN:]
         raise QueryError(
             "\n  ".join([f'Spark does not start, {error}; "eddy doctor" says what to do', *said])
         ) from error

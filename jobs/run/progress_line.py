@@ -1,4 +1,4 @@
-"""How far a streaming query has come, for people and for logs."""
+"""The progress of a streaming query, for people and for logs."""
 
 from __future__ import annotations
 
@@ -12,16 +12,18 @@ from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from py4j.protocol import Py4JError
 
-from eddy.jobs.config.places import joined
+from eddy.jobs.config.places import join_key
 from eddy.observe import wire
 from eddy.spark.progress import OBSERVED
 
 BEGINNING = "1970-01-01T00:00:00.000Z"
-"""The watermark as long as there is none, since not every stream has shown a row."""
+"""The watermark as long as no row of some stream has come."""
 
 
 class Teller:
-    """Writes a line of fields for each micro-batch; when it is live, each replaces the one before.
+    """Writes a line of fields for each micro-batch.
+
+    When it is live, each line replaces the one before.
 
     It cannot see whether there is a terminal: spark-submit puts itself between.
     """
@@ -69,7 +71,10 @@ class Teller:
         self.say("; ".join(filter(None, [text, self._sums.text(whole=True)])))
 
     def _show(self, line: str) -> None:
-        """Put a line in the place of the last one, cut to the width of the terminal: a longer one would stay."""
+        """Put a line in the place of the last one.
+
+        It is cut to the width of the terminal: a longer one would stay.
+        """
         line = line[: shutil.get_terminal_size().columns - 1]
         if line != self._shown:
             self._write(f"\r{line:<{len(self._shown)}}")
@@ -82,7 +87,7 @@ class Teller:
 
 
 def is_over(progress: Mapping[str, Any]) -> int:
-    """The micro-batch that was over last when Spark told of its progress; -1 before there is any.
+    """The last micro-batch that is over; -1 before there is any.
 
     When nothing has come for a while, Spark tells of the micro-batch that is still to come.
 
@@ -96,7 +101,10 @@ def is_over(progress: Mapping[str, Any]) -> int:
 
 @dataclass
 class Sums:
-    """Rows and results, and by stream those that took no part; `told` says whether an eddy has told of them."""
+    """Rows and results, and rows that took no part, by stream.
+
+    `told` says whether an eddy has told of them.
+    """
 
     rows: int = 0
     results: int = 0
@@ -113,7 +121,9 @@ class Sums:
         self.told |= other.told
 
     def text(self, *, whole: bool) -> str:
-        """As fields: with the rows, if it is about the whole run; those that took no part only if there are any.
+        """Write them as fields.
+
+        The rows are there if it is about the whole run; those that took no part only if there are any.
 
         >>> Sums(rows=5, results=2, late=Counter(a=2, b=1), told=True).text(whole=True)
         'rows=5 results=2 late=3 late_in=a:2,b:1'
@@ -122,13 +132,13 @@ class Sums:
         told += [f"results={self.results}"] if self.told else []
         for name, counts in (("late", self.late), ("bad", self.bad)):
             if counts:
-                listed = ",".join(f"{joined((stream,))}:{count}" for stream, count in counts.items())
+                listed = ",".join(f"{join_key((stream,))}:{count}" for stream, count in counts.items())
                 told.append(f"{name}={counts.total()} {name}_in={listed}")
         return " ".join(told)
 
 
 def sums_of(progress: Mapping[str, Any]) -> Sums:
-    """What the cells have told of a micro-batch."""
+    """Add up what the cells have told of a micro-batch."""
     found = Sums(rows=progress["numInputRows"])
     observed = (progress.get("observedMetrics") or {}).get(OBSERVED)
     if observed is None:
@@ -169,10 +179,10 @@ NAME = "eddy-rows.json"
 
 
 class Note(Protocol):
-    """Where a text is kept."""
+    """A place where a text is kept."""
 
     def read(self) -> str:
-        """What is there; empty if nothing is, or it cannot be read."""
+        """Read the text; "" if there is none that can be read."""
 
     def write(self, text: str) -> None:
         """Keep a text in place of the one before; one that cannot be kept is let go."""
@@ -189,7 +199,7 @@ class InCheckpoint:
         self._files = self._path.getFileSystem(context.hadoopConfiguration())
 
     def read(self) -> str:
-        """What is there."""
+        """Read the text; "" if there is none."""
         try:
             opened = self._files.open(self._path)
             try:
@@ -222,7 +232,9 @@ class Total:
             return
 
     def add(self, batch: int, rows: int) -> str:
-        """Count a micro-batch; gives the rows of all so far, with a "+" if some before were not counted.
+        """Count a micro-batch; gives the rows of all so far.
+
+        A "+" follows if some before were not counted.
 
         >>> total = Total()
         >>> total.add(0, 20), total.add(1, 20), total.add(3, 20)

@@ -21,14 +21,14 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 import eddy
 from eddy.errors import QueryError
-from eddy.jobs.config.config import Job, load, stated
+from eddy.jobs.config.config import Job, load, write_stated
 from eddy.jobs.config.file_paths import readable
 from eddy.jobs.config.overrides import from_command, from_spark
 from eddy.jobs.dist import PACKAGE
 from eddy.jobs.run.calls_saved import tell_saved_calls
 from eddy.jobs.run.error_text import EXPECTED, explain_error
 from eddy.jobs.run.progress_line import InCheckpoint, Teller, Total
-from eddy.jobs.run.sinks import written
+from eddy.jobs.run.sinks import write_answer
 from eddy.jobs.run.stopping import NOT_BEGUN, Stop, last_batch
 from eddy.jobs.sources.registry import SOURCES
 from eddy.redaction import blotted
@@ -45,16 +45,16 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 
 def run(file: str, *, sets: Sequence[str] = (), quiet: bool = False, live: bool = False) -> int:
     """Start a job, tell of its progress, and stay until it ends or is stopped."""
-    given = submitted()
+    given = submitted_settings()
     job = load(file, [*from_spark(given), *map(from_command, sets)])
     stop, teller = Stop(), Teller(quiet=quiet, live=live and job.sink["format"] != "console")
-    for line in stated(job):
+    for line in write_stated(job):
         teller.say(line)
     stop.expect()
     spark = session(job, given, quiet=quiet)
     stop.listen(spark)
     try:
-        query = prepared(job, spark, stop).start()
+        query = prepare(job, spark, stop).start()
         if job.checkpoint:
             teller.go_on(Total(InCheckpoint(spark, job.checkpoint)))
         follow(query, stop, teller)
@@ -69,7 +69,7 @@ def run(file: str, *, sets: Sequence[str] = (), quiet: bool = False, live: bool 
     return 0
 
 
-def submitted() -> dict[str, str]:
+def submitted_settings() -> dict[str, str]:
     """The settings that spark-submit was given; none without it."""
     if "PYSPARK_GATEWAY_PORT" not in os.environ:
         return {}
@@ -115,10 +115,10 @@ def place_of_package() -> str:
     return place
 
 
-def prepared(job: Job, spark: SparkSession, stop: Stop) -> DataStreamWriter:
+def prepare(job: Job, spark: SparkSession, stop: Stop) -> DataStreamWriter:
     """The answer on its way to the sink; whoever asks to stop before it has begun need not wait for it."""
     try:
-        writer = written(answer(job, spark), job)
+        writer = write_answer(answer(job, spark), job)
     except EXPECTED:
         # Whoever stops us may have stopped what Spark was asking for columns.
         if stop.asked:
@@ -170,14 +170,17 @@ def follow(query: StreamingQuery, stop: Stop, teller: Teller) -> None:
 
 
 def report(query: StreamingQuery) -> eddy.Report:
-    """What the cells have told; nothing is no fault here, where there may have been nothing to read."""
+    """The report of the cells.
+
+    An empty one is no error here: there may have been nothing to read.
+    """
     for progress in query.recentProgress:
         collect(progress)
     return of_run(str(query.runId)).report()
 
 
 def farewell(job: Job, query: StreamingQuery, *, stopped: bool) -> str:
-    """How it ended, and how to go on."""
+    """Say how the query ended, and how to go on."""
     done = last_batch(query)
     if done < 0:
         return NOT_BEGUN if stopped else "finished: there was nothing to read"

@@ -1,4 +1,4 @@
-"""Where the answer of a job goes."""
+"""Sinks: the answer of a job is written to one of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from eddy.errors import unknown
 from eddy.jobs.config.config import Job, text_of
-from eddy.jobs.sources.files import quoted
+from eddy.jobs.sources.files import quote
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -22,8 +22,11 @@ WHOLE = """map('timestampFormat', "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
 """Times down to the microsecond; left to itself, Spark writes milliseconds, and rows that differ would have one key."""
 
 
-def written(frame: DataFrame, job: Job) -> DataStreamWriter:
-    """The answer on its way to the sink: append mode, named, triggered, with a checkpoint if there is one."""
+def write_answer(frame: DataFrame, job: Job) -> DataStreamWriter:
+    """Write the answer to the sink.
+
+    In append mode, named, triggered, with a checkpoint if there is one.
+    """
     for key in ("key", "partition_by"):
         for name in _listed(job.sink.get(key)):
             if name not in frame.columns:
@@ -50,9 +53,9 @@ def _parquet(frame: DataFrame, sink: Mapping[str, Any]) -> DataStreamWriter:
 def _kafka(frame: DataFrame, sink: Mapping[str, Any]) -> DataStreamWriter:
     columns = [f"to_{sink['value']}(struct(*), {WHOLE}) as value"]
     if isinstance(sink["key"], list):
-        columns.append(f"to_json(struct({', '.join(map(quoted, sink['key']))}), {WHOLE}) as key")
+        columns.append(f"to_json(struct({', '.join(map(quote, sink['key']))}), {WHOLE}) as key")
     elif sink["key"]:
-        columns.append(f"cast({quoted(sink['key'])} as string) as key")
+        columns.append(f"cast({quote(sink['key'])} as string) as key")
     options = {"kafka.bootstrap.servers": sink["servers"], "topic": sink["topic"], **_options(sink)}
     return frame.selectExpr(*columns).writeStream.format("kafka").options(**options)
 

@@ -24,7 +24,7 @@ AGAIN = 1.0
 
 
 class Stop:
-    """Whether somebody has asked to stop, and whether now is a good moment."""
+    """A request to stop, and the right moment for it."""
 
     def __init__(self) -> None:
         self._first: float | None = None
@@ -33,7 +33,7 @@ class Stop:
 
     @property
     def asked(self) -> bool:
-        """Has anybody asked."""
+        """Whether somebody has asked to stop."""
         return self._first is not None
 
     def ask(self, *_: object) -> None:
@@ -45,7 +45,9 @@ class Stop:
             self._now = True
 
     def may(self, *, done: int, active: bool) -> bool:
-        """Is the micro-batch over that was under way; at once when asked a second time.
+        """Tell whether the query may stop now.
+
+        It may when the micro-batch under way is over, or at once when asked a second time.
 
         `done` is the number of the last micro-batch that is over, and `active` says whether another one is under way.
 
@@ -58,7 +60,10 @@ class Stop:
         return self._now or done > self._batch or not active
 
     def expect(self) -> None:
-        """Leave at once when asked, as long as Spark itself is not there yet: there is nothing to finish."""
+        """Leave at once when asked, until Spark is there.
+
+        Before that there is nothing to finish.
+        """
         signal.signal(signal.SIGINT, _leave)
 
     def listen(self, spark: SparkSession) -> None:
@@ -91,7 +96,7 @@ class _Handler:
         self._stop = stop
 
     def handle(self, _: object) -> None:
-        """What Java calls."""
+        """Handle a signal; Java calls it."""
         self._stop.ask()
 
     class Java:

@@ -1,1 +1,1 @@
-"""Where the rows of a job come from, one kind in each file."""
+"""Sources of a job's rows, one kind in each file."""

@@ -33,7 +33,7 @@ SAMPLED = {"header", "sep", "delimiter", "quote", "mode", "columnNameOfCorruptRe
 NANOSECONDS, MICROSECONDS = 1_000_000, 1_000
 """In a millisecond."""
 
-ADDED = {"modified": ("_metadata.file_modification_time", types.TIMESTAMP)}
+FILE_COLUMNS = {"modified": ("_metadata.file_modification_time", types.TIMESTAMP)}
 """The columns of a file that a stream may have besides those in it, as SQL, and their types."""
 
 
@@ -46,40 +46,46 @@ class Files:
         self._added: list[str] = values.get("add", [])
         self._options = {key: text_of(value) for key, value in values["options"].items()}
         for added in self._added:
-            if added not in ADDED:
-                raise unknown("column", added, ADDED, where=f'source of "{name}": add')
+            if added not in FILE_COLUMNS:
+                raise unknown("column", added, FILE_COLUMNS, where=f'source of "{name}": add')
         if values["format"] == "csv":
             self._options = {"header": text_of(values["header"]), **self._options}
 
     def schema(self) -> pa.Schema | None:
         """The columns in the files, and those that are added."""
         schema = self._inner()
-        added = [pa.field(f"file_{name}", ADDED[name][1]) for name in self._added]
+        added = [pa.field(f"file_{name}", FILE_COLUMNS[name][1]) for name in self._added]
         return None if schema is None else pa.schema([*schema, *added])
 
     def _inner(self) -> pa.Schema | None:
-        """What the file says, or else what the first parquet file has; folders may say more."""
+        """The file's schema, or else that of the first parquet file.
+
+        Folders may add columns.
+        """
         if self._values.get("schema"):
             return schema_of(self._values["schema"], where=f'source of "{self._name}"')
-        found = self._found()
+        found = self._find_files()
         if not found or self._in_folders(found) or not self._options.keys() <= SAMPLED:
             return None
-        return pa.schema([field.with_type(_spark(field.type)) for field in _opened(found[0]).schema_arrow])
+        return pa.schema([field.with_type(_spark(field.type)) for field in _open(found[0]).schema_arrow])
 
     def sample(self, rows: int) -> pa.Table | None:
         """The first rows of the first file."""
-        found, schema = self._found(), self._inner()
+        found, schema = self._find_files(), self._inner()
         if not found or schema is None or self._in_folders(found) or not self._options.keys() <= SAMPLED:
             return None
         if not all(len(mark) <= 1 and mark.isascii() for mark in (self._mark, self._options.get("quote", ""))):
             return None
         try:
-            return self._with_added(found[0], self._read(found[0], schema, rows))
+            return self._add_columns(found[0], self._read(found[0], schema, rows))
         except (pa.ArrowException, KeyError, OSError) as error:
             raise QueryError(f'source of "{self._name}": "{found[0]}" does not fit the schema: {error}') from None
 
     def read(self, rows: int, spark: Callable[[], SparkSession]) -> pa.Table | DataFrame:
-        """The files that there are; whether they are a table or a stream, Spark alone knows what all of them hold."""
+        """Read the files that there are.
+
+        Whether they are a table or a stream, Spark alone knows what all of them hold.
+        """
         frame: DataFrame = self.table(spark())
         return frame
 
@@ -90,7 +96,7 @@ class Files:
             options = {"maxFilesPerTrigger": text_of(self._values["files_per_trigger"]), **options}
         reader = spark.readStream.format(self._values["format"]).options(**options)
         frame = reader.schema(self._spark_schema(spark)).load(self._values["path"])
-        return frame.selectExpr("*", *(f"{ADDED[name][0]} as file_{name}" for name in self._added))
+        return frame.selectExpr("*", *(f"{FILE_COLUMNS[name][0]} as file_{name}" for name in self._added))
 
     def table(self, spark: SparkSession) -> Any:
         """The files that there are."""
@@ -105,8 +111,11 @@ class Files:
             return self._reader(spark).load(self._values["path"]).schema
         return ddl(columns)
 
-    def _found(self) -> list[str]:
-        """The files on this machine that Spark reads, in the order of their names; none where only Spark can look."""
+    def _find_files(self) -> list[str]:
+        """The files on this machine that Spark reads, by name.
+
+        None where only Spark can look.
+        """
         place = local(self._values["path"])
         if place is None:
             return []
@@ -115,13 +124,13 @@ class Files:
         return [str(file) for files in inner for file in files]
 
     def _in_folders(self, found: list[str]) -> bool:
-        """Do files stand in folders that are columns, `country=at`."""
+        """Tell whether files stand in folders such as `country=at`."""
         depth = len(Path(local(self._values["path"]) or "").parts)
         return any("=" in folder for file in found[:1] for folder in Path(file).parts[depth:-1])
 
     def _read(self, file: str, schema: pa.Schema, rows: int) -> pa.Table:
         if self._values["format"] == "parquet":
-            opened = _opened(file)
+            opened = _open(file)
             batches = [batch for batch, _ in zip(opened.iter_batches(batch_size=rows), range(1), strict=False)]
             return pa.Table.from_batches(batches, opened.schema_arrow).select(schema.names).cast(schema)
         if self._values["format"] == "json":
@@ -136,16 +145,16 @@ class Files:
             except pa.ArrowInvalid:
                 raise error from None
 
-    def _with_added(self, file: str, rows: pa.Table) -> pa.Table:
+    def _add_columns(self, file: str, rows: pa.Table) -> pa.Table:
         """Rows of a file with the columns that are added, in milliseconds as Spark has them."""
         modified = os.stat(file).st_mtime_ns // NANOSECONDS * MICROSECONDS
         for name in self._added:
-            rows = rows.append_column(f"file_{name}", pa.array([modified] * rows.num_rows, ADDED[name][1]))
+            rows = rows.append_column(f"file_{name}", pa.array([modified] * rows.num_rows, FILE_COLUMNS[name][1]))
         return rows
 
     @property
     def _mark(self) -> str:
-        """What stands between two values."""
+        """The text between two values."""
         return self._options.get("sep") or self._options.get("delimiter") or ","
 
     def _read_csv(self, file: str, schema: pa.Schema, rows: int) -> pa.Table:
@@ -168,10 +177,10 @@ def ddl(columns: SourceValues) -> str:
     >>> ddl({"at": "timestamp", "odd name": "array<int>"})
     '`at` timestamp, `odd name` array<int>'
     """
-    return ", ".join(f"{quoted(name)} {type}" for name, type in columns.items())
+    return ", ".join(f"{quote(name)} {type}" for name, type in columns.items())
 
 
-def quoted(name: str) -> str:
+def quote(name: str) -> str:
     """The name of a column as SQL spells it."""
     return f"`{name.replace('`', '``')}`"
 
@@ -182,14 +191,17 @@ def _bare(type: pa.DataType) -> pa.DataType:
 
 
 def _visible(folder: Path) -> Iterator[Path]:
-    """The files of a folder, whatever they are called; Spark passes over those that begin with "_" or "."."""
+    """The files of a folder that Spark reads.
+
+    It passes over those that begin with "_" or ".".
+    """
     for file in folder.rglob("*"):
         inner = file.relative_to(folder).parts
         if file.is_file() and not any(part[0] in "_." and "=" not in part for part in inner):
             yield file
 
 
-def _opened(file: str) -> pq.ParquetFile:
+def _open(file: str) -> pq.ParquetFile:
     try:
         return pq.ParquetFile(file)
     except (pa.ArrowException, OSError) as error:

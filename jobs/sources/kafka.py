@@ -10,7 +10,7 @@ import pyarrow as pa
 from eddy.errors import QueryError, unknown
 from eddy.jobs.config.config import text_of
 from eddy.jobs.config.references import read_schema as schema_of
-from eddy.jobs.sources.files import ddl, quoted
+from eddy.jobs.sources.files import ddl, quote
 from eddy.jobs.sources.source import SourceValues
 from eddy.sql.values import types
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 TEXT = "make_valid_utf8(cast(value as string))"
 """Bytes that are no text become signs that say so: what is no UTF-8 would fail the job where Python takes it."""
 
-ADDED: dict[str, tuple[str, pa.DataType]] = {
+MESSAGE_COLUMNS: dict[str, tuple[str, pa.DataType]] = {
     "key": ("make_valid_utf8(cast(key as string))", types.STRING),
     "topic": ("topic", types.STRING),
     "partition": ("partition", types.INT),
@@ -44,14 +44,14 @@ class Kafka:
     def __init__(self, name: str, values: SourceValues) -> None:
         self._values = values
         for added in values["add"]:
-            if added not in ADDED:
-                raise unknown("column", added, ADDED, where=f'source of "{name}": add')
+            if added not in MESSAGE_COLUMNS:
+                raise unknown("column", added, MESSAGE_COLUMNS, where=f'source of "{name}": add')
 
     def schema(self) -> pa.Schema | None:
         """The columns of the value, and those that are added."""
         schema = schema_of(self._values["schema"], where="schema")
         for name in self._values["add"]:
-            schema = schema.append(pa.field(f"kafka_{name}", ADDED[name][1]))
+            schema = schema.append(pa.field(f"kafka_{name}", MESSAGE_COLUMNS[name][1]))
         return schema
 
     def sample(self, rows: int) -> pa.Table | None:
@@ -59,7 +59,7 @@ class Kafka:
         return None
 
     def options(self) -> dict[str, str]:
-        """What the connector is told."""
+        """The options of the connector."""
         limit = {"maxOffsetsPerTrigger": text_of(self._values["per_trigger"])} if self._values["per_trigger"] else {}
         return {
             "kafka.bootstrap.servers": self._values["servers"],
@@ -78,19 +78,25 @@ class Kafka:
         return self.columns(spark().read.format("kafka").options(**self.options_now()).load())
 
     def options_now(self) -> dict[str, str]:
-        """What the connector is told to read what there is: "latest" would be nothing, so it begins at the earliest."""
+        """The options to read what there is.
+
+        "latest" would be nothing, so it begins at the earliest.
+        """
         options = self.options()
         starts = "earliest" if options["startingOffsets"] == "latest" else options["startingOffsets"]
         return {**options, "startingOffsets": starts, "endingOffsets": options.get("endingOffsets", "latest")}
 
     def columns(self, messages: DataFrame) -> DataFrame:
-        """What is in messages, as the connector gives them."""
-        columns = [f"parsed.{quoted(name)}" for name in self._values["schema"]]
-        added = [f"{ADDED[name][0]} as kafka_{name}" for name in self._values["add"]]
-        return messages.selectExpr("*", self._parsed()).selectExpr(*columns, *added)
+        """The columns of messages, as the connector gives them."""
+        columns = [f"parsed.{quote(name)}" for name in self._values["schema"]]
+        added = [f"{MESSAGE_COLUMNS[name][0]} as kafka_{name}" for name in self._values["add"]]
+        return messages.selectExpr("*", self._parse()).selectExpr(*columns, *added)
 
-    def _parsed(self) -> str:
-        """The value as columns; what does not fit is kept only where it is asked for, since that costs a copy."""
+    def _parse(self) -> str:
+        """Parse the value into columns.
+
+        A value that does not fit is kept only where it is asked for, since that costs a copy.
+        """
         kept = {"kafka_malformed": "string"} if "malformed" in self._values["add"] else {}
         schema = ddl({**self._values["schema"], **kept}).replace("\\", r"\\").replace("'", r"\'")
         options = ", map('columnNameOfCorruptRecord', 'kafka_malformed')" if kept else ""

@@ -1,4 +1,7 @@
-"""Every kind of source; a new one is its file, its section in `eddy.jobs.config.connectors`, and one line here."""
+"""The registry of sources.
+
+A new one is its file, its section in `eddy.jobs.config.connectors`, and one line here.
+"""
 
 from __future__ import annotations
 

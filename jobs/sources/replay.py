@@ -16,7 +16,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
-from eddy.jobs.sources.workload import cut, made, slices
+from eddy.jobs.sources.workload import cut, make_data, slices
 
 PARTS = 2
 """Tasks that read a micro-batch: reading is a slice of what is in memory, so more would only be more to start."""
@@ -27,12 +27,12 @@ class Replay(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """What `format` calls it."""
+        """The name that `format` takes."""
         return "eddy_workload"
 
     def schema(self) -> StructType:
         """That of the data."""
-        return from_arrow_schema(made(self.options["recipe"])[self.options["input"]].schema)
+        return from_arrow_schema(make_data(self.options["recipe"])[self.options["input"]].schema)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802  Spark's names
         """Reads in micro-batches.
@@ -92,5 +92,5 @@ class ReplayReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Nothing is open."""
 
     def _rows(self) -> int:
-        table: Any = made(self._recipe)[self._input]
+        table: Any = make_data(self._recipe)[self._input]
         return int(table.num_rows)

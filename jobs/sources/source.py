@@ -1,4 +1,4 @@
-"""What every kind of source does."""
+"""The contract of a source."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 SourceValues = Mapping[str, Any]
-"""What the file says of a source."""
+"""The values that the file gives for a source."""
 
 
 class JobSource(Protocol):
@@ -27,7 +27,9 @@ class JobSource(Protocol):
         """The first rows, if they can be had without Spark."""
 
     def read(self, rows: int, spark: Callable[[], SparkSession]) -> pa.Table | DataFrame:
-        """All rows that are there now, or so many of a source that never ends; a session is asked for where needed.
+        """Read the rows that are there now.
+
+        Or so many of a source that never ends; a session is asked for where needed.
 
         Nothing that the job has left in a checkpoint counts, and nothing is left anywhere.
         """

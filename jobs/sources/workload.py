@@ -1,4 +1,7 @@
-"""A stream or table of our workloads, in order and in micro-batches of a known size, so that drift is visible."""
+"""A workload's rows as a source.
+
+They come in order and in micro-batches of a known size, so that drift is visible.
+"""
 
 from __future__ import annotations
 
@@ -68,11 +71,11 @@ class FromWorkload:
         return json.dumps({"kind": self._values["kind"], "seed": self._values["seed"], "parameters": parameters})
 
     def _data(self) -> Mapping[str, pa.Table]:
-        return made(self._recipe())
+        return make_data(self._recipe())
 
 
 @lru_cache(maxsize=MOST_WORKLOADS)
-def made(recipe: str) -> Mapping[str, pa.Table]:
+def make_data(recipe: str) -> Mapping[str, pa.Table]:
     """The data of a workload; it is determined by its recipe, so every process makes the same."""
     known = json.loads(recipe)
     return build(known["kind"], known["parameters"], seed=known["seed"]).data
@@ -80,7 +83,7 @@ def made(recipe: str) -> Mapping[str, pa.Table]:
 
 def slices(recipe: str, name: str, start: int, end: int) -> Iterator[pa.RecordBatch]:
     """Some rows of an input."""
-    yield from made(recipe)[name].slice(start, end - start).combine_chunks().to_batches()
+    yield from make_data(recipe)[name].slice(start, end - start).combine_chunks().to_batches()
 
 
 def cut(start: int, end: int, parts: int) -> Sequence[tuple[int, int]]:

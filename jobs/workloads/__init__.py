@@ -1,1 +1,1 @@
-"""Workloads of experiments and demos, made from parameters and a seed."""
+"""Workloads made from parameters and a seed."""

@@ -13,14 +13,14 @@ import numpy as np
 MaskFunction = Callable[[np.ndarray[Any, Any]], np.ndarray[Any, np.dtype[np.bool_]]]
 
 BLOCK = bytes(range(256)) * 64
-"""What is hashed: 16 KiB take some ten microseconds, so a call is not noticed beside them, nor is the last block."""
+"""The bytes to hash: 16 KiB take some ten microseconds, so a call is not noticed beside them, nor is the last block."""
 
 TRIES = 7
 BLOCKS = 200
 """A few milliseconds each: the quickest of several tries is what the machine does when nothing disturbs it."""
 
 
-def burning(judge: MaskFunction, microseconds: float) -> MaskFunction:
+def add_work(judge: MaskFunction, microseconds: float) -> MaskFunction:
     """The same judgement, with an amount of work on top for each row.
 
     The work is a number of bytes to hash, found out once per process, so it costs the more when the machine is
@@ -48,10 +48,10 @@ def burn(microseconds: float) -> None:
 
 @cache
 def _bytes_per_microsecond() -> float:
-    return BLOCKS * len(BLOCK) / min(_hashed() for _ in range(TRIES)) / 1e6
+    return BLOCKS * len(BLOCK) / min(_hash() for _ in range(TRIES)) / 1e6
 
 
-def _hashed() -> float:
+def _hash() -> float:
     digest, started = hashlib.sha256(), time.perf_counter()
     for _ in range(BLOCKS):
         digest.update(BLOCK)

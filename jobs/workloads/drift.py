@@ -1,4 +1,4 @@
-"""How a stream changes while it runs: sudden, gradual, recurring."""
+"""Drift: a stream changes suddenly, gradually or again and again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Drift(Protocol):
     """A schedule from the first table of selectivities to the second."""
 
     def weights(self, positions: Integers) -> Floats:
-        """How much of the second table holds for the tuples with these numbers: from 0 to 1."""
+        """The share of the second table, from 0 to 1, by tuple number."""
 
     def points(self, rows: int) -> tuple[int, ...]:
         """The numbers of the tuples at which a change begins."""
@@ -58,7 +58,7 @@ class Gradual:
         return np.clip((positions - self.start) / (self.end - self.start), 0, 1)
 
     def points(self, rows: int) -> tuple[int, ...]:
-        """Where the line begins."""
+        """The beginning of the line."""
         return (self.start,) if self.start < rows else ()
 
 
@@ -77,7 +77,7 @@ class Recurring:
         return (positions // self.period % 2).astype(np.float64)
 
     def points(self, rows: int) -> tuple[int, ...]:
-        """Where each period but the first begins."""
+        """The beginnings of all periods but the first."""
         return tuple(range(self.period, rows, self.period))
 
 

@@ -1,4 +1,7 @@
-"""The Lab workload: 54 sensors in a building, by day and by night."""
+"""The Lab workload: 54 sensors in a building.
+
+The readings are generated, or read from the real trace.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ import pyarrow as pa
 import eddy
 from eddy.comparison.workload import Workload
 from eddy.errors import QueryError, check_whole, unknown
-from eddy.jobs.workloads.burn import MaskFunction, burning
+from eddy.jobs.workloads.burn import MaskFunction, add_work
 from eddy.tuples.arrays import Floats, Numbers
 
 LAB_ROWS = 100_000
@@ -42,6 +45,21 @@ RANGED = ("light", "temperature", "humidity", "voltage")
 TAIL = 0.25
 """Q2: each range begins among this share of the lowest readings, and ends among this share of the highest."""
 
+Tests = Sequence[tuple[str, MaskFunction]]
+SENSORS = 54
+FIELDS = ("date", "time", "epoch", "sensorid", "temperature", "humidity", "light", "voltage")
+"""As they stand in a line of the file."""
+
+POSSIBLE = {
+    "epoch": (0, 2**31),
+    "sensorid": (1, SENSORS),
+    "temperature": (-10, 60),
+    "humidity": (0, 100),
+    "light": (0, 10_000),
+    "voltage": (1.8, 3.6),
+}
+"""The range of possible values. A sensor whose battery runs low reports 122 degrees and a negative humidity."""
+
 
 def lab(
     *,
@@ -52,7 +70,9 @@ def lab(
     trace: str | None = None,
     cost_us: float = 0,
 ) -> Workload:
-    """Query Q1 or a random query Q2 of section 6.6, over generated readings or the first rows of the real trace.
+    """Build query Q1 or a random query Q2 of section 6.6.
+
+    Over generated readings or the first rows of the real trace.
 
     Sensors report every 31 seconds, which makes 100,000 rows in a day and a half; or as rarely as it takes to
     spread the rows over so many `days`.
@@ -61,11 +81,11 @@ def lab(
     'light'
     """
     _check(query, rows, days, cost_us)
-    table = generated(rows, seed, days) if trace is None else lab_trace(trace).slice(0, rows)
+    table = generate_readings(rows, seed, days) if trace is None else lab_trace(trace).slice(0, rows)
     table = table.append_column("id", pa.array(np.arange(table.num_rows)))
     tests = QUERIES[query](table, np.random.default_rng([seed, 4]))
     filters = [
-        eddy.Filter(name, on="sensors", function=burning(judge, cost_us), columns=[name]) for name, judge in tests
+        eddy.Filter(name, on="sensors", function=add_work(judge, cost_us), columns=[name]) for name, judge in tests
     ]
     return Workload(
         name="lab",
@@ -87,7 +107,7 @@ def _check(query: object, rows: object, days: object, cost_us: object) -> None:
         raise QueryError(f"workload lab: expected cost_us of 0 or more, got {cost_us!r}")
 
 
-def generated(rows: int, seed: int, days: float | None = None) -> pa.Table:
+def generate_readings(rows: int, seed: int, days: float | None = None) -> pa.Table:
     """Readings of the shape of the real trace, in the order of their generation."""
     rng = np.random.default_rng([seed, 3])
     heard = np.cumsum(rng.geometric(HEARD_SHARE, rows)) - 1
@@ -125,9 +145,6 @@ def _steps(values: Floats, step: float) -> Floats:
     return np.round(values / step) * step
 
 
-Tests = Sequence[tuple[str, MaskFunction]]
-
-
 def _q1(_table: pa.Table, _rng: np.random.Generator) -> Tests:
     """One predicate only: no routing can gain anything."""
     return [("light", _above(BRIGHT))]
@@ -161,36 +178,20 @@ QUERIES: dict[str, Callable[[pa.Table, np.random.Generator], Tests]] = {"q1": _q
 """The queries of section 6.6."""
 
 
-SENSORS = 54
-
-FIELDS = ("date", "time", "epoch", "sensorid", "temperature", "humidity", "light", "voltage")
-"""As they stand in a line of the file."""
-
-POSSIBLE = {
-    "epoch": (0, 2**31),
-    "sensorid": (1, SENSORS),
-    "temperature": (-10, 60),
-    "humidity": (0, 100),
-    "light": (0, 10_000),
-    "voltage": (1.8, 3.6),
-}
-"""What can be true. A sensor whose battery runs low reports 122 degrees and a negative humidity."""
-
-
 def lab_trace(path: str | Path) -> pa.Table:
     """Read the real trace: without missing and impossible values, in the order of generation."""
     try:
         lines = pd.read_csv(path, sep=r"\s+", names=list(FIELDS), dtype=str, on_bad_lines="skip", index_col=False)
     except (OSError, ValueError) as error:
         raise QueryError(f'lab trace "{path}": cannot be read: {error}') from error
-    clean = cleansed(lines)
+    clean = cleanse(lines)
     if clean.empty:
         raise QueryError(f'lab trace "{path}": expected lines of {", ".join(FIELDS)}; none of {len(lines)} is one')
     at = clean["at"].to_numpy("datetime64[us]")
     return readings(at, *(clean[name].to_numpy() for name in FIELDS[2:]))
 
 
-def cleansed(lines: pd.DataFrame) -> pd.DataFrame:
+def cleanse(lines: pd.DataFrame) -> pd.DataFrame:
     """The lines that are whole and possible, by time."""
     found = pd.DataFrame({name: pd.to_numeric(lines[name], errors="coerce") for name in POSSIBLE})
     found["at"] = pd.to_datetime(lines["date"] + " " + lines["time"], errors="coerce", format="ISO8601")

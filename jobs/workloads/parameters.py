@@ -1,4 +1,4 @@
-"""Parameters from a config file, handed to a function that names them."""
+"""Calls a function with parameters from a config file."""
 
 from __future__ import annotations
 

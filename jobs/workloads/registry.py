@@ -1,4 +1,7 @@
-"""The workloads that experiments run, all determined by parameters and seed."""
+"""The registry of workloads.
+
+All of them are determined by parameters and a seed.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Which share of each class passes each operator."""
+"""Tables of the share of each class that passes each operator.
+
+With the routing calls that the best orders need.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,9 @@ from eddy.tuples.arrays import Floats
 TABLE1 = ((0.32, 0.10, 0.55), (0.31, 0.20, 0.65), (0.27, 0.90, 0.60))
 """Table 1 of the paper: three classes, three operators."""
 
+MOST_OPERATORS = 12
+"""Operators up to which all sets of them are looked at: 4,096. With more nobody knows the best order."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Selectivities:
@@ -25,12 +31,15 @@ class Selectivities:
 
     @property
     def classes(self) -> int:
-        """How many classes there are."""
+        """Count the classes."""
         return len(self.values)
 
     @property
     def aggregate(self) -> float:
-        """The share that passes all operators, where the classes are equally frequent and the outcomes independent."""
+        """The share that passes all operators.
+
+        The classes are taken as equally frequent and the outcomes as independent.
+        """
         return float(self.values.prod(axis=1).mean())
 
 
@@ -47,7 +56,10 @@ def best_calls(values: Floats, shares: Floats | None = None) -> float:
 
 
 def skew(operators: int, _seed: int, *, A: float, aggregate: float = 0.05) -> Selectivities:  # noqa: N803  as the paper
-    """Table 3: operator i passes A of class i and B of every other, where B keeps the aggregate selectivity."""
+    """Table 3: operator i passes A of class i, B of the others.
+
+    B keeps the aggregate selectivity.
+    """
     if operators < 2:
         raise QueryError(f"selectivities skew: expected two operators or more, got {operators}")
     b = _share("skew", "aggregate", aggregate) / _share("skew", "A", A)
@@ -81,7 +93,9 @@ def random(
 
 
 def partitions(operators: int, _seed: int, *, p: int = 3, low: float = 0.2, high: float = 0.95) -> Selectivities:
-    """Partitions with different best orders: in partition k every p-th operator passes `low`, the others `high`.
+    """Make partitions with different best orders.
+
+    In partition k every p-th operator passes `low`, the others `high`.
 
     Table 3 of the Query Mesh paper has three skewed partitions of which it says just that; how skewed, it does not say.
     """
@@ -100,14 +114,16 @@ def table1(operators: int, _seed: int) -> Selectivities:
 
 
 def uniform(operators: int, _seed: int, *, selectivity: float | Sequence[Any] = 0.5, classes: int = 4) -> Selectivities:
-    """Classes that do not differ: an attribute that looks like a classifier, and is none.
+    """Make classes that do not differ.
+
+    The attribute looks like a classifier, and is none.
 
     In an experiment, where a list stands for several workloads, one selectivity for each operator is a list in a list.
     """
     shares = np.full(operators, selectivity) if isinstance(selectivity, float | int) else np.ravel(selectivity)
     if len(shares) != operators:
         raise QueryError(f"selectivities uniform: expected one selectivity for each operator, got {len(shares)}")
-    return _checked(np.tile(shares, (check_whole(classes, "classes", where="selectivities uniform"), 1)), operators)
+    return _check_table(np.tile(shares, (check_whole(classes, "classes", where="selectivities uniform"), 1)), operators)
 
 
 TABLES: dict[str, Callable[..., Selectivities]] = {
@@ -121,7 +137,9 @@ TABLES: dict[str, Callable[..., Selectivities]] = {
 
 
 def selectivities(choice: object, operators: int, seed: int) -> Selectivities:
-    """A table by its name and parameters, {"table": "skew", "A": 0.05}, or written out, [class][operator].
+    """A table by its name and parameters, or written out.
+
+    {"table": "skew", "A": 0.05}, or a list [class][operator].
 
     `rotate` moves each operator's column that many places on: the same classes, with another order that is best.
 
@@ -129,7 +147,7 @@ def selectivities(choice: object, operators: int, seed: int) -> Selectivities:
     2
     """
     if not isinstance(choice, Mapping):
-        return _checked(_matrix(choice), operators)
+        return _check_table(_matrix(choice), operators)
     parameters = dict(choice)
     name, by = parameters.pop("table", None), parameters.pop("rotate", 0)
     if not isinstance(name, str) or name not in TABLES:
@@ -145,7 +163,7 @@ def _matrix(rows: object) -> Floats:
         raise QueryError(f"selectivities: expected a row of numbers for each class, got {rows!r}") from None
 
 
-def _checked(values: Floats, operators: int) -> Selectivities:
+def _check_table(values: Floats, operators: int) -> Selectivities:
     if values.ndim != 2 or not len(values) or values.shape[1] != operators:
         raise QueryError(
             f"selectivities: expected a row for each class and {operators} columns, one for each operator, "
@@ -167,7 +185,9 @@ MOST_OPERATORS = 12
 
 
 def best_order(values: Floats, weights: Floats) -> list[int] | None:
-    """The order that needs the fewest routing calls when all classes take it; `weights` are the shares of the classes.
+    """Find the best order that all classes can share.
+
+    It needs the fewest routing calls; `weights` are the shares of the classes.
 
     What is left after some operators depends on which they were and not on their order, so the cheapest way to each set
     of them is found from those to smaller sets.

@@ -25,7 +25,7 @@ LATEST = 60
 """Seconds from a click to its order, and from an order to its payment, at most."""
 
 SHIFT = 0.5
-"""Of the clicks: then a sale begins, and what was dear to look at is what most people look at."""
+"""The share of the clicks after which a sale begins, and what was dear to look at is what most people look at."""
 
 
 def shop(*, rows: int = SHOP_ROWS, seed: int = 0) -> Workload:

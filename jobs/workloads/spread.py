@@ -1,4 +1,4 @@
-"""How the classes of a stream are spread over its tuples, and which attributes tell them."""
+"""Spreads classes over tuples, and over attributes' values."""
 
 from __future__ import annotations
 
@@ -41,7 +41,10 @@ def even(rng: np.random.Generator, rows: int, classes: int) -> Spread:
 
 
 def poisson(rng: np.random.Generator, rows: int, classes: int) -> Spread:
-    """The classifier has the Poisson distribution; a class is one value of it, and the last all larger ones."""
+    """Give the classifier the Poisson distribution.
+
+    A class is one value of it, and the last all larger ones.
+    """
     drawn = rng.poisson(MEAN, rows)
     chances = [exp(-MEAN) * MEAN**value / factorial(value) for value in range(classes - 1)]
     return Spread(
@@ -53,7 +56,10 @@ def poisson(rng: np.random.Generator, rows: int, classes: int) -> Spread:
 
 
 def pair(rng: np.random.Generator, rows: int, classes: int) -> Spread:
-    """Equally frequent classes that two attributes tell together, and either of them alone does not at all."""
+    """Make classes that only two attributes together tell.
+
+    They are equally frequent.
+    """
     drawn, one = rng.integers(classes, size=rows), rng.integers(classes, size=rows)
     columns = dict(zip(PAIR, (one, (drawn - one) % classes), strict=True))
     return Spread(classes=drawn, columns=columns, shares=np.full(classes, 1 / classes), of_value=None)
@@ -64,4 +70,4 @@ SPREADS: dict[str, Callable[[np.random.Generator, int, int], Spread]] = {
     "poisson": poisson,
     "pair": pair,
 }
-"""How classes may be spread."""
+"""The ways to spread classes."""

@@ -1,4 +1,4 @@
-"""Stream-Star, the paper's synthetic benchmark: a stream and N lookups."""
+"""Stream-Star: the paper's synthetic stream with N lookups."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pyarrow as pa
 import eddy
 from eddy.comparison.workload import Workload
 from eddy.errors import QueryError, check_whole, unknown
-from eddy.jobs.workloads.burn import MaskFunction, burning
+from eddy.jobs.workloads.burn import MaskFunction, add_work
 from eddy.jobs.workloads.drift import Drift
 from eddy.jobs.workloads.drift import drift as schedule
 from eddy.jobs.workloads.selectivities import Selectivities, best_calls, best_order, calls_of
@@ -50,7 +50,10 @@ class Star:
         return now * (1 - weights) + self.after.values[classes] * weights
 
     def facts(self, spread: Spread) -> dict[str, Any]:
-        """What figures are drawn over; the bound and the aggregate hold where outcomes are independent."""
+        """Facts that figures are drawn over.
+
+        The bound and the aggregate hold where outcomes are independent.
+        """
         bounds = {"aggregate": self.before.aggregate, "best_calls": best_calls(self.before.values, spread.shares)}
         order = best_order(self.before.values, spread.shares)
         bounds |= {} if order is None else {"single_calls": calls_of(order, self.before.values, spread.shares)}
@@ -58,7 +61,7 @@ class Star:
         return {"classes": self.before.classes, **rounded, **self.before.facts}
 
     def truth(self, operators: list[str], spread: Spread) -> dict[str, Any] | None:
-        """What `knows` is told; what changes, nobody knows."""
+        """The truth that `knows` gets; None where it changes."""
         known = spread.of_value
         if self.drift is not None or known is None:
             return None
@@ -84,7 +87,7 @@ def stream_star(  # noqa: PLR0913  what a config file may say
     cost_us: float = 0,
     spread: str = "even",
 ) -> Workload:
-    """A stream whose attribute `attrC` says what passes which operator, and eight that say nothing.
+    """Make a stream whose `attrC` foretells all; eight others, nothing.
 
     `selectivities` is a table [class][operator] or a name with parameters, `drift` a schedule with the `selectivities`
     that it leads to. With `correlation` that share of the tuples passes or fails all operators by one draw. `form`
@@ -141,7 +144,10 @@ def _star(operators: int, choice: object, drift: Mapping[str, Any] | None, seed:
 
 
 def _draws(rng: np.random.Generator, rows: int, operators: int, correlation: float) -> Floats:
-    """Numbers from 0 to 1, one for each tuple and operator; a tuple in lockstep has one for all operators."""
+    """Draw numbers from 0 to 1 for each tuple and operator.
+
+    A tuple in lockstep has one for all operators.
+    """
     draws = rng.random((rows, operators))
     lockstep = rng.random(rows) < correlation
     draws[lockstep] = draws[lockstep, :1]
@@ -154,7 +160,10 @@ def _foreign(rng: np.random.Generator, numbers: list[Integers], passed: np.ndarr
 
 
 def _keys(rng: np.random.Generator, numbers: Integers, passed: np.ndarray[Any, Any]) -> Integers:
-    """Foreign keys: one of those that the lookup has where a tuple is to pass, one of the others where not."""
+    """Draw foreign keys.
+
+    A tuple that is to pass gets a key that the lookup has, the others one that it has not.
+    """
     return numbers[np.where(passed, 0, KEYS) + rng.integers(KEYS, size=len(passed))]
 
 
@@ -179,14 +188,17 @@ def _filters(numbers: list[Integers], cost_us: float) -> Form:
     """A filter for each lookup."""
     names = [f"op{i + 1}" for i in range(len(numbers))]
     filters = [
-        eddy.Filter(name, on="s", function=burning(_member(known), cost_us), columns=[f"fkd{i + 1}"])
+        eddy.Filter(name, on="s", function=add_work(_member(known), cost_us), columns=[f"fkd{i + 1}"])
         for i, (name, known) in enumerate(zip(names, numbers, strict=True))
     ]
     return eddy.Query(name="stream_star", streams=[_stream()], filters=filters, select=["s.id"]), {}, names
 
 
 def _member(numbers: Integers) -> MaskFunction:
-    """Whether a key is in the lookup, by an array with a place for every number."""
+    """Build the test for a key in the lookup.
+
+    It is an array with a place for every number.
+    """
     known: np.ndarray[Any, np.dtype[np.bool_]] = np.zeros(DOMAIN, np.bool_)
     known[numbers[:KEYS]] = True
 
@@ -215,4 +227,4 @@ def _stream() -> eddy.Stream:
 
 
 FORMS: dict[str, Callable[[list[Integers], float], Form]] = {"filters": _filters, "tables": _tables}
-"""What an operator is."""
+"""The forms that an operator may have."""

@@ -21,7 +21,7 @@ EVERY = np.timedelta64(10, "ms")
 
 
 ROUNDS = 64
-"""Of a hash: dearer than the other filters by as much as a key that is stretched, and a demo still ends soon."""
+"""Rounds of a hash: dearer than the other filters by as much as a key that is stretched, and a demo still ends soon."""
 
 
 def web(*, rows: int = WEB_ROWS, seed: int = 0) -> Workload:

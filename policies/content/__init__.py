@@ -1,1 +1,1 @@
-"""Content-based routing: classes of rows by one attribute for each operator."""
+"""The policy `content` and its helpers."""

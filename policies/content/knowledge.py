@@ -1,4 +1,8 @@
-"""What has been learned of all operators, for the rows of one stream."""
+"""Everything that `content` learns of one stream's operators.
+
+In three tables: samples judge which attribute classifies an operator (`Profile`), running estimates follow what it lets
+through by the buckets of that attribute (`Selectivities`), and orders that were decided stand for a while (`Standing`).
+"""
 
 from __future__ import annotations
 
@@ -13,40 +17,43 @@ from eddy.classes.divider import Buckets
 from eddy.contracts import Counts, Observation
 from eddy.policies.content.order_cache import Standing
 from eddy.policies.content.profile import NO_ATTRIBUTE, Profile
-from eddy.policies.content.samples import Lesson, join_lessons, untaught
-from eddy.policies.content.selectivities import Selectivities
+from eddy.policies.content.samples import Lesson, count_untaught, join_lessons
+from eddy.policies.content.selectivities import RunningSelectivities
 from eddy.tuples import Hop
 from eddy.tuples.arrays import Floats, Integers
 
-SELDOM = 4
-"""When all is known and calm, so much less of the stream is sampled than P says, and orders stand for so many
-micro-batches: what could be learned is not worth its price."""
+CALM_DIVISOR = 4
+"""The rest when all is known and calm: P is divided by this for the share of the stream that is sampled, and orders
+stand for so many micro-batches. Learning more would cost more than it gains."""
 
-HUNT = 2
+BATCHES_BETWEEN_HUNTS = 2
 """Micro-batches from one look at operators without a classifier to the next: what is weak needs many rows to show, and
 those that have come anyway cost nothing but the look."""
 
-LIKELY = 2
+LIKELIEST_ATTRIBUTES = 2
 """Attributes that are looked at every time for operators without a classifier, because they are likelier than others:
 the best, and one that may yet be better."""
 
-TURNS = 6
+LOOKS_FOR_ALL = 6
 """Times to look until every other attribute has had its turn."""
 
-MORE = 0.5
-"""Of the evidence about an operator without a classifier is enough to judge it again."""
+NEW_EVIDENCE_SHARE = 0.5
+"""The share of the known evidence that must come anew before an operator without a classifier is judged again."""
 
-FIRST = 0.5
-"""Of |R| is enough for a first judgement: a coarse idea soon is worth more than a fine one late."""
+FIRST_SAMPLE_SHARE = 0.5
+"""The share of |R| that is enough for the first judgement: a coarse idea soon is worth more than a fine one late."""
 
 MOST_TUPLES_KEPT = 1 << 17
 """Tuples of an operator that are kept in a micro-batch, and no more steps after them: a steady estimate remembers far
-fewer (`running.MEMORY`), and where a key is hot there are as many as there is memory."""
+fewer (`TUPLES_REMEMBERED`), and where a key is hot there are as many as there is memory."""
+
+AS_GOOD_AS_ALL = 0.98
+"""As good as all: an operator that drops or passes so much of everything cannot tell classes apart that matter."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Learning:
-    """How a stream's operators are learned: the parameters of `content` by their names there."""
+    """The parameters of `content` that concern learning."""
 
     cells: int
     alpha: float
@@ -63,9 +70,15 @@ class Knowledge:
     def __init__(self, attributes: int, how: Learning) -> None:
         self._attributes = attributes
         self._how = how
+        # Operators have numbers, in the order in which they are met. A number is the place of an operator's profile
+        # and of its row of running selectivities:
+        #
+        #     _numbers   {Hop("late"): 0, Hop("planes", ...): 1}
+        #     profiles   [Profile, Profile]            samples: which attribute classifies it
+        #     _running   2 rows, a column a bucket     all rows: what it lets through, by that attribute
         self._numbers: dict[Hop, int] = {}
         self.profiles: list[Profile] = []
-        self._running = Selectivities(how.cells, how.alpha)
+        self._running = RunningSelectivities(how.cells, how.alpha)
         self._steps: list[Observation] = []
         self._kept: dict[Hop, int] = {}
         self._lessons: list[tuple[int, Lesson]] = []
@@ -81,7 +94,7 @@ class Knowledge:
         return list(self._numbers)
 
     def profile(self, hop: Hop) -> Profile:
-        """What samples have shown of an operator."""
+        """The samples of an operator, summed up."""
         return self.profiles[self._number(hop)]
 
     def pupils(self, ready: Sequence[Hop], *, arriving: bool) -> Sequence[Hop]:
@@ -92,10 +105,12 @@ class Knowledge:
         return [hop for hop in ready if hop not in self._early]
 
     def is_due(self, share: float, size: float) -> bool:
-        """Is it time for a sample of a certain size, as a share of the rows, so that in the long run a share is taken.
+        """Tell whether the next sample is due.
 
-        When all is known and calm a part of that share is enough.
+        A sample takes `size`, a share of the rows, and in the long run samples take `share` of them; when all is known
+        and calm a part of that share is enough.
         """
+        # `_due` is a debt in shares of the rows: it grows with every micro-batch, and a sample pays off its size.
         self._due += share * self.haste
         due = self._due >= size
         if due:
@@ -128,7 +143,10 @@ class Knowledge:
         return known
 
     def keep(self, step: Observation) -> None:
-        """Keep a step until the micro-batch is over; when all is calm, those of every other micro-batch will do."""
+        """Keep a step until the micro-batch is over.
+
+        When all is calm, the steps of every other micro-batch will do.
+        """
         kept = self._kept.get(step.hops[0], 0)
         if kept < MOST_TUPLES_KEPT and (self.haste == 1.0 or self._turn % 2 == 0):
             self._kept[step.hops[0]] = kept + len(step.outcomes[0])
@@ -147,15 +165,17 @@ class Knowledge:
             return range(self._attributes)
         used = {profile.attribute for profile in self.profiles} - {NO_ATTRIBUTE}
         self._lesson += 1
-        return sorted(used | set(range(self._lesson % SELDOM, self._attributes, SELDOM)))
+        return sorted(used | set(range(self._lesson % CALM_DIVISOR, self._attributes, CALM_DIVISOR)))
 
     def learn(self) -> list[Hop]:
         """Learn from what was kept; says which operators have got another classifier."""
+        # The order matters: running counts go to the buckets of the classifier by which rows were routed, so they are
+        # added before a judgement may name another one.
         steps, self._steps, self._kept = self._steps, [], {}
         lessons, self._lessons = self._lessons, []
         changes = self._running.changes
-        if self._turn % HUNT == 0:
-            lessons += self._unexplained(steps)
+        if self._turn % BATCHES_BETWEEN_HUNTS == 0:
+            lessons += self._find_unexplained(steps)
         if steps:
             self._count(steps)
         for number, lesson in join_lessons(lessons):
@@ -163,19 +183,24 @@ class Knowledge:
         self._turn += 1
         changed = list(self._judge())
         calm = changes == self._running.changes and all(p.judged > 1 for p in self.profiles if p.judged or p.sampled)
-        self.haste = 1 / SELDOM if calm else 1.0
-        if changed or not calm or self._turn % SELDOM == 0:
+        self.haste = 1 / CALM_DIVISOR if calm else 1.0
+        if changed or not calm or self._turn % CALM_DIVISOR == 0:
             self.standing = Standing()
         return changed
 
     def _count(self, steps: Sequence[Observation]) -> None:
-        """Add up outcomes: by the attribute that classifies each operator's rows, so that each is looked at once."""
+        """Add up outcomes of operators.
+
+        Steps whose operators go by the same attribute are taken together, so that each attribute is looked at once.
+        """
         lots: dict[int, list[tuple[int, Counts, Look]]] = {}
         for step in steps:
             for hop, counts in zip(step.hops, step.outcomes, strict=True):
                 number = self._number(hop)
                 lots.setdefault(self.profiles[number].attribute, []).append((number, counts, step.buckets))
         places: list[Integers] = []
+        # Every outcome gets its place in the table, operator by bucket, and one sum adds them all: with a sum for each
+        # step, micro-batches of many small steps would spend their time here.
         for attribute, lot in lots.items():
             numbers = np.repeat([number for number, _, _ in lot], [len(counts) for _, counts, _ in lot])
             first, *others = (look for _, _, look in lot)
@@ -185,7 +210,7 @@ class Knowledge:
         for number in self._running.add(np.concatenate(places), np.concatenate(outcomes)):
             self.profiles[number].forget(self._how.sample)
 
-    def _unexplained(self, steps: Sequence[Observation]) -> Iterator[tuple[int, Lesson]]:
+    def _find_unexplained(self, steps: Sequence[Observation]) -> Iterator[tuple[int, Lesson]]:
         """Rows of the operators that have been judged and have no classifier.
 
         Samples are left out, since they are learned from anyway.
@@ -195,42 +220,48 @@ class Knowledge:
             number = self._number(step.hops[0])
             profile = self.profiles[number]
             if profile.attribute == NO_ATTRIBUTE and profile.judged:
-                count = untaught(step)
+                count = count_untaught(step)
                 if count > largest.get(number, (0,))[0]:
                     largest[number] = (count, step)
         if largest:
-            attributes = self._hunted()
+            attributes = self._choose_attributes()
             for number, (count, step) in sorted(largest.items(), key=lambda item: item[0]):
                 rows = np.arange(count)
                 yield number, Lesson(attributes, step.buckets(attributes, rows), step.outcomes[0][rows])
 
-    def _hunted(self) -> Sequence[int]:
-        """By which attributes to look for more evidence: those of other operators, the likeliest, and some in turn.
+    def _choose_attributes(self) -> Sequence[int]:
+        """Choose the attributes to look for more evidence by.
 
-        What is weak for each operator shows sooner in the sum of all.
+        Those of other operators, the likeliest, and a few of the rest in turn. The likeliest are those with the
+        greatest sum over all operators, where weak evidence shows sooner.
         """
         signs = sum((profile.signs() for profile in self.profiles), np.zeros(self._attributes))
         self._lesson += 1
         used = {profile.attribute for profile in self.profiles} - {NO_ATTRIBUTE}
-        likely = np.argsort(-signs, kind="stable")[:LIKELY].tolist()
-        return sorted({*used, *likely, *range(self._lesson % TURNS, self._attributes, TURNS)})
+        likely = np.argsort(-signs, kind="stable")[:LIKELIEST_ATTRIBUTES].tolist()
+        return sorted({*used, *likely, *range(self._lesson % LOOKS_FOR_ALL, self._attributes, LOOKS_FOR_ALL)})
 
     def _judge(self) -> Iterator[Hop]:
         """A sample that is full names the classifier."""
         for hop, number in self._numbers.items():
             profile = self.profiles[number]
-            if profile.sampled < self._enough(profile):
+            if profile.sampled < self._count_needed(profile):
                 continue
             if profile.judge(self._how.threshold):
-                self._running.start(number, *profile.classified())
+                self._running.start(number, *profile.bucket_counts())
                 yield hop
             profile.fade()
 
-    def _enough(self, profile: Profile) -> float:
-        """Rows that a judgement needs: |R|, and a part of what is known, since each look is a chance to be wrong."""
+    def _count_needed(self, profile: Profile) -> float:
+        """Count the rows that a judgement needs.
+
+        That is |R|, and a part of the known evidence: each look is another chance to be wrong.
+        """
         if not profile.judged:
-            return self._how.sample * FIRST
-        return max(self._how.sample, 0.0 if profile.attribute != NO_ATTRIBUTE else MORE * profile.evidence)
+            return self._how.sample * FIRST_SAMPLE_SHARE
+        return max(
+            self._how.sample, 0.0 if profile.attribute != NO_ATTRIBUTE else NEW_EVIDENCE_SHARE * profile.evidence
+        )
 
     def snapshot(self) -> tuple[dict[str, Any], dict[str, Floats]]:
         """Plain values, and arrays."""
@@ -249,26 +280,23 @@ class Knowledge:
         for number, (hop, numbers) in enumerate(zip(plain["hops"], plain["profiles"], strict=True)):
             self.profiles[self._number(Hop(*hop))].restore(numbers, arrays[f"tables {number}"])
         self._turn, self._lesson, self._due, self.haste, self._running.changes = plain["counts"]
-        self.standing = Standing.restored(plain["standing"])
+        self.standing = Standing.restore(plain["standing"])
         self._running.restore(arrays["running"])
 
 
-SLACK = 0.98
-"""As good as all: an operator that drops or passes so much of everything cannot tell classes apart that matter."""
-
-
 def mask_settled(rates: Floats, costs: Floats) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Which operators keep their place, whatever the classes are.
+    """Mark the operators that keep their place for every class.
 
-    So does one that is better on average than any other could be for a class (so cheap, or so selective), one that
-    could not be better for a class than any other is on average (so dear), and one that lets everything pass. Operators
-    that may return more than they are given are never settled, since nothing bounds what they do for a class.
+    One that is better on average than any other could be for a class comes first (so cheap, or so selective), and one
+    that could not be better for a class than any other is on average comes last (so dear); one that lets everything
+    pass stays last too. Where an operator may return more than it is given, none is marked, since nothing bounds what
+    it does for a class.
     """
     if len(rates) < 2 or rates.max() > 1:
         return np.zeros(len(rates), np.bool_)
     average, best = (1 - rates) / costs, 1 / costs
     others = ~np.eye(len(rates), dtype=np.bool_)
-    first = average >= SLACK * np.where(others, best, 0.0).max(axis=1)
+    first = average >= AS_GOOD_AS_ALL * np.where(others, best, 0.0).max(axis=1)
     last = best <= np.where(others, average, np.inf).min(axis=1)
-    found: np.ndarray[Any, np.dtype[np.bool_]] = first | last | (rates >= SLACK)
+    found: np.ndarray[Any, np.dtype[np.bool_]] = first | last | (rates >= AS_GOOD_AS_ALL)
     return found

@@ -26,10 +26,10 @@ class Standing:
         return self.hops == tuple(hops) and self.used == tuple(used)
 
     def unknown(self, examples: Buckets) -> Integers:
-        """Which classes nothing was decided about."""
+        """The classes that have no order yet."""
         return np.flatnonzero([bytes(example) not in self.orders for example in examples])
 
-    def extended(self, examples: Buckets, orders: Integers) -> Standing:
+    def extend(self, examples: Buckets, orders: Integers) -> Standing:
         """The same with what was decided about more classes."""
         decided = zip(map(bytes, examples), map(tuple, orders.tolist()), strict=True)
         return replace(self, orders={**self.orders, **dict(decided)})
@@ -47,7 +47,7 @@ class Standing:
         }
 
     @staticmethod
-    def restored(state: Mapping[str, Any]) -> Standing:
+    def restore(state: Mapping[str, Any]) -> Standing:
         """From a snapshot."""
         return Standing(
             hops=tuple(Hop(*hop) for hop in state["hops"]),

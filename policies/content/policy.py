@@ -1,14 +1,15 @@
-"""Content-based routing: different orders for different classes of rows, learned while they pass (Content-Learns).
+"""Content-based routing: each class of rows has its own order.
 
-Follows section 4 of the content-based routing paper: operators are profiled in turn on samples (P, |R|); for each, the
-attribute with the highest gain ratio becomes its classifier (CA); running selectivities are kept for each of its
-buckets (S, d, alpha) and for all rows (W); a tuple goes first where its own class is most likely to be dropped; a new
-pair of operator and attribute stays only if it pays.
+The policy is Content-Learns of the content-based routing paper, section 4: operators are profiled in turn on samples
+(P, |R|); for each, the attribute with the highest gain ratio becomes its classifier (CA); running selectivities are
+kept for each of its buckets (S, d, alpha) and for all rows (W); a tuple goes first where its own class is most likely
+to be dropped; a new pair of operator and attribute stays only if it pays.
 
-Where it does better: before anything is known all rows are samples, of all operators at once; once every operator has
-been profiled twice and nothing changes, samples become rare; gain that chance explains does not count (`gain`); steady
-selectivities go beside the quick ones, and cells with few tuples lean on the whole (`running`); orders that promise
-nothing are not split off (`orders`); costs count, and probes are routed like filters.
+It does better in these points. Before anything is known all rows are samples, of all operators at once; once every
+operator has been profiled twice and nothing changes, samples become rare. Gain that chance explains does not count
+(`profile`). Steady selectivities go beside the quick ones, and cells with few tuples lean on the whole
+(`selectivities`). Orders that promise nothing are not split off (`orders`). Costs count, and probes are routed like
+filters.
 """
 
 from __future__ import annotations
@@ -26,20 +27,20 @@ from eddy.observe.insight import Insight
 from eddy.policies.content.knowledge import Knowledge, Learning, mask_settled
 from eddy.policies.content.order_cache import Standing
 from eddy.policies.content.profile import NO_ATTRIBUTE
-from eddy.policies.content.samples import lessons, send_samples
+from eddy.policies.content.samples import send_samples, take_lessons
 from eddy.policies.content.trial import HalfTrial
 from eddy.policies.shared.call_counts import Uses
 from eddy.policies.shared.checks import check_costs, check_share
 from eddy.policies.shared.merit import Costs, cost
-from eddy.policies.shared.orders import MANY, STEP, best_orders, classes, legs
+from eddy.policies.shared.orders import MOST_CLASSES, SECONDS_PER_STEP, best_orders, classes, legs
 from eddy.tuples import Hop
 from eddy.tuples.arrays import Floats, Integers
 
 MOST_SAMPLED = 0.3
-"""Of a micro-batch are sampled at most. Up to that, a whole |R| is taken at once, of each of some operators: to look at
-few rows by all attributes costs as much as to look at many."""
+"""The largest share of a micro-batch that is sampled. Up to that, a whole |R| is taken at once, of each of some
+operators: to look at few rows by all attributes costs as much as to look at many."""
 
-TOGETHER = 2
+LEAST_TOGETHER = 2
 """Operators at least that are sampled at the same time, half as often: one look at their rows serves both."""
 
 MOST_SAMPLES = 2
@@ -47,7 +48,7 @@ MOST_SAMPLES = 2
 
 
 class Content(Policy):
-    """Learns which attribute tells what each operator will do, and routes each class its own way.
+    """Learns which attribute foretells each operator's outcomes.
 
     `attributes` are those that may classify; all that can, when none are named. `d` is the number of buckets of each,
     `P` the share of rows that profile an operator, `R` the rows of one sample, `alpha` the memory of the quick
@@ -80,7 +81,7 @@ class Content(Policy):
         self._share, self._sample = P, R
         self._how = Learning(cells=d + 1, alpha=alpha, threshold=threshold, sample=R)
         self._costs: Costs = costs
-        self._price = STEP if costs == "time" else 0.0
+        self._price = SECONDS_PER_STEP if costs == "time" else 0.0
         self._alone = len(setting.operators) == 1
         self._known: dict[str, Knowledge] = {}
         self._trial: HalfTrial | None = None
@@ -96,25 +97,30 @@ class Content(Policy):
         return Insight(uses=self._uses.all(gains))
 
     def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
-        """Samples for the operators whose turn it is; for the other rows the best order of their class."""
+        """Plan samples first, then the best order of each class."""
         if len(ready) == 1:
             return [Leg(route=ready)]
         pupils, share = self._pupils(task, ready)
         drawn = task.chance().random(task.rows) < share if share else np.zeros(task.rows, np.bool_)
         rows, sample = np.flatnonzero(~drawn), np.flatnonzero(drawn)
-        legs = self._tried(task, ready, rows, self._trial) if self._trial else self._routed(task, ready, rows)
-        return [*legs, *self._sampled(task, ready, pupils, sample)] if len(sample) else legs
+        legs = (
+            self._route_trial(task, ready, rows, self._trial) if self._trial else self._route_classes(task, ready, rows)
+        )
+        return [*legs, *self._route_samples(task, ready, pupils, sample)] if len(sample) else legs
 
-    def _tried(self, task: Task, ready: tuple[Hop, ...], rows: Integers, trial: HalfTrial) -> list[Leg]:
-        """The best orders; with and without the classifier that is on trial, if it is of this stream."""
+    def _route_trial(self, task: Task, ready: tuple[Hop, ...], rows: Integers, trial: HalfTrial) -> list[Leg]:
+        """Route by the best orders, with and without the trial.
+
+        A classifier on trial is left out for some of the rows, if it is of this stream.
+        """
         tried = trial.place(ready)
         if task.lineage.origin != trial.origin:
-            return self._routed(task, ready, rows)
+            return self._route_classes(task, ready, rows)
         if task.lineage.done or not task.independent:
             is_new = trial.turn(0 if task.lineage.done else task.rows, task.chance())
-            return self._routed(task, ready, rows, without=None if is_new else tried)
+            return self._route_classes(task, ready, rows, without=None if is_new else tried)
         old, new = trial.split(rows, task.chance())
-        ways = self._routed(task, ready, old, without=tried), self._routed(task, ready, new)
+        ways = self._route_classes(task, ready, old, without=tried), self._route_classes(task, ready, new)
         return [*trial.mark(ways[1], new=True), *trial.mark(ways[0], new=False)]
 
     def _knowledge(self, origin: str) -> Knowledge:
@@ -123,19 +129,20 @@ class Content(Policy):
             known = self._known[origin] = Knowledge(len(self.features.of(origin)), self._how)
         return known
 
-    def _sampled(self, task: Task, ready: tuple[Hop, ...], pupils: Sequence[Hop], rows: Integers) -> list[Leg]:
-        """Rows that go to an operator to learn, before any other, and then on as others of their class.
+    def _route_samples(self, task: Task, ready: tuple[Hop, ...], pupils: Sequence[Hop], rows: Integers) -> list[Leg]:
+        """Route samples: to the operator that learns, then on.
 
-        Samples come last in a plan: then they are the last of a step's rows too.
+        After it they go on as others of their class. Samples come last in a plan: then they are the last of a step's
+        rows too.
         """
         attributes = self._knowledge(task.lineage.origin).syllabus()
         buckets = task.buckets(attributes, rows)
-        onward = self._routed(task, ready, rows) if task.independent else []
+        onward = self._route_classes(task, ready, rows) if task.independent else []
         ways = [(leg.route, np.searchsorted(rows, leg.rows)) for leg in onward if leg.rows is not None]
         return send_samples(pupils, ways or [((), np.arange(len(rows)))], rows, attributes, buckets)
 
     def _pupils(self, task: Task, ready: tuple[Hop, ...]) -> tuple[Sequence[Hop], float]:
-        """Which operators learn from this task, and from which share of its rows.
+        """Choose the operators that learn, and the share of rows.
 
         Those that may act on rows as they arrive learn from such; others from tuples that have come as far as that.
         """
@@ -146,13 +153,18 @@ class Content(Policy):
         if young:
             share = 1.0 if len(young) == len(ready) else self._share
             return young, min(share, most * len(young))
-        hops = self._unsettled(task, known, hops)[: max(int(self._share * task.rows / self._sample), TOGETHER)]
+        hops = self._find_unsettled(task, known, hops)[
+            : max(int(self._share * task.rows / self._sample), LEAST_TOGETHER)
+        ]
         share = min(self._share, most * len(hops))
         size = max(share, min(len(hops) * self._sample / task.rows, MOST_SAMPLED))
         return hops, size if hops and known.is_due(share, size) else 0.0
 
-    def _unsettled(self, task: Task, known: Knowledge, hops: Sequence[Hop]) -> Sequence[Hop]:
-        """Those whose place in the order depends on the class; who has been judged least often comes first."""
+    def _find_unsettled(self, task: Task, known: Knowledge, hops: Sequence[Hop]) -> Sequence[Hop]:
+        """The operators whose place depends on the class.
+
+        The one that was judged least often comes first.
+        """
         fixed = mask_settled(known.whole(hops), self._prices(task, hops))
         return sorted(
             (h for h, is_fixed in zip(hops, fixed, strict=True) if not is_fixed), key=lambda h: known.profile(h).judged
@@ -161,8 +173,13 @@ class Content(Policy):
     def _prices(self, task: Task, hops: Sequence[Hop]) -> Floats:
         return np.array([cost(task.statistics[hop], self._costs) for hop in hops])
 
-    def _routed(self, task: Task, ready: tuple[Hop, ...], rows: Integers, without: int | None = None) -> list[Leg]:
-        """The best order for each class of rows; `without` is an operator whose classifier is left out."""
+    def _route_classes(
+        self, task: Task, ready: tuple[Hop, ...], rows: Integers, without: int | None = None
+    ) -> list[Leg]:
+        """Route each class in its best order.
+
+        `without` is an operator whose classifier is left out.
+        """
         if not len(rows):
             return []
         known = self._knowledge(task.lineage.origin)
@@ -178,7 +195,7 @@ class Content(Policy):
             common = np.argsort((whole - 1) / costs, kind="stable")
             weights = np.bincount(which, minlength=len(examples))[fresh]
             orders = best_orders(rates, costs, common, weights, self._price)
-            standing = standing.extended(examples[fresh], orders if task.independent else orders[:, :1])
+            standing = standing.extend(examples[fresh], orders if task.independent else orders[:, :1])
             if not task.lineage.done and without is None:
                 known.standing = standing
         return legs(standing.of(examples), which, rows, ready, used, examples)
@@ -190,7 +207,7 @@ class Content(Policy):
         known, (hop,) = self._knowledge(observation.origin), observation.hops
         known.keep(observation)
         taught = 0
-        for lesson in lessons(observation):
+        for lesson in take_lessons(observation):
             known.keep_lesson(hop, lesson)
             taught += len(lesson.outcomes)
         self._uses.count(observation, known.profile(hop).classifiers, taught)
@@ -212,7 +229,7 @@ class Content(Policy):
             self._trial = None
 
     def snapshot(self) -> State:
-        """What is known of each stream, the trial, and what has been counted."""
+        """The knowledge of each stream, the trial, and the counts."""
         state: dict[str, Any] = {"known": {}, "trial": None, "uses": self._uses.snapshot()}
         for number, (origin, known) in enumerate(self._known.items()):
             state["known"][origin], arrays = known.snapshot()
@@ -229,20 +246,23 @@ class Content(Policy):
             arrays = {name.removeprefix(first): array for name, array in state.items() if name.startswith(first)}
             self._knowledge(origin).restore(plain, arrays)
         if state["trial"] is not None:
-            self._trial = HalfTrial.restored(state["trial"])
+            self._trial = HalfTrial.restore(state["trial"])
 
 
 def _classes(
     task: Task, rows: Integers, asked: Sequence[int], gains: Sequence[float]
 ) -> tuple[list[int], Buckets, Integers]:
-    """The attributes that tell rows apart, and their classes; those that tell most, if all would make too many."""
+    """Divide rows into classes by the attributes that tell most.
+
+    As many attributes count as make no more than `MOST_CLASSES`.
+    """
     used = sorted(set(asked) - {NO_ATTRIBUTE})
-    examples, which = classes(task.buckets(used, rows), MANY)
+    examples, which = classes(task.buckets(used, rows), MOST_CLASSES)
     if examples.shape[1] < len(used):
         telling = dict.fromkeys(used, 0.0)
         for attribute, gain in zip(asked, gains, strict=True):
             if attribute != NO_ATTRIBUTE:
                 telling[attribute] += gain
         used.sort(key=lambda attribute: -telling[attribute])
-        examples, which = classes(task.buckets(used, rows), MANY)
+        examples, which = classes(task.buckets(used, rows), MOST_CLASSES)
     return used[: examples.shape[1]], examples, which

@@ -1,4 +1,8 @@
-"""What samples have shown of one operator, for the rows of one stream."""
+"""Evidence from samples that an attribute classifies an operator.
+
+Counts by attribute and bucket come from rows that were sent to the operator first. The attribute with the highest gain
+ratio classifies, once chance does not explain its gain.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +17,18 @@ from eddy.tuples.arrays import Floats
 NO_ATTRIBUTE = -1
 """No attribute classifies (the paper's CA of -1)."""
 
-FADE = 0.9
-"""Of what has named a classifier, so much counts in the next judgement: one that has lost its meaning is forgotten
-after ten samples."""
+EVIDENCE_LEFT = 0.9
+"""The share of the evidence that counts on after a judgement named a classifier: one that has lost its meaning is
+forgotten after ten samples."""
 
 MOST_EVIDENCE = 20_000
 """Rows of evidence that are kept while there is no classifier and no change: one that explains a thousandth of what an
 operator does shows in so many, and a stronger one that comes later is seen behind them in a tenth of them."""
+
+SIGNIFICANT = 5.0
+"""Standard deviations by which the evidence must exceed what chance gives. With 150 rows in 24 buckets chance alone
+gets so far once in 1,500 times (four would be once in 200): with tens of attributes, tried again and again, that is
+rare enough."""
 
 
 class Profile:
@@ -62,7 +71,7 @@ class Profile:
         self.gain = float(gains[best]) if len(gains) else 0.0
         return self.attribute not in (NO_ATTRIBUTE, before)
 
-    def classified(self) -> tuple[Floats, Floats]:
+    def bucket_counts(self) -> tuple[Floats, Floats]:
         """In and Out by the buckets of the classifier."""
         return self._tables[0, self.attribute].copy(), self._tables[1, self.attribute].copy()
 
@@ -71,7 +80,7 @@ class Profile:
         if self.attribute == NO_ATTRIBUTE:
             self.forget(MOST_EVIDENCE)
         else:
-            self._tables *= FADE
+            self._tables *= EVIDENCE_LEFT
         self.sampled = 0
         self.judged += 1
 
@@ -80,7 +89,7 @@ class Profile:
         self._tables *= np.minimum(1.0, rows / np.maximum(self._tables[0].sum(axis=1), 1.0))[:, None]
 
     def signs(self) -> Floats:
-        """By how many standard deviations each attribute tells more than chance gives."""
+        """Standard deviations by which each attribute exceeds chance."""
         return signs(*self._tables[:2])
 
     def drop(self) -> None:
@@ -102,12 +111,6 @@ def _powers(outcomes: Any) -> tuple[Floats, Floats, Floats]:
     """Outcomes to the powers of 0, 1 and 2; a filter's are 0 or 1."""
     out = outcomes.astype(np.float64)
     return np.ones(len(out)), out, out if outcomes.dtype == np.bool_ else out**2
-
-
-SIGNIFICANT = 5.0
-"""Standard deviations by which the evidence must exceed what chance gives. With 150 rows in 24 buckets chance alone
-gets so far once in 1,500 times (four would be once in 200): with tens of attributes, tried again and again, that is
-rare enough."""
 
 
 def gain_ratios(seen: Floats, passed: Floats) -> Floats:
@@ -147,7 +150,10 @@ def skews(seen: Floats, out: Floats, squares: Floats) -> Floats:
 
 
 def signs(seen: Floats, out: Floats) -> Floats:
-    """By how many standard deviations each attribute explains more than chance gives; for choice, not for proof."""
+    """Standard deviations by which each attribute exceeds chance.
+
+    They serve to choose attributes, and prove nothing.
+    """
     total, sums = seen.sum(axis=1), out.sum(axis=1)
     mean = _ratio(sums, total)
     between = _ratio(out**2, seen).sum(axis=1) - mean * sums

@@ -1,4 +1,4 @@
-"""Rows that are sent to an operator to learn what it makes of them, before any other."""
+"""Samples: rows that go to an operator first, so that it learns."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from eddy.tuples.arrays import Integers
 
 
 class Lesson(NamedTuple):
-    """What an operator made of some rows, and their buckets of some attributes."""
+    """Outcomes of an operator, with buckets of the rows they are of."""
 
     attributes: Sequence[int]
     buckets: Buckets
     outcomes: Counts
 
 
-class Sample:
+class LegSample:
     """The buckets of rows that a leg takes to an operator, until they have come to it.
 
     A sample goes to its operator first and then on as its class does, so that its later steps are those of the other
@@ -46,35 +46,44 @@ def send_samples(
     attributes: Sequence[int],
     buckets: Buckets,
 ) -> list[Leg]:
-    """Share rows out among operators; `ways` are the routes that would be theirs, each with places in `rows`."""
+    """Share rows out among operators.
+
+    `ways` are the routes that would be theirs, each with places in `rows`.
+    """
     legs = []
     for onward, places in ways:
         for i, hop in enumerate(pupils):
             mine = places[places % len(pupils) == i]
             if len(mine):
                 route = (hop, *(other for other in onward if other != hop))
-                legs.append(Leg(route=route, rows=rows[mine], label=SAMPLE, tag=Sample(attributes, buckets[mine])))
+                legs.append(Leg(route=route, rows=rows[mine], label=SAMPLE, tag=LegSample(attributes, buckets[mine])))
     return legs
 
 
-def lessons(observation: Observation) -> Iterator[Lesson]:
-    """The samples among the rows of a step that have come to their operator with it, or some rows of theirs."""
+def take_lessons(observation: Observation) -> Iterator[Lesson]:
+    """The samples in a step whose operator it was, or part of them."""
     end = 0
     for leg, rows in zip(observation.legs, observation.rows, strict=True):
         end += rows
-        if isinstance(leg.tag, Sample) and leg.route[0] == observation.hops[0]:
+        if isinstance(leg.tag, LegSample) and leg.route[0] == observation.hops[0]:
             yield leg.tag.teach(observation.outcomes[0][end - rows : end])
 
 
-def untaught(step: Observation) -> int:
-    """How many of a step's rows are not those of a sample that has come to its operator; they are the first ones."""
+def count_untaught(step: Observation) -> int:
+    """Count the rows of a step that are no samples for it.
+
+    They are the first ones of the step.
+    """
     first = step.hops[0]
-    is_lesson = [isinstance(leg.tag, Sample) and leg.route[0] == first for leg in step.legs]
+    is_lesson = [isinstance(leg.tag, LegSample) and leg.route[0] == first for leg in step.legs]
     return sum(rows for rows, taught in zip(step.rows, is_lesson, strict=True) if not taught)
 
 
 def join_lessons(single: Iterable[tuple[int, Lesson]]) -> Iterator[tuple[int, Lesson]]:
-    """One lesson for those of an operator by the same attributes: adding up costs by the lesson, not by the row."""
+    """Join lessons of one operator by the same attributes.
+
+    Adding up costs by the lesson, not by the row.
+    """
     lots: dict[tuple[int, tuple[int, ...]], list[Lesson]] = {}
     for number, lesson in single:
         lots.setdefault((number, tuple(lesson.attributes)), []).append(lesson)

@@ -1,4 +1,4 @@
-"""Running selectivities: steady while the stream is, quick when it changes."""
+"""Selectivities that keep steady, and follow a change quickly."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import numpy as np
 
 from eddy.tuples.arrays import Floats, Integers, Numbers
 
-MEMORY = 2_000
+TUPLES_REMEMBERED = 2_000
 """Tuples that a steady estimate remembers: known to a hundredth, and no older than a few micro-batches."""
 
-DOUBT = 5.0
+WEIGHT_OF_WHOLE = 5.0
 """A cell is weighed against the whole as if it had seen this many tuples of it: what few tuples say is not believed."""
 
-UNTRIED = 1.0
+UNTRIED_RATE = 1.0
 """Outputs per input of which nothing is known: neither good nor bad."""
 
 SURPRISE = 4.0
@@ -22,8 +22,8 @@ SURPRISE = 4.0
 chance, and then nothing is lost but some memory."""
 
 
-class Selectivities:
-    """Outputs per input of each of several operators, in each of some cells, and over all of them.
+class RunningSelectivities:
+    """Running outputs per input of operators, by cell and over all.
 
     The quick estimate is the paper's (section 4.1): each tuple moves it by `1 - alpha`. Twenty tuples' worth of memory
     follow any change, but leave it wavering by a tenth, and so the orders that hang on it. Therefore a steady estimate
@@ -51,7 +51,10 @@ class Selectivities:
         self._quick[operator, :-1] = np.divide(out, seen, out=np.full(len(seen), np.nan), where=seen > 0)
 
     def places(self, operators: Integers, cells: Numbers | None) -> Integers:
-        """Where outcomes of operators belong, each in its cell, or in none but the whole: for `add`."""
+        """The places of outcomes in the tables, for `add`.
+
+        Each belongs to its cell, or to none but the whole.
+        """
         return operators * self._width + (self._width - 1 if cells is None else cells)
 
     def add(self, places: Integers, outcomes: Any) -> list[int]:
@@ -65,17 +68,17 @@ class Selectivities:
         kept = self._alpha**seen
         known = np.where(np.isnan(self._quick), mean, self._quick * kept + mean * (1 - kept))
         self._quick = np.where(fresh, known, self._quick)
-        fade = np.minimum(1.0, MEMORY / np.maximum(self._seen + seen, 1.0))
+        fade = np.minimum(1.0, TUPLES_REMEMBERED / np.maximum(self._seen + seen, 1.0))
         self._seen, self._out = (self._seen + seen) * fade, (self._out + out) * fade
         return self._notice(fresh)
 
     def whole(self) -> Floats:
         """Each operator's estimate over all cells; 1 while nothing is known."""
-        return (self._out[:, -1] + DOUBT * UNTRIED) / (self._seen[:, -1] + DOUBT)
+        return (self._out[:, -1] + WEIGHT_OF_WHOLE * UNTRIED_RATE) / (self._seen[:, -1] + WEIGHT_OF_WHOLE)
 
     def rates(self) -> Floats:
         """The estimates of the cells, leaning on the whole where a cell has seen little."""
-        return (self._out[:, :-1] + DOUBT * self.whole()[:, None]) / (self._seen[:, :-1] + DOUBT)
+        return (self._out[:, :-1] + WEIGHT_OF_WHOLE * self.whole()[:, None]) / (self._seen[:, :-1] + WEIGHT_OF_WHOLE)
 
     def snapshot(self) -> Floats:
         """Quick estimates, tuples seen, and tuples that came out."""
@@ -86,8 +89,8 @@ class Selectivities:
         self._quick, self._seen, self._out = state.copy()
 
     def _notice(self, fresh: np.ndarray[Any, np.dtype[np.bool_]]) -> list[int]:
-        """Where quick and steady disagree, begin anew."""
-        memory = 1 / (1 - self._alpha) if self._alpha < 1 else MEMORY
+        """Begin the steady estimate anew where the quick one disagrees."""
+        memory = 1 / (1 - self._alpha) if self._alpha < 1 else TUPLES_REMEMBERED
         steady = self._out / np.maximum(self._seen, 1.0)
         spread = np.where(steady <= 1, np.maximum(steady * (1 - steady), 1 / memory), steady)
         doubt = np.sqrt(spread * ((1 - self._alpha) / (1 + self._alpha)))

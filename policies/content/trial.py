@@ -1,4 +1,4 @@
-"""Does it pay: a new way beside the old one.
+"""A trial of a new classifier beside the old way.
 
 Where all that is left to do may be done in any order, rows of the same micro-batch go both ways. Where an operator has
 to wait for another, nobody knows which later tuples came from which of the rows; there whole micro-batches take turns.
@@ -19,11 +19,12 @@ from eddy.tuples.arrays import Integers
 ROWS_TO_DECIDE = 300
 """Rows of the smaller group that decide: a difference of a tenth of a call shows."""
 
-TURNS = 3
+TURNS_TO_DECIDE = 3
 """Micro-batches of each way that decide, where whole ones take turns: a single one may be unlike the others."""
 
-CONTROL = 0.3
-"""Of the rows do without what is new, where both ways are taken at once: then one micro-batch of a thousand decides."""
+CONTROL_SHARE = 0.3
+"""The share of rows that do without the new classifier, where both ways are taken at once: then one micro-batch of a
+thousand decides."""
 
 SURE_OF_LOSS = 2.0
 """Standard errors by which the new way must be worse to be given up."""
@@ -36,7 +37,10 @@ class OnTrial(NamedTuple):
 
 
 class HalfTrial:
-    """Costs per row with a new classifier of an operator, for the rows of one stream, and without it."""
+    """Costs per row with a new classifier, and without it.
+
+    The classifier is of one operator and for the rows of one stream.
+    """
 
     def __init__(self, origin: str, hop: Hop) -> None:
         self.origin, self.hop = origin, hop
@@ -46,12 +50,12 @@ class HalfTrial:
         self._turn: bool | None = None
 
     def place(self, ready: Sequence[Hop]) -> int | None:
-        """Which of some hops is on trial."""
+        """The place of the operator on trial among some hops."""
         return ready.index(self.hop) if self.hop in ready else None
 
     def split(self, rows: Integers, chance: np.random.Generator) -> tuple[Integers, Integers]:
         """The rows that go the old way, and those that go the new one."""
-        old = chance.random(len(rows)) < CONTROL
+        old = chance.random(len(rows)) < CONTROL_SHARE
         parts = rows[old], rows[~old]
         self._rows += [len(part) for part in parts]
         return parts
@@ -61,7 +65,10 @@ class HalfTrial:
         return [replace(leg, tag=OnTrial(new)) for leg in legs]
 
     def turn(self, arriving: int, chance: np.random.Generator) -> bool:
-        """Is it the new way that a whole micro-batch goes; drawn when its first rows arrive."""
+        """Draw whether a whole micro-batch goes the new way.
+
+        It is drawn when the first rows arrive.
+        """
         if self._turn is None:
             self._turn = bool(chance.random() < 1 / 2)
             self._turns[int(self._turn)] += 1
@@ -69,7 +76,7 @@ class HalfTrial:
         return self._turn
 
     def pay(self, legs: Sequence[Leg], rows: Sequence[int], price: float) -> None:
-        """What a step cost, at a price for each row."""
+        """Count the cost of a step, at a price for each row."""
         if self._turn is not None:
             self._cost[int(self._turn)] += sum(rows) * price
             return
@@ -83,12 +90,14 @@ class HalfTrial:
 
     @property
     def is_over(self) -> bool:
-        """Have both ways been taken often enough."""
-        return bool(self._rows.min() >= ROWS_TO_DECIDE and (not self._turns.any() or self._turns.min() >= TURNS))
+        """Whether both ways have been taken often enough."""
+        return bool(
+            self._rows.min() >= ROWS_TO_DECIDE and (not self._turns.any() or self._turns.min() >= TURNS_TO_DECIDE)
+        )
 
     @property
     def is_lost(self) -> bool:
-        """Is the new way worse, by more than chance explains.
+        """Whether the new way is worse, by more than chance explains.
 
         A row costs about as much as it varies: calls and seconds are both counts of something that mostly happens
         once or a few times.
@@ -97,11 +106,11 @@ class HalfTrial:
         return bool(new - old > SURE_OF_LOSS * old * np.sqrt((1 / self._rows).sum()))
 
     def snapshot(self) -> list[Any]:
-        """Who is on trial; rows, costs and turns."""
+        """The operator on trial; rows, costs and turns."""
         return [self.origin, *self.hop, self._rows.tolist(), self._cost.tolist(), self._turns.tolist()]
 
     @staticmethod
-    def restored(state: Sequence[Any]) -> HalfTrial:
+    def restore(state: Sequence[Any]) -> HalfTrial:
         """From a snapshot."""
         origin, operator, pattern, *counts = state
         trial = HalfTrial(origin, Hop(operator, pattern))

@@ -1,1 +1,1 @@
-"""Query Mesh: routes for classes of rows, the tree that tells the classes apart, and the search for both."""
+"""Query Mesh: a tree gives each row a whole route."""

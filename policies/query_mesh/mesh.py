@@ -1,4 +1,8 @@
-"""What the optimizer finds: routes, and the tree that gives every row one of them."""
+"""A mesh, and the generation of rows that goes by it.
+
+A mesh is what the optimizer finds: routes, and the tree that gives every row one of them. A generation is a mesh that
+was decided on, with counts of what its rows cost beside what was promised.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +16,13 @@ import numpy as np
 from eddy.observe.insight import Branch, Decision, RouteCost
 from eddy.policies.query_mesh.learn.sample import Sample
 from eddy.policies.query_mesh.learn.tree import LEAF, Tree
-from eddy.policies.query_mesh.promise import SLACK, Passing, Watch
+from eddy.policies.query_mesh.promise import BREACH_SHARE, PassCounts, Watch
 from eddy.policies.query_mesh.search.cost import row_costs
 from eddy.policies.query_mesh.search.legality import HopNumbers, Legality
 from eddy.policies.query_mesh.wheel import Wheel, or_sets
 from eddy.tuples.arrays import Floats
+
+_NUMBERS = ("cost", "single_cost", "start_cost", "looks", "training", "found_by")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,11 +45,14 @@ class Mesh:
     found_by: str
 
     def is_like(self, other: Mesh) -> bool:
-        """Does it send every row the same way."""
+        """Tell whether another mesh sends every row the same way."""
         return self.routes == other.routes and self.tree.snapshot() == other.tree.snapshot()
 
     def spent(self, sample: Sample, costs: Floats) -> Floats:
-        """What each row of a sample takes under it; its buckets may be left out where the tree asks for none."""
+        """The seconds of each row of a sample under the mesh.
+
+        Buckets may be left out where the tree asks for none.
+        """
         given = self.tree.routes(sample.buckets[:, list(self.tree.used)])
         spent: Floats = row_costs(sample.outcomes, costs, self.routes)[np.arange(len(given)), given]
         return spent
@@ -66,9 +75,6 @@ class Mesh:
         )
 
 
-_NUMBERS = ("cost", "single_cost", "start_cost", "looks", "training", "found_by")
-
-
 @dataclass(frozen=True, kw_only=True)
 class Generation:
     """A mesh that was decided on.
@@ -84,7 +90,7 @@ class Generation:
     costs: Floats
     watch: Watch
     wheels: tuple[Wheel, ...]
-    passing: tuple[Passing, ...]
+    passing: tuple[PassCounts, ...]
 
     @staticmethod
     def decided(
@@ -117,7 +123,7 @@ class Generation:
             ),
             wheels=wheels,
             passing=tuple(
-                Passing.of(sample.outcomes[given == way], wheel.sets, legality.ready(()), costs, window)
+                PassCounts.of(sample.outcomes[given == way], wheel.sets, legality.ready(()), costs, window)
                 for way, wheel in enumerate(wheels)
             ),
         )
@@ -135,26 +141,26 @@ class Generation:
 
     @property
     def lost(self) -> float:
-        """What the rows have cost besides what was promised, or besides what another order would have cost them."""
+        """Seconds lost: broken promises, or orders that have got worse."""
         return self.watch.missed + sum(passing.lost for passing in self.passing)
 
-    def broken(self, operators: Sequence[str]) -> str:
+    def find_breach(self, operators: Sequence[str]) -> str:
         """Says which promise does not hold; "" where all do."""
-        way = self.watch.broken()
+        way = self.watch.find_breach()
         if way is not None:
             route = " > ".join(operators[n] for n in self.mesh.routes[way])
             promised, observed = self.watch.promised[way], self.watch.observed[way]
             return f"{promised:.3g} was promised, and {observed:.3g} it costs: {route}"
         regrets = [passing.regret for passing in self.passing]
         way = max(range(len(regrets)), key=regrets.__getitem__)
-        if regrets[way] <= SLACK * self.watch.promised[way]:
+        if regrets[way] <= BREACH_SHARE * self.watch.promised[way]:
             return ""
         operator, rate, said = max(self.passing[way].changes(), key=lambda change: abs(change[1] - change[2]))
         route = " > ".join(operators[n] for n in self.mesh.routes[way])
         return f"{said:.3g} of a row was promised to pass {operators[operator]}, and {rate:.3g} does: {route}"
 
     def decision(self, stream: str, operators: Sequence[str]) -> Decision:
-        """What reports say of it."""
+        """The decision as reports show it."""
         observed = self.watch.observed
         ways = tuple(
             RouteCost(
@@ -195,18 +201,20 @@ class Generation:
         }
 
     @staticmethod
-    def restored(state: Mapping[str, Any]) -> Generation:
+    def restore(state: Mapping[str, Any]) -> Generation:
         """From a snapshot; one without `passing` goes on with its mesh, and the next mesh has promises again."""
         mesh = Mesh.restore(state["mesh"])
-        passing = map(Passing.restored, state["passing"]) if "passing" in state else map(Passing.without, mesh.routes)
+        passing = (
+            map(PassCounts.restore, state["passing"]) if "passing" in state else map(PassCounts.without, mesh.routes)
+        )
         return Generation(
             number=state["number"],
             reason=state["reason"],
             seconds=state["seconds"],
             mesh=mesh,
             costs=np.array(state["costs"]),
-            watch=Watch.restored(state["watch"]),
-            wheels=tuple(map(Wheel.restored, state["wheels"])),
+            watch=Watch.restore(state["watch"]),
+            wheels=tuple(map(Wheel.restore, state["wheels"])),
             passing=tuple(passing),
         )
 

@@ -1,10 +1,13 @@
-"""From a sample to a mesh: routes, and the tree that gives every row one of them.
+"""From a sample to a mesh.
 
-Follows sections 4.3 to 4.7 of the Query Mesh paper: condense the sample, search a partition, learn the classifier.
+The optimizer follows sections 4.3 to 4.7 of the Query Mesh paper: condense the sample, search a partition, learn the
+classifier.
 
-Where it does better: the routes are found anew for the rows that the tree really sends there, since a tree that was
-pruned divides rows otherwise than the partition did. And what comes out is priced with that tree, beside one route for
-all rows: a mesh that does not promise enough is not one.
+It does better in two points. Routes are found anew for the rows that the tree really sends there, since a pruned tree
+divides rows otherwise than the partition did. And the outcome is priced with that tree, beside one route for all rows:
+a mesh that does not promise enough is dropped.
+
+The search begins with a partition: the former mesh's, one of `STARTS`, then random ones.
 """
 
 from __future__ import annotations
@@ -22,21 +25,29 @@ from eddy.policies.query_mesh.mesh import Mesh
 from eddy.policies.query_mesh.search.cost import Overheads, reach, row_costs
 from eddy.policies.query_mesh.search.lattice import Lattice, Partition, partition_of
 from eddy.policies.query_mesh.search.legality import HopNumbers, Legality
-from eddy.policies.query_mesh.search.route import EXACT, Exact, Greedy, Pricer
-from eddy.policies.query_mesh.search.search import Effort, Found, Strategy, search
+from eddy.policies.query_mesh.search.route import MOST_EXACT_OPERATORS, Exact, Greedy, Pricer
+from eddy.policies.query_mesh.search.search import Effort, SearchResult, Strategy, search
 from eddy.policies.query_mesh.search.training import Training, condense
 from eddy.policies.shared.merit import INSTANT
-from eddy.policies.shared.orders import WORTH, classes
+from eddy.policies.shared.orders import LEAST_SAVING, classes
 from eddy.tuples.arrays import Floats, Integers
 
 PRIOR = 1e-6
 """Rows that every training tuple is given besides its own, of the kind that is usual: too few to weigh against anything
 seen, enough to decide about operators that none of its rows came to."""
 
+Start = Literal["content", "route", "random", "one", "each"]
+PARTS_OF_RANGE = 3
+"""Parts of an attribute's range that count as alike in content: two attributes make nine sets, about as many as a mesh
+has routes at most."""
+
+PARTITIONS_TO_PICK_FROM = 10
+"""Random partitions of which the cheapest is picked."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """How to look for a mesh: the paper's defaults (tables 1 and 3) where it has them."""
+    """Settings of the search; defaults are the paper's (tables 1, 3)."""
 
     training: int = 100
     start: Start = "route"
@@ -54,9 +65,10 @@ def optimize(
     clock: Clock,
     former: Mesh | None = None,
 ) -> Mesh:
-    """The best mesh that is found in time; the search begins with the former one, where there is one.
+    """Find the best mesh that there is time for.
 
-    `costs` are the seconds that an input of each operator takes.
+    The search begins with the former mesh, where there is one. `costs` are the seconds that an input of each operator
+    takes.
     """
     costs = np.maximum(costs, INSTANT)
     training = condense(sample, settings.training)
@@ -68,14 +80,14 @@ def optimize(
     single = finding.mesh((lattice.route((1 << len(lattice)) - 1),), leaf(0), None)
     if len(found.partition) == 1:
         return single
-    several = finding.several([lattice.route(part) for part in found.partition], found.partition, lattice, single)
-    return several if several.cost < single.cost * (1 - WORTH) else single
+    several = finding.learn([lattice.route(part) for part in found.partition], found.partition, lattice, single)
+    return several if several.cost < single.cost * (1 - LEAST_SAVING) else single
 
 
-def refined(mesh: Mesh, sample: Sample, costs: Floats, legality: Legality) -> Mesh:
-    """The same tree with the routes that are best for the rows of a larger sample; alike routes are one.
+def refine_routes(mesh: Mesh, sample: Sample, costs: Floats, legality: Legality) -> Mesh:
+    """Find the best routes anew for a larger sample, same tree.
 
-    What it costs is left as it was said when it was found: a promise is made by whoever takes the mesh up.
+    Alike routes become one. The costs stay as they were stated: a promise is made when the mesh is taken up.
     """
     given = mesh.tree.routes(sample.buckets[:, list(mesh.tree.used)])
     numbers, cell = np.unique(given, return_inverse=True)
@@ -89,7 +101,7 @@ def refined(mesh: Mesh, sample: Sample, costs: Floats, legality: Legality) -> Me
     return replace(
         mesh,
         routes=distinct,
-        tree=mesh.tree.renumbered(place.tolist()) if len(distinct) > 1 else leaf(0),
+        tree=mesh.tree.renumber(place.tolist()) if len(distinct) > 1 else leaf(0),
         seconds=tuple((np.bincount(place[given], spent, len(distinct)) / np.maximum(rows, 1)).tolist()),
         share=tuple((rows / len(given)).tolist()),
     )
@@ -97,7 +109,7 @@ def refined(mesh: Mesh, sample: Sample, costs: Floats, legality: Legality) -> Me
 
 def pricer(outcomes: Floats, cell: Integers, costs: Floats, legality: Legality) -> Pricer:
     """Prices sets of training tuples; `cell` says of which training tuple each row is."""
-    if outcomes.shape[1] > EXACT:
+    if outcomes.shape[1] > MOST_EXACT_OPERATORS:
         return Greedy(outcomes, cell, costs, legality)
     order = np.argsort(cell, kind="stable")
     firsts = np.flatnonzero(np.diff(cell[order], prepend=-1))
@@ -109,7 +121,7 @@ def pricer(outcomes: Floats, cell: Integers, costs: Floats, legality: Legality) 
 def _starts(
     training: Training, lattice: Lattice, start: Start, chance: np.random.Generator, former: Mesh | None
 ) -> Iterator[Partition]:
-    """The partition that the former mesh makes, the start that is asked for, and then random ones."""
+    """Partitions to begin with: former mesh, start, random ones."""
     if former is not None:
         yield partition_of(former.tree.routes(training.buckets[:, list(former.tree.used)]))
     yield STARTS[start](training, lattice, chance)
@@ -119,21 +131,24 @@ def _starts(
 
 @dataclass(frozen=True)
 class _Finding:
-    """What stays the same while a partition becomes a mesh."""
+    """The constants while a partition becomes a mesh."""
 
     sample: Sample
     costs: Floats
     legality: Legality
     overheads: Overheads
     training: Training
-    found: Found
+    found: SearchResult
     found_by: str
 
-    def several(self, routes: list[HopNumbers], partition: Partition, lattice: Lattice, single: Mesh) -> Mesh:
-        """The tree for the routes of a partition, the routes for the rows of that tree, and the tree for those."""
+    def learn(self, routes: list[HopNumbers], partition: Partition, lattice: Lattice, single: Mesh) -> Mesh:
+        """Learn the tree for a partition, then routes, then the tree.
+
+        The routes are those that are best for the rows of the first tree.
+        """
         place = np.stack([lattice.members(part) for part in partition]).argmax(axis=0)
         tree = self._tree(routes, place[self.training.cell])
-        given = self._given(tree)
+        given = self._route_rows(tree)
         numbers, cell = np.unique(given, return_inverse=True)
         found = pricer(self.sample.outcomes, cell, self.costs, self.legality)
         fitted = [found.route(row) for row in np.eye(len(numbers))]
@@ -142,15 +157,15 @@ class _Finding:
             return single
         label = np.array([distinct.index(route) for route in fitted])[cell]
         tree = self._tree(distinct, label)
-        numbers = np.unique(self._given(tree))
+        numbers = np.unique(self._route_rows(tree))
         places = np.searchsorted(numbers, np.arange(len(distinct)))
         return self.mesh(
-            tuple(distinct[n] for n in numbers), tree.renumbered(np.minimum(places, len(numbers) - 1).tolist()), single
+            tuple(distinct[n] for n in numbers), tree.renumber(np.minimum(places, len(numbers) - 1).tolist()), single
         )
 
     def mesh(self, routes: tuple[HopNumbers, ...], tree: Tree, single: Mesh | None) -> Mesh:
         """A mesh with its cost; without `single` it is the one that others are compared with."""
-        given = self._given(tree)
+        given = self._route_rows(tree)
         seconds = row_costs(self.sample.outcomes, self.costs, routes)[np.arange(len(given)), given]
         rows = np.bincount(given, minlength=len(routes))
         levels = tree.levels(self.sample.buckets[:, list(tree.used)])
@@ -173,18 +188,8 @@ class _Finding:
         rows = Labelled(buckets=self.sample.buckets, label=label, seconds=seconds)
         return induce(rows, self.training.informative, self.overheads.level)
 
-    def _given(self, tree: Tree) -> Integers:
+    def _route_rows(self, tree: Tree) -> Integers:
         return tree.routes(self.sample.buckets[:, list(tree.used)])
-
-
-Start = Literal["content", "route", "random", "one", "each"]
-
-PARTS_OF_RANGE = 3
-"""Parts of an attribute's range that count as alike in content: two attributes make nine sets, about as many as a mesh
-has routes at most."""
-
-PICKED = 10
-"""Random partitions of which the cheapest is picked."""
 
 
 def content_driven(training: Training, _lattice: Lattice, _chance: np.random.Generator) -> Partition:
@@ -204,7 +209,7 @@ def route_driven(_training: Training, lattice: Lattice, _chance: np.random.Gener
 
 def random_pick(_training: Training, lattice: Lattice, chance: np.random.Generator) -> Partition:
     """The cheapest of some random partitions (RP)."""
-    most = chance.integers(1, len(lattice) + 1, PICKED)
+    most = chance.integers(1, len(lattice) + 1, PARTITIONS_TO_PICK_FROM)
     partitions = [partition_of(chance.integers(0, sets, len(lattice))) for sets in most.tolist()]
     costs = lattice.costs(partitions)
     return partitions[costs.index(min(costs))]

@@ -1,7 +1,8 @@
-"""Query Mesh: a decision tree gives every row a full route, and nobody is asked again on the way.
+"""The policy `query_mesh`: a tree gives each row a whole route.
 
-Follows the Query Mesh paper. What is decided, and when, is in `fabric`; here a micro-batch is classified by the tree,
-rows of one route travel together (a ruster of section 5.2), and what their steps did is counted.
+It follows the Query Mesh paper. `stream_mesh` decides; here a micro-batch is classified by the tree, rows of one route
+travel together (a ruster of section 5.2), and the outcomes of their steps are counted. Nobody is asked again on the
+way.
 """
 
 from __future__ import annotations
@@ -99,7 +100,7 @@ class QueryMesh(Policy):
 
     @property
     def insight(self) -> Insight:
-        """How operators were used, and the mesh of each stream."""
+        """Calls of the operators, and the mesh of each stream."""
         decisions = [fabric.decision for fabric, _ in self._fabrics.values()]
         return Insight(uses=self._uses.all({}), decisions=[decision for decision in decisions if decision])
 
@@ -110,25 +111,28 @@ class QueryMesh(Policy):
             return [Leg(route=ready)]
         if task.lineage.done:
             return [Leg(route=_rest(task, ready, fabric))]
-        count = fabric.sampled(task.rows)
+        count = fabric.count_samples(task.rows)
         if not count:
-            return self._routed(task, ready, np.arange(task.rows), fabric, legality)
+            return self._route_classes(task, ready, np.arange(task.rows), fabric, legality)
         chosen = np.zeros(task.rows, np.bool_)
         chosen[task.chance().choice(task.rows, count, replace=False)] = True
         drawn = np.flatnonzero(chosen)
         tag = Sampled(task.buckets(None, drawn))
         leg = Leg(route=ready, rows=drawn, exhaustive=True, label=SAMPLE, tag=tag)
         self._seeds[task.lineage.origin] = int(task.chance().integers(1 << 62))
-        return [leg, *self._routed(task, ready, np.flatnonzero(~chosen), fabric, legality)]
+        return [leg, *self._route_classes(task, ready, np.flatnonzero(~chosen), fabric, legality)]
 
     def _fabric(self, task: Task, ready: tuple[Hop, ...]) -> tuple[StreamMesh, Legality]:
-        """What is known of a stream's rows; made when the first of them come, for then their hops are known."""
+        """The mesh of a stream's rows.
+
+        It is made when the first of them come: only then their hops are known.
+        """
         origin = task.lineage.origin
         found = self._fabrics.get(origin)
         if found is None:
-            operators = _reachable(task, self._operators)
+            operators = _find_reachable(task, self._operators)
             plain, arrays = self._restored.pop(origin, (None, {}))
-            made_for = self._made_for(origin, operators)
+            made_for = self._setting(origin, operators)
             is_ours = plain is not None and plain["made for"] == made_for
             reason = "first rows" if plain is None or is_ours else FOREIGN
             fabric = StreamMesh(origin, len(self.features.of(origin)), operators, self._plan, reason)
@@ -138,12 +142,12 @@ class QueryMesh(Policy):
             found = self._fabrics[origin] = (fabric, legality)
         return found
 
-    def _made_for(self, origin: str, operators: Sequence[str]) -> list[Any]:
-        """What a mesh and a sample of a stream's rows depend on."""
+    def _setting(self, origin: str, operators: Sequence[str]) -> list[Any]:
+        """The setting that a mesh and a sample are valid for."""
         attributes = [str(attribute.column) for attribute in self.features.of(origin)]
         return [list(operators), attributes, self.features.buckets, self._plan.sample]
 
-    def _routed(
+    def _route_classes(
         self, task: Task, ready: tuple[Hop, ...], rows: Integers, fabric: StreamMesh, legality: Legality
     ) -> list[Leg]:
         """A leg for each way that some row takes."""
@@ -193,7 +197,7 @@ class QueryMesh(Policy):
         self._steps, self._rusters, self._seeds = [], [], {}
 
     def _pay(self, step: Done, operator: int, counts: Mapping[int, Count]) -> None:
-        """What a step cost each way, and what it left of it."""
+        """Count a step's cost and its outputs for each way."""
         for leg, rows, out in zip(step.legs, step.rows, step.left, strict=True):
             if isinstance(leg.tag, Ruster) and rows:
                 _, generation, way = leg.tag
@@ -201,12 +205,12 @@ class QueryMesh(Policy):
                 generation.count(way, operator, rows, out)
 
     def snapshot(self) -> State:
-        """What is known of each stream, and what has been counted."""
+        """The meshes of all streams, and the counts."""
         state: dict[str, Any] = {"streams": {}, "uses": self._uses.snapshot()}
         parts = {}
         for origin, (fabric, _) in self._fabrics.items():
             known, own = fabric.snapshot()
-            parts[origin] = (known | {"made for": self._made_for(origin, fabric.operators)}, own)
+            parts[origin] = (known | {"made for": self._setting(origin, fabric.operators)}, own)
         for number, (origin, (plain, arrays)) in enumerate({**self._restored, **parts}.items()):
             state["streams"][origin] = plain
             state |= {f"{number} {name}": array for name, array in arrays.items()}
@@ -234,7 +238,7 @@ class Count:
         return Count(generation, np.zeros(ways), np.zeros(ways))
 
 
-def _reachable(task: Task, operators: Sequence[str]) -> tuple[str, ...]:
+def _find_reachable(task: Task, operators: Sequence[str]) -> tuple[str, ...]:
     """The operators that some route comes to, in the order of the query."""
     reached = {hop.operator for hop in greedy_route(task, task.after(()), lambda _: 0.0)}
     return tuple(name for name in operators if name in reached)
@@ -247,7 +251,10 @@ def _rest(task: Task, ready: tuple[Hop, ...], fabric: StreamMesh) -> tuple[Hop, 
 
 
 class Done(NamedTuple):
-    """What a step did, without its tuples: where a key is hot they are many more than the rows of a micro-batch."""
+    """A step without its tuples, to be counted later.
+
+    Where a key is hot, its tuples are many more than the rows of a micro-batch.
+    """
 
     origin: str
     legs: Sequence[Leg]
@@ -258,12 +265,12 @@ class Done(NamedTuple):
 
     @staticmethod
     def of(step: Observation) -> Done:
-        """What is left to count of a step."""
+        """Take from a step the part that is still to be counted."""
         return Done(step.origin, step.legs, step.rows, step.hops, step.statistics, _left(step))
 
 
 def _left(step: Observation) -> list[float]:
-    """How many tuples a step has left of each of its legs."""
+    """Count the tuples that a step has left of each of its legs."""
     if len(step.legs) == 1:
         return [step.statistics[0].rows_out]
     firsts = np.cumsum((0, *step.rows[:-1]))

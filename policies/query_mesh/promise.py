@@ -1,9 +1,12 @@
-"""Does a mesh still cost what it promised when it was decided.
+"""Watches over what a mesh promised when it was decided.
 
-Section 5.3 of the Query Mesh paper leaves the adaptation to another one; here every way is watched by what its rows
-cost. Costs are counted with the prices of operators at the decision, so that what is noticed are other selectivities
-and other classes, and not how busy the machine is. They are compared with the promise and not with the last
-micro-batch: a drift that is slow is noticed as well. What a cost does not show is in `passing`.
+Section 5.3 of the Query Mesh paper leaves the adaptation to another one; here every way is watched. `Watch` holds what
+rows cost against the promise. It uses the prices of operators at the decision, so that it notices other selectivities
+and other classes, and not how busy the machine is; and it compares with the promise and not with the last micro-batch,
+so that it notices a slow drift as well.
+
+`PassCounts` holds what each operator lets through against the sample: costs may stay while another order has become
+better.
 """
 
 from __future__ import annotations
@@ -20,15 +23,21 @@ from eddy.tuples.arrays import Floats
 ROWS_TO_DOUBT = 200
 """Rows of a way before anything is said about it."""
 
-SLACK = 0.1
-"""Of the promise: what a mesh loses by less than that, it hardly gains back by a new sample."""
+BREACH_SHARE = 0.1
+"""The share of the promise that a mesh may lose: a new sample hardly gains back so little."""
 
 SURE_OF_BREACH = 4.0
 """Standard errors beyond which a difference is not chance: once in some ten thousand looks."""
 
+SURE_OF_CHANGE = 4.0
+"""Standard errors beyond which a difference is not chance: once in some ten thousand looks."""
+
+ROWS_TO_NOTICE = 100
+"""Rows that have come to an operator on a way before anything is said about it."""
+
 
 class Watch:
-    """What a row costs on each way, lately, beside what was promised.
+    """Recent costs of a row on each way, beside the promised ones.
 
     `spread` is the standard deviation of what a row costs, `sampled` the rows that each promise is from; a row's weight
     halves every `window` rows.
@@ -50,26 +59,26 @@ class Watch:
 
     @property
     def spent(self) -> float:
-        """What all rows have cost since the decision."""
+        """The cost of all rows since the decision."""
         return float(self._all_cost.sum())
 
     @property
     def missed(self) -> float:
-        """By how much all rows have missed the promise since the decision, to either side."""
+        """The cost of all rows beyond the promise, or below it."""
         return float(np.abs(self._all_cost - self._all_rows * self.promised).sum())
 
     @property
     def observed(self) -> Sequence[float]:
-        """What a row costs on each way; NaN where none went."""
+        """The recent cost of a row on each way; NaN where none went."""
         known = np.where(self._rows > 0, self._rows, np.nan)
         return [float(cost) for cost in self._cost / known]
 
-    def broken(self) -> int | None:
+    def find_breach(self) -> int | None:
         """The way that breaks its promise most; None where all is as promised."""
         rows = np.maximum(self._rows, 1.0)
         off = np.abs(self._cost / rows - self.promised)
         chance = SURE_OF_BREACH * self._spread * np.sqrt(1 / rows + 1 / np.maximum(self._sampled, 1.0))
-        beyond = np.where(self._rows >= ROWS_TO_DOUBT, off - np.maximum(SLACK * self.promised, chance), 0.0)
+        beyond = np.where(self._rows >= ROWS_TO_DOUBT, off - np.maximum(BREACH_SHARE * self.promised, chance), 0.0)
         worst = int(beyond.argmax())
         return worst if beyond[worst] > 0 else None
 
@@ -79,7 +88,7 @@ class Watch:
         return {"window": self._window, "parts": [part.tolist() for part in parts]}
 
     @staticmethod
-    def restored(state: Mapping[str, Any]) -> Watch:
+    def restore(state: Mapping[str, Any]) -> Watch:
         """From a snapshot."""
         promised, spread, sampled, *counts = map(np.array, state["parts"])
         watch = Watch(promised, spread, sampled, state["window"])
@@ -90,19 +99,13 @@ class Watch:
         return (self._rows, self._cost, self._all_rows, self._all_cost)
 
 
-SURE_OF_CHANGE = 4.0
-"""Standard errors beyond which a difference is not chance: once in some ten thousand looks."""
-
-ROWS_TO_NOTICE = 100
-"""Rows that have come to an operator on a way before anything is said about it."""
-
-
 class Promise(NamedTuple):
-    """What the sample said of an operator on a way: outputs per input, by the rows that come to it there.
+    """The sample's outputs per input of an operator on a way.
 
-    Where a lottery draws the order, other rows come to it each time: `low` and `high` are the least and the most over
-    all of them, `usual` is in the written order. `rows` are those of the sample that it is from, `spread` is the
-    standard deviation of the outputs, and `lot` says how many tuples each row has become by then.
+    They are of the rows that come to it there. Where a lottery draws the order, other rows come to it each time: `low`
+    and `high` are the least and the most over all of them, `usual` is in the written order. `rows` are those of the
+    sample that it is from, `spread` is the standard deviation of the outputs, and `lot` says how many tuples each row
+    has become by then.
     """
 
     low: float
@@ -113,11 +116,11 @@ class Promise(NamedTuple):
     lot: float
 
 
-class Passing:
-    """Counts what operators let through on a way; the weight of a row halves every `window` rows.
+class PassCounts:
+    """Counts what operators let through on a way.
 
-    `sets` are the operators that are watched, in the order of the way, and those together that a lottery draws.
-    `lost` is what another order would have saved the rows so far.
+    The weight of a row halves every `window` rows. `sets` are the operators that are watched, in the order of the way,
+    and those together that a lottery draws. `lost` is what another order would have saved the rows so far.
     """
 
     def __init__(
@@ -131,7 +134,7 @@ class Passing:
     @staticmethod
     def of(
         outcomes: Floats, sets: Sequence[Sequence[int]], known: Sequence[int], costs: Floats, window: int
-    ) -> Passing:
+    ) -> PassCounts:
         """Expect what the rows of the sample did that go this way.
 
         `known` are the operators that could act on them as they arrived. What comes to those behind another, nobody
@@ -146,12 +149,12 @@ class Passing:
             watched.append(one)
             promises |= {operator: _promise(outcomes, left, one, operator) for operator in one}
             left = left * outcomes[:, list(one)].prod(axis=1)
-        return Passing(watched, promises, costs.tolist(), window)
+        return PassCounts(watched, promises, costs.tolist(), window)
 
     @staticmethod
-    def without(_route: Sequence[int]) -> Passing:
+    def without(_route: Sequence[int]) -> PassCounts:
         """Expect nothing of a way: a checkpoint from before operators were watched has no promises of theirs."""
-        return Passing((), {}, (), 1)
+        return PassCounts((), {}, (), 1)
 
     def count(self, operator: int, rows: int, out: float) -> None:
         """Count what an operator made of rows on this way."""
@@ -166,7 +169,7 @@ class Passing:
 
     @property
     def regret(self) -> float:
-        """What another order would save a row by what has changed, above what it would have saved before."""
+        """The saving per row of another order, beyond the former one's."""
         changed = {operator: rate for operator, rate, _ in self.changes()}
         if not changed:
             return 0.0
@@ -174,7 +177,10 @@ class Passing:
         return max(self._saved({**usual, **changed}) - self._saved(usual), 0.0)
 
     def changes(self) -> Iterator[tuple[int, float, float]]:
-        """The operators that let through others than the sample said: what they do, and what it said."""
+        """Operators that pass another share than the sample said.
+
+        Both figures are given: the recent one and the sample's.
+        """
         for operator, promise in self._promises.items():
             seen = self._seen[operator]
             if seen < ROWS_TO_NOTICE:
@@ -187,7 +193,10 @@ class Passing:
                 yield operator, rate, nearest
 
     def _saved(self, rates: Mapping[int, float]) -> float:
-        """What the order of merit saves beside the way, where the rates do not depend on each other."""
+        """The saving per row by the order of merit, beside the way.
+
+        It takes the rates as independent of each other.
+        """
         merit = {operator: (rate - 1) / self._costs[operator] for operator, rate in rates.items()}
         # A lottery finds the better order within a set by itself.
         way = [operator for one in self._sets for operator in sorted(one, key=merit.__getitem__)]
@@ -209,10 +218,10 @@ class Passing:
         return [list(map(list, self._sets)), rows, list(self._costs), self._window, self.lost]
 
     @staticmethod
-    def restored(state: Sequence[Any]) -> Passing:
+    def restore(state: Sequence[Any]) -> PassCounts:
         """From a snapshot."""
         sets, rows, costs, window, lost = state
-        passing = Passing(sets, {row[0]: Promise(*row[1:-2]) for row in rows}, costs, window)
+        passing = PassCounts(sets, {row[0]: Promise(*row[1:-2]) for row in rows}, costs, window)
         for operator, *_, seen, out in rows:
             passing._seen[operator], passing._out[operator] = seen, out
         passing.lost = lost
@@ -220,7 +229,7 @@ class Passing:
 
 
 def _promise(outcomes: Floats, left: Floats, one: Sequence[int], operator: int) -> Promise:
-    """What an operator of a set makes of what is left of each row when the set's turn comes."""
+    """Work out an operator's promise when its set's turn comes."""
     made = outcomes[:, operator]
     others = [other for other in one if other != operator]
     before = one[: one.index(operator)]

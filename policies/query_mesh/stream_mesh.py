@@ -1,11 +1,11 @@
-"""The mesh of one stream: when its rows are sampled, and when it is decided anew.
+"""The mesh of one stream, and when it is decided anew.
 
-Section 5 of the Query Mesh paper calls what executes a mesh the self-routing fabric. Here the router executes; the
-fabric keeps what is known of one stream's rows, and says which generation of the mesh rows set out on.
+Section 5 of the Query Mesh paper has a self-routing fabric that executes a mesh. Here the router executes, and this
+class keeps what is known of one stream's rows and the generation of the mesh that rows set out on.
 
 It decides when the first rows have been sampled, when there is twice as much evidence as at the last decision or
-another whole sample, and when the mesh does not keep its promises (`watch`, `passing`): then the sample is of a stream
-that is no more, and is taken anew.
+another whole sample, and when the mesh breaks a promise (`promise`): then the stream has changed, and the sample is
+taken anew.
 """
 
 from __future__ import annotations
@@ -22,58 +22,61 @@ from eddy.observe.insight import Decision
 from eddy.observe.statistics import NOTHING, Statistic, fading
 from eddy.policies.query_mesh.learn.sample import Reservoir, Sample
 from eddy.policies.query_mesh.mesh import Generation, Mesh
-from eddy.policies.query_mesh.optimizer import Settings, optimize, refined
+from eddy.policies.query_mesh.optimizer import Settings, optimize, refine_routes
 from eddy.policies.query_mesh.search.cost import Overheads
 from eddy.policies.query_mesh.search.legality import Legality
 from eddy.policies.shared.merit import Costs, cost
 from eddy.tuples import Hop
 from eddy.tuples.arrays import Floats
 
-FIRST = 0.5
-"""Of |S| is enough to decide for the first time: a coarse mesh soon is worth more than a fine one late."""
+FIRST_SAMPLE_SHARE = 0.5
+"""The share of |S| that is enough to decide for the first time: a coarse mesh soon is worth more than a fine one
+late."""
 
-PRICE, EAGER = 0.005, 0.03
-"""Of what the rows cost may go into sampling, since samples take all operators: in the long run, and until there are
-|S| of them, unless the first ones look all alike. A mesh from twice the sample saves a few per cent more, so it has to
-be paid for slowly."""
+SAMPLING_PRICE, FIRST_SAMPLING_PRICE = 0.005, 0.03
+"""The shares of the rows' cost that may go into sampling, since samples take all operators: in the long run, and until
+there are |S| of them, unless the first ones look all alike. A mesh from twice the sample saves a few per cent more, so
+it has to be paid for slowly."""
 
 SMALLEST_SAMPLE = 0.05
-"""Of |S| are sampled at a time: to look at few rows by all attributes costs as much as to look at many."""
+"""The share of |S| that is sampled at a time: looking at few rows by all attributes costs as much as looking at
+many."""
 
-BURST = 0.25
-"""Of a micro-batch are sampled at most, except when nothing is known at all."""
+LARGEST_BURST = 0.25
+"""The largest share of a micro-batch that is sampled, once anything is known."""
 
-HELD = 0.25
-"""Of the sample do not help to find a mesh, but say whether it pays: what was fitted promises too much."""
+TEST_SHARE = 0.25
+"""The share of the sample that tests whether a mesh pays, and does not help to find it: a mesh promises too much for
+the rows it was fitted to."""
 
 ROWS_UNSPARED = 50
 """Rows of which none can be spared."""
 
-RENEWAL = 0.1
-"""Of what the rows cost may go into new samples after broken promises, besides as much as the promises were missed by.
-So a sudden change after a calm time is followed at once, and one that goes on for long costs twice at most what it
-would cost to know of it: as whoever rents until the rent is the price, and then buys."""
+RENEWAL_PRICE = 0.1
+"""The share of the rows' cost that may go into new samples after broken promises, besides as much as the promises were
+missed by. So a sudden change after a calm time is followed at once, and one that goes on for long costs at most twice
+what knowing of it would cost. It is the rule for renting or buying: rent until the rent paid is the price, then buy."""
 
 SURE_OF_SAVING = 0.5
 """Standard errors by which the saving must exceed the overhead, on rows that the mesh was not made for."""
 
-SPEND = 0.02
-"""Of the seconds that operators take may go into deciding, except after a broken promise."""
+DECIDING_SHARE = 0.02
+"""The share of the operators' seconds that may go into deciding, except after a broken promise."""
 
-CALLS = 2.0
-"""What one more route costs in a micro-batch where only calls count: less than a policy is expected to gain by it."""
+CALLS_PER_ROUTE = 2.0
+"""The cost of one more route in a micro-batch where only calls count: less than a policy is expected to gain by it."""
 
-LATELY = 0.1
-"""How much the newest micro-batch counts in the usual number of rows."""
+NEWEST_WEIGHT = 0.1
+"""The weight of the newest micro-batch in the usual number of rows."""
 
-COUNTED = ("batch", "due", "decided", "patience", "budget")
+NUMBERS = ("batch", "due", "decided", "patience", "budget")
 """Rows of a usual micro-batch; due to be sampled; sampled when it was decided; how often nothing came of it; seconds
 that may be spent on deciding."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class MeshSettings:
-    """What a user asked of the policy."""
+    """A user's settings of the policy."""
 
     costs: Costs
     sample: int
@@ -83,7 +86,11 @@ class MeshSettings:
 
 
 class StreamMesh:
-    """What is known of the rows of one stream."""
+    """Samples, statistics and the current mesh of one stream.
+
+    The order in a micro-batch is: `sampled` says how many rows to sample, `learn` and `keep` count what came of them,
+    and `decide` looks for another mesh where there is a reason to.
+    """
 
     def __init__(self, stream: str, attributes: int, operators: Sequence[str], plan: MeshSettings, reason: str) -> None:
         self._stream = stream
@@ -93,21 +100,23 @@ class StreamMesh:
         self._statistics: dict[str, Statistic] = {}
         self.current: Generation | None = None
         self._reason = reason
-        self._numbers = dict.fromkeys(COUNTED, 0.0)
+        self._numbers = dict.fromkeys(NUMBERS, 0.0)
 
     @property
     def decision(self) -> Decision | None:
-        """What was decided last, for reports."""
+        """The last decision, for reports."""
         return None if self.current is None else self.current.decision(self._stream, self.operators)
 
-    def sampled(self, rows: int) -> int:
-        """How many of a micro-batch's rows to sample."""
+    def count_samples(self, rows: int) -> int:
+        """Say how many of a micro-batch's rows to sample."""
+        # Three cases: nothing is known yet, so take what the first decision needs; a decision waits for its sample, so
+        # take what is missing, up to `LARGEST_BURST`; or a mesh is at work, so save up until a burst is worth it.
         numbers, whole = self._numbers, self._plan.sample
-        numbers["batch"] += (rows - numbers["batch"]) * (LATELY if numbers["batch"] else 1.0)
-        missing = max(int(whole * FIRST) - len(self._reservoir), 1)
+        numbers["batch"] += (rows - numbers["batch"]) * (NEWEST_WEIGHT if numbers["batch"] else 1.0)
+        missing = max(int(whole * FIRST_SAMPLE_SHARE) - len(self._reservoir), 1)
         if self.current is None:
             return min(rows, missing)
-        most = max(int(rows * BURST), 1)
+        most = max(int(rows * LARGEST_BURST), 1)
         if self._reason:
             return min(missing, most)
         numbers["due"] += rows * self._share(self.current.mesh)
@@ -118,16 +127,19 @@ class StreamMesh:
         return burst
 
     def _share(self, mesh: Mesh) -> float:
-        """Of the rows: so many that to take all operators with them costs a certain share of what all rows cost."""
+        """The share of rows to sample, by the share of the cost."""
         is_enough = len(self._reservoir) >= self._plan.sample or mesh.training == 1
-        price = PRICE if is_enough else EAGER
+        price = SAMPLING_PRICE if is_enough else FIRST_SAMPLING_PRICE
         every = float(self.prices().sum())
         usual = sum(share * spent for share, spent in zip(mesh.share, mesh.seconds, strict=True))
+        # A sampled row costs `every` in place of `usual`. The divisor has a floor: where all operators together hardly
+        # cost more than the route, sampling is nearly free, and the share stays at the price all the same.
         return min(price * usual / max(every - usual, usual), 1.0)
 
     def learn(self, hops: Sequence[Hop], statistics: Sequence[Statistic]) -> None:
         """Count what operators did."""
         for hop, statistic in zip(hops, statistics, strict=True):
+            # Older rows count half as much for every `window` rows that come after them.
             known = self._statistics.get(hop.operator, NOTHING)
             weight = fading(statistic.rows_in, max(self._plan.window, 1))
             self._statistics[hop.operator] = Statistic(
@@ -136,7 +148,7 @@ class StreamMesh:
                 known.rows_out * weight + statistic.rows_out,
                 known.seconds * weight + statistic.seconds,
             )
-            self._numbers["budget"] += SPEND * statistic.seconds
+            self._numbers["budget"] += DECIDING_SHARE * statistic.seconds
 
     def keep(self, hops: Sequence[Hop], buckets: Buckets, outcomes: Sequence[Any]) -> None:
         """Keep what the operators made of rows that were sent to all of them."""
@@ -146,7 +158,7 @@ class StreamMesh:
         self._reservoir.add(buckets, columns)
 
     def prices(self) -> Floats:
-        """What an input of each operator costs."""
+        """The cost of an input of each operator."""
         known = [self._statistics.get(name, NOTHING) for name in self.operators]
         return np.array([cost(statistic, self._plan.costs) for statistic in known])
 
@@ -160,7 +172,7 @@ class StreamMesh:
             return
         started = clock()
         sample, former = self._sample(), self.current
-        mesh = self._found(sample, legality, np.random.default_rng(seed), clock)
+        mesh = self._find_mesh(sample, legality, np.random.default_rng(seed), clock)
         if former is not None and mesh.is_like(former.mesh):
             self._numbers["patience"] += 1
         number = 0 if former is None else former.number + 1
@@ -173,10 +185,15 @@ class StreamMesh:
         self._numbers["budget"] -= seconds
 
     def _is_time(self) -> bool:
-        """Is there a reason to decide, and enough to decide by."""
+        """Tell whether to decide now; keeps the reason.
+
+        A broken promise empties the reservoir: the sample is of a stream that has changed.
+        """
+        # A reason stays until it has led to a decision: after a broken promise the reservoir is empty, and it takes
+        # some micro-batches until it has rows enough again.
         rows, whole = len(self._reservoir), self._plan.sample
         if self.current is not None and not self._reason:
-            broken = self.current.broken(self.operators)
+            broken = self.current.find_breach(self.operators)
             if broken and self._is_worth_it(self.current):
                 self._reason = broken
                 self._reservoir.clear()
@@ -185,15 +202,18 @@ class StreamMesh:
             if self._reservoir.total < decided + min(decided, whole) or not self._can_afford():
                 return False
             self._reason = f"{self._reservoir.total:,} rows sampled"
-        return rows >= max(whole * FIRST, 1)
+        return rows >= max(whole * FIRST_SAMPLE_SHARE, 1)
 
     def _is_worth_it(self, current: Generation) -> bool:
-        """Does a new sample pay; the price is twice as high each time that nothing came of it."""
-        price = self._plan.sample * FIRST * float(current.costs.sum()) * 2 ** self._numbers["patience"]
-        return RENEWAL * current.watch.spent + current.lost >= price
+        """Tell whether a new sample pays.
+
+        The price is twice as high each time that nothing came of it.
+        """
+        price = self._plan.sample * FIRST_SAMPLE_SHARE * float(current.costs.sum()) * 2 ** self._numbers["patience"]
+        return RENEWAL_PRICE * current.watch.spent + current.lost >= price
 
     def _can_afford(self) -> bool:
-        """Have the operators taken so long that thinking once more does not show."""
+        """Tell whether deciding again costs little beside operators."""
         return self._plan.costs == "unit" or self._numbers["budget"] > 0 or self.current is None
 
     def _sample(self) -> Sample:
@@ -203,27 +223,31 @@ class StreamMesh:
         filled = np.where(unseen, np.broadcast_to(self.rates(), outcomes.shape), outcomes)
         return Sample(buckets=self._reservoir.buckets, outcomes=filled)
 
-    def _found(self, sample: Sample, legality: Legality, chance: np.random.Generator, clock: Clock) -> Mesh:
-        """The best mesh for most of the sample, if it pays for the rest; otherwise the best single route."""
+    def _find_mesh(self, sample: Sample, legality: Legality, chance: np.random.Generator, clock: Clock) -> Mesh:
+        """Find a mesh on most of the sample, and test it on the rest.
+
+        Where it does not save enough there, the best single route takes its place.
+        """
         settings = replace(self._plan.settings, overheads=self._overheads())
-        held = chance.random(len(sample)) < HELD
+        held = chance.random(len(sample)) < TEST_SHARE
         former = None if self.current is None else self.current.mesh
         if len(sample) < ROWS_UNSPARED:
             return optimize(sample, self.prices(), legality, settings, chance, clock, former)
         mesh = optimize(sample.part(~held), self.prices(), legality, settings, chance, clock, former)
         if len(mesh.routes) == 1:
-            return refined(mesh, sample, self.prices(), legality)
+            return refine_routes(mesh, sample, self.prices(), legality)
+        # Without attributes no tree can split, so this search finds the best single route.
         blind = Sample(buckets=sample.buckets[:, :0], outcomes=sample.outcomes)
         single = optimize(blind, self.prices(), legality, settings, chance, clock)
         saved = single.spent(sample.part(held), self.prices()) - mesh.spent(sample.part(held), self.prices())
         overhead = settings.overheads.expected(len(mesh.routes))
         doubt = float(saved.std()) / np.sqrt(max(len(saved), 1))
         chosen = mesh if saved.mean() > overhead + SURE_OF_SAVING * doubt else single
-        return refined(chosen, sample, self.prices(), legality)
+        return refine_routes(chosen, sample, self.prices(), legality)
 
     def _overheads(self) -> Overheads:
         if self._plan.costs == "unit":
-            return Overheads(level=0.0, leg=CALLS, rows=self._numbers["batch"])
+            return Overheads(level=0.0, leg=CALLS_PER_ROUTE, rows=self._numbers["batch"])
         return Overheads(rows=self._numbers["batch"])
 
     def snapshot(self) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -240,6 +264,6 @@ class StreamMesh:
     def restore(self, plain: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
         """Go on from a snapshot of the same operators."""
         self._statistics = {name: Statistic(rows, 0, out, seconds) for name, rows, out, seconds in plain["statistics"]}
-        self.current = None if plain["current"] is None else Generation.restored(plain["current"])
+        self.current = None if plain["current"] is None else Generation.restore(plain["current"])
         self._reason, self._numbers = plain["reason"], dict(plain["numbers"])
         self._reservoir.restore(plain["total"], arrays)

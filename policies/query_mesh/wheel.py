@@ -1,9 +1,9 @@
-"""Routes that are certain up to some places, where a lottery decides (section 5.4 of the Query Mesh paper).
+"""Or-sets of a route, and the wheel that draws their order.
 
-Neighbours in a route whose exchange would cost about the same share an or-set: which of them is better, the sample
-does not say. Each time the route is taken, a wheel draws the order within each set; an operator's slice is the larger
-the more it drops for its cost among the rows that came to it on this way. So the uncertainty resolves itself where it
-can be resolved, and costs next to nothing where it cannot.
+Section 5.4 of the Query Mesh paper: neighbours in a route whose exchange would cost about the same share an or-set,
+since the sample cannot tell which of them is better. Each time the route is taken, a wheel draws the order within each
+set; an operator's slice is the larger the more it drops for its cost among the rows that came to it on this way. So the
+uncertainty resolves itself at the tuples, and costs next to nothing elsewhere.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ Sets = tuple[tuple[int, ...], ...]
 LARGEST_OR_SET = 4
 """Operators in an or-set: exchanges that cost little each add up."""
 
-FLOOR = 0.01
+LEAST_DROPPED = 0.01
 """The least share of tuples that an operator is taken to drop: a slice of nothing would never be tried again."""
 
-SHARP = 4.0
+SLICE_POWER = 4.0
 """Slices are to this power: of two operators that drop 50 and 40 % the better one comes first two times in three."""
 
-MEMORY = 2_000
+ROWS_REMEMBERED = 2_000
 """Rows that a slice remembers: known to a hundredth, and forgotten within a few micro-batches."""
 
 
@@ -61,7 +61,7 @@ class Wheel:
 
     @property
     def is_certain(self) -> bool:
-        """Is there nothing to draw."""
+        """Whether there is nothing to draw."""
         return all(len(one) == 1 for one in self.sets)
 
     def draw(self, chance: np.random.Generator) -> HopNumbers:
@@ -74,13 +74,13 @@ class Wheel:
 
     def count(self, operator: int, rows: int, out: float) -> None:
         """Count what an operator made of rows on this way."""
-        kept = min(1.0, MEMORY / (self._seen[operator] + rows))
+        kept = min(1.0, ROWS_REMEMBERED / (self._seen[operator] + rows))
         self._seen[operator] = (self._seen[operator] + rows) * kept
         self._out[operator] = (self._out[operator] + out) * kept
 
     def _slices(self) -> Floats:
-        worth: Floats = np.maximum(1 - self._out / self._seen, FLOOR) / self._costs
-        slices: Floats = (worth / worth.max()) ** SHARP
+        worth: Floats = np.maximum(1 - self._out / self._seen, LEAST_DROPPED) / self._costs
+        slices: Floats = (worth / worth.max()) ** SLICE_POWER
         return slices
 
     def snapshot(self) -> list[Any]:
@@ -88,7 +88,7 @@ class Wheel:
         return [list(map(list, self.sets)), self._costs.tolist(), self._seen.tolist(), self._out.tolist()]
 
     @staticmethod
-    def restored(state: Sequence[Any]) -> Wheel:
+    def restore(state: Sequence[Any]) -> Wheel:
         """From a snapshot."""
         sets, costs, seen, out = state
         wheel = Wheel(tuple(map(tuple, sets)), np.array(costs), np.array(out))

@@ -1,4 +1,4 @@
-"""How a policy has used operators, for its insight."""
+"""Counts of operator calls, for a policy's insight."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from eddy.contracts import Observation
 from eddy.observe.insight import Use
 
 SAMPLE = "profiling"
-"""What rows are called that teach."""
+"""The kind of rows that teach."""
 
 
 class Uses:
@@ -23,7 +23,10 @@ class Uses:
             self._names.setdefault(attribute.column.stream, []).append(str(attribute.column))
 
     def count(self, observation: Observation, attributes: Sequence[int], taught: int) -> None:
-        """Count the calls of a step: of each hop those that `taught`, and the others by the attributes they went by."""
+        """Count the calls of a step.
+
+        For each hop those of `taught` rows, and the others by the attributes they went by.
+        """
         names = self._names.get(observation.origin, [])
         by = " and ".join([names[attribute] for attribute in attributes])
         for hop, outcomes in zip(observation.hops, observation.outcomes, strict=True):
@@ -35,7 +38,7 @@ class Uses:
             self._calls[use] = self._calls.get(use, 0) + calls
 
     def all(self, gains: Mapping[str, float]) -> Sequence[Use]:
-        """What has been counted, with each operator's gain ratio."""
+        """The counts so far, with each operator's gain ratio."""
         return [
             Use(operator=operator, kind=kind, attribute=attribute, gain_ratio=gains.get(operator, 0.0), calls=calls)
             for (operator, kind, attribute), calls in self._calls.items()

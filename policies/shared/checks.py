@@ -1,4 +1,4 @@
-"""Checks of parameters, for the person who wrote the config file."""
+"""Checks of parameters that a user wrote."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def check_costs(costs: object, *, where: str) -> None:
 
 
 def check_share(share: object, name: str, *, where: str, least: float = 0.0) -> None:
-    """Refuse a share that is none."""
+    """Refuse a number that is no share."""
     if not isinstance(share, int | float) or isinstance(share, bool) or not least < share <= 1:
         raise QueryError(f"{where}: {name}: expected a share above {least:g} and up to 1, got {share!r}")
 

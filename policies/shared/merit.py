@@ -1,4 +1,4 @@
-"""The order of merit: who drops most for the least."""
+"""The order of merit: cheap operators that drop much go first."""
 
 from __future__ import annotations
 
@@ -27,12 +27,15 @@ def merit(statistic: Statistic, costs: Costs) -> float:
 
 
 def cost(statistic: Statistic, costs: Costs) -> float:
-    """What one input costs: seconds, or one call."""
+    """The cost of one input: seconds, or one call."""
     return 1.0 if costs == "unit" else max(statistic.cost, INSTANT)
 
 
 def greedy_route(task: Task, ready: tuple[Hop, ...], rank: Callable[[Hop], float]) -> tuple[Hop, ...]:
-    """A whole route: of the hops that are ready by then always the one of the lowest rank, the first of equals."""
+    """Build a whole route by rank.
+
+    Of the hops that are ready by then the one of the lowest rank comes next, the first of equals.
+    """
     route: list[Hop] = []
     while ready:
         route.append(min(ready, key=rank))

@@ -1,6 +1,7 @@
-"""Rows, each with an estimate of every operator, to legs with the best order for each.
+"""The best order for each class of rows, and the legs for them.
 
-`content` and `knows` differ in where their estimates come from; what follows from them is the same, and is here.
+Policies differ in where their estimates of the operators come from (`content` learns them, `knows` has the true ones);
+the orders follow from them in the same way. More orders than pay are not made: each is a leg of its own.
 """
 
 from __future__ import annotations
@@ -15,27 +16,27 @@ from eddy.contracts import Classes, Leg
 from eddy.tuples import Hop
 from eddy.tuples.arrays import Floats, Integers
 
-TAIL = 0.02
-"""Of a tuple that is this unlikely to get so far, the further order is the common one: it can cost or save no more than
-this share of a call, and every order of its own is a leg of its own."""
+SMALLEST_REACH = 0.02
+"""Once a tuple is this unlikely to get further, the rest of its order is the common one: another would save less than
+this share of a call, and costs a leg."""
 
-WORTH = 0.01
+LEAST_SAVING = 0.01
 """An order of its own must promise to cost so much less than the common one; below that it is noise."""
 
-ORDERS = 16
+MOST_ORDERS = 16
 """Orders at a time, besides the common one: each is a leg, and what the next one saves is less and less."""
 
-MANY = 512
+MOST_CLASSES = 512
 """Classes that are told apart at most: each costs some ten microseconds, and where every operator goes by an attribute
 of its own, soon every row would be a class."""
 
 COUNTED_CLASSES = 64
 """Classes up to which counting their codes is quicker than sorting the rows."""
 
-STEP = 90e-6
+SECONDS_PER_STEP = 90e-6
 """Seconds that it takes to call an operator once more, whatever the rows; half of it when the caches are warm."""
 
-OWN = 3
+STEPS_PER_ORDER = 3
 """Steps that an order of its own adds, more or less: the later ones it shares with others."""
 
 
@@ -46,30 +47,50 @@ def best_orders(rates: Floats, costs: Floats, common: Integers, rows: Integers, 
     is the order that is best for all rows together, `rows` are those of each class in the micro-batch, and `price` is
     that of a step, in the unit of the costs.
     """
-    own = _by_merit(rates, costs, common, rows, price)
+    own = _order_by_merit(rates, costs, common, rows, price)
     shared = _expected(rates, costs, np.broadcast_to(common, own.shape))
     saved = (shared - _expected(rates, costs, own)) * rows
-    own[saved <= WORTH * shared * rows] = common
-    return _fewer(own, saved, rates, costs, common, OWN * price)
+    own[saved <= LEAST_SAVING * shared * rows] = common
+    return _keep_paying(own, saved, rates, costs, common, STEPS_PER_ORDER * price)
 
 
-def _by_merit(rates: Floats, costs: Floats, common: Integers, rows: Integers, price: float) -> Integers:
-    """For each class the order of merit, and the common one for the tail that hardly any tuple reaches."""
+def _order_by_merit(rates: Floats, costs: Floats, common: Integers, rows: Integers, price: float) -> Integers:
+    """Order operators by merit for each class.
+
+    Late places, which hardly any tuple reaches, follow the common order.
+    """
     order = np.argsort((rates - 1) / costs, axis=1, kind="stable")
     reach = _reach(np.take_along_axis(rates, order, axis=1))
-    late = (reach < TAIL) | (reach * rows[:, None] * costs[order] < price)
+    # A place is late if few tuples come that far, or if all that do cost less there than the step itself.
+    late = (reach < SMALLEST_REACH) | (reach * rows[:, None] * costs[order] < price)
     rank = np.empty(len(common), np.int64)
     rank[common] = np.arange(len(common))
+    # Late operators are put behind all others, among themselves in the common order.
     place = np.where(late, len(common) + rank[order], np.arange(len(common)))
     return np.take_along_axis(order, np.argsort(place, axis=1, kind="stable"), axis=1)
 
 
-def _fewer(own: Integers, saved: Floats, rates: Floats, costs: Floats, common: Integers, price: float) -> Integers:
-    """The same, with no more orders than pay: a class whose order is given up takes the cheapest of the others."""
+def _keep_paying(
+    own: Integers, saved: Floats, rates: Floats, costs: Floats, common: Integers, price: float
+) -> Integers:
+    """Keep only the orders that pay.
+
+    A class whose order is given up takes the cheapest of those that are left.
+    """
+    # Four classes and three operators, where `price` is 2; the common order is 0 1 2:
+    #
+    #     own    012 201 012 102    by class: its order
+    #     which    0   1   0   2    by class: the number of its order; 0 is the common one
+    #     worth    0   9   1        by order: what all its classes save by it
+    #     kept     T   T   F        by order: whether it pays; the common one always stays
+    #     lost     3                classes without an order
+    #     left   012 201            the orders that they may take
+    #
+    # `prices` then has a line for each order that is left: what each lost class would pay in it.
     numbers: dict[tuple[int, ...], int] = {tuple(common.tolist()): 0}
     which = np.array([numbers.setdefault(order, len(numbers)) for order in map(tuple, own.tolist())])
     worth = np.bincount(which, saved, len(numbers))
-    heaviest = np.argsort(-worth, kind="stable")[:ORDERS]
+    heaviest = np.argsort(-worth, kind="stable")[:MOST_ORDERS]
     kept = np.zeros(len(numbers), np.bool_)
     kept[heaviest[worth[heaviest] > price]] = True
     kept[0] = True
@@ -92,6 +113,7 @@ def classes(buckets: Buckets, most: int | None = None) -> tuple[Buckets, Integer
     examples = np.empty((1, 0), np.uint8)
     which = np.zeros(len(buckets), np.int64)
     for column in buckets.T:
+        # A bucket is one byte, so a class and the next bucket make one code, which later comes apart again by `>> 8`.
         codes = which * 256 + column
         present = np.flatnonzero(np.bincount(codes)) if len(examples) < COUNTED_CLASSES else np.unique(codes)
         if most is not None and len(present) > most:
@@ -140,13 +162,13 @@ def lots(
 
 
 def _expected(rates: Floats, costs: Floats, orders: Integers) -> Floats:
-    """What a tuple of each class costs in its order."""
+    """The expected cost of a tuple of each class in its order."""
     spent: Floats = (_reach(np.take_along_axis(rates, orders, axis=1)) * costs[orders]).sum(axis=1)
     return spent
 
 
 def _reach(rates: Floats) -> Floats:
-    """How much of a tuple reaches each place of its order."""
+    """The share of a tuple that reaches each place of its order."""
     reach: Floats = np.ones_like(rates)
     np.cumprod(rates[:, :-1], axis=1, out=reach[:, 1:])
     return reach

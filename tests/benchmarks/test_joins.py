@@ -58,7 +58,7 @@ def test_correlated_keys_say_the_class_and_no_three_classes_meet() -> None:
 def test_small_domains_between_all_but_one_stream_put_that_one_first() -> None:
     dealt = iter([[50_000, 50_000, 50_000, 50, 50, 50], [50, 50, 50_000, 50, 50_000, 50_000]])
     workload = replace(CONTRAST, domains=lambda _: next(dealt), window=200)
-    looked = joins._looked(workload, workloads.batches(workload.data(2 * workloads.PHASE)))
+    looked = joins._count_candidates(workload, workloads.batches(workload.data(2 * workloads.PHASE)))
     assert [min(looked, key=lambda order: looked[order][phase])[0] for phase in range(2)] == ["a", "d"]
     assert joins._share(looked) < joins.CONTRAST_GOAL
 

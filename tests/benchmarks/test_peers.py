@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from benchmarks import joins, peer_engines, peer_filters, peer_joins, peers, polars_filters
-from benchmarks.__main__ import told, write
+from benchmarks.__main__ import tell, write
 from benchmarks.engines import run_flink
 from benchmarks.growth import Case, Growth, growth
 from benchmarks.measure import Ratio
@@ -121,7 +121,7 @@ def test_what_was_printed_is_written_down(tmp_path: Path, capsys: pytest.Capture
         yield ratio
         yield Growth(grows="rows", points={5: [ratio]})
 
-    write(tmp_path / "out.json", [told("filters", small)])
+    write(tmp_path / "out.json", [tell("filters", small)])
     found = json.loads((tmp_path / "out.json").read_text())
     assert capsys.readouterr().out.startswith("\na title\nours ")
     assert found["of"]["numpy"] == np.__version__

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from benchmarks import feeds, spark_filters, spark_joins, spark_skeleton
 from benchmarks.measure import Line
 from benchmarks.suite import Suite, slopes
-from benchmarks.turns import Contender, started, turns
+from benchmarks.turns import Contender, start_all, turns
 from benchmarks.workloads import COMMON, COMPLETE, Workload
 
 WARM = 2
@@ -53,7 +53,7 @@ def test_settings_are_those_of_one_contender(spark: SparkSession, tmp_path: Path
     key = spark_joins.PROVIDER
     before = spark.conf.get(key)
     theirs = replace(plain(tmp_path), settings={key: spark_joins.STORES[spark_joins.ROCKSDB][key]})
-    with started(spark, {"a": theirs}, tmp_path) as running:
+    with start_all(spark, {"a": theirs}, tmp_path) as running:
         assert spark.conf.get(key) == before
     assert not running["a"].query.isActive
 
@@ -61,7 +61,7 @@ def test_settings_are_those_of_one_contender(spark: SparkSession, tmp_path: Path
 def test_a_query_that_fails_says_why(spark: SparkSession, tmp_path: Path) -> None:
     feeds.write(tmp_path / "s", [pa.table({"id": [1]}), pa.table({"id": [0]})])
     broken = Contender(frame=lambda spark: feeds.stream(spark, tmp_path / "s").selectExpr("1 / id as id"))
-    with started(spark, {"a": broken}, tmp_path) as running, pytest.raises(RuntimeError, match="DIVIDE_BY_ZERO"):
+    with start_all(spark, {"a": broken}, tmp_path) as running, pytest.raises(RuntimeError, match="DIVIDE_BY_ZERO"):
         turns(running, 1)
 
 
@@ -69,7 +69,7 @@ def test_a_micro_batch_may_be_several_files(spark: SparkSession, tmp_path: Path)
     feeds.write(tmp_path / "s", [pa.table({"id": [1, 2, 3]}), pa.table({"id": [4, 5]})], files=2)
     frame = Contender(frame=lambda spark: feeds.stream(spark, tmp_path / "s", 2))
     shown: list[Any] = []
-    with started(spark, {"a": frame}, tmp_path) as running:
+    with start_all(spark, {"a": frame}, tmp_path) as running:
         turns(running, 1, agree=shown.append)
     assert sorted(shown[0]["a"]["id"].to_pylist()) == [4, 5]
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from eddy import Range, Rows, Unbounded
 from eddy.errors import QueryError
-from eddy.jobs.config.config import Job, load, resolved, stated
+from eddy.jobs.config.config import Job, load, write_resolved, write_stated
 from eddy.jobs.config.overrides import from_command, from_spark
-from eddy.jobs.config.places import joined, lines, nearest, split
+from eddy.jobs.config.places import join_key, lines, nearest, split
 from eddy.jobs.config.references import read_type
 from eddy.redaction import HIDDEN
 
@@ -133,7 +133,7 @@ def test_a_value_can_be_taken_away_from_outside(tmp_path: Path) -> None:
 
 
 def test_every_value_is_shown_with_its_origin_and_no_secret(tmp_path: Path) -> None:
-    told = resolved(read(tmp_path, GOOD, "engine.cells=2"))
+    told = write_resolved(read(tmp_path, GOOD, "engine.cells=2"))
     rows = {line.split()[0]: line for line in told.splitlines()}
     assert rows["engine.cells"].split()[1:] == ["2", "--set"]
     assert rows["engine.seed"].split()[1:] == ["0", "default"]
@@ -144,7 +144,7 @@ def test_every_value_is_shown_with_its_origin_and_no_secret(tmp_path: Path) -> N
 
 
 def test_a_log_has_a_line_for_each_value_that_was_given(tmp_path: Path) -> None:
-    lines = list(stated(read(tmp_path, GOOD, "engine.cells=2")))
+    lines = list(write_stated(read(tmp_path, GOOD, "engine.cells=2")))
     assert 'config engine.cells=2 from="--set"' in lines
     assert 'config policy.half_life=50 from="line 39"' in lines
     assert f'config streams.b.source.options."kafka.sasl.jaas.config"={HIDDEN} from="line 26"' in lines
@@ -329,7 +329,7 @@ def test_every_key_is_found_on_its_line(tables: dict[str, dict[str, str]]) -> No
 @given(st.lists(NAME, min_size=1, max_size=3))
 def test_a_dotted_key_is_split_as_it_was_joined(parts: list[str]) -> None:
     assert split(".".join(map(quoted, parts))) == tuple(parts)
-    assert split(joined(tuple(parts))) == tuple(parts)
+    assert split(join_key(tuple(parts))) == tuple(parts)
 
 
 def test_what_has_no_line_has_that_of_the_table_around_it() -> None:

@@ -12,7 +12,7 @@ import eddy
 from eddy.query import fingerprint
 from eddy.query.binding import bind
 from eddy.spark.pushdown import described
-from eddy.sql.values.name_case import folded
+from eddy.sql.values.name_case import fold_case
 from tests.eddy.spark import feeds
 from tests.eddy.sql.test_spark import setting
 
@@ -130,7 +130,7 @@ def test_spark_finds_the_same_names(spark: SparkSession) -> None:
             return None
         return KNOWN[place]
 
-    ours = {name: next((known for known in KNOWN if folded(known) == folded(name)), None) for name in ASKED}
+    ours = {name: next((known for known in KNOWN if fold_case(known) == fold_case(name)), None) for name in ASKED}
     assert {name: theirs(name) for name in ASKED} == ours
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from eddy.jobs.workloads.burn import burn, burning
+from eddy.jobs.workloads.burn import add_work, burn
 
 ASKED_US = 5_000
 
@@ -28,5 +28,5 @@ def test_no_work_is_the_same_function() -> None:
     def even(values: np.ndarray[Any, Any]) -> np.ndarray[Any, np.dtype[np.bool_]]:
         return np.asarray(values % 2 == 0, np.bool_)
 
-    assert burning(even, 0) is even
-    assert burning(even, 1)(np.arange(4)).tolist() == [True, False, True, False]
+    assert add_work(even, 0) is even
+    assert add_work(even, 1)(np.arange(4)).tolist() == [True, False, True, False]

@@ -13,7 +13,7 @@ from eddy.jobs import cli
 from eddy.jobs.config.config import load
 from eddy.jobs.run import run_job
 from eddy.jobs.run.checkpoints import CellState, describe_learned
-from eddy.jobs.run.sinks import written
+from eddy.jobs.run.sinks import write_answer
 from eddy.jobs.workloads.web import QUERY, requests
 from eddy.tuples.arrow import one_batch
 from eddy.wiring import engine
@@ -39,7 +39,7 @@ def job(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
     text = text.replace('name = "source"', 'name = "content"\nattributes = ["clicks.page"]')
     (place / "job.toml").write_text(text, "utf-8")
     asked = load(place / "job.toml")
-    written(run_job.answer(asked, spark), asked).start().awaitTermination()
+    write_answer(run_job.answer(asked, spark), asked).start().awaitTermination()
     return place
 
 

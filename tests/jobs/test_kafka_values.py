@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from eddy.jobs.run import error_text, run_job
-from eddy.jobs.run.sinks import written
+from eddy.jobs.run.sinks import write_answer
 from eddy.jobs.sources.kafka import Kafka
 from tests.jobs.test_sources import job
 
@@ -109,7 +109,7 @@ def test_without_the_connector_one_sentence_says_what_to_do(place: str, spark: S
     time = "at" if place == "source" else "timestamp"
     asked = job(tmp_path, source, f'[sink]\n{kafka}\n[checkpoint]\nlocation = "{tmp_path}/c"', time=time)
     with pytest.raises(error_text.EXPECTED) as caught:
-        written(run_job.answer(asked, spark), asked).start()
+        write_answer(run_job.answer(asked, spark), asked).start()
     told = error_text.explain_error(caught.value)
     assert told.startswith("error: the job reads or writes Kafka, and Spark comes without its connector; add")
     assert f'"eddy run JOB -- --packages org.apache.spark:spark-sql-kafka-0-10_2.13:{spark.version}"' in told

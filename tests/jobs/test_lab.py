@@ -11,7 +11,7 @@ import pytest
 
 import eddy
 from eddy.errors import QueryError
-from eddy.jobs.workloads.lab import BRIGHT, SENSORS, WINDOWS, generated, lab, lab_trace
+from eddy.jobs.workloads.lab import BRIGHT, SENSORS, WINDOWS, generate_readings, lab, lab_trace
 
 ROWS = 80_000
 """Nearly a day."""
@@ -19,7 +19,7 @@ ROWS = 80_000
 
 @pytest.fixture(scope="module")
 def day() -> pa.Table:
-    return generated(ROWS, seed=0)
+    return generate_readings(ROWS, seed=0)
 
 
 def numpy(table: pa.Table, name: str) -> np.ndarray[Any, Any]:
@@ -27,17 +27,17 @@ def numpy(table: pa.Table, name: str) -> np.ndarray[Any, Any]:
 
 
 def test_readings_follow_from_the_seed() -> None:
-    assert generated(300, seed=1).equals(generated(300, seed=1))
-    assert not generated(300, seed=1).equals(generated(300, seed=2))
+    assert generate_readings(300, seed=1).equals(generate_readings(300, seed=1))
+    assert not generate_readings(300, seed=1).equals(generate_readings(300, seed=2))
 
 
 @pytest.mark.parametrize("rows", [1, 7, 300])
 def test_there_are_as_many_readings_as_asked_for(rows: int) -> None:
-    assert generated(rows, seed=0).num_rows == rows
+    assert generate_readings(rows, seed=0).num_rows == rows
 
 
 def test_readings_can_be_spread_over_days() -> None:
-    at = numpy(generated(2_000, seed=0, days=10), "at")
+    at = numpy(generate_readings(2_000, seed=0, days=10), "at")
     assert 9.5 < (at[-1] - at[0]) / np.timedelta64(1, "D") <= 10
 
 

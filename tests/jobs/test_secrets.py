@@ -11,7 +11,7 @@ import pytest
 
 from eddy.errors import QueryError
 from eddy.jobs import cli
-from eddy.jobs.config.config import load, resolved
+from eddy.jobs.config.config import load, write_resolved
 from eddy.jobs.config.overrides import from_command
 from eddy.redaction import HIDDEN, blotted
 from tests.house import ROOT
@@ -73,7 +73,7 @@ def written(place: Path, text: str = JOB) -> Path:
 
 
 def test_every_value_is_shown_and_no_secret(tmp_path: Path) -> None:
-    told = resolved(load(written(tmp_path)))
+    told = write_resolved(load(written(tmp_path)))
     assert told.count(HIDDEN) >= 9
     assert CANARY not in told
 

@@ -66,7 +66,7 @@ name = "fixed"
 
 
 def ran(spark: SparkSession, asked: Job) -> Any:
-    query = sinks.written(run_job.answer(asked, spark), asked).start()
+    query = sinks.write_answer(run_job.answer(asked, spark), asked).start()
     query.awaitTermination()
     return query
 
@@ -138,7 +138,7 @@ def test_rows_of_files_are_held_against_the_time_at_which_they_were_written(
 
 def test_rows_come_at_a_rate(spark: SparkSession, tmp_path: Path) -> None:
     asked = job(tmp_path, 'format = "rate"\nper_second = 50', '[sink]\nformat = "memory"\nname = "rates"', "timestamp")
-    query = sinks.written(run_job.answer(asked, spark), asked).start()
+    query = sinks.write_answer(run_job.answer(asked, spark), asked).start()
     end = time.monotonic() + PATIENCE
     while not spark.table("rates").count() and query.isActive and time.monotonic() < end:
         time.sleep(0.2)
@@ -222,7 +222,7 @@ def test_a_column_that_the_answer_does_not_have_is_told(spark: SparkSession, tmp
     rest = f'[sink]\nformat = "parquet"\npath = "{tmp_path}/out"\npartition_by = ["s_siz"]\n'
     asked = job(tmp_path, WEB, f'{rest}[checkpoint]\nlocation = "{tmp_path}/c"')
     with pytest.raises(QueryError, match=r'line 19, sink\.partition_by: unknown output column "s_siz"; did you mean'):
-        sinks.written(run_job.answer(asked, spark), asked)
+        sinks.write_answer(run_job.answer(asked, spark), asked)
 
 
 def test_a_sink_of_kafka_without_the_connector_says_what_to_do(spark: SparkSession, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import eddy
 from eddy import wiring
 from eddy.contracts import Policy, Setting, Task
 from eddy.observe.statistics import Statistics
-from eddy.policies.shared.drawing import GROUPS, draw
+from eddy.policies.shared.drawing import MOST_GROUPS, draw
 from eddy.tuples import Hop, Lineage
 from eddy.tuples.lineage import KNOWN, Machine, Rule
 from tests.eddy.test_router import Blind
@@ -49,8 +49,8 @@ def test_the_calls_of_a_micro_batch_do_not_grow_with_what_may_have_been_done(pol
     data = {"s": stream(filters, 600, 0.9)}
     watches: list[Watched] = []
     found = eddy.run_local(query(filters), data, policy=counted(policy, watches), batch_rows=600)
-    assert len(watches[0].observed) <= GROUPS * filters
-    assert found.report.batches()["decisions"].max() <= GROUPS * filters + 1
+    assert len(watches[0].observed) <= MOST_GROUPS * filters
+    assert found.report.batches()["decisions"].max() <= MOST_GROUPS * filters + 1
     fixed = eddy.run_local(query(filters), data, policy="fixed", batch_rows=600)
     assert sorted(found.results["ts"].to_pylist()) == sorted(fixed.results["ts"].to_pylist()) != []
 
@@ -111,7 +111,7 @@ def test_joins_with_many_filters_are_answered_in_few_calls() -> None:
     assert found.results.sort_by(order).equals(fixed.results.sort_by(order))
     assert found.results.num_rows > 0
     micro_batches = len(found.report.batches())
-    assert len(watches[0].observed) <= GROUPS * 26 * 2 * micro_batches
+    assert len(watches[0].observed) <= MOST_GROUPS * 26 * 2 * micro_batches
 
 
 def test_what_may_follow_is_not_kept_for_every_order_there_is() -> None:

@@ -11,8 +11,8 @@ import pytest
 import eddy
 from eddy.policies.content.knowledge import mask_settled
 from eddy.policies.content.profile import gain_ratios, skews
-from eddy.policies.content.selectivities import Selectivities
-from eddy.policies.shared.orders import MANY, ORDERS, best_orders, classes
+from eddy.policies.content.selectivities import RunningSelectivities
+from eddy.policies.shared.orders import MOST_CLASSES, MOST_ORDERS, best_orders, classes
 
 OPERATORS = 4
 UNIT = {"costs": "unit"}
@@ -195,8 +195,8 @@ def test_fan_outs_are_told_apart() -> None:
     assert skews(seen, out, squares)[0] > 0.4
 
 
-def one_operator(alpha: float) -> Selectivities:
-    running = Selectivities(1, alpha)
+def one_operator(alpha: float) -> RunningSelectivities:
+    running = RunningSelectivities(1, alpha)
     running.grow()
     return running
 
@@ -256,7 +256,7 @@ def test_no_more_orders_than_pay_are_taken() -> None:
     common = np.argsort(rates.mean(axis=0))
     orders = best_orders(rates, costs, common, rows)
     distinct = set(map(tuple, orders.tolist()))
-    assert 2 < len(distinct) <= ORDERS + 1
+    assert 2 < len(distinct) <= MOST_ORDERS + 1
     assert _spent(rates, orders) < _spent(rates, np.broadcast_to(common, orders.shape))
     assert (best_orders(rates, costs, common, rows, price=1_000.0) == common).all()
 
@@ -274,10 +274,10 @@ def _spent(rates: np.ndarray[Any, Any], orders: np.ndarray[Any, Any]) -> float:
 
 def test_no_more_classes_than_pay_are_told_apart() -> None:
     buckets = np.random.default_rng(0).integers(0, 24, (10_000, 4), dtype=np.uint8)
-    examples, which = classes(buckets, MANY)
+    examples, which = classes(buckets, MOST_CLASSES)
     assert examples.shape[1] == 1
     assert (examples[which] == buckets[:, :1]).all()
-    assert classes(buckets[:, :2] // 4, MANY)[0].shape == (36, 2)
+    assert classes(buckets[:, :2] // 4, MOST_CLASSES)[0].shape == (36, 2)
 
 
 def test_where_every_operator_goes_by_an_attribute_of_its_own_the_best_ones_are_told_apart() -> None:
@@ -293,4 +293,4 @@ def test_where_every_operator_goes_by_an_attribute_of_its_own_the_best_ones_are_
     run = eddy.run_local(query(3), data, policy=policy, batch_rows=4_000)
     seen = run.report.routes()["class"]
     assert any("k0=" in name for name in seen)
-    assert run.report.routes(by_batch=True).groupby("batch").size().max() <= MANY + 3 * len(shares)
+    assert run.report.routes(by_batch=True).groupby("batch").size().max() <= MOST_CLASSES + 3 * len(shares)

@@ -11,7 +11,7 @@ import pytest
 import eddy
 from eddy import wiring
 from eddy.contracts import Leg, Policy, Setting
-from eddy.policies.content.trial import ROWS_TO_DECIDE, TURNS, HalfTrial
+from eddy.policies.content.trial import ROWS_TO_DECIDE, TURNS_TO_DECIDE, HalfTrial
 from eddy.tuples import Hop
 
 HOP = Hop("f")
@@ -52,7 +52,7 @@ def test_rows_of_one_micro_batch_decide() -> None:
 def test_whole_micro_batches_take_turns() -> None:
     for new_price, is_lost in ((1.0, False), (0.5, False), (1.5, True)):
         trial = HalfTrial("s", HOP)
-        assert turns(trial, 1.0, new_price) >= 2 * TURNS
+        assert turns(trial, 1.0, new_price) >= 2 * TURNS_TO_DECIDE
         assert trial.is_lost == is_lost
 
 
@@ -69,7 +69,7 @@ def test_a_trial_goes_on_after_a_restart() -> None:
     trial.turn(ROWS, np.random.default_rng(0))
     trial.pay([], [ROWS], 2.0)
     trial.rest()
-    assert HalfTrial.restored(trial.snapshot()).snapshot() == trial.snapshot()
+    assert HalfTrial.restore(trial.snapshot()).snapshot() == trial.snapshot()
 
 
 def drifting(rows: int) -> dict[str, pa.Table]:

@@ -1,4 +1,4 @@
-"""The look of the report, and the few lines that sort its tables."""
+"""The style of the report, and the script that sorts tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The report as one page: the verdict first, then tables and plots, then every setting."""
+"""The report as one page of HTML.
+
+The verdict comes first, then tables and plots, then every setting.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from eddy.comparison.html.tables import Line, TableCell, choices, policies, tabl
 from eddy.comparison.plots.registry import PLOTS
 from eddy.comparison.plots.style import Plot
 from eddy.comparison.readable import digits, percent
-from eddy.comparison.summary import grouped, summary
+from eddy.comparison.summary import group_by_workload, summary
 from eddy.comparison.verdict import Verdict, verdict
 from eddy.observe.text import plural
 from eddy.redaction import KeyPath, shown
@@ -26,26 +29,30 @@ if TYPE_CHECKING:
     from eddy.comparison.result import Comparison
 
 RUNNERS = {"local": "run in one process", "spark": "run on Spark"}
-"""What a runner is called."""
+"""The names of runners in the report."""
 
-RUNS = 400
+MOST_RUNS_SHOWN = 400
 """Runs that the page lists: all of a usual comparison, and no more than a browser sorts at once."""
 
 INTRODUCTION = (
     "A policy decides in which order each tuple meets filters and joins. All policies gave the same answer, which was "
     "compared in every run; they differ in what it costs."
 )
-
 READING = (
     "Saved is what a policy needs less than the baseline, in runs of the same turn, with its 95 % interval; a negative "
     "number is lost. Green is a saving that is more than noise. Small numbers under a median hold the middle half of "
     "the runs. The A/A control is the baseline once more: what it seems to save is noise. Deciding is the part of the "
     "engine's time in which the policy plans and learns."
 )
+SCALE = 96
+"""Pixels of a browser in an inch."""
 
 
 def page(comparison: Comparison) -> str:
-    """The whole file. Nothing may be fetched from elsewhere, and no script may run but ours: the browser sees to it."""
+    """Build the whole file.
+
+    Nothing may be fetched from elsewhere, and no script may run but ours: the browser sees to it.
+    """
     allowed = base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode("ascii")
     policy = f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{allowed}'"
     return "\n".join(
@@ -63,8 +70,8 @@ def page(comparison: Comparison) -> str:
 
 def _sections(comparison: Comparison) -> list[str]:
     runs, found = comparison.runs, verdict(comparison.runs)
-    several = len(grouped(runs)) > 1
-    parts = [_header(comparison), said(found, runs)]
+    several = len(group_by_workload(runs)) > 1
+    parts = [_header(comparison), verdict_html(found, runs)]
     if several:
         parts.append(_section("Which policy for which data", "", f'<div class="card">{choices(runs)}</div>'))
     whole = "Every policy, over all workloads" if several else "Every policy"
@@ -90,7 +97,7 @@ def _header(comparison: Comparison) -> str:
     )
 
 
-def said(found: Verdict, runs: Sequence[Mapping[str, Any]]) -> str:
+def verdict_html(found: Verdict, runs: Sequence[Mapping[str, Any]]) -> str:
     """The verdict, and its numbers where there is one choice."""
     look = "verdict measured" if found.measured else "verdict"
     reasons = "".join(f"<li>{escape(reason)}</li>" for reason in found.reasons)
@@ -124,8 +131,8 @@ def _skipped(comparison: Comparison) -> list[str]:
 def _runs(runs: Sequence[Mapping[str, Any]]) -> str:
     """The rows, behind a click."""
     names = list(dict.fromkeys(name for row in runs for name in row if name not in ("experiment", "runner")))
-    lines = [Line(cells=[_cell(row.get(name)) for name in names]) for row in runs[:RUNS]]
-    left = f"; the first {RUNS} of {len(runs):,}" if len(runs) > RUNS else ""
+    lines = [Line(cells=[_cell(row.get(name)) for name in names]) for row in runs[:MOST_RUNS_SHOWN]]
+    left = f"; the first {MOST_RUNS_SHOWN} of {len(runs):,}" if len(runs) > MOST_RUNS_SHOWN else ""
     title = f"One row for each run{left}"
     return (
         f'<div class="card"><details><summary>{escape(title)}</summary>{table(names, lines, texts=2)}</details></div>'
@@ -141,10 +148,6 @@ def _cell(value: object) -> TableCell:
 def _command(command: str) -> str:
     """Without the password of an address in it."""
     return shown(("command",), command)[1:-1]
-
-
-SCALE = 96
-"""Pixels of a browser in an inch."""
 
 
 def pictures(comparison: Comparison) -> str:

@@ -1,4 +1,7 @@
-"""Tables for pages; every text of data is escaped here."""
+"""Tables of the report and of notebooks.
+
+Every text of data is escaped here.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +12,25 @@ from typing import TYPE_CHECKING
 
 from eddy.comparison.contender import BASELINE, BOUND, CONTROL
 from eddy.comparison.readable import digits, percent
-from eddy.comparison.summary import SHARES, grouped, summary
+from eddy.comparison.summary import SHARES, group_by_workload, summary
 from eddy.comparison.turns import MeasuredRow
 from eddy.comparison.verdict import by_workload, verdict
 
 if TYPE_CHECKING:
     from eddy.comparison.result import Comparison
 
+TITLES = ["policy", "µs a tuple", "time saved %", "calls a tuple", "calls saved %", "one run, s"]
+MORE = ["deciding %", "runs"]
+BADGES = {BASELINE: "baseline", CONTROL: "A/A control", BOUND: "is told the truth"}
+"""The names of roles in tables."""
+
+BOX = "border-left: 5px solid #0b6b4f; padding: 8px 14px; margin: 6px 0"
+"""The only look of its own: a notebook has a style for everything else, dark or light."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class TableCell:
-    """What is shown, what it sorts by, and what is said besides in small."""
+    """The text of a cell, its sort key, and a note in small."""
 
     text: str
     value: float | str | None = None
@@ -71,13 +82,6 @@ def _class(look: str) -> str:
     return f' class="{escape(look)}"' if look else ""
 
 
-TITLES = ["policy", "µs a tuple", "time saved %", "calls a tuple", "calls saved %", "one run, s"]
-MORE = ["deciding %", "runs"]
-
-BADGES = {BASELINE: "baseline", CONTROL: "A/A control", BOUND: "is told the truth"}
-"""What a role is called."""
-
-
 def policies(rows: Sequence[MeasuredRow], choice: str, *, sorts: bool = True) -> str:
     """A line for each policy, on all workloads."""
     lines = [Line(cells=_policy(row), look=_look(row, choice)) for row in summary(rows)]
@@ -87,7 +91,7 @@ def policies(rows: Sequence[MeasuredRow], choice: str, *, sorts: bool = True) ->
 def workloads(runs: Sequence[MeasuredRow]) -> str:
     """A line for each policy on each workload."""
     lines = []
-    for workload, part in grouped(runs).items():
+    for workload, part in group_by_workload(runs).items():
         choice = by_workload(part)[workload].choice
         lines += [Line(cells=[TableCell(text=workload), *_policy(r)], look=_look(r, choice)) for r in summary(part)]
     return table(["workload", *TITLES, *MORE], lines, texts=2)
@@ -96,7 +100,7 @@ def workloads(runs: Sequence[MeasuredRow]) -> str:
 def choices(runs: Sequence[MeasuredRow], *, sorts: bool = True) -> str:
     """A line for each workload: whom to choose, and what that saves."""
     lines = []
-    for workload, part in grouped(runs).items():
+    for workload, part in group_by_workload(runs).items():
         verdict = by_workload(part)[workload]
         row = next((row for row in summary(part) if row["policy"] == verdict.choice), None)
         cells = [TableCell(text=workload), TableCell(text=verdict.choice or "not known")]
@@ -155,16 +159,12 @@ def _saved(row: MeasuredRow, what: str) -> TableCell:
     return TableCell(text=percent(value), value=value, small=f"{percent(low)} to {percent(high)}", look=look)
 
 
-BOX = "border-left: 5px solid #0b6b4f; padding: 8px 14px; margin: 6px 0"
-"""The only look of its own: a notebook has a style for everything else, dark or light."""
-
-
 def note(comparison: Comparison) -> str:
     """The verdict and the summary; the plots are one call away."""
     found = verdict(comparison.runs)
     reasons = "".join(f"<li>{escape(reason)}</li>" for reason in found.reasons)
     parts = [f'<div style="{BOX}"><b>{escape(found.headline)}</b><ul>{reasons}</ul></div>']
-    if len(grouped(comparison.runs)) > 1:
+    if len(group_by_workload(comparison.runs)) > 1:
         parts.append(choices(comparison.runs, sorts=False))
     parts.append(policies(comparison.runs, found.choice, sorts=False))
     return "\n".join(parts)

@@ -1,1 +1,4 @@
-"""What a comparison can draw, with matplotlib: readable in grey, and by those who see no red and green."""
+"""The plots of a comparison, drawn with matplotlib.
+
+They can be read in grey, and by those who see no red and green.
+"""

@@ -1,4 +1,4 @@
-"""Routing calls and time of each policy, with their intervals."""
+"""Bars of routing calls and time for each policy."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from eddy.comparison.plots.style import PANELS, cut, figure, fill, panels
+from eddy.comparison.plots.style import MOST_PANELS, cut, figure, fill, panels
 from eddy.comparison.summary import summary
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def _bars(comparison: Comparison, column: str, label: str) -> Figure:
     parts: dict[str, list[Mapping[str, Any]]] = {}
     for row in comparison.runs:
         parts.setdefault(str(row["workload"]), []).append(row)
-    shown = list(parts)[:PANELS]
+    shown = list(parts)[:MOST_PANELS]
     policies = list(dict.fromkeys(str(row["policy"]) for row in comparison.runs))
     rows = -(-len(shown) // ACROSS)
     made = figure(rows, height=0.9 + BAR * len(policies))

@@ -1,4 +1,4 @@
-"""Every plot there is; a new one is its function and one entry here."""
+"""The registry of plots: a new one is a function and an entry."""
 
 from __future__ import annotations
 

@@ -23,11 +23,11 @@ MOST_WORKLOADS = 4
 MEASURES = {"us": "microseconds a tuple", "calls": "routing calls a tuple"}
 
 TOLD = {"batch_rows": r" batch_rows=\d+", "window_size": r" window=[A-Za-z]+\([^)]*\)"}
-"""How the name of a workload tells a size that there are several of."""
+"""The part of a workload's name that tells a size apart."""
 
 
 def several(comparison: Comparison, column: str) -> bool:
-    """Are there runs of more than one size, of one policy."""
+    """Tell whether there are runs of several sizes, of one policy."""
     found = {(row["policy"], row[column]) for row in comparison.runs if row.get(column) is not None}
     policies = {policy for policy, _ in found}
     return len(found) > len(policies)
@@ -45,7 +45,10 @@ def window_size(comparison: Comparison) -> Figure:
 
 
 def _sizes(comparison: Comparison, column: str, label: str) -> Figure:
-    """A row of panels for each workload and other size: runs of different work have no median in common."""
+    """Draw a row of panels for each workload and other size.
+
+    Runs of different work have no median in common.
+    """
     frame = pd.DataFrame(list(comparison.runs))
     frame = frame[(frame["role"] != CONTROL) & frame[column].notna()].copy()
     frame["us"] = frame[TIME[str(frame["runner"].iloc[0])]] / frame["tuples"] * MICRO

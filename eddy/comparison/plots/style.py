@@ -26,16 +26,16 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#4
 DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)), (0, (8, 2)), (0, (3, 3)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 HATCHES = ("", "///", "...", "\\\\\\", "xxx", "+++", "ooo", "---")
-"""So many things can be told apart in one plot; of more, the first come again."""
+"""This many things can be told apart in one plot; with more, the first styles come again."""
 
 WIDTH, HEIGHT = 7.6, 2.9
 """Inches of a plot with one row of panels: a column of the report, and a page in print."""
 
-PANELS = 6
+MOST_PANELS = 6
 """Workloads in one plot: of more, the first, and the tables have all of them."""
 
-POINTS = 60
-"""Of a line, at most: noise of single micro-batches hides what is to be seen."""
+MOST_POINTS = 60
+"""The most points of a line: the noise of single micro-batches hides what is to be seen."""
 
 PLOT_STYLE: dict[Any, Any] = {
     "axes.grid": True,
@@ -59,24 +59,26 @@ PLOT_STYLE: dict[Any, Any] = {
     "text.parse_math": False,
     "text.usetex": False,
 }
+DOTS = 110
+"""An inch: what a notebook shows beside its text, and small enough for a page of many."""
 
 
 @contextmanager
-def styled() -> Iterator[None]:
-    """Everything that is made inside looks like this."""
+def use_style() -> Iterator[None]:
+    """Draw everything inside in our style."""
     with mpl.rc_context():
         mpl.rcParams.update(PLOT_STYLE)
         yield
 
 
 def line(number: int) -> dict[str, Any]:
-    """What tells the line of one thing from those of others."""
+    """The look of the line with a number."""
     every = len(COLOURS)
     return {"color": COLOURS[number % every], "linestyle": DASHES[number % every], "marker": MARKERS[number % every]}
 
 
 def fill(number: int) -> dict[str, Any]:
-    """What tells the area of one thing from those of others."""
+    """The look of the area with a number."""
     every = len(COLOURS)
     return {"facecolor": _paler(COLOURS[number % every]), "edgecolor": "#333333", "hatch": HATCHES[number % every]}
 
@@ -125,13 +127,16 @@ def cut(text: str, most: int = 42) -> str:
 
 
 def focus(traced: Sequence[Traced], part: str) -> Traced:
-    """Of the runs that have anything there, one that changes if there is one, and that has most to show of it."""
+    """Choose the run that has most to show of some figures.
+
+    One whose data changes goes before others.
+    """
     have = [one for one in traced if _size(one, part)]
     return max(have, key=lambda one: (bool(one.drift_points), _classes(one, part)))
 
 
 def has(traced: Sequence[Traced], part: str) -> bool:
-    """Has any of them anything there."""
+    """Tell whether any run has such figures."""
     return any(_size(one, part) for one in traced)
 
 
@@ -141,13 +146,12 @@ def _size(one: Traced, part: str) -> int:
 
 
 def _classes(one: Traced, part: str) -> int:
-    """How many classes or attributes it tells apart; a policy that learns none has one."""
+    """Count the classes or attributes that a run tells apart.
+
+    A policy that learns none has one.
+    """
     columns: dict[str, Sequence[object]] = getattr(one.trace, part)
     return len(set(columns.get("class", columns.get("attribute", ()))))
-
-
-DOTS = 110
-"""An inch: what a notebook shows beside its text, and small enough for a page of many."""
 
 
 class Shown(Figure):
@@ -173,5 +177,5 @@ class Plot:
 
     def draw(self, comparison: Comparison) -> Figure:
         """The figure, in our style."""
-        with styled():
+        with use_style():
             return self.figure(comparison)

@@ -17,7 +17,7 @@ from matplotlib.ticker import PercentFormatter
 from eddy.classes.value_names import OTHERS
 from eddy.comparison.plots.style import (
     COLOURS,
-    POINTS,
+    MOST_POINTS,
     cut,
     drift,
     figure,
@@ -39,7 +39,7 @@ MOST_WORKLOADS = 3
 
 MICRO = 1e6
 MEASURES = {"routing_calls": ("routing calls a tuple", 1.0), "seconds": ("microseconds a tuple", MICRO)}
-"""What is drawn, its name, and how many of its units are in one."""
+"""The column that is drawn, its name, and how many of its units are in one."""
 
 
 def over_time(comparison: Comparison) -> Figure:
@@ -66,7 +66,10 @@ def over_time(comparison: Comparison) -> Figure:
 
 
 def workloads(traced: Sequence[Traced]) -> list[str]:
-    """All that were followed over time; those that change come first, and of the others those of the file's order."""
+    """The runs that were followed over time.
+
+    Those whose data changes come first, the others in the file's order.
+    """
     changes = {one.workload: bool(one.drift_points) for one in traced}
     return sorted(changes, key=lambda workload: not changes[workload])
 
@@ -81,12 +84,14 @@ def _line(axes: Axes, traced: Traced, column: str, number: int) -> None:
 
 
 def bins_of(count: int) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """Where each point of a line begins: neighbouring micro-batches are one where there are too many.
+    """Divide micro-batches into the points of a line.
 
-    >>> bins_of(3).tolist(), len(bins_of(1_000)) <= POINTS
+    Neighbours are joined where there are too many.
+
+    >>> bins_of(3).tolist(), len(bins_of(1_000)) <= MOST_POINTS
     ([0, 1, 2], True)
     """
-    every = -(-count // POINTS)
+    every = -(-count // MOST_POINTS)
     return np.arange(0, count, every)
 
 

@@ -1,1 +1,1 @@
-"""A tree and the types of columns become an expression that can be evaluated."""
+"""From a tree and the types of columns to an expression."""

@@ -1,4 +1,8 @@
-"""From the tree to steps: types are checked, constants folded."""
+"""Binds a tree: types are checked, constants folded.
+
+Every node becomes a step that computes it. The operators and functions that a text may have, each with the rule that
+binds it, are the tables at the end.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ from eddy.sql.values import faults, types
 from eddy.sql.values.arrays import Value
 from eddy.sql.values.faults import FAULTS
 from eddy.sql.values.session import Session
-from eddy.sql.values.step import BoundStep, Frame, Refused, constant, listed
+from eddy.sql.values.step import BoundStep, Frame, Refused, constant, constant_list
 from eddy.sql.values.tree import Call, Cast, Column, Literal, Literals, Node, Place, Ref
 
 JOINS_STRINGS = '"||" joins strings; conditions are joined by OR'
@@ -26,7 +30,7 @@ def bind(node: Node, known: Mapping[Column, pa.DataType], place: Place, session:
     return _BINDERS[type(node)](node, known, place, session)
 
 
-def refused(node: Node, reason: Refused, place: Place) -> QueryError:
+def refusal(node: Node, reason: Refused, place: Place) -> QueryError:
     """Build the error for types that do not fit."""
     span = node.span if reason.at is None else node.children[reason.at].span
     hint = (
@@ -42,7 +46,7 @@ def joins_strings(node: Node) -> bool:
     return isinstance(node, Call) and node.name == "concat"
 
 
-def plain(type: pa.DataType, session: Session) -> pa.DataType:
+def plain_type(type: pa.DataType, session: Session) -> pa.DataType:
     """Give the type in which expressions see a column."""
     found = types.logical(type)
     return pa.timestamp("us", session.label) if types.is_timestamp(found) else found
@@ -52,7 +56,7 @@ def _bind_ref(node: Ref, known: Mapping[Column, pa.DataType], place: Place, sess
     column = node.column
     if column not in known:
         raise _unknown(node, known, place)
-    return BoundStep(plain(known[column], session), lambda frame: frame.columns[column])
+    return BoundStep(plain_type(known[column], session), lambda frame: frame.columns[column])
 
 
 def _unknown(node: Ref, known: Mapping[Column, pa.DataType], place: Place) -> QueryError:
@@ -76,26 +80,26 @@ def _bind_literal(node: Literal, _: object, __: object, ___: object) -> BoundSte
 
 
 def _bind_literals(node: Literals, _: object, __: object, ___: object) -> BoundStep:
-    return listed(pa.array(node.values, node.type))
+    return constant_list(pa.array(node.values, node.type))
 
 
 def _bind_cast(node: Cast, known: Mapping[Column, pa.DataType], place: Place, session: Session) -> BoundStep:
     child = bind(node.child, known, place, session)
     try:
-        return _placed(casts.cast(child, node.type, session, safe=node.safe), node, place)
+        return _place_errors(casts.cast(child, node.type, session, safe=node.safe), node, place)
     except Refused as reason:
-        raise refused(node, reason, place) from None
+        raise refusal(node, reason, place) from None
 
 
 def _bind_call(node: Call, known: Mapping[Column, pa.DataType], place: Place, session: Session) -> BoundStep:
     args = [bind(arg, known, place, session) for arg in node.args]
     try:
-        return _placed(RULES[node.name](session, args), node, place)
+        return _place_errors(RULES[node.name](session, args), node, place)
     except Refused as reason:
-        raise refused(node, reason, place) from None
+        raise refusal(node, reason, place) from None
 
 
-def _placed(step: BoundStep, node: Node, place: Place) -> BoundStep:
+def _place_errors(step: BoundStep, node: Node, place: Place) -> BoundStep:
     """Let the step's errors name their place in the text."""
     if not step.fails:
         return step
@@ -128,7 +132,7 @@ BindRule = Callable[[Session, Sequence[BoundStep]], BoundStep]
 
 @dataclass(frozen=True)
 class SqlFunction:
-    """How a function binds, and how many arguments it takes."""
+    """A function's rule for binding, and its number of arguments."""
 
     rule: BindRule
     counts: tuple[int, int | None]

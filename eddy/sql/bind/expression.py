@@ -1,4 +1,4 @@
-"""Expressions: what a text says, before and after its types are known."""
+"""Expressions: a text, before and after its types are known."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from eddy.sql.kernels import casts, comparison
 from eddy.sql.values.arrays import fill
 from eddy.sql.values.session import Session, Spelling, session
 from eddy.sql.values.step import BoundStep, Frame, Refused
-from eddy.sql.values.tree import Call, Column, Node, Place, Ref, renamed
+from eddy.sql.values.tree import Call, Column, Node, Place, Ref, rename_columns
 from eddy.sql.values.types import BOOLEAN
 from eddy.sql.values.types import name as named
 
@@ -34,7 +34,10 @@ class Bound:
 
     @property
     def fails(self) -> bool:
-        """Are there values for which it has no answer, besides those of types that must be spelled anew."""
+        """Whether it has no answer for some values.
+
+        Values of types that must be spelled anew do not count.
+        """
         return self._step.fails
 
     def evaluate(self, columns: Mapping[Column, pa.Array], rows: int) -> pa.Array:
@@ -56,7 +59,7 @@ class ComparedPair:
 
 @dataclass(frozen=True)
 class Expression:
-    """What a text says; equal ones say the same.
+    """The meaning of a text; equal ones mean the same.
 
     `where` and the whole text serve the errors only.
     """
@@ -82,15 +85,18 @@ class Expression:
 
     def qualified(self, name: Callable[[Column], Column]) -> Expression:
         """Give every column the name that it has in the query."""
-        return self._at(renamed(self._node, name))
+        return self._at(rename_columns(self._node, name))
 
     def is_spelled(self, find: Find) -> bool:
         """Tell whether every column is written as it is called, or is unknown."""
         return spelled.is_spelled(self._node, find)
 
     def respelled(self, find: Find) -> str:
-        """Give the whole text with every column as it is called; a name that means several is an error."""
-        return spelled.respelled(self._node, self._place, find)
+        """Give the whole text with every column as it is called.
+
+        A name that means several columns is an error.
+        """
+        return spelled.respell(self._node, self._place, find)
 
     def conjuncts(self) -> tuple[Expression, ...]:
         """Split at every AND that is not below anything else; a BETWEEN is two comparisons."""
@@ -145,7 +151,7 @@ class Expression:
         return binder.bind(self._node, known, self._place, session)
 
     def _bound(self, step: BoundStep, known: Mapping[Column, pa.DataType], session: Session) -> Bound:
-        wanted = ((column, binder.plain(known[column], session)) for column in self.columns)
+        wanted = ((column, binder.plain_type(known[column], session)) for column in self.columns)
         changed = (self._spelling(column, type) for column, type in wanted if known[column] != type)
         return Bound(step.type, self.columns, step, tuple(changed))
 
@@ -167,9 +173,9 @@ def bind_pair(left: Expression, right: Expression, types: Mapping[Column, pa.Dat
     asked = session(types, (*left.columns, *right.columns))
     steps = (left._step(types, asked), right._step(types, asked))
     try:
-        united = comparison.united(asked, steps, f'comparing "{left.text}" with "{right.text}"')
+        united = comparison.unite(asked, steps, f'comparing "{left.text}" with "{right.text}"')
     except Refused as reason:
-        raise binder.refused(left._node, reason, left._place) from None
+        raise binder.refusal(left._node, reason, left._place) from None
     type = united[0].type
     first, second = (one._coerced(step, type, asked, types) for one, step in zip((left, right), steps, strict=True))
     return first, second

@@ -1,4 +1,4 @@
-"""Names of columns in texts: put in as they are, and told apart."""
+"""Column names in texts: completed, and told apart."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ Find = Callable[[Column], Sequence[str]]
 """The names of the columns that a column may mean."""
 
 
-def backticked(name: str) -> str:
+def backtick(name: str) -> str:
     """Write a name as SQL reads any name.
 
-    >>> backticked("a`b")
+    >>> backtick("a`b")
     '`a``b`'
     """
     return "`" + name.replace("`", "``") + "`"
@@ -37,7 +37,7 @@ def _is_own(ref: Ref, found: Sequence[str]) -> bool:
     return ref.written.stream in (None, ref.column.stream) and (not found or [*found] == [ref.column.name])
 
 
-def respelled(node: Node, place: Place, find: Find) -> str:
+def respell(node: Node, place: Place, find: Find) -> str:
     """Write the text of a node anew, with every column as it is called.
 
     A name stays in quotes or without them, so that a text does not depend on the case in which it was written.
@@ -52,7 +52,7 @@ def respelled(node: Node, place: Place, find: Find) -> str:
             continue
         name = found[0] if found else ref.column.name
         if place.text[ref.span.end - 1] == "`" or not name.isascii():
-            name = backticked(name)
+            name = backtick(name)
         text += place.text[at : span.start] + (name if ref.bare else f"{ref.column.stream}.{name}")
         at = span.end
     return text + place.text[at:]

@@ -1,4 +1,4 @@
-"""Arithmetic on numbers: the type of each result, and its kernel.
+"""Arithmetic on numbers: types of results, and kernels.
 
 ANSI's rules: a result that does not fit its type, and a division by zero, are errors.
 """
@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from eddy.sql.kernels import decimals
 from eddy.sql.kernels.casts import cast, coerce
-from eddy.sql.kernels.decimals import nonzero
+from eddy.sql.kernels.decimals import refuse_zeros
 from eddy.sql.values import types
 from eddy.sql.values.arrays import Kernel, Value, build, nulls, on_arrays, physical
 from eddy.sql.values.session import Session
@@ -83,7 +83,7 @@ def _whole(session: Session, args: Sequence[BoundStep], type: pa.DataType) -> Bo
 @on_arrays
 def _divide(left: pa.Array, right: pa.Array) -> pa.Array:
     mask = nulls(left, right)
-    divisor = nonzero(physical(right), mask)
+    divisor = refuse_zeros(physical(right), mask)
     with np.errstate(all="ignore"):
         return build(physical(left) / divisor, mask, left.type)
 
@@ -91,7 +91,7 @@ def _divide(left: pa.Array, right: pa.Array) -> pa.Array:
 @on_arrays
 def _remainder(left: pa.Array, right: pa.Array) -> pa.Array:
     mask = nulls(left, right)
-    divisor = nonzero(physical(right), mask)
+    divisor = refuse_zeros(physical(right), mask)
     with np.errstate(all="ignore"):
         return build(np.fmod(physical(left), divisor), mask, left.type)
 
@@ -99,7 +99,7 @@ def _remainder(left: pa.Array, right: pa.Array) -> pa.Array:
 @on_arrays
 def _divide_whole(left: pa.Array, right: pa.Array) -> pa.Array:
     mask = nulls(left, right)
-    divisor = build(nonzero(physical(right), mask), mask, types.BIGINT)
+    divisor = build(refuse_zeros(physical(right), mask), mask, types.BIGINT)
     # Arrow truncates as Spark does, and refuses the one quotient that overflows.
     return pc.divide_checked(left, divisor)
 
@@ -109,7 +109,7 @@ _KERNELS: dict[str, Kernel] = {"/": _divide, "%": _remainder}
 
 def negative(session: Session, args: Sequence[BoundStep]) -> BoundStep:
     """Bind the minus sign before a value."""
-    return _unary(args[0], session, '"-"', pc.negate, pc.negate_checked, on_arrays(decimals.negated))
+    return _unary(args[0], session, '"-"', pc.negate, pc.negate_checked, on_arrays(decimals.negate))
 
 
 def positive(session: Session, args: Sequence[BoundStep]) -> BoundStep:

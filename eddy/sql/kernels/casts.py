@@ -1,4 +1,4 @@
-"""Conversions between types: which there are, and their kernels.
+"""Conversions between types, and their kernels.
 
 The rules are ANSI's: a value that does not fit the new type is an error, and with TRY_CAST a null.
 """
@@ -43,7 +43,7 @@ def cast(step: BoundStep, type: pa.DataType, session: Session, *, safe: bool = F
     if step.type == types.NULL:
         return _null(step, type)
     if step.value is not None and step.type == types.STRING and types.is_temporal(type):
-        named = _named_moment(step.value.as_py(), type)
+        named = _read_moment(step.value.as_py(), type)
         if named is not None:
             return named
     if step.digits is not None and types.is_decimal(type) and type.scale == 0 and type.precision >= step.digits:
@@ -52,7 +52,7 @@ def cast(step: BoundStep, type: pa.DataType, session: Session, *, safe: bool = F
     if not (safe and fails):
         return apply(kernel, (step,), type, fails=fails)
     unlike = step.type == types.BINARY or (step.type == types.STRING and types.is_timestamp(type))
-    return apply(_forgiving(kernel, type), (step,), type, fails=unlike)
+    return apply(_forgive(kernel, type), (step,), type, fails=unlike)
 
 
 def to_number(step: BoundStep, takes: str, session: Session) -> BoundStep:
@@ -78,7 +78,7 @@ def _null(step: BoundStep, type: pa.DataType) -> BoundStep:
     return apply(lambda value: value.cast(type), (step,), type)
 
 
-def _named_moment(text: str | None, type: pa.DataType) -> BoundStep | None:
+def _read_moment(text: str | None, type: pa.DataType) -> BoundStep | None:
     """Give the moment that a constant names, as Spark reads it; none if it names none."""
     name = calendar.moment_of(text or "")
     if name not in (None, "epoch"):
@@ -86,7 +86,7 @@ def _named_moment(text: str | None, type: pa.DataType) -> BoundStep | None:
     return None if name is None else constant(pa.scalar(0, types.BIGINT).cast(types.TIMESTAMP_NTZ).cast(type))
 
 
-def _forgiving(kernel: Kernel, type: pa.DataType) -> Kernel:
+def _forgive(kernel: Kernel, type: pa.DataType) -> Kernel:
     """Give null for values that a kernel refuses: all at once, then by halves."""
 
     def run(array: pa.Array) -> pa.Array:
@@ -132,7 +132,7 @@ def _to_floating(_: pa.DataType, target: pa.DataType, __: Session) -> tuple[Kern
     return (lambda value: pc.cast(value, target, safe=False)), False
 
 
-def _truncated(_: pa.DataType, target: pa.DataType, __: Session) -> tuple[Kernel, bool]:
+def _truncate(_: pa.DataType, target: pa.DataType, __: Session) -> tuple[Kernel, bool]:
     low, high = _LIMITS[target]
 
     def kernel(array: pa.Array) -> pa.Array:
@@ -167,7 +167,7 @@ def _from_seconds(source: pa.DataType, target: pa.DataType, _: Session) -> tuple
     def whole(array: pa.Array) -> pa.Array:
         return pc.multiply_checked(array.cast(types.BIGINT), SECOND).cast(target)
 
-    truncate = _truncated(types.DOUBLE, types.BIGINT, _)[0]
+    truncate = _truncate(types.DOUBLE, types.BIGINT, _)[0]
 
     def exact(array: pa.Array) -> pa.Array:
         micros = pc.multiply(array.cast(types.DOUBLE), float(SECOND))
@@ -185,11 +185,11 @@ def _instant_text(_: pa.DataType, __: pa.DataType, session: Session) -> tuple[Ke
     return texts.write_instants(session.zone), False
 
 
-def _parsed(_: pa.DataType, target: pa.DataType, __: Session) -> tuple[Kernel, bool]:
+def _parse(_: pa.DataType, target: pa.DataType, __: Session) -> tuple[Kernel, bool]:
     return texts.read(target), True
 
 
-def _parsed_instant(_: pa.DataType, target: pa.DataType, session: Session) -> tuple[Kernel, bool]:
+def _parse_instants(_: pa.DataType, target: pa.DataType, session: Session) -> tuple[Kernel, bool]:
     read = texts.read_instants(session.zone)
     return (lambda value: read(value).cast(target)), True
 
@@ -241,7 +241,7 @@ _RULES: tuple[tuple[_Test, _Test, _Make], ...] = (
     (types.is_integer, types.is_integer, _integers),
     (types.is_integer, types.is_floating, _to_floating),
     (types.is_floating, types.is_floating, _to_floating),
-    (types.is_floating, types.is_integer, _truncated),
+    (types.is_floating, types.is_integer, _truncate),
     (types.is_decimal, types.is_decimal, _decimals),
     (types.is_decimal, types.is_numeric, _from_decimal),
     (types.is_numeric, types.is_decimal, _to_decimal),
@@ -257,8 +257,8 @@ _RULES: tuple[tuple[_Test, _Test, _Make], ...] = (
     (types.is_integer, types.is_timestamp, _from_seconds),
     (types.is_floating, types.is_timestamp, _from_seconds),
     (_STRING, _BINARY, _plain),
-    (_STRING, types.is_timestamp, _parsed_instant),
+    (_STRING, types.is_timestamp, _parse_instants),
     (types.is_timestamp, _STRING, _instant_text),
-    (_STRING, lambda type: type != types.DURATION and types.is_plain(type), _parsed),
+    (_STRING, lambda type: type != types.DURATION and types.is_plain(type), _parse),
     (lambda type: type != types.DURATION and types.is_plain(type), _STRING, _text),
 )

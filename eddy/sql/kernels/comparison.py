@@ -16,7 +16,7 @@ from eddy.sql.values import types
 from eddy.sql.values.arrays import Kernel, Value
 from eddy.sql.values.faults import FAULTS
 from eddy.sql.values.session import Session
-from eddy.sql.values.step import BoundStep, Frame, Refused, apply, connected, constant, listed, strict
+from eddy.sql.values.step import BoundStep, Frame, Refused, apply, connect_steps, constant, constant_list, strict
 
 _KERNELS: dict[str, Kernel] = {
     "=": pc.equal,
@@ -71,12 +71,12 @@ def kernel(name: str, type: pa.DataType) -> Kernel:
     return (_FLOAT_KERNELS if types.is_floating(type) else _KERNELS)[name]
 
 
-def _chosen(name: str, right: BoundStep) -> Kernel:
+def _choose_kernel(name: str, right: BoundStep) -> Kernel:
     number = types.is_floating(right.type) and right.value is not None and right.value.is_valid
     return _NUMBER_KERNELS[name] if number and not has_nan(right.value) else kernel(name, right.type)
 
 
-def united(session: Session, args: Sequence[BoundStep], doing: str, *, strings: bool = True) -> tuple[BoundStep, ...]:
+def unite(session: Session, args: Sequence[BoundStep], doing: str, *, strings: bool = True) -> tuple[BoundStep, ...]:
     """Convert all arguments to the type that all widen to."""
     type = _united_type(args, doing, strings=strings)
     return tuple(coerce(arg, type, session) for arg in args)
@@ -99,10 +99,10 @@ def _common(left: pa.DataType, right: pa.DataType, args: Sequence[BoundStep], do
 
 def compare(name: str, session: Session, args: Sequence[BoundStep]) -> BoundStep:
     """Bind `=`, `<` and their kin."""
-    left, right = united(session, args, f'"{name}"')
+    left, right = unite(session, args, f'"{name}"')
     if left.type == types.NULL:
         return apply(_null_like, (left, right), types.BOOLEAN)
-    return strict(_chosen(name, right), (left, right), types.BOOLEAN)
+    return strict(_choose_kernel(name, right), (left, right), types.BOOLEAN)
 
 
 def _null_like(left: Value, right: Value) -> Value:
@@ -112,7 +112,7 @@ def _null_like(left: Value, right: Value) -> Value:
 
 def same(session: Session, args: Sequence[BoundStep]) -> BoundStep:
     """Bind `<=>`: equality in which null equals null."""
-    left, right = united(session, args, '"<=>"')
+    left, right = unite(session, args, '"<=>"')
     if left.type == types.NULL:
         return apply(lambda a, b: pc.and_(pc.is_null(a), pc.is_null(b)), (left, right), types.BOOLEAN)
     equal = kernel("=", left.type)
@@ -128,14 +128,14 @@ def between(session: Session, args: Sequence[BoundStep]) -> BoundStep:
     """Bind BETWEEN, which is two comparisons."""
     value, low, high = args
     parts = (compare(">=", session, (value, low)), compare("<=", session, (value, high)))
-    return connected("and", parts)
+    return connect_steps("and", parts)
 
 
 def within(session: Session, args: Sequence[BoundStep]) -> BoundStep:
     """Bind IN: one look-up in the set of constants, then the rest."""
     type = _united_type(args, '"IN"')
     value, *rest = (coerce(arg, type, session) for arg in args if arg.values is None)
-    lists = [_converted(arg.values, type, session) for arg in args if arg.values is not None]
+    lists = [_convert_all(arg.values, type, session) for arg in args if arg.values is not None]
     items = [*rest, *(item for made in lists for item in made)]
     if type == types.NULL:
         return compare("=", session, (value, constant(pa.scalar(None))))
@@ -144,18 +144,21 @@ def within(session: Session, args: Sequence[BoundStep]) -> BoundStep:
     tests = [apply(_member(pa.concat_arrays(constants)), (value,), types.BOOLEAN)] if constants else []
     equal = kernel("=", type)
     varying = [item for item in items if item.value is None and item.values is None]
-    return connected("or", [*tests, *(strict(equal, (value, item), types.BOOLEAN) for item in varying)])
+    return connect_steps("or", [*tests, *(strict(equal, (value, item), types.BOOLEAN) for item in varying)])
 
 
-def _converted(values: pa.Array, type: pa.DataType, session: Session) -> list[BoundStep]:
-    """Convert all values of a list at once; those that cannot be stand alone, since a row may not need them."""
+def _convert_all(values: pa.Array, type: pa.DataType, session: Session) -> list[BoundStep]:
+    """Convert all values of a list at once.
+
+    Those that cannot be converted stand alone, since a row may not need them.
+    """
     if len(values) == 1:
         return [coerce(constant(values[0]), type, session)]
     try:
-        return [listed(coerce(listed(values), type, session).run(Frame({}, len(values))))]
+        return [constant_list(coerce(constant_list(values), type, session).run(Frame({}, len(values))))]
     except (Refused, *FAULTS):
         middle = len(values) // 2
-        return [step for part in (values[:middle], values[middle:]) for step in _converted(part, type, session)]
+        return [step for part in (values[:middle], values[middle:]) for step in _convert_all(part, type, session)]
 
 
 def _member(constants: pa.Array) -> Kernel:
@@ -182,7 +185,7 @@ def _one_zero(value: Value) -> Value:
 
 def extreme(name: str, session: Session, args: Sequence[BoundStep]) -> BoundStep:
     """Bind GREATEST and LEAST, which skip nulls."""
-    steps = united(session, args, name.upper(), strings=False)
+    steps = unite(session, args, name.upper(), strings=False)
     if steps[0].type == types.NULL:
         return steps[0]
     wins = kernel(">" if name == "greatest" else "<", steps[0].type)

@@ -13,9 +13,16 @@ import numpy as np
 import pyarrow as pa
 
 from eddy.sql.values import types
-from eddy.sql.values.arrays import Kernel, buffer, build, mapped, nulls, on_arrays, physical
+from eddy.sql.values.arrays import Kernel, buffer, build, map_values, nulls, on_arrays, physical
 from eddy.sql.values.faults import unfit, zero_divisor
 from eddy.tuples.arrays import Numbers
+
+# Arrow's decimals are 128-bit integers in two's complement, the lower half first. As decimal(4, 2):
+#
+#     1.25    125    low = 125            high = 0
+#     -0.01    -1    low = 2^64 - 1       high = -1
+#
+# Up to 18 digits the lower half, read as a signed integer, is the whole number, and the upper half repeats its sign.
 
 # The digits that every 64-bit integer can hold.
 NATIVE_DIGITS = 18
@@ -29,7 +36,7 @@ _EXACT_POWER = 22
 WIDE_CONTEXT = Context(prec=800)
 
 
-def unscaled(array: pa.Array, digits: int) -> Numbers:
+def to_whole_numbers(array: pa.Array, digits: int) -> Numbers:
     """Give the whole numbers behind decimals, wide enough for `digits`."""
     pairs = buffer(array, 1, _PAIR)
     if types.decimal(array.type).precision <= NATIVE_DIGITS:
@@ -40,7 +47,7 @@ def unscaled(array: pa.Array, digits: int) -> Numbers:
     return numbers if digits <= NATIVE_DIGITS else numbers.astype(object)
 
 
-def scaled(numbers: Numbers, mask: Numbers | None, type: pa.Decimal128Type) -> pa.Array:
+def to_decimals(numbers: Numbers, mask: Numbers | None, type: pa.Decimal128Type) -> pa.Array:
     """Build decimals from whole numbers, all of which must fit."""
     if mask is not None:
         numbers = np.where(mask, 0, numbers)
@@ -49,23 +56,25 @@ def scaled(numbers: Numbers, mask: Numbers | None, type: pa.Decimal128Type) -> p
         raise unfit("a number", types.name(type))
     pairs = np.empty(len(numbers), _PAIR)
     pairs["low"] = (numbers & (_WORD - 1)).astype(np.uint64) if numbers.dtype == object else numbers.view(np.uint64)
+    # A shift by 63 leaves the sign alone: 0, or -1, which is what the upper half of a 64-bit number is.
     pairs["high"] = (numbers >> (64 if numbers.dtype == object else 63)).astype(np.int64)
     valid = None if mask is None else pa.py_buffer(np.packbits(~mask, bitorder="little"))
     return pa.Array.from_buffers(type, len(numbers), [valid, pa.py_buffer(pairs)])
 
 
-def shifted(numbers: Numbers, by: int) -> Numbers:
+def shift(numbers: Numbers, by: int) -> Numbers:
     """Multiply by a power of ten, or divide and round half up."""
     if by >= 0:
         return numbers * 10**by if by else numbers
     size = 10**-by
+    # So many digits are cut off that nothing is left; and 10^19 has no place in 64 bits.
     if numbers.dtype != object and -by > NATIVE_DIGITS:
         return np.zeros(len(numbers), np.int64)
     rounded: Numbers = (np.abs(numbers) + size // 2) // size
     return np.sign(numbers) * rounded
 
 
-def nonzero(divisor: Numbers, mask: Numbers | None) -> Numbers:
+def refuse_zeros(divisor: Numbers, mask: Numbers | None) -> Numbers:
     """Refuse zeros in the rows that count, and put ones elsewhere."""
     zero = divisor == 0
     if not zero.any():
@@ -80,29 +89,33 @@ def rescale(type: pa.Decimal128Type) -> Kernel:
 
     def kernel(array: pa.Array) -> pa.Array:
         by = type.scale - types.decimal(array.type).scale
-        numbers = shifted(unscaled(array, types.decimal(array.type).precision + max(by, 0)), by)
-        return scaled(numbers, nulls(array), type)
+        numbers = shift(to_whole_numbers(array, types.decimal(array.type).precision + max(by, 0)), by)
+        return to_decimals(numbers, nulls(array), type)
 
     return on_arrays(kernel)
 
 
-def negated(array: pa.Array) -> pa.Array:
-    """Change the sign of decimals, as Spark does: it keeps 34 digits of a decimal that has more."""
+def negate(array: pa.Array) -> pa.Array:
+    """Change the sign of decimals, as Spark does.
+
+    It keeps 34 digits of a decimal that has more.
+    """
     type = types.decimal(array.type)
-    return scaled(-_kept(unscaled(array, type.precision)), nulls(array), type)
+    return to_decimals(-_round_to_kept(to_whole_numbers(array, type.precision)), nulls(array), type)
 
 
 def magnitude(array: pa.Array) -> pa.Array:
     """Make decimals positive: those below zero by changing their sign."""
     type = types.decimal(array.type)
-    numbers = unscaled(array, type.precision)
-    return scaled(np.where(numbers < 0, -_kept(numbers), numbers), nulls(array), type)
+    numbers = to_whole_numbers(array, type.precision)
+    return to_decimals(np.where(numbers < 0, -_round_to_kept(numbers), numbers), nulls(array), type)
 
 
-def _kept(numbers: Numbers) -> Numbers:
+def _round_to_kept(numbers: Numbers) -> Numbers:
     """Round to as many digits as Java's decimals keep of a sum, halves to the even digit."""
     if numbers.dtype != object:
         return numbers
+    # `sizes` has the powers of ten by which 34 to 38 digits exceed 34; each number is cut by the one that fits it.
     sizes = np.array([10**lost for lost in range(types.MAX_DIGITS - KEPT_DIGITS + 1)], object)
     size = sizes[sum((np.abs(numbers) >= 10**KEPT_DIGITS * one).astype(int) for one in sizes[:-1])]
     whole, rest = np.abs(numbers) // size, np.abs(numbers) % size
@@ -117,7 +130,7 @@ def from_integers(type: pa.Decimal128Type) -> Kernel:
     def kernel(array: pa.Array) -> pa.Array:
         wide = types.as_decimal(array.type).precision + type.scale > NATIVE_DIGITS
         numbers = physical(array).astype(object if wide else np.int64)
-        return scaled(numbers * 10**type.scale, nulls(array), type)
+        return to_decimals(numbers * 10**type.scale, nulls(array), type)
 
     return on_arrays(kernel)
 
@@ -127,13 +140,13 @@ def from_floats(type: pa.Decimal128Type) -> Kernel:
     step = Decimal(1).scaleb(-type.scale)
 
     def one(value: float | None) -> Decimal | None:
-        return None if value is None else quantized(Decimal(repr(value)), step, type)
+        return None if value is None else quantize(Decimal(repr(value)), step, type)
 
-    convert = mapped(one, type)
+    convert = map_values(one, type)
     return lambda value: convert(value.cast(types.DOUBLE))
 
 
-def quantized(value: Decimal, step: Decimal, type: pa.Decimal128Type) -> Decimal:
+def quantize(value: Decimal, step: Decimal, type: pa.Decimal128Type) -> Decimal:
     """Round a decimal to a type, which must hold it."""
     if value.is_finite() and (not value or value.adjusted() < type.precision - type.scale + 1):
         made = value.quantize(step, rounding="ROUND_HALF_UP", context=WIDE_CONTEXT)
@@ -148,7 +161,7 @@ def to_floats(type: pa.DataType) -> Kernel:
     def kernel(array: pa.Array) -> pa.Array:
         # Both sides of the division are exact below these bounds, so that it rounds once.
         exact = types.decimal(array.type).precision <= 15 and types.decimal(array.type).scale <= _EXACT_POWER
-        numbers = unscaled(array, 0 if exact else types.MAX_DIGITS)
+        numbers = to_whole_numbers(array, 0 if exact else types.MAX_DIGITS)
         made = (numbers / 10 ** types.decimal(array.type).scale).astype(np.float64)
         return build(made.astype(type.to_pandas_dtype()), nulls(array), type)
 
@@ -160,7 +173,7 @@ def to_integers(type: pa.DataType) -> Kernel:
     bound = 1 << (type.bit_width - 1)
 
     def kernel(array: pa.Array) -> pa.Array:
-        numbers = unscaled(array, types.decimal(array.type).precision)
+        numbers = to_whole_numbers(array, types.decimal(array.type).precision)
         whole = np.sign(numbers) * (np.abs(numbers) // 10 ** types.decimal(array.type).scale)
         if len(whole) and not (whole.max() < bound and whole.min() >= -bound):
             raise unfit("a number", types.name(type))
@@ -177,21 +190,21 @@ DIVIDING = ("/", "%", "div")
 
 def _sum(left: pa.Decimal128Type, right: pa.Decimal128Type) -> pa.DataType:
     scale = max(left.scale, right.scale)
-    return types.bounded(max(left.precision - left.scale, right.precision - right.scale) + scale + 1, scale)
+    return types.bound_digits(max(left.precision - left.scale, right.precision - right.scale) + scale + 1, scale)
 
 
 def _product(left: pa.Decimal128Type, right: pa.Decimal128Type) -> pa.DataType:
-    return types.bounded(left.precision + right.precision + 1, left.scale + right.scale)
+    return types.bound_digits(left.precision + right.precision + 1, left.scale + right.scale)
 
 
 def _quotient(left: pa.Decimal128Type, right: pa.Decimal128Type) -> pa.DataType:
     scale = max(types.MIN_SCALE, left.scale + right.precision + 1)
-    return types.bounded(left.precision - left.scale + right.scale + scale, scale)
+    return types.bound_digits(left.precision - left.scale + right.scale + scale, scale)
 
 
 def _remainder(left: pa.Decimal128Type, right: pa.Decimal128Type) -> pa.DataType:
     scale = max(left.scale, right.scale)
-    return types.bounded(min(left.precision - left.scale, right.precision - right.scale) + scale, scale)
+    return types.bound_digits(min(left.precision - left.scale, right.precision - right.scale) + scale, scale)
 
 
 def _whole_type(_: pa.Decimal128Type, __: pa.Decimal128Type) -> pa.DataType:
@@ -217,12 +230,12 @@ def kernel(name: str, left: pa.Decimal128Type, right: pa.Decimal128Type) -> Kern
         mask = nulls(first, second)
         a, b = _operands(name, first, second)
         if name in DIVIDING:
-            b = nonzero(b, mask)
+            b = refuse_zeros(b, mask)
         numbers, scale = compute(a, b, left.scale, right.scale)
         if result == types.BIGINT:
             return _whole(numbers, mask)
         exact = types.decimal(result)
-        return scaled(shifted(numbers, exact.scale - scale), mask, exact)
+        return to_decimals(shift(numbers, exact.scale - scale), mask, exact)
 
     return on_arrays(run)
 
@@ -231,9 +244,12 @@ def _operands(name: str, first: pa.Array, second: pa.Array) -> tuple[Numbers, Nu
     left, right = types.decimal(first.type), types.decimal(second.type)
     scale = max(left.scale, right.scale)
     digits = max(left.precision - left.scale, right.precision - right.scale) + scale + 1
+    # The digits decide how wide the integers must be: the largest number on the way must fit, not the result alone.
     digits = {"*": left.precision + right.precision, "/": types.MAX_DIGITS}.get(name, digits)
     wide = digits > NATIVE_DIGITS
-    return unscaled(first, types.MAX_DIGITS if wide else 0), unscaled(second, types.MAX_DIGITS if wide else 0)
+    return to_whole_numbers(first, types.MAX_DIGITS if wide else 0), to_whole_numbers(
+        second, types.MAX_DIGITS if wide else 0
+    )
 
 
 def _whole(numbers: Numbers, mask: Numbers | None) -> pa.Array:
@@ -243,18 +259,18 @@ def _whole(numbers: Numbers, mask: Numbers | None) -> pa.Array:
     return pa.array(wrapped.astype(np.int64), mask=mask)
 
 
-def _aligned(a: Numbers, b: Numbers, left: int, right: int) -> tuple[Numbers, Numbers, int]:
+def _align(a: Numbers, b: Numbers, left: int, right: int) -> tuple[Numbers, Numbers, int]:
     scale = max(left, right)
-    return shifted(a, scale - left), shifted(b, scale - right), scale
+    return shift(a, scale - left), shift(b, scale - right), scale
 
 
 def _add(a: Numbers, b: Numbers, left: int, right: int) -> tuple[Numbers, int]:
-    a, b, scale = _aligned(a, b, left, right)
+    a, b, scale = _align(a, b, left, right)
     return a + b, scale
 
 
 def _subtract(a: Numbers, b: Numbers, left: int, right: int) -> tuple[Numbers, int]:
-    a, b, scale = _aligned(a, b, left, right)
+    a, b, scale = _align(a, b, left, right)
     return a - b, scale
 
 
@@ -263,17 +279,18 @@ def _multiply(a: Numbers, b: Numbers, left: int, right: int) -> tuple[Numbers, i
 
 
 def _divide(a: Numbers, b: Numbers, left: int, right: int) -> tuple[Numbers, int]:
+    # Twice the dividend and the divisor once more: floor((2a + b) / 2b) rounds a / b half up.
     top, bottom = np.abs(a) * 10 ** (_QUOTIENT_SCALE - left + right), np.abs(b)
     return np.sign(a) * np.sign(b) * ((2 * top + bottom) // (2 * bottom)), _QUOTIENT_SCALE
 
 
 def _remain(a: Numbers, b: Numbers, left: int, right: int) -> tuple[Numbers, int]:
-    a, b, scale = _aligned(a, b, left, right)
+    a, b, scale = _align(a, b, left, right)
     return np.sign(a) * (np.abs(a) % np.abs(b)), scale
 
 
 def _divide_whole(a: Numbers, b: Numbers, left: int, right: int) -> tuple[Numbers, int]:
-    a, b, _ = _aligned(a, b, left, right)
+    a, b, _ = _align(a, b, left, right)
     return np.sign(a) * np.sign(b) * (np.abs(a) // np.abs(b)), 0
 
 

@@ -1,4 +1,4 @@
-"""Arithmetic between intervals, and of intervals with numbers."""
+"""Arithmetic on intervals, with each other and with numbers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from eddy.sql.kernels.casts import coerce, to_number
-from eddy.sql.kernels.decimals import nonzero, shifted, unscaled
+from eddy.sql.kernels.decimals import refuse_zeros, shift, to_whole_numbers
 from eddy.sql.values import types
 from eddy.sql.values.arrays import Kernel, build, nulls, on_arrays, physical
 from eddy.sql.values.faults import too_long
@@ -61,28 +61,28 @@ def _times_integer(interval: pa.Array, factor: pa.Array) -> pa.Array:
 
 
 def _times_decimal(interval: pa.Array, factor: pa.Array) -> pa.Array:
-    product = physical(interval).astype(object) * unscaled(factor, types.MAX_DIGITS)
-    return _whole(shifted(product, -types.decimal(factor.type).scale), interval, factor)
+    product = physical(interval).astype(object) * to_whole_numbers(factor, types.MAX_DIGITS)
+    return _whole(shift(product, -types.decimal(factor.type).scale), interval, factor)
 
 
 def _times_float(interval: pa.Array, factor: pa.Array) -> pa.Array:
-    return _rounded(physical(interval) * physical(factor).astype(np.float64), interval, factor)
+    return _round(physical(interval) * physical(factor).astype(np.float64), interval, factor)
 
 
 def _over_decimal(interval: pa.Array, divisor: pa.Array) -> pa.Array:
-    mask, bottom = nulls(interval, divisor), unscaled(divisor, types.MAX_DIGITS)
-    bottom = nonzero(bottom, mask)
+    mask, bottom = nulls(interval, divisor), to_whole_numbers(divisor, types.MAX_DIGITS)
+    bottom = refuse_zeros(bottom, mask)
     top = physical(interval).astype(object) * 10 ** types.decimal(divisor.type).scale
     quotient = (2 * np.abs(top) + np.abs(bottom)) // (2 * np.abs(bottom))
     return _whole(np.sign(top) * np.sign(bottom) * quotient, interval, divisor)
 
 
 def _over_float(interval: pa.Array, divisor: pa.Array) -> pa.Array:
-    bottom = nonzero(physical(divisor).astype(np.float64), nulls(interval, divisor))
-    return _rounded(physical(interval) / bottom, interval, divisor)
+    bottom = refuse_zeros(physical(divisor).astype(np.float64), nulls(interval, divisor))
+    return _round(physical(interval) / bottom, interval, divisor)
 
 
-def _rounded(micros: Numbers, *sources: pa.Array) -> pa.Array:
+def _round(micros: Numbers, *sources: pa.Array) -> pa.Array:
     """Round half away from zero; what is no number must not be."""
     mask = nulls(*sources)
     size = np.floor(np.abs(micros))

@@ -59,10 +59,10 @@ def amount(text: str, name: str) -> int:
     return -micros if match[1] == "-" else micros
 
 
-def listed(text: str) -> tuple[int, bool]:
+def read_units(text: str) -> tuple[int, bool]:
     """Read `5 minutes 3 seconds`: microseconds, and "only days".
 
-    >>> listed("1 minute 3 seconds"), listed("2 days")
+    >>> read_units("1 minute 3 seconds"), read_units("2 days")
     ((63000000, False), (172800000000, True))
     """
     body = text.strip(BLANKS)

@@ -1,4 +1,4 @@
-"""Three-valued logic, and the forms that look before they evaluate.
+"""Three-valued logic, and forms that evaluate row by row.
 
 Spark evaluates a branch of CASE only where its condition is true. A step that cannot fail is evaluated on all rows,
 which is faster; one that can sees only its rows.
@@ -14,11 +14,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from eddy.sql.kernels.casts import coerce
-from eddy.sql.kernels.comparison import compare, united
+from eddy.sql.kernels.comparison import compare, unite
 from eddy.sql.values import types
-from eddy.sql.values.arrays import Value, fill, scattered, truth
+from eddy.sql.values.arrays import Value, fill, scatter, truth
 from eddy.sql.values.session import Session
-from eddy.sql.values.step import BoundStep, Frame, Refused, apply, connected, constant, narrowed, partly
+from eddy.sql.values.step import BoundStep, Frame, Refused, apply, connect_steps, constant, narrow_rows, run_partly
 
 
 def _condition(step: BoundStep, session: Session, doing: str, *, strings: bool = True, at: int = 0) -> BoundStep:
@@ -31,7 +31,7 @@ def _condition(step: BoundStep, session: Session, doing: str, *, strings: bool =
 
 def connect(name: str, session: Session, args: Sequence[BoundStep]) -> BoundStep:
     """Bind AND and OR, of any number of conditions."""
-    return connected(name, [_condition(arg, session, name.upper(), at=at) for at, arg in enumerate(args)])
+    return connect_steps(name, [_condition(arg, session, name.upper(), at=at) for at, arg in enumerate(args)])
 
 
 def negate(session: Session, args: Sequence[BoundStep]) -> BoundStep:
@@ -66,7 +66,7 @@ def case(session: Session, args: Sequence[BoundStep], doing: str = "CASE") -> Bo
     places = range(0, len(args) // 2 * 2, 2)
     conditions = [_condition(args[at], session, doing, strings=False, at=at) for at in places]
     otherwise = list(args[-1:]) if len(args) % 2 else [constant(pa.scalar(None))]
-    values = united(session, [*args[1::2], *otherwise], doing)
+    values = unite(session, [*args[1::2], *otherwise], doing)
     if not any(step.fails for step in (*conditions[1:], *values)):
         return _eager_case(conditions, values)
     branches = [*zip(conditions, values, strict=False), (constant(pa.scalar(True)), values[-1])]
@@ -95,13 +95,13 @@ def _lazily(branches: Sequence[tuple[BoundStep, BoundStep]], type: pa.DataType) 
         for condition, value in branches:
             if not len(pending):
                 break
-            rows = narrowed(frame, pending)
+            rows = narrow_rows(frame, pending)
             hit = truth(fill(condition.run(rows), len(pending)))
             chosen, pending = pending[hit], pending[~hit]
             if len(chosen):
-                parts.append(fill(value.run(narrowed(frame, chosen)), len(chosen)))
+                parts.append(fill(value.run(narrow_rows(frame, chosen)), len(chosen)))
                 placed.append(chosen)
-        return scattered(parts, np.concatenate(placed) if placed else pending, frame.rows, type)
+        return scatter(parts, np.concatenate(placed) if placed else pending, frame.rows, type)
 
     return run
 
@@ -113,7 +113,7 @@ def when(session: Session, args: Sequence[BoundStep]) -> BoundStep:
 
 def coalesce(session: Session, args: Sequence[BoundStep]) -> BoundStep:
     """Bind COALESCE; an argument is evaluated where all before are null."""
-    steps = united(session, args, "COALESCE")
+    steps = unite(session, args, "COALESCE")
     if not any(step.fails for step in steps[1:]):
         return apply(pc.coalesce, steps, steps[0].type)
 
@@ -123,7 +123,7 @@ def coalesce(session: Session, args: Sequence[BoundStep]) -> BoundStep:
             missing = np.flatnonzero(made.is_null().to_numpy(zero_copy_only=False))
             if not len(missing):
                 break
-            made = pc.coalesce(made, partly(step, frame, missing))
+            made = pc.coalesce(made, run_partly(step, frame, missing))
         return made
 
     return BoundStep(steps[0].type, run, fails=True)

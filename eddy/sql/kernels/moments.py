@@ -1,4 +1,8 @@
-"""Dates and local times to strings, in years of any length."""
+"""Parts of dates and local times, and their spelling.
+
+Years have any length here. Arrow writes four digits; the others are written as a year in the same place of the
+calendar's cycle of 400 years.
+"""
 
 from __future__ import annotations
 
@@ -10,27 +14,37 @@ import pyarrow.compute as pc
 
 from eddy.sql.kernels import decimals
 from eddy.sql.values import types
-from eddy.sql.values.arrays import Kernel, build, mapped, nulls, on_arrays, physical
+from eddy.sql.values.arrays import Kernel, build, map_values, nulls, on_arrays, physical
 from eddy.sql.values.calendar import DAY
 from eddy.tuples.arrays import Numbers
 
 # As many days as four centuries always have: the same dates come again after them.
 _CYCLE_YEARS = 146_097
 _LAST_YEAR = 9_999
+_SECOND = 1_000_000
+_MINUTE = 60 * _SECOND
+# 1970 began on a Thursday, which Spark counts as day 5 of a week.
+_THURSDAY = 4
+SECONDS = pa.decimal128(8, 6)
+_OF_DAY: dict[str, Callable[[Numbers], Numbers]] = {
+    "hour": lambda micros: micros // (60 * _MINUTE) % 24,
+    "minute": lambda micros: micros // _MINUTE % 60,
+    "second": lambda micros: micros // _SECOND % 60,
+}
 
 
 @on_arrays
 def dates(days: pa.Array) -> pa.Array:
     """Write dates; a year of five digits has a sign."""
     far = _far(days)
-    return days.cast(types.STRING) if far is None else _respelled(days, far, 1)
+    return days.cast(types.STRING) if far is None else _respell(days, far, 1)
 
 
 @on_arrays
 def times(local: pa.Array) -> pa.Array:
     """Write local times, without the zeros at the end of a fraction."""
     far = _far(local)
-    texts = _near(local) if far is None else _respelled(local, far, DAY)
+    texts = _near(local) if far is None else _respell(local, far, DAY)
     return pc.replace_substring_regex(texts, r"\.?0*$", "") if _has_fraction(texts) else texts
 
 
@@ -50,7 +64,7 @@ def _far(array: pa.Array) -> pa.Array | None:
     return years if (outside if mask is None else outside & ~mask).any() else None
 
 
-def _respelled(array: pa.Array, years: pa.Array, unit: int) -> pa.Array:
+def _respell(array: pa.Array, years: pa.Array, unit: int) -> pa.Array:
     """Write the same day of a year that Arrow knows, under its own year."""
     mask = nulls(array)
     numbers = physical(array).astype(np.int64)
@@ -60,21 +74,14 @@ def _respelled(array: pa.Array, years: pa.Array, unit: int) -> pa.Array:
     return pc.binary_join_element_wise(_year(years), pc.utf8_slice_codeunits(texts, start=4), "")
 
 
-def _spelled(year: int | None) -> str | None:
+def _spell(year: int | None) -> str | None:
     if year is None:
         return None
     sign = "-" if year < 0 else "+" if year > _LAST_YEAR else ""
     return f"{sign}{abs(year):04d}"
 
 
-_year = mapped(_spelled, types.STRING)
-
-
-_SECOND = 1_000_000
-_MINUTE = 60 * _SECOND
-# 1970 began on a Thursday, which Spark counts as day 5 of a week.
-_THURSDAY = 4
-SECONDS = pa.decimal128(8, 6)
+_year = map_values(_spell, types.STRING)
 
 
 def _months(days: Numbers) -> Numbers:
@@ -94,11 +101,6 @@ _OF_DATE: dict[str, Callable[[Numbers], Numbers]] = {
     "month": lambda days: _months(days) % 12 + 1,
     "day": _day,
     "dayofweek": lambda days: (days + _THURSDAY) % 7 + 1,
-}
-_OF_DAY: dict[str, Callable[[Numbers], Numbers]] = {
-    "hour": lambda micros: micros // (60 * _MINUTE) % 24,
-    "minute": lambda micros: micros // _MINUTE % 60,
-    "second": lambda micros: micros // _SECOND % 60,
 }
 
 
@@ -129,4 +131,4 @@ def _counted(name: str, array: pa.Array) -> Numbers:
 @on_arrays
 def seconds(local: pa.Array) -> pa.Array:
     """Give the seconds of local times, with their fraction."""
-    return decimals.scaled(physical(local) % _MINUTE, nulls(local), SECONDS)
+    return decimals.to_decimals(physical(local) % _MINUTE, nulls(local), SECONDS)

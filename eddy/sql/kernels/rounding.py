@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from eddy.sql.kernels.casts import coerce, to_number
-from eddy.sql.kernels.decimals import WIDE_CONTEXT, scaled, shifted, unscaled
+from eddy.sql.kernels.decimals import WIDE_CONTEXT, shift, to_decimals, to_whole_numbers
 from eddy.sql.values import types
-from eddy.sql.values.arrays import Kernel, build, mapped, nulls, on_arrays, physical
+from eddy.sql.values.arrays import Kernel, build, map_values, nulls, on_arrays, physical
 from eddy.sql.values.faults import unfit
 from eddy.sql.values.session import Session
 from eddy.sql.values.step import BoundStep, Refused, apply
@@ -32,7 +32,7 @@ def whole(name: str, session: Session, args: Sequence[BoundStep]) -> BoundStep:
     if types.is_floating(arg.type):
         return apply(_whole_floats(name), (coerce(arg, types.DOUBLE, session),), types.BIGINT, fails=True)
     source = types.decimal(arg.type)
-    type = types.bounded(source.precision - source.scale + 1, 0)
+    type = types.bound_digits(source.precision - source.scale + 1, 0)
     return apply(_whole_decimals(name, type), (arg,), type, fails=True)
 
 
@@ -50,9 +50,12 @@ def _whole_floats(name: str) -> Kernel:
 
 def _whole_decimals(name: str, type: pa.Decimal128Type) -> Kernel:
     def kernel(array: pa.Array) -> pa.Array:
-        numbers, size = unscaled(array, types.decimal(array.type).precision), 10 ** types.decimal(array.type).scale
+        numbers, size = (
+            to_whole_numbers(array, types.decimal(array.type).precision),
+            10 ** types.decimal(array.type).scale,
+        )
         made = numbers // size if name == "floor" else -(-numbers // size)
-        return scaled(made, nulls(array), type)
+        return to_decimals(made, nulls(array), type)
 
     return on_arrays(kernel)
 
@@ -88,17 +91,18 @@ def _rounded_type(type: pa.Decimal128Type, digits: int) -> pa.Decimal128Type:
 
 def _round_decimals(digits: int, type: pa.Decimal128Type) -> Kernel:
     def kernel(array: pa.Array) -> pa.Array:
-        numbers = shifted(
-            unscaled(array, types.decimal(array.type).precision), min(digits - types.decimal(array.type).scale, 0)
+        numbers = shift(
+            to_whole_numbers(array, types.decimal(array.type).precision),
+            min(digits - types.decimal(array.type).scale, 0),
         )
-        return scaled(shifted(numbers.astype(object), max(-digits, 0)), nulls(array), type)
+        return to_decimals(shift(numbers.astype(object), max(-digits, 0)), nulls(array), type)
 
     return on_arrays(kernel)
 
 
 def _round_integers(digits: int, type: pa.DataType) -> Kernel:
     def kernel(array: pa.Array) -> pa.Array:
-        numbers: Numbers = shifted(shifted(physical(array).astype(object), digits), -digits)
+        numbers: Numbers = shift(shift(physical(array).astype(object), digits), -digits)
         mask, limits = nulls(array), np.iinfo(type.to_pandas_dtype())
         numbers = numbers if mask is None else np.where(mask, 0, numbers)
         if len(numbers) and not limits.min <= numbers.min() <= numbers.max() <= limits.max:
@@ -122,5 +126,5 @@ def _round_floats(digits: int, type: pa.DataType) -> Kernel:
             + 0.0
         )
 
-    convert = mapped(one, type)
+    convert = map_values(one, type)
     return lambda value: convert(pc.cast(pc.cast(value, types.DOUBLE), types.STRING))

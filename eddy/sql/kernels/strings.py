@@ -1,4 +1,8 @@
-"""String functions."""
+"""String functions: case, search, LIKE and substrings.
+
+A pattern of LIKE becomes the fastest of Arrow's kernels that can test for it. A substring is cut on the bytes of all
+rows at once.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ import pyarrow.compute as pc
 
 from eddy.sql.kernels.casts import coerce
 from eddy.sql.values import types
-from eddy.sql.values.arrays import Kernel, Value, buffer, by_distinct, mapped, nulls, on_arrays, physical, rebased
+from eddy.sql.values.arrays import Kernel, Value, buffer, by_distinct, map_values, nulls, on_arrays, physical, rebase
 from eddy.sql.values.faults import Fault
 from eddy.sql.values.session import Session
 from eddy.sql.values.step import BoundStep, Refused, apply, constant, strict
@@ -18,8 +22,8 @@ from eddy.tuples.arrays import Numbers
 
 _ASCII_CASE: dict[str, Kernel] = {"upper": pc.ascii_upper, "lower": pc.ascii_lower}
 _FULL_CASE: dict[str, Kernel] = {
-    "upper": mapped(lambda text: None if text is None else text.upper(), types.STRING),
-    "lower": mapped(lambda text: None if text is None else text.lower(), types.STRING),
+    "upper": map_values(lambda text: None if text is None else text.upper(), types.STRING),
+    "lower": map_values(lambda text: None if text is None else text.lower(), types.STRING),
 }
 _TRIMS: dict[str, Kernel] = {"trim": pc.utf8_trim, "ltrim": pc.utf8_ltrim, "rtrim": pc.utf8_rtrim}
 _SEARCHES: dict[str, Kernel] = {
@@ -27,6 +31,10 @@ _SEARCHES: dict[str, Kernel] = {
     "startswith": pc.starts_with,
     "endswith": pc.ends_with,
 }
+ANY, ONE = "%", "_"
+Piece = tuple[str, bool]  # a character, and whether it stands for itself
+# The length that stands for all the rest, as in Spark: the largest int.
+TO_THE_END = (1 << 31) - 1
 
 
 def to_string(step: BoundStep, session: Session) -> BoundStep:
@@ -43,7 +51,7 @@ def change_case(name: str, session: Session, args: Sequence[BoundStep]) -> Bound
 
     def kernel(value: Value) -> Value:
         # pyarrow's kernels for ASCII give rubbish for strings whose offsets do not begin at zero, or stop.
-        return _ASCII_CASE[name](rebased(value)) if _is_ascii(value) else _FULL_CASE[name](value)
+        return _ASCII_CASE[name](rebase(value)) if _is_ascii(value) else _FULL_CASE[name](value)
 
     return apply(kernel, (to_string(args[0], session),), types.STRING)
 
@@ -117,18 +125,14 @@ def right(session: Session, args: Sequence[BoundStep]) -> BoundStep:
 
 def _slice(text: BoundStep, start: BoundStep, size: BoundStep) -> BoundStep:
     if start.value is not None and size.value is not None:
-        return apply(fixed(start.value.as_py(), size.value.as_py()), (text,), types.STRING)
-    return strict(by_row, (text, start, size), types.STRING)
+        return apply(cut_fixed(start.value.as_py(), size.value.as_py()), (text,), types.STRING)
+    return strict(cut_by_row, (text, start, size), types.STRING)
 
 
 def _integer(step: BoundStep, session: Session) -> BoundStep:
     if not (types.is_numeric(step.type) or step.type in (types.STRING, types.NULL)):
         raise Refused(f"a whole number is needed here, got {types.names([step.type])}")
     return coerce(step, types.INT, session)
-
-
-ANY, ONE = "%", "_"
-Piece = tuple[str, bool]  # a character, and whether it stands for itself
 
 
 def like(name: str, session: Session, args: Sequence[BoundStep]) -> BoundStep:
@@ -204,22 +208,18 @@ def matcher(pattern: str, escape: str) -> Callable[[Value], Value]:
 
 
 def _regex(found: list[Piece]) -> Callable[[Value], Value]:
-    body = "".join(_quoted(character) if literal else {ANY: ".*", ONE: "."}[character] for character, literal in found)
+    body = "".join(_quote(character) if literal else {ANY: ".*", ONE: "."}[character] for character, literal in found)
     pattern = rf"(?s)\A{body}\z"
     return lambda value: pc.match_substring_regex(value, pattern)
 
 
-def _quoted(character: str) -> str:
+def _quote(character: str) -> str:
     if character == "\0":
         return r"\x00"
     return character if character.isalnum() or ord(character) > 127 else rf"\{character}"
 
 
-# The length that stands for all the rest, as in Spark: the largest int.
-TO_THE_END = (1 << 31) - 1
-
-
-def fixed(start: int | None, size: int | None) -> Kernel:
+def cut_fixed(start: int | None, size: int | None) -> Kernel:
     """Give the kernel for a start and a length that are constants."""
     if start is None or size is None:
         return _unknown
@@ -237,7 +237,7 @@ def _unknown(value: Value) -> Value:
 
 
 @on_arrays
-def by_row(texts: pa.Array, starts: pa.Array, sizes: pa.Array) -> pa.Array:
+def cut_by_row(texts: pa.Array, starts: pa.Array, sizes: pa.Array) -> pa.Array:
     """Cut each string at its own place, on the bytes of all at once."""
     mask = nulls(texts, starts, sizes)
     texts = pc.fill_null(texts, "")
@@ -247,7 +247,7 @@ def by_row(texts: pa.Array, starts: pa.Array, sizes: pa.Array) -> pa.Array:
     places = np.append(np.flatnonzero((data & 0xC0) != 0x80), len(data))
     first = np.searchsorted(places, edges)
     low, high = _range(physical(starts).astype(np.int64), physical(sizes).astype(np.int64), np.diff(first))
-    return _gathered(data, places[first[:-1] + low], places[first[:-1] + high], mask)
+    return _gather(data, places[first[:-1] + low], places[first[:-1] + high], mask)
 
 
 def _range(starts: Numbers, sizes: Numbers, lengths: Numbers) -> tuple[Numbers, Numbers]:
@@ -256,7 +256,7 @@ def _range(starts: Numbers, sizes: Numbers, lengths: Numbers) -> tuple[Numbers, 
     return low, np.clip(begin + sizes, low, lengths)
 
 
-def _gathered(data: Numbers, begins: Numbers, ends: Numbers, mask: Numbers | None) -> pa.Array:
+def _gather(data: Numbers, begins: Numbers, ends: Numbers, mask: Numbers | None) -> pa.Array:
     sizes = ends - begins
     edges = np.zeros(len(sizes) + 1, np.int32)
     np.cumsum(sizes, out=edges[1:])

@@ -15,9 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from eddy.sql.kernels import moments
-from eddy.sql.kernels.decimals import quantized
+from eddy.sql.kernels.decimals import quantize
 from eddy.sql.values import calendar, types, zones
-from eddy.sql.values.arrays import Kernel, Value, mapped
+from eddy.sql.values.arrays import Kernel, Value, map_values
 from eddy.sql.values.calendar import BLANKS
 from eddy.sql.values.faults import Fault, clock_only, no_text, unreadable
 from eddy.sql.values.zone_names import offset_of
@@ -48,7 +48,7 @@ def read(target: pa.DataType) -> Kernel:
     def one(text: str | None) -> Any:
         return None if text is None else parse(text)
 
-    return mapped(one, target)
+    return map_values(one, target)
 
 
 def _malformed(text: str, type: pa.DataType) -> Fault:
@@ -93,7 +93,7 @@ def _decimal(text: str, target: pa.DataType) -> Decimal:
     if match is None or max(body) > "\uffff" or _is_far(match[1], match[2] or "e0"):
         raise _malformed(text, target)
     exact = types.decimal(target)
-    return quantized(Decimal(body), Decimal(1).scaleb(-exact.scale), exact)
+    return quantize(Decimal(body), Decimal(1).scaleb(-exact.scale), exact)
 
 
 def _is_far(digits: str, power: str) -> bool:
@@ -141,7 +141,7 @@ def read_instants(zone: str) -> Kernel:
         found = zones.instants(pa.scalar(micros, types.TIMESTAMP_NTZ), named or zone)
         return found.cast(types.BIGINT).as_py()
 
-    convert = mapped(lambda text: None if text is None else one(text), types.BIGINT)
+    convert = map_values(lambda text: None if text is None else one(text), types.BIGINT)
     return lambda value: convert(value).cast(pa.timestamp("us", zone))
 
 
@@ -196,7 +196,7 @@ def java_float(text: str) -> str:
     return f"{minus}{figures[0]}.{figures[1:] or '0'}E{point - 1}"
 
 
-_respelled = mapped(lambda text: None if text is None else java_float(text), types.STRING)
+_respelled = map_values(lambda text: None if text is None else java_float(text), types.STRING)
 
 
-_decimals = mapped(lambda number: None if number is None else format(number, "f"), types.STRING)
+_decimals = map_values(lambda number: None if number is None else format(number, "f"), types.STRING)

@@ -1,7 +1,7 @@
-"""Arithmetic on dates, timestamps and intervals, and their parts.
+"""Arithmetic on dates, timestamps and intervals.
 
-Whatever is not about time goes on to the arithmetic of numbers. In a zone whose clocks change, the whole days of an
-interval are days of the calendar, and the difference of two timestamps is that of their local times: as in Spark.
+Arguments that are not about time go on to the arithmetic of numbers. In a zone whose clocks change, the whole days of
+an interval are days of the calendar, and the difference of two timestamps is that of their local times: as in Spark.
 """
 
 from __future__ import annotations

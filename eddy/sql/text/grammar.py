@@ -1,8 +1,10 @@
-"""The grammar of expressions: what binds to what, as in Spark.
+"""The grammar of expressions, with Spark's precedence.
 
-Loosest first: OR, AND, NOT; then one predicate at most (IN, BETWEEN, LIKE, IS); then comparisons, which all bind
-alike and from the left; then sums with `||`, products, signs. The grammar is written out here because the order is
-Spark's own: in `a = b IS NULL` the comparison binds first, which ready-made SQL parsers read the other way round.
+Loosest first: OR, AND, NOT; then one predicate at most (IN, BETWEEN, LIKE, IS); then comparisons, which all bind alike
+and from the left; then sums with `||`, products, signs. The grammar is written out here because the order is Spark's
+own: in `a = b IS NULL` the comparison binds first, which ready-made SQL parsers read the other way round.
+
+A value at the end of it is a literal, a name, a call, a CASE, or an expression in brackets.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import pyarrow as pa
 from eddy.sql.text import literals, names, special_forms
 from eddy.sql.text.names import read_type
 from eddy.sql.text.reader import HIGHEST, Token, TokenReader, split_list
-from eddy.sql.values.tree import Call, Cast, Column, Literal, Literals, Node, Place, Ref, TextSpan, joined
+from eddy.sql.values.tree import Call, Cast, Column, Literal, Literals, Node, Place, Ref, TextSpan, join_conditions
 
 # The left binding power of each operator between two values, and the name of what it does.
 _OPERATORS: dict[str, tuple[int, str]] = {
@@ -96,18 +98,18 @@ def finish(reader: TokenReader) -> None:
 def boolean(reader: TokenReader) -> Node:
     """Read conditions joined by OR."""
     with reader.nested():
-        return _joined(reader, "OR", _conjunction)
+        return _read_joined(reader, "OR", _conjunction)
 
 
 def _conjunction(reader: TokenReader) -> Node:
-    return _joined(reader, "AND", _negation)
+    return _read_joined(reader, "AND", _negation)
 
 
-def _joined(reader: TokenReader, word: str, part: Callable[[TokenReader], Node]) -> Node:
+def _read_joined(reader: TokenReader, word: str, part: Callable[[TokenReader], Node]) -> Node:
     start, parts = reader.now.start, [part(reader)]
     while reader.accept(word):
         parts.append(part(reader))
-    return joined(reader.span(start), word.lower(), parts) if len(parts) > 1 else parts[0]
+    return join_conditions(reader.span(start), word.lower(), parts) if len(parts) > 1 else parts[0]
 
 
 def _negation(reader: TokenReader) -> Node:
@@ -159,7 +161,7 @@ def _between(reader: TokenReader, start: int, node: Node, _: Token) -> Node:
 def _in(reader: TokenReader, start: int, node: Node, _: Token) -> Node:
     reader.expect("(", "after IN")
     special_forms.refuse_subquery(reader)
-    items = listed(reader) if reader.now.kind == "list" else _items(reader)
+    items = literal_list(reader) if reader.now.kind == "list" else _items(reader)
     reader.expect(")", "at the end of the list of IN")
     return Call(reader.span(start), "in", (node, *items))
 
@@ -172,7 +174,10 @@ def _items(reader: TokenReader) -> list[Node]:
 
 
 def _item(reader: TokenReader) -> Node:
-    """Read one of the values of IN; a bare number, of which there may be many, without a look at all operators."""
+    """Read one of the values of IN.
+
+    There may be many bare numbers, so those are read without a look at all operators.
+    """
     if reader.now.kind == "number" and reader.ahead().key in (",", ")"):
         return primary(reader, boolean)
     return boolean(reader)
@@ -281,7 +286,7 @@ def text(reader: TokenReader, place: str) -> Literal:
     """Read strings that stand side by side, as one."""
     start, parts = reader.now.start, []
     while reader.now.kind in ("string", "raw"):
-        parts.append(special_forms.unquoted(reader))
+        parts.append(special_forms.unquote(reader))
     if not parts:
         raise reader.stuck(f"expected a string {place}")
     return Literal(reader.span(start), "".join(parts), pa.string())
@@ -297,7 +302,7 @@ def _bytes(reader: TokenReader) -> Node:
     return Literal(reader.span(token.start), value, pa.binary())
 
 
-def listed(reader: TokenReader) -> list[Node]:
+def literal_list(reader: TokenReader) -> list[Node]:
     """Read a list of literals, those of one type together."""
     token = reader.take()
     values: dict[pa.DataType, list[object]] = {}
@@ -338,7 +343,7 @@ def _word(reader: TokenReader, boolean: special_forms.Boolean) -> Node:
     if token.key == "INTERVAL" and (reader.ahead(2) if after.key in ("-", "+") else after).kind in _AMOUNTS:
         return special_forms.interval(reader)
     if after.kind in ("string", "raw"):
-        return special_forms.typed(reader)
+        return special_forms.typed_literal(reader)
     return _call(reader, boolean) if after.key == "(" else _column(reader)
 
 

@@ -33,10 +33,10 @@ def string(text: str) -> str:
     quote, body = text[0], text[1:-1]
     if quote in "rR":
         return text[2:-1]
-    return _paired(_ESCAPE.sub(_unescaped, body.replace(quote * 2, quote)))
+    return _pair(_ESCAPE.sub(_unescape, body.replace(quote * 2, quote)))
 
 
-def _paired(text: str) -> str:
+def _pair(text: str) -> str:
     """Join the halves of characters as Java does: a half alone becomes `?`."""
     if not any("\ud800" <= character <= "\udfff" for character in text):
         return text
@@ -44,7 +44,7 @@ def _paired(text: str) -> str:
     return joined.encode("utf-8", "replace").decode("utf-8")
 
 
-def _unescaped(match: re.Match[str]) -> str:
+def _unescape(match: re.Match[str]) -> str:
     short, long, octal, other = match.groups()
     if short or long or octal:
         code = int(octal, 8) if octal else int(short or long, 16)

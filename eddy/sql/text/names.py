@@ -1,4 +1,7 @@
-"""The names of functions, and how many arguments each takes."""
+"""Names of functions, parts of times, and types.
+
+A function has one name in the tree, whatever the text calls it; the number of its arguments is checked here.
+"""
 
 from __future__ import annotations
 
@@ -70,6 +73,27 @@ _PARTS = {
     "SECOND": "exact second",
 }
 _ANY = 1_000_000
+DECIMAL = ("DECIMAL", "DEC", "NUMERIC")
+_TYPES: dict[str, pa.DataType] = {
+    "BOOLEAN": BOOLEAN,
+    "BYTE": TINYINT,
+    "TINYINT": TINYINT,
+    "SHORT": SMALLINT,
+    "SMALLINT": SMALLINT,
+    "INT": INT,
+    "INTEGER": INT,
+    "LONG": BIGINT,
+    "BIGINT": BIGINT,
+    "FLOAT": FLOAT,
+    "REAL": FLOAT,
+    "DOUBLE": DOUBLE,
+    "STRING": STRING,
+    "BINARY": BINARY,
+    "DATE": DATE,
+    "TIMESTAMP": TIMESTAMP,
+    "TIMESTAMP_LTZ": TIMESTAMP,
+    "TIMESTAMP_NTZ": TIMESTAMP_NTZ,
+}
 
 
 def resolve(token: Token, reader: TokenReader) -> str:
@@ -104,29 +128,6 @@ def part(token: Token, reader: TokenReader) -> str:
     if token.key not in _PARTS:
         raise reader.unknown("field", token.text.lower(), map(str.lower, _PARTS), token)
     return _PARTS[reader.take().key]
-
-
-DECIMAL = ("DECIMAL", "DEC", "NUMERIC")
-_TYPES: dict[str, pa.DataType] = {
-    "BOOLEAN": BOOLEAN,
-    "BYTE": TINYINT,
-    "TINYINT": TINYINT,
-    "SHORT": SMALLINT,
-    "SMALLINT": SMALLINT,
-    "INT": INT,
-    "INTEGER": INT,
-    "LONG": BIGINT,
-    "BIGINT": BIGINT,
-    "FLOAT": FLOAT,
-    "REAL": FLOAT,
-    "DOUBLE": DOUBLE,
-    "STRING": STRING,
-    "BINARY": BINARY,
-    "DATE": DATE,
-    "TIMESTAMP": TIMESTAMP,
-    "TIMESTAMP_LTZ": TIMESTAMP,
-    "TIMESTAMP_NTZ": TIMESTAMP_NTZ,
-}
 
 
 def read_type(reader: TokenReader) -> pa.DataType:

@@ -1,4 +1,4 @@
-"""The ways in: an expression, a column to select, an interval."""
+"""Parses a text: an expression, a selected column, a type."""
 
 from __future__ import annotations
 

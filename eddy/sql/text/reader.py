@@ -1,4 +1,10 @@
-"""A cursor over tokens, with the questions a grammar asks."""
+"""Tokens of a text, and a cursor over them.
+
+A pattern cuts the text into tokens. The reader goes over them for the grammar, asks what comes next, and builds the
+errors that point at a place in the text.
+
+A long list of literals, as after IN, is one token: there may be hundreds of thousands of them.
+"""
 
 from __future__ import annotations
 
@@ -118,7 +124,10 @@ _BORDER = re.compile(r"(/\*)(?!\+)|\*/")
 
 @dataclass(frozen=True)
 class Token:
-    """A piece of the text; `kind` is a group of the pattern, or `list` for many literals between commas."""
+    """A piece of the text.
+
+    `kind` is a group of the pattern, or `list` for many literals between commas.
+    """
 
     kind: str
     text: str
@@ -127,7 +136,7 @@ class Token:
 
     @property
     def key(self) -> str:
-        """What grammar rules compare: signs, and words in capitals."""
+        """The text as grammar rules compare it: words in capitals."""
         return self.text.upper() if self.kind in ("word", "sign") else ""
 
 

@@ -1,6 +1,7 @@
-"""Functions whose arguments have a grammar of their own.
+"""Functions and literals with a grammar of their own.
 
-`boolean`, which every function that needs whole conditions is handed, is the entry of the grammar above.
+`CAST(x AS int)`, `EXTRACT(year FROM t)`, `DATE '2024-01-05'` and `INTERVAL 5 MINUTES` are such. The functions that hold
+whole expressions get `boolean`, the entry of the grammar, as an argument, since the grammar's module imports this one.
 """
 
 from __future__ import annotations
@@ -18,6 +19,18 @@ from eddy.sql.values.tree import Call, Cast, Literal, Node
 from eddy.sql.values.types import DATE, DURATION, TIMESTAMP, TIMESTAMP_NTZ
 
 Boolean = Callable[[TokenReader], Node]
+_WRITTEN = {
+    "CAST": "cast(value as type)",
+    "TRY_CAST": "try_cast(value as type)",
+    "TRIM": "trim(text) or trim(characters from text)",
+    "LTRIM": "ltrim(text) or ltrim(characters, text)",
+    "RTRIM": "rtrim(text) or rtrim(characters, text)",
+    "SUBSTRING": "substring(text, position) or substring(text, position, length)",
+    "SUBSTR": "substr(text, position) or substr(text, position, length)",
+    "EXTRACT": "extract(field from time)",
+    "EXISTS": "a condition; subqueries are not supported",
+}
+_STRINGS = ("string", "raw")
 
 
 def refuse_subquery(reader: TokenReader) -> None:
@@ -95,17 +108,6 @@ def _exists(reader: TokenReader, _: Boolean, start: int) -> Node:
     raise reader.error("subqueries are not supported; make it a table of the query and join it", reader.span(start))
 
 
-_WRITTEN = {
-    "CAST": "cast(value as type)",
-    "TRY_CAST": "try_cast(value as type)",
-    "TRIM": "trim(text) or trim(characters from text)",
-    "LTRIM": "ltrim(text) or ltrim(characters, text)",
-    "RTRIM": "rtrim(text) or rtrim(characters, text)",
-    "SUBSTRING": "substring(text, position) or substring(text, position, length)",
-    "SUBSTR": "substr(text, position) or substr(text, position, length)",
-    "EXTRACT": "extract(field from time)",
-    "EXISTS": "a condition; subqueries are not supported",
-}
 SPECIAL: dict[str, Callable[[TokenReader, Boolean, int], Node]] = {
     "CAST": _cast,
     "TRY_CAST": _try_cast,
@@ -119,10 +121,7 @@ SPECIAL: dict[str, Callable[[TokenReader, Boolean, int], Node]] = {
 }
 
 
-_STRINGS = ("string", "raw")
-
-
-def unquoted(reader: TokenReader) -> str:
+def unquote(reader: TokenReader) -> str:
     """Read one string, without its quotes and escapes."""
     token = reader.take()
     try:
@@ -131,14 +130,14 @@ def unquoted(reader: TokenReader) -> str:
         raise reader.error(str(reason), token) from None
 
 
-def typed(reader: TokenReader) -> Node:
+def typed_literal(reader: TokenReader) -> Node:
     """Read `DATE '...'` and its kin.
 
     A timestamp without a zone means the session's zone, which only the columns tell: it stays a cast till then.
     """
     word = reader.take()
     start, body = word.start, reader.now
-    text = unquoted(reader)
+    text = unquote(reader)
     span = reader.span(start)
     try:
         if word.key == "DATE":
@@ -167,9 +166,9 @@ def interval(reader: TokenReader) -> Node:
 
 def _interval(reader: TokenReader) -> tuple[int, bool]:
     if reader.now.kind in _STRINGS and reader.ahead().kind != "word":
-        return intervals.listed(literals.string(reader.take().text))
+        return intervals.read_units(literals.string(reader.take().text))
     if reader.now.kind in _STRINGS and intervals.unit(reader.ahead().text) is None:
-        return intervals.listed(literals.string(reader.take().text))
+        return intervals.read_units(literals.string(reader.take().text))
     total, whole, first = 0, True, True
     while first or _continues(reader):
         micros, days = _part(reader)

@@ -1,1 +1,1 @@
-"""What SQL computes with: types, arrays, zones, the session, and bound steps."""
+"""Values of SQL: types, arrays, zones, sessions, bound steps."""

@@ -1,4 +1,8 @@
-"""Between Arrow arrays and numpy: views, masks, distinct values."""
+"""Between Arrow arrays and numpy: masks and distinct values.
+
+A kernel is a function on Arrow values. Here are the pieces that most kernels need: views of an array's buffers as numpy
+arrays, masks of nulls, and kernels made of functions of one value.
+"""
 
 from __future__ import annotations
 
@@ -56,8 +60,11 @@ def build(values: np.ndarray[Any, Any], mask: np.ndarray[Any, Any] | None, type:
     return made if made.type == type else made.view(type)
 
 
-def rebased(value: Value) -> Value:
-    """Give the same strings with offsets from zero, as a part of an array that was cast has them not."""
+def rebase(value: Value) -> Value:
+    """Give the same strings with offsets from zero.
+
+    A part of an array that was cast has offsets from elsewhere.
+    """
     if isinstance(value, pa.Scalar) or value.offset or not len(value) or not buffer(value, 1, np.dtype(np.int32))[0]:
         return value
     return pa.concat_arrays([value])
@@ -75,7 +82,7 @@ def on_arrays(kernel: Kernel) -> Kernel:
     return spread
 
 
-def mapped(function: Callable[[Any], Any], type: pa.DataType) -> Kernel:
+def map_values(function: Callable[[Any], Any], type: pa.DataType) -> Kernel:
     """Make a kernel of a function of one value, run once per distinct value."""
 
     def kernel(array: pa.Array) -> pa.Array:
@@ -96,10 +103,10 @@ def by_distinct(kernel: Kernel, values: pa.Array, argument: pa.Array, type: pa.D
         kernel(values.take(pa.array(order[low:high])), given)
         for given, low, high in zip(coded.dictionary.to_pylist(), bounds, bounds[1:], strict=False)
     ]
-    return scattered(parts, order[: bounds[-1]], len(values), type)
+    return scatter(parts, order[: bounds[-1]], len(values), type)
 
 
-def scattered(parts: list[pa.Array], positions: np.ndarray[Any, Any], rows: int, type: pa.DataType) -> pa.Array:
+def scatter(parts: list[pa.Array], positions: np.ndarray[Any, Any], rows: int, type: pa.DataType) -> pa.Array:
     """Put values at their positions, and null everywhere else."""
     if not parts or not len(positions):
         return pa.nulls(rows, type)

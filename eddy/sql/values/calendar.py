@@ -1,4 +1,4 @@
-"""One text to one date, timestamp or interval, by Spark's rules.
+"""Reads one date, timestamp or interval by Spark's rules.
 
 Spark accepts shortened forms (`2024`, `2024-1`, `2024-1-5 7:30`), a `T` or a blank before the time, up to nine
 digits of a fraction of which six count, and a zone at the end.
@@ -66,7 +66,9 @@ def micros_of(text: str) -> tuple[int, str | None] | None:
 
 
 def moment_of(text: str) -> str | None:
-    """Read the name of a moment that Spark knows in constants; none if it is none.
+    """Read the name of a moment that Spark knows in constants.
+
+    Gives None for any other text.
 
     >>> moment_of(" Today UTC"), moment_of("now"), moment_of("soon")
     ('today', 'now', None)

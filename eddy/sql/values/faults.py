@@ -1,7 +1,7 @@
-"""What a kernel raises for values it must refuse.
+"""Faults: values that a kernel must refuse.
 
-Kernels know values, not texts: whoever runs one knows the text, and turns a fault into a `QueryError` that shows the
-place. ANSI's rules make these errors of what would else be a null, so each ends with a way to get the null.
+Kernels know values, not texts: the step that runs one knows the text, and turns a fault into a `QueryError` that shows
+the place. ANSI's rules make these errors of what would else be a null, so each ends with a way to get the null.
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ class Fault(Exception):
 
 
 class Unlike(Fault):
-    """A kernel met values of which Spark makes what we cannot, so that the null of TRY_CAST would be wrong."""
+    """A kernel met values of which Spark makes something else.
+
+    We cannot make the same, so the null of TRY_CAST would be wrong.
+    """
 
 
 # Ours, and Arrow's own for overflow.

@@ -1,23 +1,28 @@
-"""Names as Spark compares them: in any case, unless it is told to mind it."""
+"""Names of columns, compared in any case as Spark does.
+
+Spark minds the case only where it is told to.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 
-def folded(name: str) -> tuple[str, int]:
+def fold_case(name: str) -> tuple[str, int]:
     """Give what two names have in common that are one to Spark.
 
     A letter whose other case is two letters is only like itself.
 
-    >>> folded("Ab") == folded("aB"), folded("straße") == folded("STRASSE")
+    >>> fold_case("Ab") == fold_case("aB"), fold_case("straße") == fold_case("STRASSE")
     (True, False)
     """
     return name.lower(), len(name)
 
 
 def own(name: str, known: Iterable[str]) -> str:
-    """Give the known name that is meant: this one, or else the only one that differs in case; itself if there is none.
+    """Give the known name that is meant.
+
+    That is the name itself, or else the only one that differs in case; an unknown name stays as it is.
 
     >>> own("A", ["a", "b"]), own("A", ["a", "A"]), own("c", ["a"])
     ('a', 'A', 'c')
@@ -25,5 +30,5 @@ def own(name: str, known: Iterable[str]) -> str:
     listed = list(known)
     if name in listed:
         return name
-    alike = [one for one in listed if folded(one) == folded(name)]
+    alike = [one for one in listed if fold_case(one) == fold_case(name)]
     return alike[0] if len(alike) == 1 else name

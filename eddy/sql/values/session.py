@@ -1,7 +1,9 @@
-"""What the meaning of an expression takes from outside: the time zone.
+"""The time zone of an expression, and columns in its types.
 
 Spark has one zone for a session. Here it is that of the timestamps. Where they have several, only an expression whose
 value does not depend on the zone has a meaning.
+
+A `Spelling` converts a column that arrives in another Arrow type than expressions have.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from eddy.sql.values.tree import Column, Place, TextSpan
 from eddy.sql.values.zones import is_fixed, is_known
 
 DEFAULT_ZONE = "UTC"
+_NANOS = 1_000
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,7 @@ class Session:
 
     @property
     def steady(self) -> bool:
-        """Whether no zone ever changes its clocks."""
+        """Whether the clocks of all zones never change."""
         return all(is_fixed(zone) for zone, _ in self.zones)
 
     def unasked(self) -> Session:
@@ -66,9 +69,6 @@ def session(known: Mapping[Column, pa.DataType], used: Iterable[Column]) -> Sess
     return Session(found, min(own or zones, default=DEFAULT_ZONE))
 
 
-_NANOS = 1_000
-
-
 @dataclass(frozen=True, kw_only=True)
 class Spelling:
     """A column to be converted, and where the text names it."""
@@ -81,7 +81,7 @@ class Spelling:
     def convert(self, array: pa.Array) -> pa.Array:
         """Convert the column; finer times are floored."""
         try:
-            return _converted(array, self.type)
+            return _convert(array, self.type)
         except pa.ArrowInvalid:
             held = f'the column "{self.column}" of type "{array.type}" holds a value that does not fit "{self.type}"'
             message = (
@@ -90,12 +90,12 @@ class Spelling:
             raise self.place.fault(message, self.span.start, self.span.end) from None
 
 
-def _converted(array: pa.Array, type: pa.DataType) -> pa.Array:
-    inner = types.stored(array.type)
+def _convert(array: pa.Array, type: pa.DataType) -> pa.Array:
+    inner = types.storage_type(array.type)
     if inner is not None:
-        return _converted(array.cast(inner), type)
+        return _convert(array.cast(inner), type)
     if isinstance(array, pa.DictionaryArray):
-        return _converted(array.dictionary_decode(), type)
+        return _convert(array.dictionary_decode(), type)
     if isinstance(array.type, pa.TimestampType) and array.type.unit == "ns":
         return build(np.floor_divide(physical(array), _NANOS), nulls(array), pa.timestamp("us", array.type.tz)).cast(
             type

@@ -1,4 +1,14 @@
-"""Bound expressions: steps that turn columns into a value."""
+"""Bound steps: functions from columns to a value.
+
+A step with values that Spark would not evaluate must not see them: `1 / x` in `x <> 0 AND 1 / x > 2` may fail on rows
+where x is 0. Steps know whether they can fail, and a step that can is run on the rows that need it only:
+
+    x                 [2,    0,     4]
+    x <> 0            [true, false, true]
+    positions         [0,           2]
+    1 / x on these    [0.5,         0.25]
+    scattered         [0.5,  null,  0.25]
+"""
 
 from __future__ import annotations
 
@@ -12,10 +22,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from eddy.errors import QueryError
-from eddy.sql.values.arrays import Kernel, Value, fill, nulls, scattered, truth
+from eddy.sql.values.arrays import Kernel, Value, fill, nulls, scatter, truth
 from eddy.sql.values.faults import FAULTS
 from eddy.sql.values.tree import Column
 from eddy.tuples.arrays import Integers
+
+_LAZY_KERNELS: dict[str, Kernel] = {"and": pc.and_kleene, "or": pc.or_kleene}
+# The value that settles AND and OR, whatever the others are.
+_SETTLING = {"and": pa.scalar(False), "or": pa.scalar(True)}
 
 
 class Refused(Exception):
@@ -91,7 +105,7 @@ def constant(value: pa.Scalar, **marks: Any) -> BoundStep:
     return BoundStep(value.type, lambda _: value, value=value, **marks)
 
 
-def listed(values: pa.Array) -> BoundStep:
+def constant_list(values: pa.Array) -> BoundStep:
     """Build the step of a list of values that are known now."""
     return BoundStep(values.type, lambda _: values, values=values)
 
@@ -119,40 +133,37 @@ def _runner(kernel: Kernel, runs: list[Callable[[Frame], Value]]) -> Callable[[F
     return lambda frame: kernel(*(run(frame) for run in runs))
 
 
-_LAZY_KERNELS: dict[str, Kernel] = {"and": pc.and_kleene, "or": pc.or_kleene}
-# The value that settles AND and OR, whatever the others are.
-_SETTLING = {"and": pa.scalar(False), "or": pa.scalar(True)}
-
-
-def narrowed(frame: Frame, positions: Integers) -> Frame:
+def narrow_rows(frame: Frame, positions: Integers) -> Frame:
     """Keep some of the rows."""
     return frame if len(positions) == frame.rows else frame.narrow(pa.array(positions))
 
 
-def partly(step: BoundStep, frame: Frame, positions: Integers) -> Value:
+def run_partly(step: BoundStep, frame: Frame, positions: Integers) -> Value:
     """Evaluate on some rows; the others are null."""
     if not len(positions):
         return pa.nulls(frame.rows, step.type)
     if len(positions) == frame.rows:
         return step.run(frame)
-    part = fill(step.run(narrowed(frame, positions)), len(positions))
-    return scattered([part], positions, frame.rows, step.type)
+    part = fill(step.run(narrow_rows(frame, positions)), len(positions))
+    return scatter([part], positions, frame.rows, step.type)
 
 
-def connected(name: str, steps: Sequence[BoundStep]) -> BoundStep:
+def connect_steps(name: str, steps: Sequence[BoundStep]) -> BoundStep:
     """Join any number of conditions by AND or OR."""
     kernel, settling = _LAZY_KERNELS[name], _SETTLING[name]
     if all(step.value is not None for step in steps):
         return functools.reduce(lambda left, right: apply(kernel, (left, right), left.type), steps)
 
     def run(frame: Frame) -> Value:
+        # `made` is the value so far. With AND, a row that is false stays false, so a step that can fail sees only the
+        # rows that are true or null so far; the null that it has elsewhere changes nothing: false AND null is false.
         made = steps[0].run(frame)
         for step in steps[1:]:
             if not step.fails:
                 made = kernel(made, step.run(frame))
                 continue
             unsettled = np.flatnonzero(~truth(fill(pc.equal(made, settling), frame.rows)))
-            made = kernel(made, partly(step, frame, unsettled))
+            made = kernel(made, run_partly(step, frame, unsettled))
         return made
 
     return BoundStep(steps[0].type, run, fails=any(step.fails for step in steps))
@@ -165,6 +176,7 @@ def strict(
 
     An argument is evaluated where those before it are not null; `backwards` begins with the last, as a division does.
     """
+    # The plain step is enough where all is constant, or where only the first argument can fail: every row needs that.
     order = [*range(len(args))][:: -1 if backwards else 1]
     step = apply(kernel, args, type, fails=fails)
     if step.value is not None or not any(args[at].fails for at in order[1:]):
@@ -195,4 +207,4 @@ def _where_known(step: BoundStep, frame: Frame, before: Sequence[Value]) -> Valu
             return step.run(frame)
         except (QueryError, *FAULTS):
             frame = Frame(frame.columns, frame.rows, careful=True)
-    return partly(step, frame, np.flatnonzero(~missing))
+    return run_partly(step, frame, np.flatnonzero(~missing))

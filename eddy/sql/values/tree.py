@@ -1,4 +1,4 @@
-"""What the grammar makes of a text: a small immutable tree.
+"""The tree of an expression, and places in its text.
 
 Nodes compare by what they say; where they stand in the text is not part of that.
 """
@@ -11,6 +11,9 @@ from dataclasses import dataclass, field, replace
 import pyarrow as pa
 
 from eddy.errors import NAME, QueryError, RowError, shortened, unknown
+
+WIDE = 160
+"""Characters of a line that are shown around a mark; a line of a text may be as long as the text."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,7 @@ class Ref(Node):
 
     @property
     def bare(self) -> bool:
-        """Does the text name no stream."""
+        """Whether the text names no stream."""
         return self.written.stream is None
 
 
@@ -119,7 +122,7 @@ class Cast(Node):
         return (self.child,)
 
 
-def joined(span: TextSpan, name: str, parts: Iterable[Node]) -> Call:
+def join_conditions(span: TextSpan, name: str, parts: Iterable[Node]) -> Call:
     """Join conditions by AND or OR, into one flat node however they were nested.
 
     Which of them comes first does not matter to the value, and neither does it to what Spark evaluates.
@@ -128,19 +131,15 @@ def joined(span: TextSpan, name: str, parts: Iterable[Node]) -> Call:
     return Call(span, name, tuple(node for nodes in flat for node in nodes))
 
 
-def renamed(node: Node, name: Callable[[Column], Column]) -> Node:
+def rename_columns(node: Node, name: Callable[[Column], Column]) -> Node:
     """The same tree with other names for its columns."""
     if isinstance(node, Ref):
         return replace(node, column=name(node.column))
     if isinstance(node, Call):
-        return replace(node, args=tuple(renamed(arg, name) for arg in node.args))
+        return replace(node, args=tuple(rename_columns(arg, name) for arg in node.args))
     if isinstance(node, Cast):
-        return replace(node, child=renamed(node.child, name))
+        return replace(node, child=rename_columns(node.child, name))
     return node
-
-
-WIDE = 160
-"""Characters of a line that are shown around a mark; a line of a text may be as long as the text."""
 
 
 @dataclass(frozen=True)
@@ -167,9 +166,9 @@ class Place:
 
     def unknown(self, kind: str, name: str, known: Iterable[str], start: int, end: int) -> QueryError:
         """Build the error for a name in `text[start:end]` that nothing has."""
-        return QueryError(f"{unknown(kind, name, known, where=shortened(self.where))}\n{self.marked(start, end)}")
+        return QueryError(f"{unknown(kind, name, known, where=shortened(self.where))}\n{self.mark(start, end)}")
 
-    def marked(self, start: int, end: int) -> str:
+    def mark(self, start: int, end: int) -> str:
         """Show the line that holds `start`, or a part of it, and carets under it."""
         first = self.text.rfind("\n", 0, start) + 1
         line = self.text[first:].split("\n", 1)[0]
@@ -183,4 +182,4 @@ class Place:
         return f"  {before}{part}{after}\n  {' ' * len(before)}{lead}{'^' * width}"
 
     def _told(self, message: str, start: int, end: int) -> str:
-        return f"{shortened(self.where)}: {shortened(message)}\n{self.marked(start, end)}"
+        return f"{shortened(self.where)}: {shortened(message)}\n{self.mark(start, end)}"

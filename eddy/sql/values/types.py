@@ -1,4 +1,4 @@
-"""The types of values: which there are, and what they widen to.
+"""The types of values, and the types that they widen to.
 
 Arrow has many spellings of one type; an expression knows one Arrow type for each type of Spark. A timestamp with a
 zone is Spark's TIMESTAMP, and its zone is the session's; one without is TIMESTAMP_NTZ; a duration is an interval.
@@ -59,14 +59,14 @@ def logical(type: pa.DataType) -> pa.DataType:
     (DataType(string), TimestampType(timestamp[us]))
     """
     # An extension that is written in Python has no hash; what it stores always has one.
-    inner = stored(type)
+    inner = storage_type(type)
     return _logical(type) if inner is None else logical(inner)
 
 
-def stored(type: pa.DataType) -> pa.DataType | None:
+def storage_type(type: pa.DataType) -> pa.DataType | None:
     """Give the type in which an extension stores its values.
 
-    >>> stored(pa.uuid()), stored(pa.int8())
+    >>> storage_type(pa.uuid()), storage_type(pa.int8())
     (FixedSizeBinaryType(fixed_size_binary[16]), None)
     """
     found: pa.DataType | None = getattr(type, "storage_type", None)
@@ -159,10 +159,10 @@ def as_decimal(type: pa.DataType, digits: int | None = None) -> pa.Decimal128Typ
     return type if is_decimal(type) else pa.decimal128(digits or _DIGITS[type], 0)
 
 
-def bounded(precision: int, scale: int) -> pa.Decimal128Type:
+def bound_digits(precision: int, scale: int) -> pa.Decimal128Type:
     """Fit a result of arithmetic into 38 digits, as Spark does.
 
-    >>> bounded(61, 20)
+    >>> bound_digits(61, 20)
     Decimal128Type(decimal128(38, 6))
     """
     if precision <= MAX_DIGITS:

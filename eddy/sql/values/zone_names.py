@@ -1,4 +1,4 @@
-"""The names of time zones that may stand behind a time of day."""
+"""Names of time zones that may stand behind a time of day."""
 
 from __future__ import annotations
 

@@ -1,6 +1,9 @@
 """Between instants, local times and dates.
 
 A local time that happens twice means the earlier instant; one that a clock change skips is moved on by the change.
+
+Arrow's tables of zones end in 2037. Later times are converted by the rules of Python's `zoneinfo`, in a cycle of 400
+years.
 """
 
 from __future__ import annotations
@@ -23,6 +26,11 @@ from eddy.sql.values.faults import unfit
 from eddy.tuples.arrays import Integers
 
 _FIXED = re.compile(r"(UTC|GMT|Etc/UTC|Etc/GMT|Z)|[+-]\d\d:?\d\d")
+_SECOND = 1_000_000
+_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+# No change of the clocks is undone within a week.
+_STRIDE = 7 * 86_400
+_CYCLE = 146_097 * 86_400 * _SECOND
 
 
 def is_fixed(zone: str) -> bool:
@@ -61,18 +69,18 @@ def instants(local: Value, zone: str) -> Value:
         return found
     back = pc.local_timestamp(found)
     if isinstance(found, pa.Scalar):
-        found = _moved_on(pa.array([local]), pa.array([found]), pa.array([back]))[0]
+        found = _move_on(pa.array([local]), pa.array([found]), pa.array([back]))[0]
     elif not back.equals(local):
-        found = _moved_on(local, found, back)
+        found = _move_on(local, found, back)
     return _beyond(local, found, instants_within, zone)
 
 
 def _beyond(source: Value, found: Value, convert: Callable[[Integers, str], Integers], zone: str) -> Value:
     """Convert the late times anew, which Arrow converted by the wrong clock."""
-    return on_arrays(lambda times, made: _renewed(times, made, convert, zone))(source, found)
+    return on_arrays(lambda times, made: _renew(times, made, convert, zone))(source, found)
 
 
-def _renewed(times: pa.Array, made: pa.Array, convert: Callable[[Integers, str], Integers], zone: str) -> pa.Array:
+def _renew(times: pa.Array, made: pa.Array, convert: Callable[[Integers, str], Integers], zone: str) -> pa.Array:
     late = physical(times) >= HORIZON
     if not late.any():
         return made
@@ -81,7 +89,7 @@ def _renewed(times: pa.Array, made: pa.Array, convert: Callable[[Integers, str],
     return build(micros, nulls(made), made.type)
 
 
-def _moved_on(local: pa.Array, found: pa.Array, back: pa.Array) -> pa.Array:
+def _move_on(local: pa.Array, found: pa.Array, back: pa.Array) -> pa.Array:
     """Move skipped local times on, by the offset from before the change."""
     offset = physical(back) - physical(found)
     micros = np.where(physical(back) == physical(local), physical(found), physical(local) - offset)
@@ -90,7 +98,7 @@ def _moved_on(local: pa.Array, found: pa.Array, back: pa.Array) -> pa.Array:
 
 def to_local(target: pa.DataType, zone: str) -> Kernel:
     """Give the kernel from timestamps to dates or local times."""
-    return lambda value: _dated(localize(value, zone), target)
+    return lambda value: _to_target(localize(value, zone), target)
 
 
 def from_local(zone: str) -> Kernel:
@@ -100,7 +108,7 @@ def from_local(zone: str) -> Kernel:
 
 def between_locals(target: pa.DataType) -> Kernel:
     """Give the kernel between dates and local times."""
-    return lambda value: _dated(_midnight(value), target)
+    return lambda value: _to_target(_midnight(value), target)
 
 
 def _midnight(value: Value) -> Value:
@@ -111,7 +119,7 @@ def _midnight(value: Value) -> Value:
         raise unfit("a date", "timestamp") from None
 
 
-def _dated(local: Value, target: pa.DataType) -> Value:
+def _to_target(local: Value, target: pa.DataType) -> Value:
     return days(local) if target == types.DATE else local
 
 
@@ -121,26 +129,20 @@ def days(local: pa.Array) -> pa.Array:
     return build(np.floor_divide(physical(local), DAY).astype(np.int32), nulls(local), types.DATE)
 
 
-_SECOND = 1_000_000
-_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
-# No change of the clocks is undone within a week.
-_STRIDE = 7 * 86_400
-_CYCLE = 146_097 * 86_400 * _SECOND
-
-
 def _start(year: int) -> int:
     return int((datetime.datetime(year, 1, 1, tzinfo=datetime.UTC) - _EPOCH).total_seconds())
 
 
 # A day early, so that local times are on the same side of it as the instants that they mean.
 HORIZON = (_start(2037) - 86_400) * _SECOND
+
 _REPEATED, _LAST = _start(2100) * _SECOND, _start(2510)
 
 
 def local_within(instants: Integers, zone: str) -> Integers:
     """Give the local times of instants behind the horizon."""
     changes, _, offsets = _changes_of(zone)
-    return instants + offsets[np.searchsorted(changes, _folded(instants), side="right")]
+    return instants + offsets[np.searchsorted(changes, _fold(instants), side="right")]
 
 
 def instants_within(local: Integers, zone: str) -> Integers:
@@ -149,10 +151,10 @@ def instants_within(local: Integers, zone: str) -> Integers:
     A time that comes twice is the earlier; one that is skipped moves on: both keep the offset from before the change.
     """
     _, walls, offsets = _changes_of(zone)
-    return local - offsets[np.searchsorted(walls, _folded(local), side="right")]
+    return local - offsets[np.searchsorted(walls, _fold(local), side="right")]
 
 
-def _folded(micros: Integers) -> Integers:
+def _fold(micros: Integers) -> Integers:
     late = micros >= _REPEATED + _CYCLE
     return np.where(late, (micros - _REPEATED) % _CYCLE + _REPEATED, micros)
 

@@ -1,1 +1,1 @@
-"""Classes from samples: attributes, cuts and the decision tree."""
+"""The classifier of Query Mesh, learned from samples."""

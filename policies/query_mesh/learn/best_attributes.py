@@ -1,4 +1,4 @@
-"""Which attribute tells rows apart, alone or only together with another one.
+"""The attribute that tells most, alone or with another one.
 
 The gain of a single attribute is what `content` goes by, and all that a greedy tree looks at. Where a class needs two
 attributes at once, such as an exclusive or, neither has any gain alone, and both look like noise. So where no single
@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from eddy.classes.divider import Buckets
-from eddy.policies.query_mesh.learn.cut import ALL
+from eddy.policies.query_mesh.learn.cut import BUCKETS
 from eddy.tuples.arrays import Floats, Integers
 
 FALSE_ALARMS = 0.001
@@ -44,10 +44,10 @@ def limit(looks: int) -> float:
     return -NormalDist().inv_cdf(FALSE_ALARMS / max(looks, 1))
 
 
-def events(targets: Floats) -> Floats:
+def count_events(targets: Floats) -> Floats:
     """How many rows make up what is to be explained of each target: its spread, by its most extreme row.
 
-    >>> events(np.array([[0.9], *[[-0.1]] * 9])).round(2).tolist()
+    >>> count_events(np.array([[0.9], *[[-0.1]] * 9])).round(2).tolist()
     [1.11]
     """
     squares = targets**2
@@ -87,7 +87,7 @@ def signals(outcomes: Floats, most: int) -> Floats:
     both = outcomes[:, first] * outcomes[:, second] if operators <= most else outcomes[:, :0]
     wanted = np.column_stack((outcomes, both))
     wanted = wanted - wanted.mean(axis=0)
-    wanted = wanted[:, events(wanted) >= EVENTS_TO_JUDGE]
+    wanted = wanted[:, count_events(wanted) >= EVENTS_TO_JUDGE]
     scaled: Floats = wanted / np.sqrt((wanted**2).mean(axis=0))
     return scaled
 
@@ -102,25 +102,25 @@ ROWS_PER_CELL = 8
 """Rows in a cell of a pair on average, when attributes are made coarser: what holds for neighbouring buckets is clearer
 with more rows in each cell."""
 
-FINEST = 32
+MOST_BUCKETS = 32
 """Buckets of an attribute that are told apart in pairs, as they are: with more, no sample fills the cells."""
 
 
 class AttributePair(NamedTuple):
-    """Two attributes, and into how many groups their buckets are best put to see what they do together."""
+    """Two attributes, each with the groups its buckets are put in."""
 
     one: int
     other: int
     groups: int
 
 
-def telling(buckets: Buckets, targets: Floats) -> tuple[Floats, Floats]:
-    """For each attribute how certain it is that it tells something, and how much of the outcomes' variance it explains.
+def weigh_attributes(buckets: Buckets, targets: Floats) -> tuple[Floats, Floats]:
+    """How certainly, and how much, each attribute explains.
 
-    Certainty is in standard deviations, of the target for which it is greatest; what chance explains is taken off the
-    share. `targets` are standardised.
+    Certainty is in standard deviations, of the target for which it is greatest; the second figure is the share of the
+    outcomes' variance that it explains, with the part that chance explains taken off. `targets` are standardised.
     """
-    heard = events(targets)
+    heard = count_events(targets)
     certain, share = np.full(buckets.shape[1], -np.inf), np.zeros(buckets.shape[1])
     for number, column in enumerate(buckets.T):
         rows, sums = _cells(column, targets)
@@ -136,27 +136,28 @@ def telling(buckets: Buckets, targets: Floats) -> tuple[Floats, Floats]:
 
 def best_single(buckets: Buckets, targets: Floats) -> int | None:
     """The attribute that explains most; None where chance explains it all."""
-    certain, share = telling(buckets, targets)
+    certain, share = weigh_attributes(buckets, targets)
     looks = buckets.shape[1] * targets.shape[1]
     share = np.where(certain > limit(looks), share, 0.0)
     return int(share.argmax()) if len(share) and share.max() > 0 else None
 
 
 def best_pair(buckets: Buckets, targets: Floats) -> AttributePair | None:
-    """The two attributes that explain most together, beyond what they do alone; None where chance explains it all.
+    """The two attributes that explain most together, or None.
 
-    They are tried as they are, since single values may each mean something else, and coarser.
+    Only that counts which neither explains alone, beyond chance. They are tried as they are, since single values may
+    each mean something else, and coarser.
     """
     if buckets.shape[1] < 2 or not targets.shape[1]:
         return None
-    chosen = np.sort(np.argsort(-telling(buckets, targets)[0], kind="stable")[:MOST_PAIRED])
+    chosen = np.sort(np.argsort(-weigh_attributes(buckets, targets)[0], kind="stable")[:MOST_PAIRED])
     first, second = np.triu_indices(len(chosen), 1)
-    grades = sorted({FINEST, min(int(np.sqrt(len(targets) / ROWS_PER_CELL)), FINEST)} - {0, 1})
+    grades = sorted({MOST_BUCKETS, min(int(np.sqrt(len(targets) / ROWS_PER_CELL)), MOST_BUCKETS)} - {0, 1})
     looks = len(grades) * len(first) * targets.shape[1]
     found = []
     for groups in grades:
-        grouped = np.column_stack([coarse(buckets[:, a], groups) for a in chosen])
-        certain, share = _together(grouped, targets, first, second)
+        grouped = np.column_stack([coarsen(buckets[:, a], groups) for a in chosen])
+        certain, share = _weigh_pairs(grouped, targets, first, second)
         shares = np.where(certain > limit(looks), share, 0.0).sum(axis=1)
         best = int(shares.argmax())
         found.append((shares[best], AttributePair(int(chosen[first[best]]), int(chosen[second[best]]), groups)))
@@ -164,15 +165,17 @@ def best_pair(buckets: Buckets, targets: Floats) -> AttributePair | None:
     return pair if share_found > 0 else None
 
 
-def coarse(column: Buckets, groups: int) -> Integers:
-    """The buckets of some rows in a few groups: neighbours together, and as many rows in each as may be.
+def coarsen(column: Buckets, groups: int) -> Integers:
+    """Put buckets into a few groups of neighbours.
 
-    >>> coarse(np.array([0, 3, 3, 7, 8, 9], np.uint8), 3).tolist()
+    Each group has as many of the rows as may be.
+
+    >>> coarsen(np.array([0, 3, 3, 7, 8, 9], np.uint8), 3).tolist()
     [0, 1, 1, 1, 2, 2]
     """
-    rows = np.bincount(column, minlength=ALL)
+    rows = np.bincount(column, minlength=BUCKETS)
     seen = np.flatnonzero(rows)
-    group = np.zeros(ALL, np.int64)
+    group = np.zeros(BUCKETS, np.int64)
     if len(seen) <= groups:
         group[seen] = np.arange(len(seen))
     else:
@@ -193,27 +196,28 @@ def _cells(column: Buckets, targets: Floats) -> tuple[Floats, Floats]:
     return np.append(rows[~rare], rows[rare].sum()), np.vstack((sums[~rare], sums[rare].sum(axis=0)))
 
 
-def _together(grouped: Integers, targets: Floats, first: Integers, second: Integers) -> tuple[Floats, Floats]:
+def _weigh_pairs(grouped: Integers, targets: Floats, first: Integers, second: Integers) -> tuple[Floats, Floats]:
     """For each pair and target: how certain, and how much is explained beyond chance."""
     rows, attributes = grouped.shape
     groups = int(grouped.max()) + 1
     singles = grouped + np.arange(attributes) * groups
     pairs = grouped[:, first] * groups + grouped[:, second] + np.arange(len(first)) * groups**2
-    alone, width = _explained(singles, targets, attributes, groups)
-    both, cells = _explained(pairs, targets, len(first), groups**2)
+    alone, width = _sum_explained(singles, targets, attributes, groups)
+    both, cells = _sum_explained(pairs, targets, len(first), groups**2)
     mean = targets.sum(axis=0) ** 2 / rows
     beyond = both - alone[first] - alone[second] + mean
     left = np.maximum((targets**2).sum(axis=0) - both, 0)
     freedom = np.broadcast_to((cells - width[first] - width[second] + 1)[:, None], left.shape)
     rest = np.broadcast_to((rows - cells)[:, None], left.shape)
     share = np.maximum(beyond - freedom * left / np.maximum(rest, 1.0), 0)
-    return deviations(beyond, left, freedom, rest, events(targets)), share
+    return deviations(beyond, left, freedom, rest, count_events(targets)), share
 
 
-def _explained(code: Integers, targets: Floats, tables: int, cells: int) -> tuple[Floats, Floats]:
-    """The sums of squares that each of some tables explains, by target, and the cells of each that have rows.
+def _sum_explained(code: Integers, targets: Floats, tables: int, cells: int) -> tuple[Floats, Floats]:
+    """Sums of squares that tables explain, by target.
 
-    `code` has a column for each table: the cells of the rows, counted on from table to table.
+    Beside them stands the number of cells of each table that have rows. `code` has a column for each table: the cells
+    of the rows, counted on from table to table.
     """
     flat = code.ravel()
     size = tables * cells

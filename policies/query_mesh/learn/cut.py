@@ -20,10 +20,10 @@ Bools = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
 Worth = Callable[[Floats, Floats], Floats]
 """From rows `[..., groups]` and sums `[..., groups, targets]` to what is known once rows are told apart so."""
 
-ALL = 256
+BUCKETS = 256
 """A bucket is a byte."""
 
-DOUBT = 5.0
+ROWS_OF_DOUBT = 5.0
 """A bucket with few rows is put in order as if it had so many ordinary ones besides."""
 
 NEIGHBOURS_SUFFICE = 0.95
@@ -39,7 +39,7 @@ class Cut(NamedTuple):
 
 
 class BucketSums(NamedTuple):
-    """Of each bucket, by group of rows: how many, and the sums of the targets."""
+    """Counts and sums of the targets, by bucket and group of rows."""
 
     rows: Floats
     sums: Floats
@@ -56,20 +56,26 @@ def profile(column: Buckets, group: Integers, groups: int, targets: Floats) -> B
 
 
 def squares(rows: Floats, sums: Floats) -> Floats:
-    """What outcomes are explained: the sum of squares between groups."""
+    """The sum of squares between groups."""
     found: Floats = (sums**2 / np.maximum(rows, 1.0)[..., None]).sum(axis=(-2, -1))
     return found
 
 
 def bits_known(rows: Floats, sums: Floats) -> Floats:
-    """What routes are explained: the entropy that is not left, in bits, times rows; `sums` count rows by route."""
+    """The bits that are known of routes, times rows.
+
+    It is minus the entropy that is left; `sums` count rows by route.
+    """
     share = sums / np.maximum(rows, 1.0)[..., None]
     found: Floats = (sums * np.log2(np.where(share > 0, share, 1.0))).sum(axis=(-2, -1))
     return found
 
 
 def best_cut(told: BucketSums, worth: Worth, least: int) -> Cut | None:
-    """The division that explains most, with `least` rows on each side; None where there is none."""
+    """The division that explains most, or None.
+
+    At least `least` rows are on each side.
+    """
     seen = np.flatnonzero(told.rows.sum(axis=1))
     plain = _along(told, seen, worth, least)
     order = seen[np.argsort(_principal(told, seen), kind="stable")]
@@ -77,7 +83,7 @@ def best_cut(told: BucketSums, worth: Worth, least: int) -> Cut | None:
     if plain is None or free is None:
         return None
     (place, gain), (other, more) = plain, free
-    right = np.zeros(ALL, bool)
+    right = np.zeros(BUCKETS, bool)
     if gain >= NEIGHBOURS_SUFFICE * more:
         right[seen[place] + 1 :] = True
         return Cut(right, gain)
@@ -103,10 +109,10 @@ def _along(told: BucketSums, order: Integers, worth: Worth, least: int) -> tuple
 
 
 def _principal(told: BucketSums, seen: Integers) -> Floats:
-    """Where each bucket is along the direction in which they differ most."""
+    """Each bucket's place along the direction of most difference."""
     rows, sums = told.rows[seen], told.sums[seen]
     usual = sums.sum(axis=0) / np.maximum(rows.sum(axis=0), 1.0)[:, None]
-    apart = (sums - rows[..., None] * usual) / (rows + DOUBT)[..., None]
+    apart = (sums - rows[..., None] * usual) / (rows + ROWS_OF_DOUBT)[..., None]
     weighted = (apart * np.sqrt(rows)[..., None]).reshape(len(seen), -1)
     # Few buckets, and many groups by targets: the products of buckets with each other are the small matrix.
     first = np.linalg.eigh(weighted @ weighted.T)[1][:, -1]

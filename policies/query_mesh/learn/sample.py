@@ -1,4 +1,4 @@
-"""Rows whose fate is known: what each operator makes of each of them."""
+"""Samples of rows on which every operator has been tried."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ have made of them is not known; a fan-out that is as large is one less."""
 
 
 class Reservoir:
-    """The newest rows that exhaustive legs have reported on; room for all of them from the beginning.
+    """The newest rows that exhaustive legs have reported on.
 
-    `total` is how many rows have come since it was cleared.
+    Its arrays have room for all of them from the beginning. `total` is how many rows have come since it was cleared.
     """
 
     def __init__(self, attributes: int, operators: int, room: int) -> None:
@@ -72,7 +72,7 @@ class Reservoir:
 
     @property
     def outcomes(self) -> Floats:
-        """How many tuples each operator made of each row; NaN where that is not known."""
+        """Tuples that each operator made of each row; NaN if unknown."""
         outcomes = self._outcomes[: len(self)]
         return np.where(outcomes == UNSEEN, np.nan, outcomes)
 

@@ -1,7 +1,10 @@
-"""A decision tree over classifier buckets whose leaves are routes.
+"""The decision tree: from the buckets of a row to its route.
 
 Every node is a table from the bucket of one attribute to the next node, so that a batch of rows is classified level by
 level, each level by one look-up for all rows; a split into many costs as much as a split in two.
+
+The tree grows by the split with the highest gain and is then pruned from the leaves up. A split must show a gain that
+chance does not explain, and save more seconds than its level costs.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from eddy.classes.divider import Buckets
-from eddy.policies.query_mesh.learn.cut import ALL, Bools, BucketSums, Cut, best_cut, bits_known, profile
+from eddy.policies.query_mesh.learn.cut import BUCKETS, Bools, BucketSums, Cut, best_cut, bits_known, profile
 from eddy.tuples.arrays import Floats, Integers
 
 LEAF = -1
@@ -22,6 +25,19 @@ LEAF = -1
 
 Describe = Callable[[int, Sequence[int]], str]
 """From an attribute and some of its buckets to words, such as `city in (3, 5)`."""
+
+SMALLEST_SIDE = 8
+"""Rows on each side of a split: what fewer rows say of a leaf is not worth its place."""
+
+SIGNIFICANT = 5.0
+"""Standard deviations of gain beyond chance, as in `gain`. Labels hang on buckets without noise, so a split that is not
+significant alone is taken too where no pair is better."""
+
+SURE_OF_SPLIT = 2.0
+"""Standard errors that the saving of a split must exceed: a cut was chosen because it looked well on these rows."""
+
+DEEPEST_TREE = 10
+"""Levels of two sides each: a thousand leaves, more than a sample can fill."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,11 +73,11 @@ class Tree:
         return self.route[node]
 
     def levels(self, buckets: Buckets) -> Integers:
-        """How many nodes each row passes before it comes to its leaf."""
+        """Count the nodes that each row passes before its leaf."""
         depths = self._depths()
         return np.array([depths[node] for node in range(len(self.route))])[self._leaves(buckets)]
 
-    def renumbered(self, numbers: Sequence[int]) -> Tree:
+    def renumber(self, numbers: Sequence[int]) -> Tree:
         """The same tree with other numbers for its routes."""
         return Tree(attribute=self.attribute, child=self.child, route=np.array(numbers)[self.route], seen=self.seen)
 
@@ -89,7 +105,7 @@ class Tree:
         flat, table, width = buckets.ravel(), self.child.ravel(), buckets.shape[1]
         base = np.arange(len(buckets)) * width
         for _ in range(self.depth):
-            node = table.take(node * ALL + flat.take(base + column.take(node)))
+            node = table.take(node * BUCKETS + flat.take(base + column.take(node)))
         return node
 
     def _depths(self) -> dict[int, int]:
@@ -116,29 +132,18 @@ def leaf(route: int) -> Tree:
     """The tree that gives every row the same route."""
     return Tree(
         attribute=np.array([LEAF]),
-        child=np.zeros((1, ALL), np.int64),
+        child=np.zeros((1, BUCKETS), np.int64),
         route=np.array([route]),
-        seen=np.zeros((1, ALL), bool),
+        seen=np.zeros((1, BUCKETS), bool),
     )
-
-
-SMALLEST_SIDE = 8
-"""Rows on each side of a split: what fewer rows say of a leaf is not worth its place."""
-
-SIGNIFICANT = 5.0
-"""Standard deviations of gain beyond chance, as in `gain`. Labels hang on buckets without noise, so a split that is not
-significant alone is taken too where no pair is better."""
-
-SURE_OF_SPLIT = 2.0
-"""Standard errors that the saving of a split must exceed: a cut was chosen because it looked well on these rows."""
-
-DEEPEST_TREE = 10
-"""Levels of two sides each: a thousand leaves, more than a sample can fill."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Labelled:
-    """Rows with the number of the route that each should take, and the seconds of each row under every route."""
+    """Rows with the route that is best for each, and all seconds.
+
+    `seconds` are those of each row under every route.
+    """
 
     buckets: Buckets
     label: Integers
@@ -159,7 +164,10 @@ class _Node:
 
 
 def induce(rows: Labelled, attributes: tuple[int, ...], level: float) -> Tree:
-    """The tree for some rows, by some of their attributes; a level of it costs each row so many seconds."""
+    """Learn the tree for some rows, by some of their attributes.
+
+    A level of it costs each row `level` seconds.
+    """
     root = _grow(rows, np.arange(len(rows.label)), attributes, 0)
     return _compile(_prune(root, rows, level), rows.buckets)
 
@@ -179,7 +187,10 @@ def _grow(rows: Labelled, some: Integers, attributes: tuple[int, ...], depth: in
 
 
 def _split(buckets: Buckets, labels: Integers, attributes: tuple[int, ...]) -> tuple[int, Cut] | None:
-    """By the attribute with the highest gain; by the best pair where no single one has gain beyond chance."""
+    """Split by the attribute with the highest gain.
+
+    The best pair splits where no single attribute has gain beyond chance.
+    """
     targets = (labels[:, None] == np.unique(labels)).astype(np.float64)
     nothing = np.zeros(len(labels), np.int64)
     singles = [_cut(buckets, a, nothing, 1, targets) for a in attributes]
@@ -199,7 +210,10 @@ def _split(buckets: Buckets, labels: Integers, attributes: tuple[int, ...]) -> t
 def _cut(
     buckets: Buckets, attribute: int, group: Integers, groups: int, targets: Floats
 ) -> tuple[tuple[int, Cut] | None, float]:
-    """The best cut of an attribute, given the groups, and the gain in bits times rows that chance might give."""
+    """The best cut of an attribute, and the gain that chance gives.
+
+    The gain is in bits times rows, with the groups given.
+    """
     told = profile(buckets[:, attribute], group, groups, targets)
     cut = best_cut(told, bits_known, SMALLEST_SIDE)
     freedom = _freedom(told) * (targets.shape[1] - 1)
@@ -241,7 +255,7 @@ def _compile(root: _Node, buckets: Buckets) -> Tree:
         attribute.append(node.attribute)
         route.append(node.route)
         child.append(np.array(numbers)[table])
-        met = np.zeros(ALL, bool)
+        met = np.zeros(BUCKETS, bool)
         if node.sides:
             met[buckets[node.rows, node.attribute]] = True
         seen.append(met)
@@ -249,13 +263,16 @@ def _compile(root: _Node, buckets: Buckets) -> Tree:
 
 
 def _table(node: _Node) -> tuple[list[_Node], Integers]:
-    """What a node and those below it that ask for the same attribute come to, and which of these for each bucket."""
+    """The table of a node, and the nodes that it leads to.
+
+    Nodes below it that ask for the same attribute are part of the table.
+    """
     if node.right is None:
-        return [node], np.zeros(ALL, np.int64)
-    table = np.zeros(ALL, np.int64)
+        return [node], np.zeros(BUCKETS, np.int64)
+    table = np.zeros(BUCKETS, np.int64)
     ends: list[_Node] = []
     for side, there in zip(node.sides, (~node.right, node.right), strict=True):
-        below, places = _table(side) if side.attribute == node.attribute else ([side], np.zeros(ALL, np.int64))
+        below, places = _table(side) if side.attribute == node.attribute else ([side], np.zeros(BUCKETS, np.int64))
         table[there] = len(ends) + places[there]
         ends += below
     return ends, table

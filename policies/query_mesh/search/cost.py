@@ -1,4 +1,4 @@
-"""What a mesh costs: equation (2) of the Query Mesh paper, in seconds per row.
+"""The cost of a mesh: equation (2) of the Query Mesh paper.
 
 The cost is `sum over routes of f * (c(route) + c(classification)) + routes * OVH` (section 4.5). The cost of a test
 node is the time to look up one row's bucket, and it is paid per level. The overhead of a route is a leg of its own in
@@ -29,7 +29,7 @@ ROWS_ASSUMED = 10_000
 
 @dataclass(frozen=True, kw_only=True)
 class Overheads:
-    """What routes and classification cost besides the operators.
+    """Costs of routes and classification, besides the operators'.
 
     >>> round(Overheads(leg=1e-3, rows=1_000).overhead(3) * 1e6, 3)
     2.0
@@ -40,22 +40,32 @@ class Overheads:
     rows: float = ROWS_ASSUMED
 
     def overhead(self, routes: int) -> float:
-        """Seconds per row for several routes; the first is free, since rows go some way in any case."""
+        """Seconds per row for several routes.
+
+        The first is free, since rows go some way in any case.
+        """
         return (routes - 1) * self.leg / max(self.rows, 1.0)
 
     def expected(self, routes: int) -> float:
-        """Seconds per row for routes and a tree that is not there yet: as high as it must be to tell them apart."""
+        """Seconds per row for routes and a tree that is still to be made.
+
+        The tree is as high as it must be to tell the routes apart.
+        """
         return self.overhead(routes) + self.level * int(np.ceil(np.log2(max(routes, 1))))
 
     def total(self, seconds: Floats, levels: Integers, routes: int) -> float:
-        """Equation (2) for rows whose seconds under their routes, and levels in the tree, are known."""
+        """Seconds per row, by equation (2).
+
+        The seconds of the rows under their routes and their levels in the tree are known.
+        """
         return float(np.mean(seconds + levels * self.level)) + self.overhead(routes)
 
 
 def reach(outcomes: Floats) -> Floats:
-    """How many tuples are left of each row after each set of operators: the product of what they make of it.
+    """Count the tuples left of each row after each operator set.
 
-    For filters that is 1 where all of them pass, for probes what they return together.
+    It is the product of what the operators make of the row. For filters that is 1 where all of them pass, for probes
+    what they return together.
 
     >>> reach(np.array([[1.0, 0.0], [1.0, 3.0]]))
     array([[1., 1., 0., 0.], [1., 1., 3., 3.]])

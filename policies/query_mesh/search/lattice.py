@@ -55,12 +55,12 @@ class Lattice:
             self._prices.update(zip(fresh, found.tolist(), strict=True))
 
     def seconds(self, part: int) -> float:
-        """What the rows of a set take, all together, under its best route."""
+        """The seconds of all rows of a set under its best route."""
         self.price({part} - self._prices.keys())
         return self._prices[part]
 
     def extra(self, routes: int) -> float:
-        """What so many routes cost besides."""
+        """The overhead of so many routes."""
         return self._extra[routes]
 
     def route(self, part: int) -> HopNumbers:
@@ -71,7 +71,7 @@ class Lattice:
         return found
 
     def under(self, part: int) -> Floats:
-        """What the rows of every training tuple would take on the best route of a set."""
+        """Seconds of every training tuple's rows on a set's best route."""
         route = self.route(part)
         found = self._under.get(route)
         if found is None:
@@ -121,7 +121,7 @@ def improve_locally(lattice: Lattice, partition: Partition) -> Partition:
     """
     cost = lattice.cost(partition)
     while len(partition) > 1:
-        places = _thinned(lattice, np.stack([lattice.under(part) for part in partition])).argmin(axis=0)
+        places = _thin(lattice, np.stack([lattice.under(part) for part in partition])).argmin(axis=0)
         moved = tuple(sorted({as_set(places == place) for place in np.unique(places).tolist()}))
         found = lattice.cost(moved)
         if found >= cost:
@@ -130,8 +130,11 @@ def improve_locally(lattice: Lattice, partition: Partition) -> Partition:
     return partition
 
 
-def _thinned(lattice: Lattice, under: Floats) -> Floats:
-    """Without the routes whose tuples may as well go elsewhere, the least missed first; a row for each route."""
+def _thin(lattice: Lattice, under: Floats) -> Floats:
+    """Drop routes whose tuples may as well go elsewhere.
+
+    The least missed goes first; there is a row for each route.
+    """
     while len(under) > 1:
         best, second = np.partition(under, 1, axis=0)[:2]
         missed = np.bincount(under.argmin(axis=0), second - best, len(under)) / lattice.density.sum()
@@ -143,56 +146,59 @@ def _thinned(lattice: Lattice, under: Floats) -> Floats:
 
 
 def _merge(_lattice: Lattice, partition: Partition, draws: list[float], _chance: np.random.Generator) -> Partition:
-    first, second = _two(partition, draws)
-    return _replaced(partition, (first, second), (first | second,))
+    first, second = _draw_two(partition, draws)
+    return _replace(partition, (first, second), (first | second,))
 
 
 def _split(lattice: Lattice, partition: Partition, draws: list[float], chance: np.random.Generator) -> Partition:
     """Any two sides; how many go to one of them is random too."""
-    part = _large(partition, draws[0])
+    part = _draw_large(partition, draws[0])
     members = lattice.members(part).astype(bool)
     aside = members & (chance.random(len(members)) < draws[1])
-    return _divided(partition, part, as_set(aside), draws[2], lattice)
+    return _split_off(partition, part, as_set(aside), draws[2], lattice)
 
 
 def _divide(lattice: Lattice, partition: Partition, draws: list[float], _chance: np.random.Generator) -> Partition:
     """All that would rather take the route of one of them than the common one."""
-    part = _large(partition, draws[0])
-    seed = _member(lattice, part, draws[1])
+    part = _draw_large(partition, draws[0])
+    seed = _draw_member(lattice, part, draws[1])
     rather = lattice.under(seed) < lattice.under(part)
-    return _divided(partition, part, part & as_set(rather), draws[2], lattice)
+    return _split_off(partition, part, part & as_set(rather), draws[2], lattice)
 
 
 def _transfer(lattice: Lattice, partition: Partition, draws: list[float], _chance: np.random.Generator) -> Partition:
-    source, target = _two(partition, draws)
-    moved = _member(lattice, source, draws[2])
-    return _replaced(partition, (source, target), (source & ~moved, target | moved))
+    source, target = _draw_two(partition, draws)
+    moved = _draw_member(lattice, source, draws[2])
+    return _replace(partition, (source, target), (source & ~moved, target | moved))
 
 
-def _divided(partition: Partition, part: int, aside: int, draw: float, lattice: Lattice) -> Partition:
-    """A set without some of its members, which make a set; one member alone where those are none, or all."""
+def _split_off(partition: Partition, part: int, aside: int, draw: float, lattice: Lattice) -> Partition:
+    """Split some members off a set.
+
+    Where the sides would be all and none, one member goes alone.
+    """
     if aside in (0, part):
-        aside = _member(lattice, part, draw)
-    return _replaced(partition, (part,), (aside, part & ~aside))
+        aside = _draw_member(lattice, part, draw)
+    return _replace(partition, (part,), (aside, part & ~aside))
 
 
-def _replaced(partition: Partition, old: tuple[int, ...], new: tuple[int, ...]) -> Partition:
+def _replace(partition: Partition, old: tuple[int, ...], new: tuple[int, ...]) -> Partition:
     return tuple(sorted([part for part in partition if part not in old] + [part for part in new if part]))
 
 
-def _two(partition: Partition, draws: list[float]) -> tuple[int, int]:
+def _draw_two(partition: Partition, draws: list[float]) -> tuple[int, int]:
     first = int(draws[0] * len(partition))
     second = int(draws[1] * (len(partition) - 1))
     return partition[first], partition[second + (second >= first)]
 
 
-def _large(partition: Partition, draw: float) -> int:
+def _draw_large(partition: Partition, draw: float) -> int:
     """A random set of two or more."""
     large = [part for part in partition if part & (part - 1)]
     return large[int(draw * len(large))]
 
 
-def _member(lattice: Lattice, part: int, draw: float) -> int:
+def _draw_member(lattice: Lattice, part: int, draw: float) -> int:
     """A random member, as a set of its own."""
     numbers = np.flatnonzero(lattice.members(part))
     return 1 << int(numbers[int(draw * len(numbers))])

@@ -1,4 +1,4 @@
-"""Which operators may act next, by number, once a set of operators is done.
+"""The operators that may act next, once a set of them is done.
 
 Routes are made of numbers here, and sets of operators are bits of an integer. What may follow is asked of `Task.after`
 once for each set: it depends on what has been done and not on the order. The access pattern of a probe depends on it
@@ -53,10 +53,10 @@ class Legality:
         if known is None:
             if len(self._hops) >= MOST_ROUTES_KEPT:
                 self._hops.clear()
-            known = self._hops[route] = self._found(route)
+            known = self._hops[route] = self._find_hops(route)
         return known
 
-    def _found(self, route: HopNumbers) -> tuple[Hop, ...]:
+    def _find_hops(self, route: HopNumbers) -> tuple[Hop, ...]:
         found: list[Hop] = []
         for place, number in enumerate(route):
             ready = self._ready(route[:place])
@@ -69,14 +69,14 @@ class Legality:
     def tables(self) -> tuple[Integers, Integers]:
         """All sets that legal routes come to, and for each whether each operator is ready (0 or 1)."""
         if self._tables is None:
-            self._tables = self._all() if self._free else self._reached()
+            self._tables = self._list_sets() if self._free else self._walk_sets()
         return self._tables
 
-    def _all(self) -> tuple[Integers, Integers]:
+    def _list_sets(self) -> tuple[Integers, Integers]:
         done = np.arange(1 << len(self.operators))
         return done, 1 - (done[:, None] >> np.arange(len(self.operators)) & 1)
 
-    def _reached(self) -> tuple[Integers, Integers]:
+    def _walk_sets(self) -> tuple[Integers, Integers]:
         reached: dict[int, tuple[HopNumbers, HopNumbers]] = {}
         waiting: list[HopNumbers] = [()]
         while waiting:
@@ -96,7 +96,7 @@ class Legality:
         if found is None and self._free:
             found = self._known[done] = {n: hop for n, hop in self._free.items() if not done >> n & 1}
         elif found is None:
-            hops = self._after(self._found(tuple(route)))
+            hops = self._after(self._find_hops(tuple(route)))
             found = {self._numbers[hop.operator]: hop for hop in hops if hop.operator in self._numbers}
             self._known[done] = found
         return found

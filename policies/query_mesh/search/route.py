@@ -1,7 +1,7 @@
 """The best route for a set of training tuples.
 
 Follows section 4.3 of the Query Mesh paper, which leaves the method open: dynamic programming over the sets of
-operators that are done, up to `EXACT` operators, and by rank, one operator after the other, beyond.
+operators that are done, up to `MOST_EXACT_OPERATORS` operators, and by rank, one operator after the other, beyond.
 
 Where it does better: selectivities are conditional. What reaches an operator after a set of others is counted in the
 verdict matrix and not multiplied from selectivities of its own, so filters that agree or exclude each other are priced
@@ -20,7 +20,7 @@ from eddy.policies.query_mesh.search.cost import row_costs
 from eddy.policies.query_mesh.search.legality import HopNumbers, Legality, bits
 from eddy.tuples.arrays import Floats, Integers
 
-EXACT = 10
+MOST_EXACT_OPERATORS = 10
 """Operators up to which all 2^n sets are counted: 1,024 numbers for each training tuple, 0.8 MB for 100 of them. Each
 operator more doubles that."""
 
@@ -29,7 +29,10 @@ class Pricer(Protocol):
     """Prices sets of training tuples, each set under the best route for it."""
 
     def price(self, members: Floats) -> Floats:
-        """The seconds that the rows of each set take; `members` has a row for each set, a column for each tuple."""
+        """The seconds of the rows of each set, under its best route.
+
+        `members` has a row for each set, a column for each tuple.
+        """
 
     def route(self, members: Floats) -> HopNumbers:
         """The best route for one set."""
@@ -41,12 +44,21 @@ class Pricer(Protocol):
 class Exact:
     """Dynamic programming over sets of operators.
 
+    What is left of a row after a set of operators does not depend on their order. So the cheapest way to go on from
+    there does not either, and is worked out once for each set: 2^n numbers in place of n! orders.
+
     `reaches` has a row for each training tuple and a column for each set of operators: how many tuples are left of its
     rows once those operators are done (`reach`).
     """
 
     def __init__(self, reaches: Floats, costs: Floats, legality: Legality) -> None:
         self._reaches, self._costs = reaches, costs
+        # Sets of operators are bits of an integer: 0b10 is operator 1 alone. For two operators that are always ready:
+        #
+        #     done    00        01        10        11
+        #     steps   01 10     X  11     11 X      X  X     the set after each operator; X is `_nowhere`
+        #
+        # Layers hold the sets of one size, the largest first, so that a set is priced when all that follow it are.
         done, ready = legality.tables()
         size = np.bitwise_count(done)
         self._nowhere = reaches.shape[1]
@@ -81,10 +93,14 @@ class Exact:
         return seconds
 
     def _rest(self, members: Floats) -> Floats:
-        """What is still to pay once a set of operators is done: a row for each of these, a column for each set.
+        """The cost that is left once a set of operators is done.
 
-        The last row is of what may not be; a set after which nothing is ready costs nothing more.
+        There is a row for each set of operators, and a column for each set of training tuples. The last row stands for
+        illegal sets (infinite cost). A set with nothing ready costs 0.
         """
+        # rest(done) = min over ready j of reach(done) * cost(j) + rest(done | j), for all sets of training tuples at
+        # once. `here` is three-dimensional: the sets of operators of a layer, the next operator, the sets.
+        # Steps to `_nowhere` find infinity in the last row, so the minimum never takes them.
         reach = (members @ self._reaches).T
         rest = np.zeros((self._nowhere + 1, len(members)))
         rest[-1] = np.inf
@@ -95,9 +111,10 @@ class Exact:
 
 
 class Greedy:
-    """Always the ready operator of the best rank among what is left: (outputs per input - 1) / cost.
+    """Routes by rank: (outputs per input - 1) / cost, lowest first.
 
-    `outcomes` has a row for each sampled row, and `cell` says of which training tuple it is.
+    The rank is among the tuples that are left. `outcomes` has a row for each sampled row, and `cell` says of which
+    training tuple it is.
     """
 
     def __init__(self, outcomes: Floats, cell: Integers, costs: Floats, legality: Legality) -> None:
@@ -125,6 +142,7 @@ class Greedy:
         for _ in range(len(self._costs)):
             rows = left.sum(axis=1)
             out = left @ self._outcomes
+            # Where nothing of a set of tuples is left, the rates among all its rows stand in.
             rates = np.divide(out, rows[:, None], out=whole.copy(), where=rows[:, None] > 0)
             ranks = (rates - 1) / self._costs
             for number, route in enumerate(routes):

@@ -1,4 +1,4 @@
-"""Searches the partitions of training tuples for the cheapest.
+"""Searches partitions of training tuples for the cheapest.
 
 Follows sections 4.6 and 4.7 of the Query Mesh paper: iterative improvement (figure 6) and simulated annealing
 (figure 7), stopped by iterations, by a plateau, or by time.
@@ -21,24 +21,26 @@ from eddy.policies.query_mesh.search.lattice import Lattice, Partition, improve_
 
 Strategy = Literal["improvement", "annealing", "optimal"]
 Next = Callable[[], Partition]
-
-LOOK = 16
+NEIGHBOURS_PER_LOOK = 16
 """Neighbours that are priced at once."""
 
-HOT = 1.0
+FIRST_TEMPERATURE = 1.0
 """The first temperature, in mean differences between a partition and its neighbours: one move in three that is worse by
 so much is taken."""
 
 COOLING = 0.95
-"""Of the temperature is left after each look (rho of the paper); after 90 looks it is a hundredth."""
+"""The share of the temperature that each look leaves (rho of the paper); after 90 looks it is a hundredth."""
 
 FROZEN = 0.01
-"""Of the first temperature: a plateau counts only from here on, since a hot walk is not meant to improve."""
+"""The share of the first temperature below which a plateau counts: a hot walk is not meant to improve."""
+
+MOST_FOR_OPTIMUM = 10
+"""Training tuples up to which this is done: 59,000 steps for each number of parts."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Effort:
-    """When to stop: after so many looks in all, after so many without a gain, or after so many seconds.
+    """Limits of a search: looks, looks without a gain, seconds.
 
     `descents` is how many starts iterative improvement makes (k of the paper's table 1).
     """
@@ -50,8 +52,11 @@ class Effort:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
-    """A partition, what it costs, what the start cost, how many looks were taken, and by which strategy."""
+class SearchResult:
+    """The outcome of a search.
+
+    A partition with its cost, the cost of the start, the number of looks, and the strategy.
+    """
 
     partition: Partition
     cost: float
@@ -62,15 +67,16 @@ class Found:
 
 def search(
     lattice: Lattice, strategy: Strategy, effort: Effort, begin: Next, chance: np.random.Generator, clock: Clock
-) -> Found:
-    """The cheapest partition that the strategy finds; `begin` gives start solutions, the first one first.
+) -> SearchResult:
+    """Find the cheapest partition by a strategy.
 
-    The optimum is for few training tuples; with more, iterative improvement takes its place.
+    `begin` gives start solutions, the best first. The optimum is for few training tuples; with more, iterative
+    improvement takes its place.
     """
     start = begin()
     cost = lattice.cost(start)
     budget = _Budget(effort, clock)
-    if strategy == "optimal" and len(lattice) > SMALL:
+    if strategy == "optimal" and len(lattice) > MOST_FOR_OPTIMUM:
         strategy = "improvement"
     if len(lattice) == 1:
         best = start
@@ -80,7 +86,7 @@ def search(
         best = _anneal(lattice, start, budget, chance)
     else:
         best = _improve(lattice, start, begin, budget, chance)
-    return Found(partition=best, cost=lattice.cost(best), start_cost=cost, looks=budget.looks, strategy=strategy)
+    return SearchResult(partition=best, cost=lattice.cost(best), start_cost=cost, looks=budget.looks, strategy=strategy)
 
 
 class _Budget:
@@ -110,13 +116,16 @@ def _improve(
 
 
 def _descend(lattice: Lattice, partition: Partition, budget: _Budget, chance: np.random.Generator) -> Partition:
-    """Take the best of some random neighbours while one is better; none in many looks is a local minimum."""
+    """Take the best of some random neighbours while it is better.
+
+    Many looks without a better one make a local minimum.
+    """
     partition = improve_locally(lattice, partition)
     cost = lattice.cost(partition)
     idle = 0
     while idle < budget.effort.plateau and budget.is_left:
         budget.looks += 1
-        looked = [neighbour(lattice, partition, chance) for _ in range(LOOK)]
+        looked = [neighbour(lattice, partition, chance) for _ in range(NEIGHBOURS_PER_LOOK)]
         costs = lattice.costs(looked)
         idle += 1
         if min(costs) < cost:
@@ -132,31 +141,27 @@ def _anneal(lattice: Lattice, start: Partition, budget: _Budget, chance: np.rand
     as if they were drawn one by one, since nothing moves before.
     """
     best = now = improve_locally(lattice, start)
-    unit, heat, idle = 0.0, HOT, 0
+    unit, heat, idle = 0.0, FIRST_TEMPERATURE, 0
     while idle < budget.effort.plateau and budget.is_left:
         budget.looks += 1
-        looked = [neighbour(lattice, now, chance) for _ in range(LOOK)]
+        looked = [neighbour(lattice, now, chance) for _ in range(NEIGHBOURS_PER_LOOK)]
         worse = np.array(lattice.costs(looked)) - lattice.cost(now)
         unit = unit or float(np.abs(worse).mean())
         odds = np.exp(-np.maximum(worse, 0) / max(unit * heat, np.finfo(np.float64).tiny))
-        taken = np.flatnonzero(chance.random(LOOK) < odds)
+        taken = np.flatnonzero(chance.random(NEIGHBOURS_PER_LOOK) < odds)
         now = looked[int(taken[0])] if len(taken) else now
-        idle += heat < HOT * FROZEN
+        idle += heat < FIRST_TEMPERATURE * FROZEN
         if lattice.cost(now) < lattice.cost(best):
             best, idle = now, 0
         heat *= COOLING
     return improve_locally(lattice, best)
 
 
-SMALL = 10
-"""Training tuples up to which this is done: 59,000 steps for each number of parts."""
-
-
 def optimal(lattice: Lattice) -> Partition:
     """A partition that none is cheaper than."""
     count = len(lattice)
     everything = (1 << count) - 1
-    seconds = [0.0] + [lattice.seconds(part) for part in _priced(lattice, everything)]
+    seconds = [0.0] + [lattice.seconds(part) for part in _price_all(lattice, everything)]
     cheapest: list[dict[int, tuple[float, Partition]]] = [{0: (0.0, ())}]
     for _ in range(count):
         before, now = cheapest[-1], {}
@@ -174,7 +179,7 @@ def optimal(lattice: Lattice) -> Partition:
     return tuple(sorted(best))
 
 
-def _priced(lattice: Lattice, everything: int) -> range:
+def _price_all(lattice: Lattice, everything: int) -> range:
     """All sets, once their prices are known."""
     sets = range(1, everything + 1)
     lattice.price(set(sets))

@@ -18,10 +18,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from eddy.classes.divider import Buckets
-from eddy.policies.query_mesh.learn.best_attributes import best_pair, best_single, coarse, signals
+from eddy.policies.query_mesh.learn.best_attributes import best_pair, best_single, coarsen, signals
 from eddy.policies.query_mesh.learn.cut import Bools, Cut, best_cut, profile, squares
 from eddy.policies.query_mesh.learn.sample import Sample
-from eddy.policies.query_mesh.search.route import EXACT
+from eddy.policies.query_mesh.search.route import MOST_EXACT_OPERATORS
 from eddy.tuples.arrays import Floats, Integers
 
 SMALLEST_TUPLE = 15
@@ -89,11 +89,14 @@ def _training(sample: Sample, regions: list[Integers], used: set[int]) -> Traini
 
 
 def _division(sample: Sample, rows: Integers) -> tuple[int, Cut] | None:
-    """The attribute and the cut that tell most about some rows; None where rows are alike, or too few."""
+    """The attribute and cut that tell most about rows, or None.
+
+    None is for rows that are alike, or too few.
+    """
     if len(rows) < 2 * SMALLEST_TUPLE:
         return None
     buckets, outcomes = sample.buckets[rows], sample.outcomes[rows]
-    targets = signals(outcomes, EXACT)
+    targets = signals(outcomes, MOST_EXACT_OPERATORS)
     nothing = np.zeros(len(rows), np.int64)
     single = best_single(buckets, targets)
     if single is not None:
@@ -105,7 +108,7 @@ def _division(sample: Sample, rows: Integers) -> tuple[int, Cut] | None:
         return None
     cuts = []
     for one, other in ((pair.one, pair.other), (pair.other, pair.one)):
-        group = coarse(buckets[:, other], pair.groups)
+        group = coarsen(buckets[:, other], pair.groups)
         cut = best_cut(profile(buckets[:, one], group, pair.groups, targets), squares, SMALLEST_TUPLE)
         cuts += [(one, cut)] if cut is not None else []
     return max(cuts, key=lambda found: found[1].gain, default=None)

@@ -16,13 +16,13 @@ from pyspark.sql import SparkSession
 from eddy.jobs.config.config import load
 from eddy.jobs.run import error_text
 from eddy.jobs.run.run_job import answer
-from eddy.jobs.run.sinks import written
+from eddy.jobs.run.sinks import write_answer
 
 
 def ran(file: Path, spark: SparkSession) -> dict[str, Any]:
     """What a job gave."""
     job = load(file)
-    query = written(answer(job, spark), job).start()
+    query = write_answer(answer(job, spark), job).start()
     try:
         query.awaitTermination()
     except error_text.EXPECTED as error:

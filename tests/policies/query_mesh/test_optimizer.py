@@ -10,7 +10,7 @@ import pytest
 
 from eddy.policies.query_mesh.learn.sample import Sample
 from eddy.policies.query_mesh.mesh import Mesh
-from eddy.policies.query_mesh.optimizer import Settings, optimize, refined
+from eddy.policies.query_mesh.optimizer import Settings, optimize, refine_routes
 from eddy.policies.query_mesh.search.cost import Overheads, row_costs
 from eddy.policies.query_mesh.search.legality import Legality
 from eddy.policies.query_mesh.search.search import Effort
@@ -173,7 +173,7 @@ def test_a_larger_sample_refines_the_routes_of_a_tree() -> None:
     mesh = found(sample(rates, buckets, 27))
     assert len(mesh.routes) == 2
     many = sample(np.where(fresh[:, :1] < 12, [[0.1, 0.5, 0.6, 0.7]], [[0.7, 0.6, 0.5, 0.1]]), fresh, 28)
-    again = refined(mesh, many, np.ones(4), legality(4))
+    again = refine_routes(mesh, many, np.ones(4), legality(4))
     assert set(again.routes) == {(0, 1, 2, 3), (3, 2, 1, 0)}
     assert spent(again, many) <= spent(mesh, many)
     assert sum(again.share) == pytest.approx(1)
@@ -183,6 +183,6 @@ def test_routes_that_turn_out_alike_become_one() -> None:
     buckets = noise(ROWS, 2, seed=29)
     mesh = found(sample(skewed(buckets[:, 0] // 8, 4), buckets, 30))
     alike = sample(np.tile([0.1, 0.3, 0.5, 0.7], (ROWS, 1)), buckets, 31)
-    again = refined(mesh, alike, np.ones(4), legality(4))
+    again = refine_routes(mesh, alike, np.ones(4), legality(4))
     assert again.routes == ((0, 1, 2, 3),)
     assert again.tree.used == ()

@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 from eddy.errors import EngineError
-from eddy.policies.query_mesh.learn.best_attributes import best_pair, best_single, deviations, events, limit, signals
+from eddy.policies.query_mesh.learn.best_attributes import (
+    best_pair,
+    best_single,
+    count_events,
+    deviations,
+    limit,
+    signals,
+)
 from eddy.policies.query_mesh.learn.sample import Sample
 from eddy.policies.query_mesh.search.training import SMALLEST_TUPLE, condense
 from tests.policies.query_mesh.worlds import Floats, noise, sample, skewed
@@ -116,7 +123,7 @@ def test_evidence_is_as_rare_as_it_says() -> None:
 def test_hardly_anything_that_happens_is_no_evidence() -> None:
     rare = np.zeros((ROWS, 1))
     rare[:3] = 1
-    assert events(rare - rare.mean())[0] < 4
+    assert count_events(rare - rare.mean())[0] < 4
     assert signals(rare, 1).shape == (ROWS, 0)
 
 
