@@ -76,7 +76,7 @@ class Running:
     def _run(self, batches: Iterator[Mapping[str, pa.RecordBatch]]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             yield from self._engine.run(batch)
-            self._counters.append(self._engine.counted())
+            self._counters.append(self._engine.read_counters())
 
 
 def run_local(

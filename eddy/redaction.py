@@ -11,7 +11,7 @@ KeyPath = tuple[str, ...]
 
 HIDDEN = "(hidden)"
 
-NAMED = 2
+NAME_DEPTH = 2
 """How deep the names stand that the user gives: `filters.NAME`."""
 
 _WORDS = (
@@ -27,7 +27,7 @@ _IN_TEXT = re.compile(
 )
 """Repeats are bounded, so that no text takes long."""
 
-SHORTEST = 4
+SHORTEST_SECRET = 4
 """Letters of a secret: what is shorter is found in any text, and is none."""
 
 
@@ -41,60 +41,60 @@ def is_secret(path: KeyPath) -> bool:
     >>> is_secret(("streams", "logins", "source", "schema", "token")), is_secret(("filters", "bad_token"))
     (False, False)
     """
-    named = len(path) == NAMED and path[0] in ("streams", "tables", "filters")
+    named = len(path) == NAME_DEPTH and path[0] in ("streams", "tables", "filters")
     return bool(path) and not named and path[-2:-1] != ("schema",) and _SECRET.search(path[-1]) is not None
 
 
-def shown(path: KeyPath, value: Any) -> str:
+def display(path: KeyPath, value: Any) -> str:
     """A value for people, as TOML would spell it; a secret is not.
 
-    >>> shown(("source", "path"), "s3://me:hush@host/a"), shown(("password",), "hush"), shown(("cross",), True)
+    >>> display(("source", "path"), "s3://me:hush@host/a"), display(("password",), "hush"), display(("cross",), True)
     ('"s3://(hidden)@host/a"', '(hidden)', 'true')
     """
-    return HIDDEN if is_secret(path) else cleaned(_spelled(value, path))
+    return HIDDEN if is_secret(path) else hide_marked(_spell(value, path))
 
 
-def cleaned(text: str) -> str:
+def hide_marked(text: str) -> str:
     """A text without the secrets that can be told by what stands before them.
 
-    >>> cleaned("jdbc:x://h/d?user=me&password=hush"), cleaned("LoginModule required password='hush';")
+    >>> hide_marked("jdbc:x://h/d?user=me&password=hush"), hide_marked("LoginModule required password='hush';")
     ('jdbc:x://h/d?user=me&password=(hidden)', 'LoginModule required password=(hidden);')
     """
     return _IN_TEXT.sub(rf"\1{HIDDEN}", _IN_URL.sub(HIDDEN, text))
 
 
-def blotted(text: str, values: Mapping[str, Any]) -> str:
+def hide_secrets(text: str, values: Mapping[str, Any]) -> str:
     """A text of somebody else's, such as an error of Spark's, without the secrets of a file.
 
-    >>> blotted("cannot log in with hush!", {"sink": {"password": "hush!"}})
+    >>> hide_secrets("cannot log in with hush!", {"sink": {"password": "hush!"}})
     'cannot log in with (hidden)'
     """
-    for secret in sorted(_secrets(values, ()), key=len, reverse=True):
+    for secret in sorted(_find_secrets(values, ()), key=len, reverse=True):
         text = text.replace(secret, HIDDEN)
-    return cleaned(text)
+    return hide_marked(text)
 
 
-def _secrets(value: Any, path: KeyPath) -> Iterator[str]:
+def _find_secrets(value: Any, path: KeyPath) -> Iterator[str]:
     """The texts within a value that are secrets: by their key, or by what stands before them."""
     if isinstance(value, Mapping):
         for name, inner in value.items():
-            yield from _secrets(inner, path if is_secret(path) else (*path, name))
+            yield from _find_secrets(inner, path if is_secret(path) else (*path, name))
     elif isinstance(value, list):
         for inner in value:
-            yield from _secrets(inner, path)
+            yield from _find_secrets(inner, path)
     elif isinstance(value, str):
         found = [value] if is_secret(path) else _IN_URL.findall(value)
         found += [one["value"].strip("\"'\\") for one in _IN_TEXT.finditer(value)]
-        yield from (one for one in found if len(one) >= SHORTEST)
+        yield from (one for one in found if len(one) >= SHORTEST_SECRET)
 
 
-def _spelled(value: Any, path: KeyPath) -> str:
+def _spell(value: Any, path: KeyPath) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
         return f'"{value}"'
     if isinstance(value, list):
-        return f"[{', '.join(_spelled(one, path) for one in value)}]"
+        return f"[{', '.join(_spell(one, path) for one in value)}]"
     if isinstance(value, dict):
-        return f"{{ {', '.join(f'{name} = {shown((*path, name), one)}' for name, one in value.items())} }}"
+        return f"{{ {', '.join(f'{name} = {display((*path, name), one)}' for name, one in value.items())} }}"
     return "not set" if value is None else str(value)

@@ -13,16 +13,16 @@ import pyarrow as pa
 
 from eddy.errors import QueryError
 from eddy.tuples.arrays import Numbers, RowIds
-from eddy.tuples.arrow import raw
+from eddy.tuples.arrow import read_raw
 
-ROOM = 0.125
+GROWTH = 0.125
 """An array is made this much longer than what it has to hold: an eighth keeps a row well under 1.5 times its Arrow
 size, and a row is still moved only about eight times on average."""
 
-CHUNKS = 32
+MOST_CHUNKS = 32
 """Arrow arrays in a column before they are made one: taking from many costs a look-up in each."""
 
-STORED = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
+TIME_TYPES = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
 """Times are kept as integers of their width."""
 
 
@@ -83,7 +83,7 @@ class Growing:
         needed = self._stop + len(values)
         if needed > len(self._buffer) or not self._buffer.flags.writeable:
             live = len(self) + len(values)
-            buffer = np.empty(live + int(live * ROOM), self._buffer.dtype)
+            buffer = np.empty(live + int(live * GROWTH), self._buffer.dtype)
             buffer[: len(self)] = self.values
             self._buffer, self._start, self._stop = buffer, 0, len(self)
         self._buffer[self._stop : self._stop + len(values)] = values
@@ -138,7 +138,7 @@ class FixedWidth:
             self._valid.append(np.ones(len(self._values), np.bool_))
         if self._valid is not None:
             self._valid.append(array.is_valid().to_numpy(zero_copy_only=False))
-        self._values.append(raw(array, self._values.values.dtype))
+        self._values.append(read_raw(array, self._values.values.dtype))
 
     def take(self, ids: RowIds) -> pa.Array:
         """The values at some positions."""
@@ -184,7 +184,7 @@ class Chunked:
         """Add values at the end."""
         values = array.dictionary_decode() if isinstance(array, pa.DictionaryArray) else array
         self._whole = pa.chunked_array([*self._whole.chunks, values], self._whole.type)
-        if self._whole.num_chunks > CHUNKS:
+        if self._whole.num_chunks > MOST_CHUNKS:
             self._whole = pa.chunked_array([self._whole.combine_chunks()], self._whole.type)
 
     def take(self, ids: RowIds) -> pa.Array:
@@ -228,5 +228,5 @@ def is_fixed(data_type: pa.DataType) -> bool:
 
 def _dtype(data_type: pa.DataType) -> Any:
     if pa.types.is_temporal(data_type):
-        return STORED[data_type.bit_width // 8]
+        return TIME_TYPES[data_type.bit_width // 8]
     return data_type.to_pandas_dtype()

@@ -78,7 +78,7 @@ class FilterOperator:
             judged, evaluated = self._remember(self._memory, tuples)
         kept = judged.passed.nonzero()[0]
         faults = None if judged.faults is None else judged.faults.take(kept)
-        return Outcome(tuples.take(kept).faulty(faults), judged.passed, evaluated, judged.skipped)
+        return Outcome(tuples.take(kept).with_faults(faults), judged.passed, evaluated, judged.skipped)
 
     def _ask(self, ids: Mapping[str, RowIds], rows: int) -> Judged:
         try:

@@ -109,7 +109,7 @@ class ComputedKey:
         try:
             return CodedKeys(*encode(self._bound.evaluate(columns, rows)), None)
         except RowError:
-            return self._apart(columns, rows)
+            return self._encode_apart(columns, rows)
 
     def append(self, coded: CodedKeys) -> None:
         """Store the codes of new rows."""
@@ -155,7 +155,7 @@ class ComputedKey:
         if self._faults is not None and not self._faults.values.any():
             self._faults = None
 
-    def _apart(self, columns: Mapping[Column, pa.Array], rows: int) -> CodedKeys:
+    def _encode_apart(self, columns: Mapping[Column, pa.Array], rows: int) -> CodedKeys:
         """The codes of the rows that have one, one part of them after the other."""
 
         def ask(part: RowIds) -> tuple[Integers, Valid]:
@@ -179,6 +179,6 @@ def is_plain(stored: pa.DataType, compared: pa.DataType) -> bool:
     return stored == compared and (pa.types.is_date32(stored) or pa.types.is_timestamp(stored))
 
 
-def equal(left: pa.Array, right: pa.Array) -> np.ndarray[Any, np.dtype[np.bool_]]:
+def compare_values(left: pa.Array, right: pa.Array) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """Compare values whose codes agree by chance or by right."""
     return pc.equal(left, right).fill_null(False).to_numpy(zero_copy_only=False)

@@ -45,10 +45,10 @@ LOOKED_UP_SHARE = 0.5
 """Of a micro-batch: up to this share, rows are looked at by themselves, beyond it all rows are, once."""
 
 
-JUDGED = 256
+JUDGED_ROWS = 256
 """Rows of a micro-batch from which an attribute is judged: more than a judgement needs, so that one will mostly do."""
 
-SIZES = 16
+MOST_SIZES = 16
 """Sizes of micro-batches for which it is kept where those rows are: most are of one size."""
 
 GOLDEN_MEAN = 0.6180339887498949
@@ -108,41 +108,41 @@ class Arrived:
         rows = ids - self._first
         if len(rows) >= LOOKED_UP_SHARE * self._rows.num_rows or all(attribute in self._whole for attribute in wanted):
             for place, attribute in enumerate(wanted):
-                self._all(attribute).take(rows, out=found[place])
+                self._divide_all(attribute).take(rows, out=found[place])
             return found.T
         order = np.argsort(rows, kind="stable")
         few = pa.array(rows.take(order))
         for place, attribute in enumerate(wanted):
-            found[place] = self._divided(attribute, few)
+            found[place] = self._divide(attribute, few)
         return found.T if (order[1:] > order[:-1]).all() else found[:, np.argsort(order)].T
 
-    def _all(self, attribute: int) -> Buckets:
+    def _divide_all(self, attribute: int) -> Buckets:
         if attribute not in self._whole:
-            self._whole[attribute] = self._divided(attribute, None)
+            self._whole[attribute] = self._divide(attribute, None)
         return self._whole[attribute]
 
-    def _divided(self, attribute: int, rows: pa.Array | None) -> Buckets:
+    def _divide(self, attribute: int, rows: pa.Array | None) -> Buckets:
         """The buckets of some rows, in the order of their arrival, or of all."""
         name, divider = self._dividers[attribute]
         column = self._rows.column(name)
         if attribute not in self._looked and not divider.is_settled:
-            divider.judge(_spread(column))
+            divider.judge(_take_evenly(column))
         self._looked.add(attribute)
         if divider.is_blind and not column.null_count:
             return np.zeros(len(column) if rows is None else len(rows), np.uint8)
         return divider.divide(column if rows is None else column.take(rows))
 
 
-def _spread(array: pa.Array) -> pa.Array:
+def _take_evenly(array: pa.Array) -> pa.Array:
     """Some of the rows in their order, from all over the micro-batch; all of them, if they are few."""
-    if len(array) <= JUDGED:
+    if len(array) <= JUDGED_ROWS:
         return array
-    return array.take(_places(len(array)))
+    return array.take(_choose_places(len(array)))
 
 
-@lru_cache(maxsize=SIZES)
-def _places(rows: int) -> pa.Array:
-    return pa.array(np.unique((np.arange(JUDGED) * GOLDEN_MEAN % 1 * rows).astype(np.int64)))
+@lru_cache(maxsize=MOST_SIZES)
+def _choose_places(rows: int) -> pa.Array:
+    return pa.array(np.unique((np.arange(JUDGED_ROWS) * GOLDEN_MEAN % 1 * rows).astype(np.int64)))
 
 
 class ArrivedRows:

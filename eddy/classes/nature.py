@@ -11,16 +11,16 @@ import pyarrow as pa
 from eddy.tuples.arrays import Integers
 from eddy.tuples.codes import encode, is_exact
 
-LONG = 64
+LONG_TEXT_BYTES = 64
 """Bytes of a text on average, from which on looking at it costs more than it can save."""
 
-UNIQUE = 0.9
+UNIQUE_SHARE = 0.9
 """A discrete attribute with more distinct values than this, by row, tells nothing about the next row."""
 
 ROWS_TO_JUDGE = 100
 """Rows that a judgement about an attribute needs."""
 
-MOVES = 10
+MONOTONE_MOVES = 10
 """So many moves from one value to another, all up or all down, make an attribute monotone: numbers in any order do that
 once in twenty million times."""
 
@@ -50,7 +50,7 @@ class Nature:
     @property
     def tells(self) -> bool:
         """Can its values tell rows apart, as far as is known."""
-        monotone = min(self._moves) == 0 and max(self._moves) >= MOVES
+        monotone = min(self._moves) == 0 and max(self._moves) >= MONOTONE_MOVES
         return self._is_judged and not self._is_useless and not monotone
 
     @property
@@ -91,7 +91,9 @@ class Nature:
         known = codes if self._last is None else np.append(self._last, codes)
         self._last = int(codes[-1])
         ups, downs = (known[1:] > known[:-1]).sum(), (known[1:] < known[:-1]).sum()
-        self._moves = [min(before + int(more), MOVES) for before, more in zip(self._moves, (ups, downs), strict=True)]
+        self._moves = [
+            min(before + int(more), MONOTONE_MOVES) for before, more in zip(self._moves, (ups, downs), strict=True)
+        ]
 
     def _collect(self, codes: Integers, nbytes: float) -> None:
         """Gather rows until there are enough."""
@@ -109,8 +111,8 @@ class Nature:
         if self._is_integer:
             self.is_continuous = distinct > self._buckets
         elif not self.is_continuous:
-            is_long = self._is_text and self._nbytes > LONG * self._seen
-            self._is_useless = is_long or distinct > UNIQUE * self._seen
+            is_long = self._is_text and self._nbytes > LONG_TEXT_BYTES * self._seen
+            self._is_useless = is_long or distinct > UNIQUE_SHARE * self._seen
         self._is_judged = True
         self._distinct = []
 

@@ -26,7 +26,7 @@ from eddy.tuples.event_time import Ticks
 
 Tick = int | float
 
-CLEAN = {"untimed": 0, "late": 0, "ahead": 0, "keyless": 0, "malformed": 0}
+NONE_DROPPED = {"untimed": 0, "late": 0, "ahead": 0, "keyless": 0, "malformed": 0}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,15 +64,15 @@ class Gate:
         self._alone = len(binding.query.inputs) == 1
         self._newest: dict[str, Tick] = {}
 
-    def mark(self) -> Mark:
+    def next_mark(self) -> Mark:
         """The watermark of the next micro-batch, as far as the rows that came through here say."""
         streams = self._binding.query.streams
         if len(self._newest) < len(streams):
             return Mark(None)
-        marks = [self._newest[s.name] - self._whole(s.delay_ticks) for s in streams if s.delay_ticks is not None]
+        marks = [self._newest[s.name] - self._round_length(s.delay_ticks) for s in streams if s.delay_ticks is not None]
         return Mark(min(marks) if len(marks) == len(streams) else None)
 
-    def _whole(self, length: Tick) -> Tick:
+    def _round_length(self, length: Tick) -> Tick:
         """A length beside whole times counts in whole ticks: then no difference is rounded."""
         return math.floor(length) if self._binding.tick_type is np.int64 else length
 
@@ -88,7 +88,7 @@ class Gate:
             if stream.bad_rows == FAILING:
                 self._refuse(stream, number, passed[stream.name][2])
         copied = {name: int(mark.copies[name].sum()) if name in mark.copies else 0 for name in passed}
-        arrivals = _number([ticks for _, ticks, _ in passed.values()])
+        arrivals = _number_rows([ticks for _, ticks, _ in passed.values()])
         return {
             name: Admitted(
                 rows=rows,
@@ -101,7 +101,7 @@ class Gate:
             for (name, (rows, ticks, dropped)), order in zip(passed.items(), arrivals, strict=True)
         }
 
-    def stand(self) -> str:
+    def describe(self) -> str:
         """For people: how far each stream has come; the slowest holds back what the others may forget."""
         streams = self._binding.query.streams
         parts = [f'"{s.name}" {self._newest.get(s.name, "has shown no row yet")}' for s in streams]
@@ -120,14 +120,17 @@ class Gate:
     def _pass(
         self, stream: Stream, rows: pa.RecordBatch, mark: Mark
     ) -> tuple[pa.RecordBatch, Ticks, Mapping[str, int]]:
-        timed, keyed = read_times(stream, rows, self._binding.tick_type), _valid(rows, self._binding.keys[stream.name])
+        timed, keyed = (
+            read_times(stream, rows, self._binding.tick_type),
+            _mask_valid(rows, self._binding.keys[stream.name]),
+        )
         ticks, known = timed.ticks, timed.known
         if known is None and keyed is None and self._is_plain(ticks, mark.watermark):
-            self._come(stream, ticks)
-            return rows, ticks, CLEAN
+            self._note_newest(stream, ticks)
+            return rows, ticks, NONE_DROPPED
         everywhere = np.ones(len(ticks), np.bool_)
         present = everywhere if known is None else known
-        self._come(stream, ticks[present])
+        self._note_newest(stream, ticks[present])
         late = present & (ticks < mark.watermark) if mark.watermark is not None else ~everywhere
         kept = present & ~late
         keyless = kept & ~(everywhere if keyed is None else keyed)
@@ -161,7 +164,7 @@ class Gate:
                 'source, or let bad_rows = "drop" count them and go on'
             )
 
-    def _come(self, stream: Stream, ticks: Ticks) -> None:
+    def _note_newest(self, stream: Stream, ticks: Ticks) -> None:
         """Note how far a stream has come."""
         if len(ticks):
             newest = ticks.max().item()
@@ -179,17 +182,17 @@ class Gate:
         if rows.schema.equals(expected):
             return
         if rows.schema.names != expected.names or rows.schema.types != expected.types:
-            raise QueryError(_difference(name, number, expected, rows.schema))
+            raise QueryError(_describe_difference(name, number, expected, rows.schema))
 
 
-def _valid(rows: pa.RecordBatch, columns: Sequence[str]) -> Mask | None:
+def _mask_valid(rows: pa.RecordBatch, columns: Sequence[str]) -> Mask | None:
     """Which rows have a value in all of some columns; None for all of them."""
     found = [rows.column(name) for name in columns]
     masks = [column.is_valid().to_numpy(zero_copy_only=False) for column in found if column.null_count]
     return np.logical_and.reduce(masks) if masks else None
 
 
-def _number(ticks: Sequence[Ticks]) -> list[np.ndarray[Any, np.dtype[np.int64]]]:
+def _number_rows(ticks: Sequence[Ticks]) -> list[np.ndarray[Any, np.dtype[np.int64]]]:
     """The place of each row among all rows; equal times keep the order of the streams."""
     if len(ticks) == 1:
         return [np.arange(len(ticks[0]))]
@@ -199,16 +202,16 @@ def _number(ticks: Sequence[Ticks]) -> list[np.ndarray[Any, np.dtype[np.int64]]]
     return np.split(places, np.cumsum([len(t) for t in ticks])[:-1])
 
 
-def _difference(name: str, batch: int, expected: pa.Schema, got: pa.Schema) -> str:
+def _describe_difference(name: str, batch: int, expected: pa.Schema, got: pa.Schema) -> str:
     places = [
-        f'column "{column}": expected {_type(expected, column)}, got {_type(got, column)}'
+        f'column "{column}": expected {_type_text(expected, column)}, got {_type_text(got, column)}'
         for column in dict.fromkeys((*expected.names, *got.names))
-        if _type(expected, column) != _type(got, column)
+        if _type_text(expected, column) != _type_text(got, column)
     ]
     detail = "; ".join(places) or "the columns stand in another order"
     return f'data "{name}": micro-batch {batch} has another schema than the first one: {detail}'
 
 
-def _type(schema: pa.Schema, column: str) -> str:
+def _type_text(schema: pa.Schema, column: str) -> str:
     """A column's type; all of them where several have the name."""
     return " and ".join(str(f.type) for f in schema if f.name == column) or "no such column"

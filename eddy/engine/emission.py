@@ -35,11 +35,11 @@ class Emission:
     def batches(self, done: Iterator[Tuples]) -> Iterator[pa.RecordBatch]:
         """The results of a micro-batch, in lots of one size."""
         self.results = 0
-        for lot in gather_lots(self._counted(done)):
+        for lot in gather_lots(self._count(done)):
             self._check_faults(lot)
-            yield self._gathered(lot)
+            yield self._gather(lot)
 
-    def _counted(self, done: Iterator[Tuples]) -> Iterator[Tuples]:
+    def _count(self, done: Iterator[Tuples]) -> Iterator[Tuples]:
         """The same tuples, as long as they are not too many."""
         query = self._binding.query
         fanned: FanoutCounts = {}
@@ -63,12 +63,12 @@ class Emission:
             return
         row = {origin: np.array([counts.argmax()])}
         raise QueryError(
-            f'query: one row of "{origin}", with {self._times(row)}, has more results than the {most:,} that '
-            f"max_fanout allows{self._keys(origin, row[origin])}; narrow the windows, add a condition, or raise "
-            "max_fanout"
+            f'query: one row of "{origin}", with {self._describe_times(row)}, has more results than the {most:,} that '
+            f"max_fanout allows{self._describe_keys(origin, row[origin])}; narrow the windows, add a condition, or "
+            "raise max_fanout"
         )
 
-    def _keys(self, origin: str, row: RowIds) -> str:
+    def _describe_keys(self, origin: str, row: RowIds) -> str:
         """The columns by which a row is joined, as a person can look for it."""
         read = dict.fromkeys(c for p in self._binding.query.predicates for c in p.columns if c.stream == origin)
         shown = [f"{column} = {self._stores[origin].take(column.name, row)[0]}" for column in read]
@@ -82,24 +82,24 @@ class Emission:
         first = done.take(faulty[:1])
         raise QueryError(
             f"{self._faults.text(int(done.faults[faulty[0]]))}\nEverything else lets it pass: the first of "
-            f"{len(faulty):,} such rows or combinations {self._place(first.ids)}; mend it, guard the text, or give "
+            f"{len(faulty):,} such rows or combinations {self._locate(first.ids)}; mend it, guard the text, or give "
             'the filter on_error = "drop" or "keep"'
         )
 
-    def _place(self, ids: Mapping[str, RowIds]) -> str:
+    def _locate(self, ids: Mapping[str, RowIds]) -> str:
         """How to find the first tuple; a stream without a time is the only one of its query."""
-        if times := self._times(ids):
+        if times := self._describe_times(ids):
             return f"has {times}"
         (row,) = next(iter(ids.values())).tolist()
         return f"is row {row + 1:,} of what came with it"
 
-    def _times(self, ids: Mapping[str, RowIds]) -> str:
+    def _describe_times(self, ids: Mapping[str, RowIds]) -> str:
         """The event times of the first tuple."""
         streams = [(s.name, s.time) for s in self._binding.query.streams if s.name in ids]
         times = [(name, time, self._stores[name].take(time, ids[name][:1])[0]) for name, time in streams if time]
         return ", ".join(f"{name}.{time} = {value}" for name, time, value in times)
 
-    def _gathered(self, done: Tuples) -> pa.RecordBatch:
+    def _gather(self, done: Tuples) -> pa.RecordBatch:
         """Only now are the selected columns gathered."""
         columns = [
             self._stores[str(column.stream)].take(column.name, done.ids[str(column.stream)])

@@ -14,11 +14,11 @@ from eddy.contracts import Clock, Operator, Policy, Store
 from eddy.engine import emission
 from eddy.engine.admission import Admitted, Gate, Mark
 from eddy.engine.emission import Emission
-from eddy.engine.snapshot import Snapshot, from_table, pack, restore_policy, restoring, to_table, unpack
+from eddy.engine.snapshot import Snapshot, from_table, guard_restore, pack, restore_policy, to_table, unpack
 from eddy.errors import EngineError
 from eddy.observe.counters import Counters, StreamCount
 from eddy.observe.insight import Trees
-from eddy.observe.wire import came, latest_routes
+from eddy.observe.wire import count_arrived, latest_routes
 from eddy.predicates.faults import Faults
 from eddy.predicates.setup import prepare
 from eddy.query import fingerprint
@@ -89,7 +89,7 @@ class Engine:
     def run(self, batch: Mapping[str, pa.RecordBatch], mark: Mark | None = None) -> Iterator[pa.RecordBatch]:
         """Process one micro-batch; it is over when the iterator is.
 
-        The watermark is that of the rows of earlier micro-batches, unless `mark` says what it is: one of several
+        The watermark is that of the rows of earlier micro-batches, unless `next_mark` says what it is: one of several
         cells sees only a part of the rows.
 
         One that fails or is abandoned has left its rows behind: then the engine is of no use any more, and another
@@ -98,36 +98,36 @@ class Engine:
         self._begin()
         prepare((f.name, f.setup) for f in self._binding.query.filters)
         paused, started = 0.0, self._clock()
-        admitted = self._gate.admit(batch, self._batch, mark or self._gate.mark())
+        admitted = self._gate.admit(batch, self._batch, mark or self._gate.next_mark())
         arrived = [self._build(name, rows) for name, rows in admitted.items()]
         self._check_room()
         for emitted in self._outlet.batches(self._router.route(arrived, self._chance())):
             left = self._clock()
             yield emitted
             paused += self._clock() - left
-        known = mark or self._gate.mark()
+        known = mark or self._gate.next_mark()
         for store in self._stores.values():
             store.settle(known.watermark)
         self._check_room()
-        routes = self._routes()
+        routes = self._count_routes()
         self._counters = self._count(admitted, routes, self._clock() - started - paused)
         self._taken = latest_routes(self._taken, self._counters)
-        self._came = came(self._came, self._counters)
+        self._came = count_arrived(self._came, self._counters)
         self._batch += 1
         self._under_way = False
 
     def _check_room(self) -> None:
         """Stop before the machine does."""
         if self._binding.query.max_state is not None:
-            emission.check_state_limit(self._streams, self._binding.query.max_state, self._gate.stand())
+            emission.check_state_limit(self._streams, self._binding.query.max_state, self._gate.describe())
 
     def _begin(self) -> None:
-        self._between("run")
+        self._check_between("run")
         self._counters = None
         self._under_way = True
         self._faults.begin()
 
-    def _between(self, what: str) -> None:
+    def _check_between(self, what: str) -> None:
         """Some things can be done between micro-batches only."""
         if self._under_way:
             raise EngineError(
@@ -135,7 +135,7 @@ class Engine:
                 "results were not all taken; build another engine and restore the last snapshot"
             )
 
-    def _routes(self) -> TalliedRoutes:
+    def _count_routes(self) -> TalliedRoutes:
         """Which classes took which routes, by the names of what is in their buckets."""
         try:
             return self._router.routing.routes(self._classifier.names)
@@ -171,10 +171,10 @@ class Engine:
             classes=routes.names,
             insight=insight,
             trees=self._trees.lines(insight.decisions),
-            faults=self._faults.counted(),
+            faults=self._faults.list_counts(),
         )
 
-    def counted(self) -> Counters:
+    def read_counters(self) -> Counters:
         """What the last micro-batch was, and what it took."""
         if self._counters is None:
             raise EngineError("engine: no micro-batch has been run to its end, so there is nothing to report")
@@ -182,7 +182,7 @@ class Engine:
 
     def snapshot(self) -> Snapshot:
         """The whole state, between two micro-batches."""
-        self._between("snapshot")
+        self._check_between("snapshot")
         numbers, tables = {}, {}
         for name, store in self._streams.items():
             numbers[name], tables[f"stream {name}"] = store.snapshot()
@@ -204,7 +204,7 @@ class Engine:
         }
         return pack(meta, tables)
 
-    @restoring
+    @guard_restore
     def restore(self, snapshot: Snapshot) -> None:
         """Go on from a snapshot of the same query; another policy keeps the rows and starts learning anew."""
         meta, tables = unpack(snapshot)

@@ -45,17 +45,17 @@ def read_times(stream: Stream, rows: pa.RecordBatch, dtype: Any) -> Timed:
     >>> read_times(stream, rows, np.int64).ahead.tolist()
     [False, False, True]
     """
-    ticks, timed = _ticks(stream, "time", stream.time, rows, dtype)
-    read = None if stream.malformed is None else _empty(rows.column(stream.malformed))
+    ticks, timed = _read_ticks(stream, "time", stream.time, rows, dtype)
+    read = None if stream.malformed is None else _find_empty(rows.column(stream.malformed))
     return Timed(
         ticks=ticks,
         malformed=None if read is None else ~read,
-        untimed=None if timed is None else _among(~timed, read),
-        ahead=_among(_ahead(stream, rows), read),
+        untimed=None if timed is None else _keep_among(~timed, read),
+        ahead=_keep_among(_find_ahead(stream, rows), read),
     )
 
 
-def _ahead(stream: Stream, rows: pa.RecordBatch) -> Mask | None:
+def _find_ahead(stream: Stream, rows: pa.RecordBatch) -> Mask | None:
     """The rows whose time is more than `max_ahead` after the time at which they arrived.
 
     Where one of the two is not known, nothing says so, and the row is not ahead. The types of the two columns alone
@@ -64,28 +64,30 @@ def _ahead(stream: Stream, rows: pa.RecordBatch) -> Mask | None:
     if stream.time is None or stream.arrived is None or stream.ahead_ticks is None:
         return None
     dtype = event_time.dtype(*(rows.schema.field(name).type for name in (stream.time, stream.arrived)))
-    ticks, timed = _ticks(stream, "time", stream.time, rows, dtype)
-    arrived, known = _ticks(stream, "arrived", stream.arrived, rows, dtype)
+    ticks, timed = _read_ticks(stream, "time", stream.time, rows, dtype)
+    arrived, known = _read_ticks(stream, "arrived", stream.arrived, rows, dtype)
     # Whole times are more than a length apart if they are more than its whole part apart: nothing is rounded.
     limit = math.floor(stream.ahead_ticks) if dtype is np.int64 else stream.ahead_ticks
-    return _among(_among(event_time.age(ticks, arrived) > limit, timed), known)
+    return _keep_among(_keep_among(event_time.age(ticks, arrived) > limit, timed), known)
 
 
-def _among(mask: Mask | None, others: Mask | None) -> Mask | None:
+def _keep_among(mask: Mask | None, others: Mask | None) -> Mask | None:
     """The rows of a mask that are also in the other one, where None is all of them; None where no row is left."""
     if mask is not None and others is not None:
         mask = mask & others
     return mask if mask is not None and mask.any() else None
 
 
-def _empty(column: pa.Array) -> Mask | None:
+def _find_empty(column: pa.Array) -> Mask | None:
     """Where a column has no value; None for everywhere."""
     if column.null_count == len(column):
         return None
     return np.asarray(column.is_null().to_numpy(zero_copy_only=False))
 
 
-def _ticks(stream: Stream, place: str, name: str | None, rows: pa.RecordBatch, dtype: Any) -> tuple[Ticks, Mask | None]:
+def _read_ticks(
+    stream: Stream, place: str, name: str | None, rows: pa.RecordBatch, dtype: Any
+) -> tuple[Ticks, Mask | None]:
     """One of the columns with times, `time` or `arrived`; without one, rows are in the order of their source."""
     if name is None:
         return np.zeros(rows.num_rows, np.int64), None

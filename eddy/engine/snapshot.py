@@ -62,23 +62,23 @@ def pack(meta: Mapping[str, Any], tables: Mapping[str, pa.RecordBatch]) -> Snaps
 def unpack(snapshot: Snapshot) -> tuple[dict[str, Any], dict[str, pa.RecordBatch]]:
     """Read what `pack` wrote."""
     if snapshot.format != FORMAT:
-        raise CheckpointError(_of_another_format(snapshot.format))
+        raise CheckpointError(_format_text(snapshot.format))
     try:
         checksum, _, written = snapshot.meta.partition(" ")
         intact = checksum == _checksum(written, snapshot.blob)
     except Exception as error:  # what a store gives back in place of texts and bytes may be anything
-        raise CheckpointError(_damaged(snapshot, said(error))) from error
+        raise CheckpointError(_damage_text(snapshot, said(error))) from error
     if not intact:
-        raise CheckpointError(_damaged(snapshot, "the checksum does not match"))
+        raise CheckpointError(_damage_text(snapshot, "the checksum does not match"))
     try:
         meta = json.loads(written)
         whole = pa.py_buffer(snapshot.blob)
         return meta, {name: _read(name, whole, *place) for name, place in meta["sections"].items()}
     except Exception as error:  # the bytes may be anybody's, so anything may be wrong with them
-        raise CheckpointError(_damaged(snapshot, said(error))) from error
+        raise CheckpointError(_damage_text(snapshot, said(error))) from error
 
 
-def restoring(restore: Callable[[Restorer, Snapshot], None]) -> Callable[[Restorer, Snapshot], None]:
+def guard_restore(restore: Callable[[Restorer, Snapshot], None]) -> Callable[[Restorer, Snapshot], None]:
     """Make a function that goes on from a snapshot tell of anything in it that does not fit."""
 
     @wraps(restore)
@@ -88,7 +88,7 @@ def restoring(restore: Callable[[Restorer, Snapshot], None]) -> Callable[[Restor
         except EddyError:
             raise
         except Exception as error:  # it can be read, and was written by something else: anything may be missing
-            raise CheckpointError(_damaged(snapshot, said(error))) from error
+            raise CheckpointError(_damage_text(snapshot, said(error))) from error
 
     return checked
 
@@ -129,7 +129,7 @@ def _read(name: str, whole: pa.Buffer, start: int, size: int) -> pa.RecordBatch:
     return rows
 
 
-def _of_another_format(found: Any) -> str:
+def _format_text(found: Any) -> str:
     older = isinstance(found, int) and found < FORMAT
     return (
         f"checkpoint: expected state of format {FORMAT}, got format {found!r}, which "
@@ -138,7 +138,7 @@ def _of_another_format(found: Any) -> str:
     )
 
 
-def _damaged(snapshot: Snapshot, detail: str) -> str:
+def _damage_text(snapshot: Snapshot, detail: str) -> str:
     sizes = [len(part) if isinstance(part, str | bytes) else 0 for part in (snapshot.meta, snapshot.blob)]
     return (
         f"checkpoint: the state cannot be read, {detail} ({sizes[0]} characters of JSON, {sizes[1]} bytes of rows); "

@@ -102,15 +102,15 @@ def _lines(decision: Decision, names: NameClasses) -> Iterator[str]:
         if branch.attribute is not None:
             attribute = branch.attribute
             named = names(decision.stream, (attribute,), [(bucket,) for bucket in branch.buckets])
-            yield indent + _together([text for _, text in named])
+            yield indent + _join_values([text for _, text in named])
         if branch.way is not None:
             yield f"{indent}-> {' > '.join(decision.ways[branch.way].route)}"
 
 
-def _together(texts: Sequence[str]) -> str:
+def _join_values(texts: Sequence[str]) -> str:
     """The values of one attribute.
 
-    >>> _together(["kind=1", "kind=4"])
+    >>> _join_values(["kind=1", "kind=4"])
     'kind=1 or 4'
     """
     column, _, first = texts[0].partition("=")

@@ -116,7 +116,7 @@ class Report:
         frame = pd.DataFrame(
             [
                 [stream, names.get((stream, key), key), " > ".join(route), count]
-                for (stream, key, route), count in _largest(rows).items()
+                for (stream, key, route), count in _keep_largest(rows).items()
             ],
             columns=["stream", "class", "route", "tuples"],
         )
@@ -168,7 +168,7 @@ class Report:
         for c in self.counters:
             for d in c.insight.decisions:
                 row = rows.setdefault((d.stream, d.number), {"batch": c.batch, "stream": d.stream, "reason": d.reason})
-                row |= {"ways": len(d.ways), **_averages(d.ways), "seconds": d.seconds}
+                row |= {"ways": len(d.ways), **_average_costs(d.ways), "seconds": d.seconds}
                 row["tree"] = "\n".join(c.trees[d.stream])
         columns = ["batch", "stream", "reason", "ways", "predicted", "observed", "seconds", "tree"]
         return pd.DataFrame(list(rows.values()), columns=columns)
@@ -185,14 +185,14 @@ class Operators(pd.DataFrame):
     """
 
     def __repr__(self) -> str:
-        return self.to_string(formatters={name: form.format for name, form in SHOWN.items() if name in self})
+        return self.to_string(formatters={name: form.format for name, form in NUMBER_FORMATS.items() if name in self})
 
 
-SHOWN = {"seconds": "{:.4f}", "rate": "{:.3f}", "microseconds": "{:.1f}"}
+NUMBER_FORMATS = {"seconds": "{:.4f}", "rate": "{:.3f}", "microseconds": "{:.1f}"}
 """How many digits of a number say something."""
 
 
-def _averages(ways: Sequence[RouteCost]) -> Mapping[str, float]:
+def _average_costs(ways: Sequence[RouteCost]) -> Mapping[str, float]:
     """What a row costs, whichever way it goes."""
     whole = sum(way.share for way in ways) or 1.0
     return {
@@ -201,7 +201,7 @@ def _averages(ways: Sequence[RouteCost]) -> Mapping[str, float]:
     }
 
 
-def _largest(rows: Mapping[ClassRoute, int]) -> Mapping[ClassRoute, int]:
+def _keep_largest(rows: Mapping[ClassRoute, int]) -> Mapping[ClassRoute, int]:
     """The largest of each stream; the rest of it is one row."""
     kept: dict[ClassRoute, int] = {}
     apart: dict[str, int] = {}

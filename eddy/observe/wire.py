@@ -25,7 +25,7 @@ def to_plain(counters: Counters) -> dict[str, Any]:
         "routes": [[stream, label, list(route), rows] for (stream, label, route), rows in counters.routes.items()],
         "classes": [[*key, name] for key, name in counters.classes.items()],
         "insight": [list(asdict(use).values()) for use in counters.insight.uses],
-        "decided": [_decision(decision) for decision in counters.insight.decisions],
+        "decided": [_write_decision(decision) for decision in counters.insight.decisions],
         "trees": {stream: list(lines) for stream, lines in counters.trees.items()},
         "faults": [asdict(fault) for fault in counters.faults],
     }
@@ -36,32 +36,32 @@ def from_plain(values: Mapping[str, Any]) -> Counters:
     uses = [f.name for f in fields(Use)]
     return Counters(
         **{field.name: values[field.name] for field in fields(Counters) if field.name not in NESTED},
-        streams=streams(values),
+        streams=read_streams(values),
         operators={Hop(row[0], row[1]): Statistic(*row[2:]) for row in values.get("operators", ())},
         routes={(stream, label, tuple(route)): rows for stream, label, route, rows in values.get("routes", ())},
         classes={(stream, key): name for stream, key, name in values.get("classes", ())},
         insight=Insight(
             uses=[Use(**dict(zip(uses, row, strict=True))) for row in values.get("insight", ())],
-            decisions=[_decided(row) for row in values.get("decided", ())],
+            decisions=[_read_decision(row) for row in values.get("decided", ())],
         ),
         trees={stream: tuple(lines) for stream, lines in values.get("trees", {}).items()},
         faults=[FaultCount(**row) for row in values.get("faults", ())],
     )
 
 
-def streams(values: Mapping[str, Any]) -> dict[str, StreamCount]:
+def read_streams(values: Mapping[str, Any]) -> dict[str, StreamCount]:
     """What `plain` wrote of the streams."""
     names = [field.name for field in fields(StreamCount)]
     return {name: StreamCount(**dict(zip(names, row, strict=True))) for name, row in values["streams"].items()}
 
 
-def _decision(decision: Decision) -> list[Any]:
+def _write_decision(decision: Decision) -> list[Any]:
     """Without the branches: the lines of the tree say the same to people."""
     ways = [[list(way.route), way.share, way.predicted, way.observed] for way in decision.ways]
     return [decision.stream, decision.number, decision.reason, decision.seconds, ways]
 
 
-def _decided(row: Sequence[Any]) -> Decision:
+def _read_decision(row: Sequence[Any]) -> Decision:
     stream, number, reason, seconds, ways = row
     made = tuple(RouteCost(route=tuple(r), share=s, predicted=p, observed=o) for r, s, p, o in ways)
     return Decision(stream=stream, number=number, reason=reason, seconds=seconds, ways=made, tree=())
@@ -94,7 +94,7 @@ def latest_routes(before: Mapping[str, Any], last: Counters) -> dict[str, Any]:
     return {**before, **new}
 
 
-def came(before: Mapping[str, Any], last: Counters) -> dict[str, Any]:
+def count_arrived(before: Mapping[str, Any], last: Counters) -> dict[str, Any]:
     """For each stream how many rows came since the state began, and how many of them were late, or bad in some way."""
     known = dict(before)
     for stream, count in last.streams.items():

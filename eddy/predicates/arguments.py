@@ -2,8 +2,8 @@
 
 It sees a null as a function under Spark's `pandas_udf` does that is shown nothing but this row: NaN among floats, NaT
 for a point in time or a duration, None among all other objects. numpy's integers and booleans have no null: a column
-with one is float64 with NaN, or object with None, and the rows beside it are no more what they were. So `alike` groups
-rows by which of these columns are null, and each group has a call of its own.
+with one is float64 with NaN, or object with None, and the rows beside it are no more what they were. So
+`group_by_nulls` groups rows by which of these columns are null, and each group has a call of its own.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ def forms_of(
     function: Callable[..., Any], parameters: list[inspect.Parameter], count: int, where: str, *, unsaid: str
 ) -> tuple[str, ...]:
     """The form of each of so many columns: `unsaid` where a parameter has no annotation."""
-    hints = _hints(function)
+    hints = _find_hints(function)
     positional = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
     named = [positional[min(i, len(positional) - 1)].name for i in range(count)]
-    return tuple(_form(hints[name], name, where) if name in hints else unsaid for name in named)
+    return tuple(_find_form(hints[name], name, where) if name in hints else unsaid for name in named)
 
 
-def _hints(function: Callable[..., Any]) -> dict[str, Any]:
+def _find_hints(function: Callable[..., Any]) -> dict[str, Any]:
     """The annotations of the parameters; one that cannot be evaluated stays text."""
     target = inspect.unwrap(getattr(function, "func", function))
     if not inspect.isroutine(target):
         target = type(target).__call__
     hints = dict(getattr(target, "__annotations__", {}))
     hints.pop("return", None)
-    return {name: _resolved(hint, target) for name, hint in hints.items()}
+    return {name: _resolve(hint, target) for name, hint in hints.items()}
 
 
-def _resolved(hint: Any, target: Any) -> Any:
+def _resolve(hint: Any, target: Any) -> Any:
     if not isinstance(hint, str):
         return hint
     holder = type("holder", (), {"__annotations__": {"hint": hint}})
@@ -53,7 +53,7 @@ def _resolved(hint: Any, target: Any) -> Any:
         return hint
 
 
-def _form(hint: Any, parameter: str, where: str) -> str:
+def _find_form(hint: Any, parameter: str, where: str) -> str:
     base = typing.get_origin(hint) or hint
     if base is pd.Series or base is typing.Any:
         return SERIES
@@ -70,14 +70,14 @@ def _form(hint: Any, parameter: str, where: str) -> str:
     )
 
 
-def alike(arrays: Sequence[pa.Array], forms: Sequence[str]) -> Sequence[RowIds] | None:
+def group_by_nulls(arrays: Sequence[pa.Array], forms: Sequence[str]) -> Sequence[RowIds] | None:
     """The rows of each call, by which columns are null in them that have no null of their own; None for one call.
 
-    >>> alike([pa.array([1, None, 3])], [SERIES])
+    >>> group_by_nulls([pa.array([1, None, 3])], [SERIES])
     [array([0, 2]), array([1])]
     """
     numpys = [array for array, form in zip(arrays, forms, strict=True) if form in (SERIES, NUMPY)]
-    strict = [_decoded(array) for array in numpys if _has_nulls(array) and _has_no_null(array.type)]
+    strict = [_decode(array) for array in numpys if _has_nulls(array) and _has_no_null(array.type)]
     if not strict:
         return None
     nulls = np.stack([array.is_null().to_numpy(zero_copy_only=False) for array in strict], axis=1)
@@ -89,9 +89,9 @@ def alike(arrays: Sequence[pa.Array], forms: Sequence[str]) -> Sequence[RowIds] 
     return np.split(order, np.flatnonzero(np.diff(kinds[order])) + 1)
 
 
-def complete(arrays: Sequence[pa.Array]) -> Mask | None:
+def mask_complete(arrays: Sequence[pa.Array]) -> Mask | None:
     """The rows without a null in any column; None for all."""
-    some = [_decoded(array) for array in arrays if _has_nulls(array)]
+    some = [_decode(array) for array in arrays if _has_nulls(array)]
     if not some:
         return None
     found: Mask = np.logical_and.reduce([array.is_valid().to_numpy(zero_copy_only=False) for array in some])
@@ -109,26 +109,26 @@ def _has_no_null(data_type: pa.DataType) -> bool:
     return pa.types.is_integer(values) or pa.types.is_boolean(values)
 
 
-def _decoded(array: pa.Array) -> pa.Array:
+def _decode(array: pa.Array) -> pa.Array:
     """The values that a dictionary stands for."""
     return array.dictionary_decode() if isinstance(array, pa.DictionaryArray) else array
 
 
-def _series(array: pa.Array) -> Any:
+def _to_series(array: pa.Array) -> Any:
     if pa.types.is_nested(array.type):
         return pd.Series(array.to_pylist(), dtype=object)
-    return _decoded(array).to_pandas()
+    return _decode(array).to_pandas()
 
 
-def _numpy(array: pa.Array) -> Any:
+def _to_numpy(array: pa.Array) -> Any:
     if pa.types.is_nested(array.type):
         return np.fromiter(array.to_pylist(), object, len(array))
-    return _decoded(array).to_numpy(zero_copy_only=False)
+    return _decode(array).to_numpy(zero_copy_only=False)
 
 
 FORMS: Mapping[str, Callable[[pa.Array], Any]] = {
-    SERIES: _series,
-    NUMPY: _numpy,
+    SERIES: _to_series,
+    NUMPY: _to_numpy,
     ARROW: lambda array: array,
     "python": lambda array: array.to_pylist(),
 }
@@ -142,31 +142,31 @@ def check_mask(result: Any, rows: int, who: str) -> Mask:
     expected = f"{who}: expected one boolean for each of {rows} rows"
     if not isinstance(result, pd.Series | np.ndarray | pa.Array | pa.ChunkedArray | list | tuple):
         hint = "return a mask, not a scalar" if np.isscalar(result) or result is None else "return a Series or array"
-        raise _wrong(f"{expected}, got {type(result).__name__}; {hint}", type(result).__name__)
+        raise _mask_error(f"{expected}, got {type(result).__name__}; {hint}", type(result).__name__)
     if len(result) != rows:
-        raise _wrong(f"{expected}, got {len(result)}", "another number of rows")
+        raise _mask_error(f"{expected}, got {len(result)}", "another number of rows")
     try:
-        array = _arrow(result)
+        array = _to_arrow(result)
     except Exception as error:  # Arrow looks into objects of the user's, which may raise anything
-        told = f"{expected}, got {_kind(result)}: {text_of(error)}; make each of them a bool"
-        raise _wrong(told, _kind(result)) from error
+        told = f"{expected}, got {_type_text(result)}: {text_of(error)}; make each of them a bool"
+        raise _mask_error(told, _type_text(result)) from error
     if not (pa.types.is_boolean(array.type) or pa.types.is_null(array.type)):
         hint = "compare them with something, or use bool()"
-        raise _wrong(f"{expected}, got values of type {array.type}; {hint}", f"values of type {array.type}")
+        raise _mask_error(f"{expected}, got values of type {array.type}; {hint}", f"values of type {array.type}")
     return np.array(array.cast(pa.bool_()).fill_null(False).to_numpy(zero_copy_only=False), np.bool_)
 
 
-def _wrong(text: str, got: str) -> RowError:
+def _mask_error(text: str, got: str) -> RowError:
     """It is the function that is wrong then, so nothing passes over it."""
     return RowError(text, kind=f"gives no mask: {got}", final=True)
 
 
-def _arrow(result: Any) -> pa.Array:
+def _to_arrow(result: Any) -> pa.Array:
     if isinstance(result, pa.ChunkedArray):
         return result.combine_chunks()
     return result if isinstance(result, pa.Array) else pa.array(result, from_pandas=True)
 
 
-def _kind(result: Any) -> str:
+def _type_text(result: Any) -> str:
     kind = f"{type(result).__name__} of {result.dtype}" if hasattr(result, "dtype") else type(result).__name__
     return shortened(kind, NAME)

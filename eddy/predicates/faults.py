@@ -60,7 +60,7 @@ class Faults:
             how = FAILS if error.final else on_error
             key = (predicate, error.kind, how)
             if key not in self._counted:
-                self._counted[key] = self._first(key, error, values(place) if self._values and values else "")
+                self._counted[key] = self._count_first(key, error, values(place) if self._values and values else "")
             else:
                 self._counted[key] = replace(self._counted[key], rows=self._counted[key].rows + 1)
             verdicts[place] = VERDICTS.get(how) or self._number(predicate, error)
@@ -70,7 +70,7 @@ class Faults:
         """What a kind of fault was when it was first met."""
         return self._known[number - PENDING][2]
 
-    def counted(self) -> Sequence[FaultCount]:
+    def list_counts(self) -> Sequence[FaultCount]:
         """What was met in this micro-batch."""
         return tuple(self._counted.values())
 
@@ -82,7 +82,7 @@ class Faults:
             self._known.append((predicate, error.kind, str(error)))
         return PENDING + len(self._known) - 1
 
-    def _first(self, key: tuple[str, str, str], error: RowError, row: str) -> FaultCount:
+    def _count_first(self, key: tuple[str, str, str], error: RowError, row: str) -> FaultCount:
         predicate, kind, how = key
         sample = f"{error}; the row: {row}" if row else str(error)
         return FaultCount(predicate=predicate, kind=kind, on_error=how, rows=1, sample=sample if self._values else "")

@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from eddy import sql
 from eddy.errors import RowError, repr_of
-from eddy.predicates.arguments import complete
+from eddy.predicates.arguments import mask_complete
 from eddy.predicates.faults import FAIL, PENDING, Faults
-from eddy.predicates.row_errors import RowErrors, asked_again
+from eddy.predicates.row_errors import RowErrors, ask_again
 from eddy.sql import Column
 from eddy.tuples.arrays import FaultCodes, Mask, RowIds
 
@@ -42,12 +42,12 @@ class Judge:
 
     def ask(self, columns: Mapping[Column, pa.Array], rows: int) -> Judged:
         """Judge some rows; where nulls are skipped, those without one."""
-        passed = complete(list(columns.values())) if self._skips_nulls else None
+        passed = mask_complete(list(columns.values())) if self._skips_nulls else None
         if passed is None:
             return self._ask(columns, rows)
         asked, faults = np.flatnonzero(passed), None
         if len(asked):
-            judged = self._ask(_taken(columns, asked), len(asked))
+            judged = self._ask(_take_rows(columns, asked), len(asked))
             passed[asked] = judged.passed
             if judged.faults is not None:
                 faults = np.zeros(rows, np.uint8)
@@ -65,14 +65,14 @@ class Judge:
         except RowErrors as errors:
             passed, faulty, found = errors.passed, errors.faulty, errors.errors
         except RowError as error:
-            passed, faulty, found = asked_again(
-                lambda part: self._predicate(_taken(columns, part), len(part)), rows, error
+            passed, faulty, found = ask_again(
+                lambda part: self._predicate(_take_rows(columns, part), len(part)), rows, error
             )
-        verdicts = self._faults.note(self._name, found, self._on_error, lambda n: _shown(columns, int(faulty[n])))
-        return _judged(passed, faulty, verdicts)
+        verdicts = self._faults.note(self._name, found, self._on_error, lambda n: _row_text(columns, int(faulty[n])))
+        return _apply_verdicts(passed, faulty, verdicts)
 
 
-def _judged(passed: Mask, faulty: RowIds, verdicts: FaultCodes) -> Judged:
+def _apply_verdicts(passed: Mask, faulty: RowIds, verdicts: FaultCodes) -> Judged:
     passed[faulty] = verdicts != FAIL
     if not len(verdicts) or verdicts.max() < PENDING:
         return Judged(passed, None)
@@ -81,12 +81,12 @@ def _judged(passed: Mask, faulty: RowIds, verdicts: FaultCodes) -> Judged:
     return Judged(passed, faults)
 
 
-def _taken(columns: Mapping[Column, pa.Array], rows: RowIds) -> dict[Column, pa.Array]:
+def _take_rows(columns: Mapping[Column, pa.Array], rows: RowIds) -> dict[Column, pa.Array]:
     places = pa.array(rows)
     return {column: array.take(places) for column, array in columns.items()}
 
 
-def _shown(columns: Mapping[Column, pa.Array], row: int) -> str:
+def _row_text(columns: Mapping[Column, pa.Array], row: int) -> str:
     return ", ".join(f"{column} = {repr_of(array[row].as_py())}" for column, array in columns.items())
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from eddy.errors import QueryError, RowError
 from eddy.tuples.arrays import Mask, RowIds
 
-T = TypeVar("T")
+Answer = TypeVar("Answer")
 
 
 class RowErrors(RowError):
@@ -23,7 +23,7 @@ class RowErrors(RowError):
         self.errors = errors
 
 
-ALONE = 8
+MOST_SINGLE_ROWS = 8
 """Rows that are asked one by one: if all rows raise, there are a quarter more calls than rows, and not twice as many,
 as there would be if every part were halved to its end."""
 
@@ -37,7 +37,7 @@ class Kinds:
     def __init__(self) -> None:
         self._known: dict[tuple[str, bool], RowError] = {}
 
-    def one(self, error: RowError) -> RowError:
+    def find_first(self, error: RowError) -> RowError:
         """The first error that was of this kind."""
         key = (error.kind, error.final)
         if key not in self._known:
@@ -45,15 +45,15 @@ class Kinds:
         return self._known[key]
 
 
-class Bisected(NamedTuple, Generic[T]):
+class Bisected(NamedTuple, Generic[Answer]):
     """Parts of the rows with the answer for each, and the rows that have none, each with an error of its kind."""
 
-    parts: Sequence[tuple[RowIds, T]]
+    parts: Sequence[tuple[RowIds, Answer]]
     faulty: RowIds
     errors: Sequence[RowError]
 
 
-def ask_by_halves(ask: Callable[[RowIds], T], rows: int) -> Bisected[T]:
+def ask_by_halves(ask: Callable[[RowIds], Answer], rows: int) -> Bisected[Answer]:
     """Ask about ever fewer rows, until all that raise are alone.
 
     >>> found = ask_by_halves(lambda rows: [10 // row for row in rows.tolist()], 0)
@@ -61,7 +61,7 @@ def ask_by_halves(ask: Callable[[RowIds], T], rows: int) -> Bisected[T]:
     ([], 0)
     """
     waiting = _divide(np.arange(rows))
-    parts: list[tuple[RowIds, T]] = []
+    parts: list[tuple[RowIds, Answer]] = []
     faulty: list[int] = []
     errors: list[RowError] = []
     kinds = Kinds()
@@ -74,11 +74,11 @@ def ask_by_halves(ask: Callable[[RowIds], T], rows: int) -> Bisected[T]:
                 waiting += _divide(part)
                 continue
             faulty.append(int(part[0]))
-            errors.append(kinds.one(error))
+            errors.append(kinds.find_first(error))
     return Bisected(parts, np.array(faulty, np.int64), errors)
 
 
-class Found(NamedTuple):
+class RowAnswers(NamedTuple):
     """Which of some rows pass, and those without an answer, each with an error of its kind."""
 
     passed: Mask
@@ -86,7 +86,7 @@ class Found(NamedTuple):
     errors: Sequence[RowError]
 
 
-def asked_again(ask: Callable[[RowIds], Mask], rows: int, error: RowError) -> Found:
+def ask_again(ask: Callable[[RowIds], Mask], rows: int, error: RowError) -> RowAnswers:
     """What a predicate says of each row that raised this error about all of them."""
     parts, faulty, found = ask_by_halves(ask, rows)
     if error.final and not len(faulty):
@@ -97,10 +97,10 @@ def asked_again(ask: Callable[[RowIds], Mask], rows: int, error: RowError) -> Fo
     passed = np.zeros(rows, np.bool_)
     for part, mask in parts:
         passed[part] = mask
-    return Found(passed, faulty, found)
+    return RowAnswers(passed, faulty, found)
 
 
 def _divide(part: RowIds) -> list[RowIds]:
     """Two halves, or single rows; the first one last, since it is taken from there."""
-    pieces = len(part) if len(part) <= ALONE else 2
+    pieces = len(part) if len(part) <= MOST_SINGLE_ROWS else 2
     return [piece for piece in reversed(np.array_split(part, max(pieces, 1))) if len(piece)]

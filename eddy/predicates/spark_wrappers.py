@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 from eddy.errors import QueryError, shortened
 from eddy.predicates.arguments import ARROW, SERIES
 
-MARKS = ("func", "evalType", "returnType")
+WRAPPER_ATTRIBUTES = ("func", "evalType", "returnType")
 
-ROWS: Mapping[int, str] = {100: "a udf", 101: "a udf with useArrow"}
-COLUMNS: Mapping[int, tuple[str, str]] = {200: ("a pandas_udf", SERIES), 250: ("an arrow_udf", ARROW)}
+ROW_KINDS: Mapping[int, str] = {100: "a udf", 101: "a udf with useArrow"}
+COLUMN_KINDS: Mapping[int, tuple[str, str]] = {200: ("a pandas_udf", SERIES), 250: ("an arrow_udf", ARROW)}
 """By the number that Spark's protocol has for each kind: functions of a row's values, and of whole columns; what they
 are called, and what a parameter without an annotation is handed."""
 
-ITERATORS = frozenset({204, 251})
+ITERATOR_KINDS = frozenset({204, 251})
 """Kinds that are handed an iterator over batches."""
 
 
@@ -33,18 +33,18 @@ class Unwrapped(NamedTuple):
 
 def unwrap(given: Any, *, rowwise: bool, where: str) -> Unwrapped:
     """What a filter calls; a function of the user's as it is, and one that Spark has wrapped without its wrapper."""
-    if not all(hasattr(given, mark) for mark in MARKS):
+    if not all(hasattr(given, mark) for mark in WRAPPER_ATTRIBUTES):
         return Unwrapped(given, rowwise, SERIES)
     kind = given.evalType
-    if kind not in ROWS and kind not in COLUMNS:
-        what = "an iterator over batches" if kind in ITERATORS else "groups of rows, or frames"
+    if kind not in ROW_KINDS and kind not in COLUMN_KINDS:
+        what = "an iterator over batches" if kind in ITERATOR_KINDS else "groups of rows, or frames"
         raise QueryError(
             f"{where}: function: expected a udf, or a pandas_udf from pd.Series to pd.Series, got one of Spark's "
             f"functions that is handed {what}; a filter judges each row by itself: write it so, without a decorator"
         )
-    called = ROWS[kind] if kind in ROWS else COLUMNS[kind][0]
-    _check(given, rowwise and kind in COLUMNS, f"{where}: function: {called}")
-    return Unwrapped(given.func, kind in ROWS, SERIES if kind in ROWS else COLUMNS[kind][1])
+    called = ROW_KINDS[kind] if kind in ROW_KINDS else COLUMN_KINDS[kind][0]
+    _check(given, rowwise and kind in COLUMN_KINDS, f"{where}: function: {called}")
+    return Unwrapped(given.func, kind in ROW_KINDS, SERIES if kind in ROW_KINDS else COLUMN_KINDS[kind][1])
 
 
 def _check(given: Any, called_by_row: bool, where: str) -> None:

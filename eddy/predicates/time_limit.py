@@ -20,15 +20,15 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import TypeVar
 
-T = TypeVar("T")
+Result = TypeVar("Result")
 
-LEAST = 0.001
+SHORTEST_LIMIT = 0.001
 """Seconds: the least limit. A look takes some microseconds, and there are four in a limit."""
 
-TICKS = 4
+LOOKS_PER_LIMIT = 4
 """Looks at how far a call has come, in a time limit: a call is ended after the limit, and a quarter of it at most."""
 
-SHORTEST = 0.001
+SHORTEST_TIMER = 0.001
 """Seconds: a timer of someone else that would have come during a call comes so soon after it."""
 
 RowsDone = Callable[[], int]
@@ -46,30 +46,30 @@ class _Watch:
         self._seen = progress()
         self._still = 0
 
-    def expired(self) -> bool:
+    def has_expired(self) -> bool:
         """Has the same call been under way for the whole limit."""
         now = self._progress()
         self._still = self._still + 1 if now == self._seen else 0
         self._seen = now
-        return self._still >= TICKS
+        return self._still >= LOOKS_PER_LIMIT
 
 
-def limited(seconds: float, progress: RowsDone, call: Callable[[], T]) -> T:
+def call_limited(seconds: float, progress: RowsDone, call: Callable[[], Result]) -> Result:
     """Call something; raises `Expired` in it once `progress()` has been the same for so long."""
     in_main = threading.current_thread() is threading.main_thread()
-    return (_by_signal if in_main else _by_thread)(seconds / TICKS, _Watch(progress), call)
+    return (_by_signal if in_main else _by_thread)(seconds / LOOKS_PER_LIMIT, _Watch(progress), call)
 
 
-def _by_signal(tick: float, watch: _Watch, call: Callable[[], T]) -> T:
+def _by_signal(tick: float, watch: _Watch, call: Callable[[], Result]) -> Result:
     ticks, own = 0, id(sys._getframe())
 
-    def body() -> T:
+    def body() -> Result:
         return call()
 
     def look(_signal: int, frame: FrameType | None) -> None:
         nonlocal ticks
         ticks += 1
-        if watch.expired() and _is_inside(frame, own, body.__code__):
+        if watch.has_expired() and _is_inside(frame, own, body.__code__):
             raise Expired
 
     handler, hook = signal.getsignal(signal.SIGALRM), sys.unraisablehook
@@ -86,7 +86,7 @@ def _by_signal(tick: float, watch: _Watch, call: Callable[[], T]) -> T:
         sys.unraisablehook = hook
         if left:
             passed = ticks * tick + (tick - remaining)
-            signal.setitimer(signal.ITIMER_REAL, max(left - passed, SHORTEST), interval)
+            signal.setitimer(signal.ITIMER_REAL, max(left - passed, SHORTEST_TIMER), interval)
 
 
 def _is_inside(frame: FrameType | None, own: int, body: CodeType) -> bool:
@@ -98,14 +98,14 @@ def _is_inside(frame: FrameType | None, own: int, body: CodeType) -> bool:
     return False
 
 
-def _by_thread(tick: float, watch: _Watch, call: Callable[[], T]) -> T:
+def _by_thread(tick: float, watch: _Watch, call: Callable[[], Result]) -> Result:
     over, lock = threading.Event(), threading.Lock()
     caller = ctypes.c_ulong(threading.get_ident())
 
     def look() -> None:
         while not over.wait(tick):
             with lock:
-                if not over.is_set() and watch.expired():
+                if not over.is_set() and watch.has_expired():
                     ctypes.pythonapi.PyThreadState_SetAsyncExc(caller, ctypes.py_object(Expired))
                     return
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from eddy import sql
 from eddy.errors import QueryError, quoted, unknown
-from eddy.query.exact_names import exact
+from eddy.query.exact_names import spell_query
 from eddy.query.inputs import Range
 from eddy.query.query import Query, Stream
 from eddy.sql import Column
@@ -73,11 +73,11 @@ def bind(query: Query, schemas: Mapping[str, pa.Schema]) -> Binding:
     for name in query.inputs:
         _check_names(name, schemas[name])
         _check_types(name, schemas[name])
-    query = exact(query, schemas)
+    query = spell_query(query, schemas)
     types = {Column(name, f.name): f.type for name in query.inputs for f in schemas[name]}
     _check_times(query, schemas)
-    check(query, types)
-    outputs = query.outputs if query.outputs is not None else _every(query, schemas)
+    check_windows(query, types)
+    outputs = query.outputs if query.outputs is not None else _select_all(query, schemas)
     for column, _ in outputs:
         if column not in types:
             known = [f.name for f in schemas[str(column.stream)]]
@@ -121,7 +121,7 @@ def _check_time(stream: Stream, schema: pa.Schema) -> str | None:
     where = f'stream "{stream.name}": time "{stream.time}"'
     if stream.time not in schema.names:
         raise unknown("column", stream.time, schema.names, where=where)
-    kind = event_time.kind(schema.field(stream.time).type, where=where)
+    kind = event_time.find_kind(schema.field(stream.time).type, where=where)
     _check_arrived(stream, schema, kind)
     window = stream.window.length if isinstance(stream.window, Range) else None
     lengths = {"delay": stream.delay, "window": window, "max_ahead": stream.max_ahead}
@@ -141,7 +141,7 @@ def _check_arrived(stream: Stream, schema: pa.Schema, kind: str) -> None:
     where = f'stream "{stream.name}": arrived'
     if stream.arrived not in schema.names:
         raise unknown("column", stream.arrived, schema.names, where=where)
-    found = event_time.kind(schema.field(stream.arrived).type, where=f'{where} "{stream.arrived}"')
+    found = event_time.find_kind(schema.field(stream.arrived).type, where=f'{where} "{stream.arrived}"')
     if found != kind:
         raise QueryError(
             f'{where}: expected a column of the kind of time "{stream.time}", {kind}, got "{stream.arrived}", which is '
@@ -149,7 +149,7 @@ def _check_arrived(stream: Stream, schema: pa.Schema, kind: str) -> None:
         )
 
 
-def _every(query: Query, schemas: Mapping[str, pa.Schema]) -> list[tuple[Column, str]]:
+def _select_all(query: Query, schemas: Mapping[str, pa.Schema]) -> list[tuple[Column, str]]:
     """Every column, as `stream_column`, but those that say something about their row."""
     about = {Column(s.name, name) for s in query.streams for name in (s.malformed, s.arrived) if name is not None}
     every = [(Column(name, f.name), f"{name}_{f.name}") for name in query.inputs for f in schemas[name]]
@@ -178,15 +178,15 @@ CLOCK_CHANGE = DAY // 12
 """A day may be shorter or longer by as much where clocks change; shorter intervals are exact."""
 
 
-def check(query: Query, types: Mapping[Column, pa.DataType]) -> None:
+def check_windows(query: Query, types: Mapping[Column, pa.DataType]) -> None:
     """Refuse a join of two streams' times that their windows rule out."""
     streams = {stream.name: stream for stream in query.streams}
     for predicate in query.predicates:
         compared = predicate.comparison()
         if compared is None or compared.op not in POSSIBLE:
             continue
-        left = _time(compared.left, streams, types)
-        right = _time(compared.right, streams, types)
+        left = _find_time(compared.left, streams, types)
+        right = _find_time(compared.right, streams, types)
         if left is None or right is None or left[0] is right[0]:
             continue
         (a, ahead_a), (b, ahead_b) = left, right
@@ -199,7 +199,7 @@ def check(query: Query, types: Mapping[Column, pa.DataType]) -> None:
             )
 
 
-def _time(
+def _find_time(
     expression: sql.Expression, streams: Mapping[str, Stream], types: Mapping[Column, pa.DataType]
 ) -> tuple[Stream, int | float] | None:
     """The stream whose time an expression is, and the constant that it adds; None if it is anything else."""
@@ -207,7 +207,7 @@ def _time(
     stream = streams.get(str(column.stream)) if column is not None else None
     if column is None or stream is None or stream.time != column.name:
         return None
-    moment = _moment(types[column])
+    moment = _make_moment(types[column])
     value = expression.bind(types).evaluate({column: moment}, 1)
     if not (pa.types.is_timestamp(value.type) or pa.types.is_integer(value.type)):
         return None
@@ -215,7 +215,7 @@ def _time(
     return stream, shifted - begin
 
 
-def _moment(data_type: pa.DataType) -> pa.Array:
+def _make_moment(data_type: pa.DataType) -> pa.Array:
     """Some time: how far ahead of it an expression is does not depend on which."""
     if pa.types.is_timestamp(data_type):
         return pa.array([0], pa.timestamp("us", data_type.tz)).cast(data_type)

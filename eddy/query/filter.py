@@ -15,11 +15,11 @@ from eddy.predicates.function import Function
 from eddy.predicates.judge import Predicate
 from eddy.predicates.setup import SetupFunction, check_setup
 from eddy.predicates.spark_wrappers import unwrap
-from eddy.predicates.time_limit import LEAST
+from eddy.predicates.time_limit import SHORTEST_LIMIT
 from eddy.query.validation import duration, fill, named, texts
 from eddy.sql.values.name_case import own
 
-MICROS = 1_000_000
+MICROSECONDS_PER_SECOND = 1_000_000
 """In a second."""
 
 SHOW, SKIP = "show", "skip"
@@ -123,7 +123,10 @@ class Filter:
 
 
 def _seconds(limit: object, where: str) -> float:
-    if not isinstance(limit, str) or (seconds := duration(limit, where=where) / MICROS) < LEAST:
-        least = f"{LEAST * 1_000:g} millisecond"
+    if (
+        not isinstance(limit, str)
+        or (seconds := duration(limit, where=where) / MICROSECONDS_PER_SECOND) < SHORTEST_LIMIT
+    ):
+        least = f"{SHORTEST_LIMIT * 1_000:g} millisecond"
         raise QueryError(f'{where}: expected a duration such as "5 seconds", of {least} or more, got {repr_of(limit)}')
     return seconds

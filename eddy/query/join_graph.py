@@ -21,10 +21,10 @@ def probe_name(target: str) -> str:
     return f"probe_{target}"
 
 
-def reachable(start: str, sets: Sequence[frozenset[str]]) -> set[str]:
+def find_reachable(start: str, sets: Sequence[frozenset[str]]) -> set[str]:
     """The inputs that a tuple can come to span, one at a time, each by a condition with those before.
 
-    >>> sorted(reachable("a", [frozenset("ab"), frozenset("abc"), frozenset("de")]))
+    >>> sorted(find_reachable("a", [frozenset("ab"), frozenset("abc"), frozenset("de")]))
     ['a', 'b', 'c']
     """
     reached = {start}
@@ -41,5 +41,5 @@ def near(target: str, inputs: Iterable[str], sets: Sequence[frozenset[str]]) -> 
     >>> sorted(map(sorted, near("c", "abc", [frozenset("ab"), frozenset("abc")])))
     [['a', 'b']]
     """
-    apart = [frozenset([name]) for name in inputs if target not in reachable(name, sets)]
+    apart = [frozenset([name]) for name in inputs if target not in find_reachable(name, sets)]
     return frozenset([*(others - {target} for others in sets if target in others), *apart])

@@ -17,7 +17,7 @@ from eddy.observe.notebook import heading, table
 from eddy.predicates.judge import Predicate
 from eddy.query.filter import Filter
 from eddy.query.inputs import Rows, Stream, Table
-from eddy.query.join_graph import probe_name, reachable
+from eddy.query.join_graph import find_reachable, probe_name
 from eddy.query.validation import distinct, fill, members, named, texts
 from eddy.sql.values.name_case import own
 
@@ -86,7 +86,7 @@ class Query:
         rows = [("stream", s.name, f"by {s.time}, {s.window}, delay {s.delay}") for s in self.streams]
         rows += [("table", one.name, "") for one in self.tables]
         rows += [("join", "", text) for text in self.joins]
-        rows += [("filter", f.name, f"{', '.join(f.on)}: {f.where or _called(f)}") for f in self.filters]
+        rows += [("filter", f.name, f"{', '.join(f.on)}: {f.where or _spell_call(f)}") for f in self.filters]
         rows += [("select", "", ", ".join(self.select))] if self.select else []
         return (
             f"{heading(f'Query {self.name}')}{table(pd.DataFrame(rows, columns=['part', 'name', 'says']), len(rows))}"
@@ -104,7 +104,7 @@ class Query:
                 raise QueryError(f"query: {limit}: expected a whole number of 1 or more, got {most!r}")
         sets = [predicate.inputs for predicate in self.predicates]
         for stream in self.streams:
-            apart = [name for name in self.inputs if name not in reachable(stream.name, sets)]
+            apart = [name for name in self.inputs if name not in find_reachable(stream.name, sets)]
             if apart and not self.cross:
                 raise QueryError(
                     f'query: no join leads from "{stream.name}" to {quoted(apart)}; '
@@ -162,7 +162,7 @@ class Query:
         return outputs
 
 
-def _called(f: Filter) -> str:
+def _spell_call(f: Filter) -> str:
     name = getattr(f.function, "__name__", type(f.function).__name__)
     return f"{name}({', '.join(f.columns or ())})"
 

@@ -11,7 +11,7 @@ from eddy.errors import EngineError
 from eddy.tuples import Hop
 from eddy.tuples.arrays import RowIds
 
-NOBODY: RowIds = np.empty(0, np.int64)
+NO_ROWS: RowIds = np.empty(0, np.int64)
 
 
 def partition(legs: object, rows: int) -> Sequence[Leg]:
@@ -23,7 +23,7 @@ def partition(legs: object, rows: int) -> Sequence[Leg]:
     if len(legs) == 1 and legs[0].rows is None:
         return legs
     parts = [np.arange(rows) if leg.rows is None else leg.rows.astype(np.int64, copy=False) for leg in legs]
-    taken = np.bincount(np.concatenate([NOBODY, *parts]), minlength=rows)
+    taken = np.bincount(np.concatenate([NO_ROWS, *parts]), minlength=rows)
     if not (taken == 1).all():
         lost, doubled = int((taken == 0).sum()), int((taken > 1).sum())
         raise EngineError(

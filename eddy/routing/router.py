@@ -27,7 +27,7 @@ Chance = Callable[[], np.random.Generator]
 
 NO_HOPS: tuple[Hop, ...] = ()
 
-CROWD = 1 << 20
+MOST_WAITING = 1 << 20
 """Tuples that may wait before those nearest to their end go first: some tens of megabytes of row ids."""
 
 
@@ -44,7 +44,7 @@ class Waiting:
     @property
     def is_crowd(self) -> bool:
         """More wait than may be held at a time."""
-        return self._tuples > CROWD
+        return self._tuples > MOST_WAITING
 
     def put(self, tuples: Tuples) -> None:
         """Let some more wait."""
@@ -58,7 +58,7 @@ class Waiting:
         are the most advanced, which is the shortest way out of it.
         """
         choose = max if self.is_crowd else min
-        tuples = merge(self._parts.pop(choose(self._parts, key=_advance)))
+        tuples = merge(self._parts.pop(choose(self._parts, key=_count_done)))
         self._tuples -= len(tuples)
         return tuples
 
@@ -139,7 +139,7 @@ class Router:
 
     def _place(self, tuples: Tuples, waiting: Waiting) -> Iterator[Tuples]:
         """Hand over tuples that are complete, and let others wait for the next decision."""
-        if len(tuples) and self.machine.complete(tuples.lineage):
+        if len(tuples) and self.machine.is_complete(tuples.lineage):
             yield tuples
         elif len(tuples):
             waiting.put(tuples)
@@ -155,7 +155,7 @@ class Router:
                 statistics=self.statistics,
                 chance=chance,
                 after=lambda route: self.machine.ready_after(lineage, route),
-                independent=self.machine.independent(lineage),
+                independent=self.machine.is_independent(lineage),
                 buckets=self._classify(tuples),
             ),
             ready,
@@ -163,11 +163,11 @@ class Router:
         self.routing.planning += self._clock() - started
         self.routing.decisions += 1
         try:
-            return self._checked(legs, tuples)
+            return self._check_plan(legs, tuples)
         except EngineError as error:
             raise EngineError(f'policy "{self._policy_name}": {error}') from None
 
-    def _checked(self, legs: object, tuples: Tuples) -> Sequence[Leg]:
+    def _check_plan(self, legs: object, tuples: Tuples) -> Sequence[Leg]:
         """Legs that a policy may plan: each of them legal, and each row in one of them."""
         checked = partition(legs, len(tuples))
         for leg in checked:
@@ -190,8 +190,8 @@ class Router:
         onward = self.machine.after(tuples.lineage, hop.operator)
         while len(tuples):
             outcome, statistic = self._step(hop, tuples)
-            self._learn(_alone(tuples, leg, len(outcome.counts)), (hop,), (outcome.counts,), (statistic,))
-            yield from self._follow(outcome.tuples.at(onward), leg, route[1:])
+            self._learn(_make_step(tuples, leg, len(outcome.counts)), (hop,), (outcome.counts,), (statistic,))
+            yield from self._follow(outcome.tuples.with_lineage(onward), leg, route[1:])
             tuples = tuples.rest(len(outcome.counts))
 
     def _exhaust(self, tuples: Tuples, leg: Leg) -> Iterator[Tuples]:
@@ -209,11 +209,11 @@ class Router:
                 last = (hop,)
             else:
                 passed &= counted.counts.astype(np.bool_)
-                tuples = tuples.faulty(counted.faults, counted.counts.nonzero()[0])
+                tuples = tuples.with_faults(counted.faults, counted.counts.nonzero()[0])
                 onward = self.machine.after(onward, hop.operator)
-        step = _alone(tuples, leg, len(tuples))
+        step = _make_step(tuples, leg, len(tuples))
         self._learn(step, leg.route, [c.counts for c in taken], [c.statistic for c in taken])
-        yield from self._follow(tuples.take(np.flatnonzero(passed)).at(onward), Leg(route=last), last)
+        yield from self._follow(tuples.take(np.flatnonzero(passed)).with_lineage(onward), Leg(route=last), last)
 
     def _count(self, hop: Hop, tuples: Tuples) -> HopCounts:
         """Run a hop on every tuple, for the counts alone, and the faults that a filter finds."""
@@ -255,10 +255,10 @@ class Router:
         self.routing.learning += self._clock() - started
 
 
-def _alone(tuples: Tuples, leg: Leg, rows: int) -> SharedStep:
+def _make_step(tuples: Tuples, leg: Leg, rows: int) -> SharedStep:
     """A step of one leg, on its first tuples."""
     return SharedStep(tuples.first(rows), (leg,), (rows,))
 
 
-def _advance(lineage: Lineage) -> int:
+def _count_done(lineage: Lineage) -> int:
     return len(lineage.done) + len(lineage.spans)

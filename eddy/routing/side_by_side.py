@@ -63,8 +63,8 @@ class SideBySide:
 
     def step(self, hop: Hop) -> SharedStep:
         """The tuples that wait for a filter; `go_on` must be called next."""
-        numbers = self._numbers(hop)
-        places = self._places(numbers)
+        numbers = self._find_legs(hop)
+        places = self._find_places(numbers)
         self._stepping = (numbers, places)
         legs, rows = tuple(self._legs[n] for n in numbers), tuple(self._waiting[n] for n in numbers)
         return SharedStep(self._tuples.take(places), legs, rows)
@@ -78,7 +78,7 @@ class SideBySide:
         stay = np.ones(len(self._which), np.bool_)
         stay[places] = counts
         if faults is not None:
-            self._tuples = self._tuples.faulty(faults, places[stay[places]])
+            self._tuples = self._tuples.with_faults(faults, places[stay[places]])
         self._keep(stay)
         for n in numbers:
             self._lineages[n] = self._onward(self._lineages[n], self._left[n][0].operator)
@@ -87,14 +87,14 @@ class SideBySide:
 
     def leave(self, hop: Hop | None = None) -> list[Walk]:
         """The walks that wait for a hop, or all: they go on by themselves."""
-        return self._leave(self._numbers(hop))
+        return self._leave(self._find_legs(hop))
 
-    def _numbers(self, hop: Hop | None) -> list[int]:
+    def _find_legs(self, hop: Hop | None) -> list[int]:
         """The legs that wait for a hop, or for any."""
         waiting = [n for n, rows in enumerate(self._waiting) if rows]
         return waiting if hop is None else [n for n in waiting if self._left[n][0] == hop]
 
-    def _places(self, numbers: Sequence[int]) -> Integers:
+    def _find_places(self, numbers: Sequence[int]) -> Integers:
         """Where the tuples of some legs are."""
         chosen = np.zeros(len(self._legs), np.bool_)
         chosen[numbers] = True
@@ -108,10 +108,10 @@ class SideBySide:
     def _leave(self, numbers: Sequence[int]) -> list[Walk]:
         leaving = []
         for n in numbers:
-            tuples = self._tuples.take(self._places([n])).at(self._lineages[n])
+            tuples = self._tuples.take(self._find_places([n])).with_lineage(self._lineages[n])
             leaving.append(Walk(tuples, self._legs[n], self._left[n]))
         if leaving:
             stay = np.ones(len(self._which), np.bool_)
-            stay[self._places(numbers)] = False
+            stay[self._find_places(numbers)] = False
             self._keep(stay)
         return leaving

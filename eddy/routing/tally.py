@@ -36,7 +36,7 @@ class Started(NamedTuple):
     route: tuple[str, ...]
     rows: int
 
-    def named(self, least: int, names: NameClasses) -> Iterable[tuple[BucketName, int]]:
+    def name_classes(self, least: int, names: NameClasses) -> Iterable[tuple[BucketName, int]]:
         """The classes that have so many rows at least, and how many they have."""
         if self.classes is None:
             return [((self.label, self.label), self.rows)] if self.rows >= least else []
@@ -74,10 +74,10 @@ class RouteTally:
         counted: dict[ClassRoute, int] = {}
         called: dict[tuple[str, str], str] = {}
         others: dict[ClassRoute, int] = {}
-        least = self._least()
+        least = self._find_least()
         for started in self._started:
             stream, left = started.stream, started.rows
-            for (key, name), rows in started.named(least, names):
+            for (key, name), rows in started.name_classes(least, names):
                 called[stream, key] = name
                 _count(counted, (stream, key, started.route), rows)
                 left -= rows
@@ -87,7 +87,7 @@ class RouteTally:
             _count(counted, route if place < MOST_OTHER_ROUTES else (route[0], OTHERS, VARIOUS), rows)
         return TalliedRoutes(counted, called)
 
-    def _least(self) -> int:
+    def _find_least(self) -> int:
         """Rows that a class must have to be told apart, so that no more than `MOST` are."""
         sizes: list[int] = []
         for started in self._started:

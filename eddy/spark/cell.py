@@ -30,7 +30,7 @@ from eddy.errors import CheckpointError, EddyError, QueryError
 from eddy.observe import wire
 from eddy.spark import checkpoint_guard, worker_cache
 from eddy.spark.layout.hashing import cell_of
-from eddy.spark.parcels import one, payloads, report_text, rows_of
+from eddy.spark.parcels import merge_batches, payloads, report_text, rows_of
 from eddy.spark.shipped import Shipped
 from eddy.tuples.arrays import Mask
 from eddy.tuples.arrow import no_rows
@@ -41,7 +41,7 @@ STATE = "format int, meta string, blob binary"
 LARGEST_STATE = 1 << 30
 """Bytes of a cell's state: Spark writes it as one row, pickled and with copies, and no row can reach 2 GB."""
 
-SENT = 64 << 20
+FLUSH_BYTES = 64 << 20
 """Bytes of results after which they are sent on: much more than the price of doing it, much less than a worker has."""
 
 
@@ -78,9 +78,9 @@ class _Call:
         started = time.perf_counter()
         state = self._save(engine)
         counters = replace(
-            engine.counted(),
+            engine.read_counters(),
             restoring=restoring,
-            packing=working - engine.counted().seconds,
+            packing=working - engine.read_counters().seconds,
             saving=time.perf_counter() - started,
             state=state,
         )
@@ -108,10 +108,10 @@ class _Call:
         started = time.perf_counter()
         for payload in results:
             working += time.perf_counter() - started
-            yield _rows([payload])
+            yield _result_rows([payload])
             held += len(payload)
-            if held > SENT:
-                yield _rows([None] * self._shipped.flush)
+            if held > FLUSH_BYTES:
+                yield _result_rows([None] * self._shipped.flush)
                 held = 0
             started = time.perf_counter()
         return working + time.perf_counter() - started
@@ -137,7 +137,7 @@ def _size(snapshot: Snapshot) -> int:
     return sum(len(part) for part in (snapshot.meta, snapshot.blob) if part)
 
 
-def _rows(payloads: list[bytes] | list[None]) -> pd.DataFrame:
+def _result_rows(payloads: list[bytes] | list[None]) -> pd.DataFrame:
     return pd.DataFrame({"payload": payloads, "report": [None] * len(payloads)})
 
 
@@ -159,23 +159,26 @@ class Arrivals:
 def unpack_arrivals(frames: Iterable[pd.DataFrame], schemas: Mapping[str, pa.Schema]) -> Arrivals:
     """Read the frames that Spark hands over, which bring parcels in any order."""
     held: dict[str, list[MarkedRows]] = {name: [] for name in schemas}
-    for name, payload in _in_order(frames):
-        held[name].append(_told_apart(rows_of(payload), schemas[name]))
+    for name, payload in _sort_parcels(frames):
+        held[name].append(_split_copies(rows_of(payload), schemas[name]))
     return Arrivals(
-        rows={n: one([rows for rows, _ in parts], n) if parts else no_rows(schemas[n]) for n, parts in held.items()},
+        rows={
+            n: merge_batches([rows for rows, _ in parts], n) if parts else no_rows(schemas[n])
+            for n, parts in held.items()
+        },
         copies={
             n: np.concatenate([c for _, c in parts]) for n, parts in held.items() if any(c.any() for _, c in parts)
         },
     )
 
 
-def _in_order(frames: Iterable[pd.DataFrame]) -> list[tuple[str, bytes]]:
+def _sort_parcels(frames: Iterable[pd.DataFrame]) -> list[tuple[str, bytes]]:
     """The parcels in an order that a retried task finds again."""
     found = [row for f in frames for row in zip(f["stream"], f["time"], f["payload"], strict=True)]
     return [(name, payload) for name, _, payload in sorted(found)]
 
 
-def _told_apart(rows: pa.RecordBatch, schema: pa.Schema) -> MarkedRows:
+def _split_copies(rows: pa.RecordBatch, schema: pa.Schema) -> MarkedRows:
     """The rows of a parcel, and which of them are copies: its last column, if it has one more than the stream."""
     if rows.num_columns == len(schema):
         return rows, np.zeros(rows.num_rows, np.bool_)

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 from pyspark.sql.streaming.state import GroupState
 
-from eddy.engine.snapshot import Snapshot, pack, restoring, unpack
+from eddy.engine.snapshot import Snapshot, guard_restore, pack, unpack
 from eddy.errors import CheckpointError
 from eddy.query import fingerprint
 from eddy.spark.layout.layout import check_layout
@@ -45,7 +45,7 @@ def check(shipped: Shipped, state: GroupState) -> None:
     state.update((noted.format, noted.meta, noted.blob))
 
 
-@restoring
+@guard_restore
 def _hold_against(shipped: Shipped, snapshot: Snapshot) -> None:
     saved, _ = unpack(snapshot)
     fingerprint.check(saved["query"], shipped.parts)

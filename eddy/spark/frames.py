@@ -46,7 +46,7 @@ class Frames:
 def read(query: Query, given: Mapping[str, Any]) -> Frames:
     """Check the frames, and read the tables."""
     streams = {
-        stream.name: _stream(stream.name, given[stream.name]) for stream in query.streams if stream.name in given
+        stream.name: _check_stream(stream.name, given[stream.name]) for stream in query.streams if stream.name in given
     }
     if not streams:
         raise QueryError(
@@ -54,13 +54,13 @@ def read(query: Query, given: Mapping[str, Any]) -> Frames:
         )
     spark = next(iter(streams.values())).sparkSession
     names = {table.name for table in query.tables}
-    tables = {name: _table(spark, name, value) for name, value in given.items() if name in names}
+    tables = {name: _read_table(spark, name, value) for name, value in given.items() if name in names}
     fields = {name: list(frame.schema) for name, frame in streams.items()}
     fields |= {name: list(from_arrow_schema(table.schema, True)) for name, table in tables.items()}
     # A frame for something that the query does not have is no stream and no table: the engine says so, by its name.
     schemas = {name: pa.schema([]) for name in given if name not in fields}
-    needed = _needed(query)
-    schemas |= {name: _schema(spark, needed, name, parts) for name, parts in fields.items()}
+    needed = _find_needed(query)
+    schemas |= {name: _read_schema(spark, needed, name, parts) for name, parts in fields.items()}
     known = {name: {field.name: field for field in parts} for name, parts in fields.items()}
     case_sensitive = spark.conf.get("spark.sql.caseSensitive", "false") == "true"
     return Frames(
@@ -68,7 +68,7 @@ def read(query: Query, given: Mapping[str, Any]) -> Frames:
     )
 
 
-def readable(frame: DataFrame) -> tuple[DataFrame, Mapping[str, str]]:
+def make_readable(frame: DataFrame) -> tuple[DataFrame, Mapping[str, str]]:
     """The frame with names that tell its columns apart in any case, and the new names of those that had others.
 
     Spark finds none of several columns that differ in case only, unless it is told to mind the case.
@@ -84,7 +84,7 @@ def arrow_options(spark: SparkSession) -> dict[str, Any]:
     return {"timezone": spark.conf.get("spark.sql.session.timeZone"), "prefers_large_types": large}
 
 
-def _stream(name: str, frame: object) -> DataFrame:
+def _check_stream(name: str, frame: object) -> DataFrame:
     if not isinstance(frame, DataFrame):
         raise QueryError(f'frame "{name}": expected a streaming DataFrame, got {type(frame).__name__}')
     if not frame.isStreaming:
@@ -95,7 +95,7 @@ def _stream(name: str, frame: object) -> DataFrame:
     return frame
 
 
-def _schema(spark: SparkSession, needed: Needed, name: str, fields: list[StructField]) -> pa.Schema:
+def _read_schema(spark: SparkSession, needed: Needed, name: str, fields: list[StructField]) -> pa.Schema:
     """The columns as they will arrive in Python; those of a type that has no way there must not be needed."""
     options = arrow_options(spark)
     found = []
@@ -112,7 +112,7 @@ def _schema(spark: SparkSession, needed: Needed, name: str, fields: list[StructF
     return pa.schema([field.remove_metadata() for field in found])
 
 
-def _needed(query: Query) -> Needed:
+def _find_needed(query: Query) -> Needed:
     """The columns that the query names, in any case; None for all."""
     if query.outputs is None:
         return None
@@ -122,9 +122,9 @@ def _needed(query: Query) -> Needed:
     return {(str(c.stream), folded(c.name)) for c in read}
 
 
-def _table(spark: SparkSession, name: str, given: object) -> pa.RecordBatch:
+def _read_table(spark: SparkSession, name: str, given: object) -> pa.RecordBatch:
     """A lookup table as Spark would spell its types, and no larger than a worker can hold."""
-    table = _arrow(name, given)
+    table = _to_arrow(name, given)
     if table.nbytes > LARGEST_TABLE:
         raise QueryError(
             f'table "{name}": expected at most {LARGEST_TABLE >> 20} MB, since every worker holds it, got '
@@ -137,7 +137,7 @@ def _table(spark: SparkSession, name: str, given: object) -> pa.RecordBatch:
         raise QueryError(f'table "{name}": Spark has no way to hold it: {text_of(error)}; cast the column') from error
 
 
-def _arrow(name: str, given: object) -> pa.Table:
+def _to_arrow(name: str, given: object) -> pa.Table:
     if isinstance(given, DataFrame):
         if given.isStreaming:
             raise QueryError(

@@ -68,26 +68,26 @@ def pack(batches: Iterable[pa.RecordBatch], stream: Stream, layout: Layout) -> I
     does not, so that no other row is late for it. Where no time counts it is 1970, where Spark's watermark begins.
     Numbers are milliseconds since then.
     """
-    for batch in _gathered(batches, stream.name):
+    for batch in _gather(batches, stream.name):
         held: list[tuple[int, str, int, bytes]] = []
         size = 0
         for cell, rows, copied in layout.place(stream.name, batch):
             told = rows if copied is None else rows.append_column(COPIED, pa.array(copied))
-            for part in _divided(told):
-                parcel = (label(cell), stream.name, latest(part, stream), write(part))
+            for part in _divide(told):
+                parcel = (label(cell), stream.name, find_latest(part, stream), write(part))
                 if held and size + len(parcel[-1]) > PAYLOAD_BYTES:
-                    yield _parcels(held)
+                    yield _make_parcels(held)
                     held, size = [], 0
                 held.append(parcel)
                 size += len(parcel[-1])
         if held:
-            yield _parcels(held)
+            yield _make_parcels(held)
 
 
 def payloads(batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
     """Turn results into payloads as they are found, neither many small ones nor any large one."""
-    for batch in _gathered(batches, "results"):
-        for part in _divided(batch):
+    for batch in _gather(batches, "results"):
+        for part in _divide(batch):
             yield write(part)
 
 
@@ -116,13 +116,13 @@ def rows_of(payload: bytes) -> pa.RecordBatch:
     begin = len(MARK) + CHECKSUM_BYTES
     body = pa.py_buffer(payload).slice(min(begin, len(payload)))
     if not payload.startswith(MARK):
-        raise EngineError(_damaged(payload, f"it begins with {payload[: len(MARK)]!r} instead of {MARK!r}"))
+        raise EngineError(_damage_text(payload, f"it begins with {payload[: len(MARK)]!r} instead of {MARK!r}"))
     if payload[len(MARK) : begin] != _checksum(body):
-        raise EngineError(_damaged(payload, "the checksum does not match"))
+        raise EngineError(_damage_text(payload, "the checksum does not match"))
     try:
         return arrow_ipc.read(body)
     except Exception as error:  # the bytes may be anybody's, so anything may be wrong with them
-        raise EngineError(_damaged(payload, said(error))) from error
+        raise EngineError(_damage_text(payload, said(error))) from error
 
 
 def report_text(report: Mapping[str, Any]) -> str:
@@ -137,7 +137,7 @@ def report_text(report: Mapping[str, Any]) -> str:
     return "{" + ", ".join(f"{json.dumps(name)}: {text}" for name, text in texts.items()) + "}"
 
 
-def latest(rows: pa.RecordBatch, stream: Stream) -> int:
+def find_latest(rows: pa.RecordBatch, stream: Stream) -> int:
     """The largest event time that counts, in microseconds from 1970 as Spark's watermark is to have it."""
     if stream.time is None:
         return 0
@@ -151,25 +151,25 @@ def latest(rows: pa.RecordBatch, stream: Stream) -> int:
     return math.floor(min(max(newest, 0), LATEST // unit)) * unit
 
 
-def _gathered(batches: Iterable[pa.RecordBatch], name: str) -> Iterator[pa.RecordBatch]:
+def _gather(batches: Iterable[pa.RecordBatch], name: str) -> Iterator[pa.RecordBatch]:
     """Small batches made into larger ones."""
     held: list[pa.RecordBatch] = []
     for batch in batches:
         if held and sum(part.nbytes for part in held) + batch.nbytes > GATHERED_BYTES:
-            yield one(held, name)
+            yield merge_batches(held, name)
             held = []
         if batch.num_rows:
             held.append(batch)
     if held:
-        yield one(held, name)
+        yield merge_batches(held, name)
 
 
-def one(batches: Sequence[pa.RecordBatch], name: str) -> pa.RecordBatch:
+def merge_batches(batches: Sequence[pa.RecordBatch], name: str) -> pa.RecordBatch:
     """Batches as one, of which there is at least one."""
     return batches[0] if len(batches) == 1 else one_batch(name, pa.Table.from_batches(batches))
 
 
-def _divided(rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+def _divide(rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
     """Rows in parts that are small enough, unless it is not the rows that are large but a dictionary that all share."""
     half = rows.num_rows // 2
     parts = (rows.slice(0, half), rows.slice(half))
@@ -177,10 +177,10 @@ def _divided(rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         yield rows
         return
     for part in parts:
-        yield from _divided(part)
+        yield from _divide(part)
 
 
-def _parcels(parcels: list[tuple[int, str, int, bytes]]) -> pa.RecordBatch:
+def _make_parcels(parcels: list[tuple[int, str, int, bytes]]) -> pa.RecordBatch:
     columns = [pa.array(values, f.type) for values, f in zip(zip(*parcels, strict=True), PARCEL_SCHEMA, strict=True)]
     return pa.RecordBatch.from_arrays(columns, schema=PARCEL_SCHEMA)
 
@@ -189,7 +189,7 @@ def _checksum(body: pa.Buffer) -> bytes:
     return zlib.crc32(body).to_bytes(CHECKSUM_BYTES, "big")
 
 
-def _damaged(payload: bytes, detail: str) -> str:
+def _damage_text(payload: bytes, detail: str) -> str:
     return (
         f"parcel: its {len(payload)} bytes cannot be read, {detail}; run the same version of the project on the driver "
         "and all workers, and read only what it has packed"

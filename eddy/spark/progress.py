@@ -56,7 +56,7 @@ class Progress:
     def look_behind(self, progress: StreamingQueryProgress) -> None:
         """Warn, once, if results are lost after the eddy."""
         with self._lock:
-            known, self._warned = self._warned, self._warned or drops(progress)
+            known, self._warned = self._warned, self._warned or has_dropped(progress)
         if self._warned and not known:
             warn_of_drops(progress)
 
@@ -87,13 +87,13 @@ def collect(progress: StreamingQueryProgress) -> bool:
     found = progress.observedMetrics.get(OBSERVED)
     if found is not None:
         # Through Spark Connect, a micro-batch without rows has a metric without any value.
-        known = run(str(progress.runId))
+        known = find_run(str(progress.runId))
         known.add(progress.batchId, found.asDict().get("reports") or [])
         known.look_behind(progress)
     return found is not None
 
 
-def run(run_id: str) -> Progress:
+def find_run(run_id: str) -> Progress:
     """The progress of a run."""
     found = RUNS.setdefault(run_id, Progress())
     while len(RUNS) > MOST_RUNS:
@@ -115,10 +115,10 @@ def report_of(query: StreamingQuery) -> Report:
             f'report_of: query "{query.name or query.id}" has no reports of an eddy; expected one that writes a frame '
             "made by eddy.attach"
         )
-    return run(str(query.runId)).report()
+    return find_run(str(query.runId)).report()
 
 
-def drops(progress: StreamingQueryProgress) -> bool:
+def has_dropped(progress: StreamingQueryProgress) -> bool:
     """Has an aggregate found results below the watermark; the eddy's own operator never drops a row in this way."""
     return any(operator.numRowsDroppedByWatermark for operator in progress.stateOperators)
 

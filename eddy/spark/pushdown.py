@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 def pushable(query: Query, schemas: Mapping[str, pa.Schema], spark: SparkSession) -> list[Filter]:
     """The filters that mean the same when Spark evaluates them."""
     ansi = spark.conf.get("spark.sql.ansi.enabled") == "true"
-    return alike(query, schemas, ansi=ansi, zone=str(spark.conf.get("spark.sql.session.timeZone")))
+    return find_pushable(query, schemas, ansi=ansi, zone=str(spark.conf.get("spark.sql.session.timeZone")))
 
 
-def alike(query: Query, schemas: Mapping[str, pa.Schema], *, ansi: bool, zone: str) -> list[Filter]:
+def find_pushable(query: Query, schemas: Mapping[str, pa.Schema], *, ansi: bool, zone: str) -> list[Filter]:
     """The same for settings that are known: the mode of Spark's SQL, and the session's time zone."""
     # Our SQL is that of Spark in ANSI mode: in the other one, what cannot be computed is null and no error.
     if not ansi:
@@ -52,7 +52,7 @@ def push(frame: DataFrame, name: str, filters: Sequence[Filter]) -> DataFrame:
     return frame
 
 
-def described(filters: Sequence[Filter]) -> dict[str, str]:
+def describe_pushed(filters: Sequence[Filter]) -> dict[str, str]:
     """The filters that Spark evaluates, as the part of a query that its saved state depends on."""
     return {f'filter "{f.name}"': f"on {f.on[0]}, evaluated by Spark: {f.where}" for f in filters}
 

@@ -48,7 +48,7 @@ class Shipped:
 
     def engine(self, cell: int, clock: Clock) -> Engine:
         """A new engine for a cell."""
-        opened = _opened(self)
+        opened = _find_opened(self)
         return engine(
             opened.query,
             self.schemas,
@@ -77,13 +77,13 @@ def pack_code(query: Query, policy: PolicyChoice) -> tuple[bytes, tuple[str, ...
     """Pickle the query and the policy, and name the functions in them."""
     asked = [f for f in query.filters if f.function is not None]
     for f in asked:
-        _pickled(f.function, f'filter "{f.name}": its function')
-        _pickled(f.setup, f'filter "{f.name}": its setup')
-    code = _pickled((query, policy), "policy: the class")
+        _pickle(f.function, f'filter "{f.name}": its function')
+        _pickle(f.setup, f'filter "{f.name}": its setup')
+    code = _pickle((query, policy), "policy: the class")
     return code, tuple(f'filter "{f.name}"' for f in asked)
 
 
-def _pickled(value: object, what: str) -> bytes:
+def _pickle(value: object, what: str) -> bytes:
     try:
         return cloudpickle.dumps(value)
     except Exception as error:  # whatever an object of the user's raises when it is asked for its state
@@ -93,7 +93,7 @@ def _pickled(value: object, what: str) -> bytes:
         ) from error
 
 
-def _opened(shipped: Shipped) -> Opened:
+def _find_opened(shipped: Shipped) -> Opened:
     if shipped.token not in OPENED:
         OPENED[shipped.token] = _open(shipped)
     OPENED.move_to_end(shipped.token)

@@ -26,13 +26,13 @@ from eddy.errors import QueryError
 from eddy.query import Filter, Query, Stream, fingerprint
 from eddy.query.binding import Binding, bind
 from eddy.spark import cell, checkpoint_guard, session, workers
-from eddy.spark.frames import Frames, read, readable
+from eddy.spark.frames import Frames, make_readable, read
 from eddy.spark.layout.layout import Layout
 from eddy.spark.layout.planning import CELLS, plan_layout
 from eddy.spark.listener import listen
 from eddy.spark.parcels import PARCELS, RESULTS, pack, unpack, write
 from eddy.spark.progress import OBSERVED
-from eddy.spark.pushdown import described, push, pushable
+from eddy.spark.pushdown import describe_pushed, push, pushable
 from eddy.spark.shipped import Shipped, pack_code
 from eddy.spark.worker_cache import frozen_from_gc
 from eddy.tuples.arrow import no_rows
@@ -156,7 +156,7 @@ def _shipped(plan: AttachPlan, options: Options) -> Shipped:
         schemas={stream.name: plan.binding.schemas[stream.name] for stream in query.streams},
         tables={name: write(table) for name, table in plan.frames.tables.items()},
         seed=int(options.seed),
-        parts={**fingerprint.of(plan.binding), **described(plan.pushed)},
+        parts={**fingerprint.of(plan.binding), **describe_pushed(plan.pushed)},
         layout=plan.layout.describe(),
         ticks_per_ms=plan.ticks_per_ms if plan.watermarked else 0,
         flush=rows + 1 if rows > 0 else 0,
@@ -178,7 +178,7 @@ def _packed(plan: AttachPlan, stream: Stream) -> DataFrame:
         )
 
     frame = push(plan.frames.streams[stream.name], stream.name, plan.pushed)
-    frame, renamed = readable(frame)
+    frame, renamed = make_readable(frame)
     columns = [_column(renamed.get(name, name)).alias(f"c{place}") for place, name in enumerate(names)]
     parcels = frame.select(*columns).mapInArrow(packer, PARCELS)
     return parcels.withWatermark("time", _delay(plan, stream)) if plan.watermarked else parcels

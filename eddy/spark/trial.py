@@ -23,7 +23,7 @@ from eddy.spark.progress import report_of
 from eddy.spark.session import PARTITIONS
 from eddy.wiring import PolicyChoice
 
-OLDEST = 1_000_000_000
+FIRST_FILE_SECONDS = 1_000_000_000
 """Seconds since 1970: the time of the first file. Spark takes the oldest files first."""
 
 
@@ -58,14 +58,14 @@ class SparkTrial:
         self._spark.conf.set(PARTITIONS, str(self._cells or CELLS))
         try:
             frame = attach(self._query, frames, policy=policy, cells=self._cells, pushdown=False, seed=seed)
-            return self._drained(frame)
+            return self._drain(frame)
         finally:
             if before is None:
                 self._spark.conf.unset(PARTITIONS)
             else:
                 self._spark.conf.set(PARTITIONS, before)
 
-    def _drained(self, frame: DataFrame) -> tuple[pa.Table, Report, float]:
+    def _drain(self, frame: DataFrame) -> tuple[pa.Table, Report, float]:
         name = f"eddy_trial_{uuid.uuid4().hex}"
         checkpoint = Path(self._place.name) / name
         writer = frame.writeStream.format("memory").queryName(name).option("checkpointLocation", str(checkpoint))
@@ -106,4 +106,4 @@ def _write(place: Path, table: pa.Table, batch_rows: int) -> None:
     for number, start in enumerate(range(0, max(table.num_rows, 1), batch_rows)):
         file = place / f"{number:06}.parquet"
         pq.write_table(table.slice(start, batch_rows), file)
-        os.utime(file, (OLDEST + number, OLDEST + number))
+        os.utime(file, (FIRST_FILE_SECONDS + number, FIRST_FILE_SECONDS + number))

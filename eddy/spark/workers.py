@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-NAMED = "PYSPARK_PYTHON"
+PYTHON_VARIABLE = "PYSPARK_PYTHON"
 
-UNNAMED = ("", "python3")
+DEFAULT_PYTHONS = ("", "python3")
 """What Spark calls the workers' Python where nobody names one."""
 
-NEEDED = ("eddy", "pandas", "pyarrow", "numpy", "cloudpickle")
+NEEDED_MODULES = ("eddy", "pandas", "pyarrow", "numpy", "cloudpickle")
 
 QUESTION = (
     "import sys; from importlib.util import find_spec; "
@@ -51,15 +51,16 @@ def suit_workers(spark: SparkSession) -> Iterator[None]:
         yield
         return
     named, here = context.pythonExec, str(context.master).startswith("local")
-    if os.environ.get(NAMED) or named not in UNNAMED:
+    if os.environ.get(PYTHON_VARIABLE) or named not in DEFAULT_PYTHONS:
         if here:
-            _check(named, _environment(context))
+            _check(named, _make_environment(context))
     elif here:
         context.pythonExec = sys.executable
     else:
         warn(
-            f'attach: {NAMED} is not set, so workers start the first "{UNNAMED[-1]}" on the path of their machines; it '
-            f"needs to be Python {VERSION} and to find {quoted(NEEDED)}; name one that does before the session starts"
+            f'attach: {PYTHON_VARIABLE} is not set, so workers start the first "{DEFAULT_PYTHONS[-1]}" on the path of '
+            f"their machines; it needs to be Python {VERSION} and to find {quoted(NEEDED_MODULES)}; name one that does "
+            "before the session starts"
         )
     try:
         yield
@@ -81,7 +82,7 @@ def find_fault(named: str, environment: Mapping[str, str]) -> str:
     if os.path.abspath(program) == os.path.abspath(sys.executable):
         return ""
     try:
-        asked = [program, "-c", QUESTION, *NEEDED]
+        asked = [program, "-c", QUESTION, *NEEDED_MODULES]
         said = subprocess.run(
             asked, env=environment, capture_output=True, text=True, timeout=ANSWER_SECONDS, check=False
         )
@@ -99,12 +100,12 @@ def _check(named: str, environment: Mapping[str, str]) -> None:
     wrong = find_fault(named, environment)
     if wrong:
         raise QueryError(
-            f'attach: the Python that Spark starts its workers with, "{named}", {wrong}; set {NAMED} to '
+            f'attach: the Python that Spark starts its workers with, "{named}", {wrong}; set {PYTHON_VARIABLE} to '
             f'"{sys.executable}", or unset it, before the session starts'
         )
 
 
-def _environment(context: SparkContext) -> dict[str, str]:
+def _make_environment(context: SparkContext) -> dict[str, str]:
     """What a worker on this machine is started with: it also finds what --py-files has brought."""
     root = SparkFiles.getRootDirectory()
     sent = [os.path.join(root, name) for name in context._python_includes or ()]

@@ -11,10 +11,10 @@ import struct
 
 import pyarrow as pa
 
-ROWS, DICTIONARY = "record batch", "dictionary"
+ROWS_MESSAGE, DICTIONARY_MESSAGE = "record batch", "dictionary"
 """The messages of a stream that have values in them."""
 
-COMPRESSION = 3
+COMPRESSION_FIELD = 3
 """The field of a batch, in Arrow's format, that says how its values are compressed."""
 
 
@@ -38,10 +38,12 @@ def read(stream: pa.Buffer) -> pa.RecordBatch:
     kinds = []
     for message in pa.ipc.MessageReader.open_stream(stream):
         kinds.append(message.type)
-        if message.type in (ROWS, DICTIONARY) and _is_compressed(message.metadata.to_pybytes(), message.type):
+        if message.type in (ROWS_MESSAGE, DICTIONARY_MESSAGE) and _is_compressed(
+            message.metadata.to_pybytes(), message.type
+        ):
             raise ValueError("expected rows that are not compressed, got compressed ones")
-    if kinds.count(ROWS) != 1:
-        raise ValueError(f"expected one batch of rows, got {kinds.count(ROWS)}")
+    if kinds.count(ROWS_MESSAGE) != 1:
+        raise ValueError(f"expected one batch of rows, got {kinds.count(ROWS_MESSAGE)}")
     with pa.ipc.open_stream(stream) as reader:
         rows = reader.read_next_batch()
     rows.validate(full=True)
@@ -51,21 +53,21 @@ def read(stream: pa.Buffer) -> pa.RecordBatch:
 
 def _is_compressed(header: bytes, kind: str) -> bool:
     """What the header of a message says, which is a flatbuffer: pyarrow tells it only by what decompressing gives."""
-    batch = _inner(header, struct.unpack_from("<I", header)[0], 2)
-    if kind == DICTIONARY:
-        batch = _inner(header, batch, 1)
-    return _field(header, batch, COMPRESSION) is not None
+    batch = _find_table(header, struct.unpack_from("<I", header)[0], 2)
+    if kind == DICTIONARY_MESSAGE:
+        batch = _find_table(header, batch, 1)
+    return _find_field(header, batch, COMPRESSION_FIELD) is not None
 
 
-def _inner(header: bytes, table: int, number: int) -> int:
+def _find_table(header: bytes, table: int, number: int) -> int:
     """Where the table begins that is a field of a table."""
-    at = _field(header, table, number)
+    at = _find_field(header, table, number)
     if at is None:
         raise ValueError("expected a header with a batch in it, got none")
     return at + int(struct.unpack_from("<I", header, at)[0])
 
 
-def _field(header: bytes, table: int, number: int) -> int | None:
+def _find_field(header: bytes, table: int, number: int) -> int | None:
     """Where a field of a table is; None where it is left out."""
     fields = table - struct.unpack_from("<i", header, table)[0]
     place = 4 + 2 * number

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from eddy.tuples.arrays import Integers, Valid
-from eddy.tuples.arrow import raw
+from eddy.tuples.arrow import read_raw
 
 EXACT_DIGITS = 18
 """A decimal of so many digits fits into 64 bits."""
@@ -44,7 +44,7 @@ def encode(array: pa.Array) -> tuple[Integers, Valid]:
 def _number(array: pa.Array) -> Integers:
     if pa.types.is_uint64(array.type):
         # All 64 bits are the number's: with the first one turned they sort as signed numbers do.
-        return (raw(array.fill_null(0), np.dtype(np.uint64)) ^ np.uint64(1 << 63)).view(np.int64)
+        return (read_raw(array.fill_null(0), np.dtype(np.uint64)) ^ np.uint64(1 << 63)).view(np.int64)
     numbers = array.cast(pa.int32()) if pa.types.is_date32(array.type) else array
     numbers = numbers if pa.types.is_int64(numbers.type) else numbers.cast(pa.int64())
     return (numbers.fill_null(0) if numbers.null_count else numbers).to_numpy(zero_copy_only=False)
@@ -59,7 +59,7 @@ def _float(array: pa.Array) -> Integers:
 
 
 def _decimal(array: pa.Array) -> Integers:
-    words = raw(array, np.dtype((np.int64, 2)))
+    words = read_raw(array, np.dtype((np.int64, 2)))
     low, high = words[:, 0], words[:, 1]
     return low.copy() if is_exact(array.type) else low ^ (high * np.int64(PRIME))
 

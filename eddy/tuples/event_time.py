@@ -15,7 +15,7 @@ Ticks = np.ndarray[Any, np.dtype[np.int64]] | np.ndarray[Any, np.dtype[np.float6
 ZONED, UNZONED, NUMBER = "a timestamp", "a timestamp without a time zone", "a number"
 
 
-def kind(data_type: pa.DataType, *, where: str) -> str:
+def find_kind(data_type: pa.DataType, *, where: str) -> str:
     """What sort of clock a time column is read from."""
     if pa.types.is_timestamp(data_type):
         return ZONED if data_type.tz else UNZONED

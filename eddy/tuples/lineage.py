@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from eddy.errors import EngineError, quoted
 
-KNOWN = 4_096
+MOST_KNOWN_LINEAGES = 4_096
 """Lineages that are kept with what may follow them: twelve operators in any order have no more. With twenty there are a
 million, and a policy that draws comes to hundreds of new ones in every micro-batch."""
 
@@ -99,7 +99,7 @@ class Machine:
             lineage = self.after(lineage, hop.operator)
         return self.ready(lineage)
 
-    def independent(self, lineage: Lineage) -> bool:
+    def is_independent(self, lineage: Lineage) -> bool:
         """Is nothing but the ready hops left to do, in any order: then a whole route can be planned at once.
 
         Only a probe can change that: after a filter a tuple spans what it spanned.
@@ -117,7 +117,7 @@ class Machine:
         """Do tuples span another input afterwards: a probe's do, a filter's do not."""
         return self._rules[operator].gives is not None
 
-    def complete(self, lineage: Lineage) -> bool:
+    def is_complete(self, lineage: Lineage) -> bool:
         """Has every operator acted that ever will."""
         return all(name in lineage.done or rule.gives in lineage.spans for name, rule in self._rules.items())
 
@@ -132,5 +132,5 @@ class Machine:
 
 def _make_room(known: dict[Any, Any]) -> None:
     """Forget everything where there is too much of it: what is in use is known again at once."""
-    if len(known) >= KNOWN:
+    if len(known) >= MOST_KNOWN_LINEAGES:
         known.clear()

@@ -51,7 +51,7 @@ class Reach:
         return segment - self.first.take(probes), probes
 
 
-def reached(reach: Reach | None, segment: int) -> tuple[Any, Any]:
+def find_probes(reach: Reach | None, segment: int) -> tuple[Any, Any]:
     """The places and the probes of a segment, as `Reach.of` has them; without a reach every probe looks everywhere."""
     return (segment, slice(None)) if reach is None else reach.of(segment)
 
@@ -87,7 +87,7 @@ class Ranges:
         return at, self.rows.take(where).astype(np.int64, copy=False)
 
 
-def everything(probes: int, rows: int) -> Ranges:
+def scan_all(probes: int, rows: int) -> Ranges:
     """Every row is a candidate of every probe: a scan."""
     starts = np.zeros((probes, 1), np.int64)
     return Ranges(starts, np.full((probes, 1), rows, np.int64), np.arange(rows))

@@ -43,11 +43,11 @@ class Tuples:
         """All but the first tuples."""
         return self._part(slice(count, None))
 
-    def at(self, lineage: Lineage) -> Tuples:
+    def with_lineage(self, lineage: Lineage) -> Tuples:
         """The same tuples, further on."""
         return Tuples(lineage, self.ids, self.faults)
 
-    def faulty(self, faults: FaultCodes | None, rows: RowIds | None = None) -> Tuples:
+    def with_faults(self, faults: FaultCodes | None, rows: RowIds | None = None) -> Tuples:
         """The same tuples, with the faults of all of them, or of those at some positions, noted too."""
         if faults is None:
             return self

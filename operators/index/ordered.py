@@ -10,7 +10,7 @@ import numpy as np
 from eddy.contracts import Keys
 from eddy.operators.index.sorted_runs import SortedRun, SortedRuns
 from eddy.tuples.arrays import Integers, KeyCodes
-from eddy.tuples.runs import Ranges, Reach, Segment, reached
+from eddy.tuples.runs import Ranges, Reach, Segment, find_probes
 
 SIDES: dict[str, Literal["left", "right"]] = {"<": "left", "<=": "right", ">": "right", ">=": "left"}
 """On which side of equal keys a bound falls."""
@@ -42,7 +42,7 @@ class OrderedIndex:
         counts = np.zeros_like(starts)
         offset = 0
         for number, part in enumerate(self._parts):
-            slot, probes = reached(reach, number)
+            slot, probes = find_probes(reach, number)
             first, last = _run(part, [(op, codes[probes]) for op, codes in bounds])
             starts[slot, probes] = first + offset
             counts[slot, probes] = np.maximum(last - first, 0)

@@ -20,12 +20,12 @@ FEWEST_SEALED = 1_024
 """Rows of a segment that is sealed because of its time, or where a window counts rows: smaller ones would let rows go
 sooner, but a search looks into each that is in reach."""
 
-SHARE = 4
+SEGMENTS_PER_WINDOW = 4
 """A segment covers a quarter of the window and of the rows, so that a probe looks into about five, and a row outlives
 its time by a quarter of the window at most."""
 
 
-SEARCHED_ANYWAY = 8
+FEWEST_NARROWED = 8
 """Segments into which every probe looks: to find out which it could leave out takes as long."""
 
 
@@ -41,8 +41,10 @@ class Segments:
         self._span = math.inf
         self._window = window.ticks if isinstance(window, Range) else math.inf
         if isinstance(window, Range) and delay is not None:
-            self._span = (window.ticks + delay) / SHARE
-        self._smallest = max(FEWEST_SEALED, window.count // SHARE) if isinstance(window, Rows) else SMALLEST_SEALED
+            self._span = (window.ticks + delay) / SEGMENTS_PER_WINDOW
+        self._smallest = (
+            max(FEWEST_SEALED, window.count // SEGMENTS_PER_WINDOW) if isinstance(window, Rows) else SMALLEST_SEALED
+        )
 
     def __iter__(self) -> Iterator[Segment]:
         return iter(self._segments)
@@ -58,7 +60,7 @@ class Segments:
             left = ticks[taken:]
             room = self._room(left) if self._segments else 0
             if not room:
-                capacity = max(self._smallest, total // SHARE)
+                capacity = max(self._smallest, total // SEGMENTS_PER_WINDOW)
                 place, tick = start + taken, left[0].item()
                 self._segments.append(Segment(self._next(), place, place, tick, tick, capacity))
                 room = max(self._room(left), 1)
@@ -79,7 +81,7 @@ class Segments:
 
     def reach(self, before: RowIds | None, latest: Ticks) -> Reach | None:
         """Where there can be rows below some ids, or any, that are inside their window at some times; None for all."""
-        if len(self) < SEARCHED_ANYWAY:
+        if len(self) < FEWEST_NARROWED:
             return None
         first, last = np.zeros(len(latest), np.int64), np.full(len(latest), len(self))
         if before is not None:

@@ -11,11 +11,11 @@ from eddy.contracts import Keys
 from eddy.operators.index.sorted_runs import SortedRun, SortedRuns
 from eddy.tuples.arrays import Integers, KeyCodes
 from eddy.tuples.codes import GOLDEN
-from eddy.tuples.runs import Ranges, Reach, Segment, reached
+from eddy.tuples.runs import Ranges, Reach, Segment, find_probes
 
 ShortHashes = np.ndarray[Any, np.dtype[np.uint16]]
 
-BITS = 16
+HASH_BITS = 16
 """Of a hash. Sixteen bits sort ten times as fast as 32 (radix), and among the few thousand rows of a segment they
 bring together less than one row in ten that does not match; the probe compares the keys themselves anyway."""
 
@@ -52,7 +52,7 @@ class SortedIndex:
         offset = 0
         for number, part in enumerate(self._parts):
             if len(part.keys):
-                slot, probes = reached(reach, number)
+                slot, probes = find_probes(reach, number)
                 place, found = _look_up(part.keys, self._tables[part.serial], wanted[probes])
                 begins = part.begins.take(place).astype(np.int64)
                 starts[slot, probes] = begins + offset
@@ -69,13 +69,13 @@ def mix(codes: Sequence[KeyCodes]) -> ShortHashes:
         mixed *= GOLDEN
         mixed ^= mixed >> np.uint64(32)
     mixed *= GOLDEN
-    return (mixed >> np.uint64(64 - BITS)).astype(np.uint16)
+    return (mixed >> np.uint64(64 - HASH_BITS)).astype(np.uint16)
 
 
 def _table(part: SortedRun) -> np.ndarray[Any, Any]:
     """Where the keys with each leading bits begin; about two entries for each key."""
-    bits = min(max(len(part.keys) - 1, 1).bit_length() + 1, BITS)
-    leading = part.keys >> np.uint16(BITS - bits)
+    bits = min(max(len(part.keys) - 1, 1).bit_length() + 1, HASH_BITS)
+    leading = part.keys >> np.uint16(HASH_BITS - bits)
     counts = np.bincount(leading, minlength=1 << bits)
     return np.concatenate(([0], np.cumsum(counts))).astype(np.min_scalar_type(len(part.keys)))
 
@@ -85,7 +85,7 @@ def _look_up(
 ) -> tuple[Integers, np.ndarray[Any, np.dtype[np.bool_]]]:
     """The place of each wanted key among the keys, and whether it is there."""
     bits = len(table).bit_length() - 1
-    leading = wanted >> np.uint16(BITS - bits)
+    leading = wanted >> np.uint16(HASH_BITS - bits)
     place = table.take(leading).astype(np.int64)
     np.minimum(place, len(keys) - 1, out=place)
     found = keys.take(place) == wanted

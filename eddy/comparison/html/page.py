@@ -19,7 +19,7 @@ from eddy.comparison.plots.registry import PLOTS
 from eddy.comparison.readable import digits, percent
 from eddy.comparison.summary import grouped, summary
 from eddy.comparison.verdict import Verdict, verdict
-from eddy.redaction import KeyPath, shown
+from eddy.redaction import KeyPath, display
 
 if TYPE_CHECKING:
     from eddy.comparison.result import Comparison
@@ -143,7 +143,7 @@ def _cell(value: object) -> TableCell:
 
 def _command(command: str) -> str:
     """Without the password of an address in it."""
-    return shown(("command",), command)[1:-1]
+    return display(("command",), command)[1:-1]
 
 
 SCALE = 96
@@ -171,7 +171,7 @@ def _picture(comparison: Comparison, name: str, plot: Plot) -> str:
 def settings(values: Mapping[str, Any]) -> str:
     """A line for each."""
     lines = [
-        Line(cells=[TableCell(text=" / ".join(path)), TableCell(text=shown(path, value))])
+        Line(cells=[TableCell(text=" / ".join(path)), TableCell(text=display(path, value))])
         for path, value in flat(values)
     ]
     return table(["setting", "value"], lines, texts=2)

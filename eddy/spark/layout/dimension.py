@@ -41,16 +41,16 @@ class Dimension:
     heavy: tuple[Heavy, ...] = ()
 
 
-def heavy_values(groups: Sequence[Sequence[JoinKey]], given: Mapping[str, Sequence[Any]]) -> list[tuple[Heavy, ...]]:
+def find_heavy(groups: Sequence[Sequence[JoinKey]], given: Mapping[str, Sequence[Any]]) -> list[tuple[Heavy, ...]]:
     """The heavy values of each group of attributes, from those given for keys such as "a.k"."""
     known = [name for group in groups for attribute in group for name in attribute.names.values()]
     for key in given:
         if key not in known:
             raise unknown("key", key, known, where="heavy")
-    return [tuple(_of_group(group, given)) for group in groups]
+    return [tuple(_find_in_group(group, given)) for group in groups]
 
 
-def _of_group(group: Sequence[JoinKey], given: Mapping[str, Sequence[Any]]) -> list[Heavy]:
+def _find_in_group(group: Sequence[JoinKey], given: Mapping[str, Sequence[Any]]) -> list[Heavy]:
     found = []
     for position, attribute in enumerate(group):
         taken: dict[int, str] = {}

@@ -40,14 +40,16 @@ class _Equality:
 def find_join_keys(binding: Binding) -> list[JoinKey]:
     """The join attributes that divide two streams or more, in the order of the joins."""
     found = []
-    for part in _connected(_equalities(binding)):
-        common = _common([equality.type for equality in part], [_type(side, binding) for side in _sides(part)])
+    for part in _connect(_equalities(binding)):
+        common = _find_common_type(
+            [equality.type for equality in part], [_type_of(side, binding) for side in _sides(part)]
+        )
         if common is not None:
-            found.append(_attribute(_sides(part), common, binding))
+            found.append(_make_join_key(_sides(part), common, binding))
             continue
         for type in dict.fromkeys(equality.type for equality in part):
-            same = _connected([equality for equality in part if equality.type == type])
-            found += [_attribute(_sides(smaller), type, binding) for smaller in same]
+            same = _connect([equality for equality in part if equality.type == type])
+            found += [_make_join_key(_sides(smaller), type, binding) for smaller in same]
     return [attribute for attribute in found if len(attribute.keys) > 1]
 
 
@@ -68,7 +70,7 @@ def _sides(equalities: Sequence[_Equality]) -> list[Expression]:
     return list(dict.fromkeys(side for equality in equalities for side in equality.sides))
 
 
-def _connected(equalities: Sequence[_Equality]) -> list[list[_Equality]]:
+def _connect(equalities: Sequence[_Equality]) -> list[list[_Equality]]:
     """The equalities in groups that share no value."""
     groups: list[list[_Equality]] = []
     for equality in equalities:
@@ -78,7 +80,7 @@ def _connected(equalities: Sequence[_Equality]) -> list[list[_Equality]]:
     return groups
 
 
-def _common(compared: Sequence[pa.DataType], own: Sequence[pa.DataType]) -> pa.DataType | None:
+def _find_common_type(compared: Sequence[pa.DataType], own: Sequence[pa.DataType]) -> pa.DataType | None:
     """The type in which values are equal that are equal in any of the types compared; None if none is known."""
     if len(set(compared)) == 1:
         return compared[0]
@@ -98,7 +100,7 @@ def _fits(narrow: pa.Decimal128Type, wide: pa.Decimal128Type) -> bool:
     return narrow.scale <= wide.scale and narrow.precision - narrow.scale <= wide.precision - wide.scale
 
 
-def _attribute(sides: Sequence[Expression], type: pa.DataType, binding: Binding) -> JoinKey:
+def _make_join_key(sides: Sequence[Expression], type: pa.DataType, binding: Binding) -> JoinKey:
     """Of two values of a stream that must be equal, the first leads its rows."""
     streams = {stream.name for stream in binding.query.streams}
     first: dict[str, Expression] = {}
@@ -109,18 +111,18 @@ def _attribute(sides: Sequence[Expression], type: pa.DataType, binding: Binding)
     return JoinKey(
         text=" = ".join(side.text for side in sides),
         names={name: side.text for name, side in first.items()},
-        keys={name: _converted(side, type, binding) for name, side in first.items()},
+        keys={name: _convert(side, type, binding) for name, side in first.items()},
         type=type,
     )
 
 
-def _converted(side: Expression, type: pa.DataType, binding: Binding) -> str:
+def _convert(side: Expression, type: pa.DataType, binding: Binding) -> str:
     """The SQL of a value in a type; the codes of whole numbers are the same in all of theirs."""
-    own = _type(side, binding)
+    own = _type_of(side, binding)
     if own == type or (types.is_integer(own) and types.is_integer(type)):
         return side.text
     return f"cast({side.text} as {types.name(type)})"
 
 
-def _type(side: Expression, binding: Binding) -> pa.DataType:
+def _type_of(side: Expression, binding: Binding) -> pa.DataType:
     return side.bind(binding.types).type

@@ -128,18 +128,18 @@ class Layout:
 
     def _targets(self, stream: str, batch: pa.RecordBatch) -> tuple[Integers, Integers, Mask]:
         """Where rows go, as `Way.end` gives it."""
-        way = Placement(stream, batch)
+        placement = Placement(stream, batch)
         stride = 1
         for salt, dimension in enumerate(self.dimensions):
             keys = dimension.keys.get(stream)
             if keys is None:
-                way.copy(stride, dimension.share)
+                placement.copy(stride, dimension.share)
             elif keys:
-                way.divide(dimension, [self._encode(batch, text) for text in keys], stride, salt)
+                placement.divide(dimension, [self._encode(batch, text) for text in keys], stride, salt)
             else:
-                way.scatter(dimension.share, stride, salt)
+                placement.scatter(dimension.share, stride, salt)
             stride *= dimension.share
-        return way.end(self.cells)
+        return placement.finish(self.cells)
 
     def _encode(self, batch: pa.RecordBatch, text: str) -> PlacedKeys:
         try:

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from eddy.spark.layout.dimension import Dimension
-from eddy.spark.layout.hashing import mixed, spread, whole_rows
+from eddy.spark.layout.hashing import hash_rows, mix_in, spread
 from eddy.tuples.arrays import Hashes, Integers, Mask, Valid
 
 PlacedKeys = tuple[Integers, Valid, Mask | None]
@@ -33,11 +33,11 @@ class Placement:
 
     def copy(self, stride: int, share: int) -> None:
         """Send every row to all places along a dimension."""
-        self._offsets = _sums(self._offsets, np.arange(share) * stride)
+        self._offsets = _add_each(self._offsets, np.arange(share) * stride)
 
     def scatter(self, share: int, stride: int, salt: int) -> None:
         """Send each row to the place of its hash."""
-        self._base += self._scattered(share, salt) * stride
+        self._base += self._scatter_rows(share, salt) * stride
 
     def divide(self, dimension: Dimension, coded: Sequence[PlacedKeys], stride: int, salt: int) -> None:
         """Send each row to the place of its values, but heavy ones as their dimension says.
@@ -47,7 +47,7 @@ class Placement:
         hashes: Hashes | int = salt
         free = np.ones(len(self._joins), np.bool_)
         for codes, valid, faulty in coded:
-            hashes = mixed(codes, hashes)
+            hashes = mix_in(codes, hashes)
             self._joins &= True if valid is None else valid
             free &= True if faulty is None else ~faulty
         places = np.where(free, spread(np.asarray(hashes), dimension.share), 0)
@@ -57,26 +57,26 @@ class Placement:
             found = free & np.isin(coded[heavy.position][0], np.array(heavy.codes, np.int64))
             free &= ~found
             if heavy.stream == self._stream:
-                places = np.where(found, self._scattered(dimension.share, salt), places)
+                places = np.where(found, self._scatter_rows(dimension.share, salt), places)
             else:
                 places = np.where(found, 0, places)
                 self._copied.append((found, np.arange(dimension.share) * stride))
         self._base += places * stride
 
-    def end(self, cells: int) -> tuple[Integers, Integers, Mask]:
+    def finish(self, cells: int) -> tuple[Integers, Integers, Mask]:
         """Give the rows, each as often as it goes anywhere, their cells, and all but the first time of each.
 
         By cell, then by row.
         """
-        parts = [_copies(rows, self._base[rows], offsets) for rows, offsets in self._kinds()]
+        parts = [_copy_rows(rows, self._base[rows], offsets) for rows, offsets in self._group_copies()]
         if not self._joins.all():
             lost = np.flatnonzero(~self._joins)
             parts.append((lost, spread(self._whole[lost], cells), np.zeros(len(lost), np.bool_)))
         rows, targets, copied = (np.concatenate(part) for part in zip(*parts, strict=True))
-        order = np.lexsort((rows, targets)) if len(parts) > 1 else np.argsort(_short(targets), kind="stable")
+        order = np.lexsort((rows, targets)) if len(parts) > 1 else np.argsort(_narrow(targets), kind="stable")
         return rows[order], targets[order], copied[order]
 
-    def _kinds(self) -> list[tuple[Integers, Integers]]:
+    def _group_copies(self) -> list[tuple[Integers, Integers]]:
         """The rows that are copied alike, and the distances of their copies."""
         pattern = np.zeros(len(self._joins), np.int64)
         for bit, (found, _) in enumerate(self._copied):
@@ -85,29 +85,29 @@ class Placement:
         for one in np.unique(pattern).tolist():
             offsets = self._offsets
             for bit, (_, more) in enumerate(self._copied):
-                offsets = _sums(offsets, more) if one >> bit & 1 else offsets
+                offsets = _add_each(offsets, more) if one >> bit & 1 else offsets
             kinds.append((np.flatnonzero(self._joins & (pattern == one)), offsets))
         return kinds
 
-    def _scattered(self, share: int, salt: int) -> Integers:
-        return spread(mixed(self._whole.view(np.int64), salt), share)
+    def _scatter_rows(self, share: int, salt: int) -> Integers:
+        return spread(mix_in(self._whole.view(np.int64), salt), share)
 
     @cached_property
     def _whole(self) -> Hashes:
-        return whole_rows(self._batch)
+        return hash_rows(self._batch)
 
 
-def _copies(rows: Integers, base: Integers, offsets: Integers) -> tuple[Integers, Integers, Mask]:
+def _copy_rows(rows: Integers, base: Integers, offsets: Integers) -> tuple[Integers, Integers, Mask]:
     """Rows that go to the same distances from their base: the first time as themselves, then as copies."""
     copied = np.tile(np.arange(len(offsets)) > 0, len(rows))
-    return rows.repeat(len(offsets)), _sums(base, offsets), copied
+    return rows.repeat(len(offsets)), _add_each(base, offsets), copied
 
 
-def _sums(left: Integers, right: Integers) -> Integers:
+def _add_each(left: Integers, right: Integers) -> Integers:
     """Each of one with each of the other."""
     return np.add.outer(left, right).ravel()
 
 
-def _short(cells: Integers) -> np.ndarray[Any, Any]:
+def _narrow(cells: Integers) -> np.ndarray[Any, Any]:
     """The same numbers in as few bytes as will do: numbers of 16 bits are sorted in one pass."""
     return cells.astype(np.uint16) if cells.max(initial=0) < 2**16 else cells

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from eddy.errors import QueryError, quoted, unknown
 from eddy.query import Rows
 from eddy.query.binding import Binding
-from eddy.spark.layout.dimension import Dimension, Heavy, heavy_values
+from eddy.spark.layout.dimension import Dimension, Heavy, find_heavy
 from eddy.spark.layout.join_keys import JoinKey, find_join_keys
 from eddy.spark.layout.layout import Layout
 
@@ -47,29 +47,29 @@ def plan_layout(
     those of a stream that is copied run once per copy. `heavy` has for a key such as "a.k" the values that many rows
     of that stream have.
     """
-    wanted = _checked(cells, default)
-    weights = _weights(binding, "sizes", sizes)
-    for name, cost in _weights(binding, "costs", costs).items():
+    wanted = _check_cells(cells, default)
+    weights = _read_weights(binding, "sizes", sizes)
+    for name, cost in _read_weights(binding, "costs", costs).items():
         weights[name] *= cost
-    groups = _groups(binding)
+    groups = _find_groups(binding)
     if not _allows_rows(binding, groups, cells):
         wanted, groups = 1, []
-    divided = [_streams(group) for group in groups]
+    divided = [_divided_streams(group) for group in groups]
     shares = best_shares(divided, weights, wanted)
-    heavies = heavy_values([() if isinstance(group, str) else group for group in groups], heavy or {})
-    dimensions = [_dimension(*parts) for parts in zip(groups, shares, heavies, strict=True) if parts[1] > 1]
+    heavies = find_heavy([() if isinstance(group, str) else group for group in groups], heavy or {})
+    dimensions = [_make_dimension(*parts) for parts in zip(groups, shares, heavies, strict=True) if parts[1] > 1]
     names = tuple(stream.name for stream in binding.query.streams)
     return Layout(streams=names, dimensions=tuple(dimensions), schemas=binding.schemas)
 
 
-def _checked(cells: object, default: int) -> int:
+def _check_cells(cells: object, default: int) -> int:
     number = default if cells is None else cells
     if not isinstance(number, Integral) or isinstance(number, bool) or not 1 <= int(number) <= MOST_CELLS:
         raise QueryError(f"cells: expected a whole number from 1 to {MOST_CELLS:,}, got {number!r}")
     return int(number)
 
 
-def _weights(binding: Binding, what: str, given: Mapping[str, float] | None) -> dict[str, float]:
+def _read_weights(binding: Binding, what: str, given: Mapping[str, float] | None) -> dict[str, float]:
     """A number for each stream; 1 where none is given."""
     names = [stream.name for stream in binding.query.streams]
     for name, number in (given or {}).items():
@@ -80,7 +80,7 @@ def _weights(binding: Binding, what: str, given: Mapping[str, float] | None) -> 
     return {name: float((given or {}).get(name, 1)) for name in names}
 
 
-def _groups(binding: Binding) -> list[Group]:
+def _find_groups(binding: Binding) -> list[Group]:
     """What may divide the streams, the best of those that divide the same ones or fewer."""
     together: dict[frozenset[str], list[JoinKey]] = {}
     for attribute in find_join_keys(binding):
@@ -90,14 +90,14 @@ def _groups(binding: Binding) -> list[Group]:
     return [*(together[streams] for streams in largest), *loose]
 
 
-def _streams(group: Group) -> frozenset[str]:
+def _divided_streams(group: Group) -> frozenset[str]:
     return frozenset({group} if isinstance(group, str) else group[0].keys)
 
 
 def _allows_rows(binding: Binding, groups: Sequence[Group], cells: int | None) -> bool:
     """May there be more cells than one; windows of rows must not depend on which cell a row is in."""
     by_rows = [stream.name for stream in binding.query.streams if isinstance(stream.window, Rows)]
-    if not by_rows or any(len(_streams(group)) == len(binding.query.streams) for group in groups):
+    if not by_rows or any(len(_divided_streams(group)) == len(binding.query.streams) for group in groups):
         return True
     if cells is None or cells == 1:
         return False
@@ -107,7 +107,7 @@ def _allows_rows(binding: Binding, groups: Sequence[Group], cells: int | None) -
     )
 
 
-def _dimension(group: Group, share: int, heavy: tuple[Heavy, ...]) -> Dimension:
+def _make_dimension(group: Group, share: int, heavy: tuple[Heavy, ...]) -> Dimension:
     if isinstance(group, str):
         return Dimension(text=f'the rows of "{group}"', share=share, keys={group: ()})
     return Dimension(
@@ -118,7 +118,7 @@ def _dimension(group: Group, share: int, heavy: tuple[Heavy, ...]) -> Dimension:
     )
 
 
-ROUNDED = 1 - 1e-9
+ROUNDING = 1 - 1e-9
 """A bound is rounded down by more than its floating-point errors, so that it rules out no vector that is as good."""
 
 
@@ -147,22 +147,24 @@ def _search(
     """The best of all vectors that begin as chosen, or the best so far."""
     rest = dimensions[len(chosen) :]
     if not rest:
-        found = _cost(dimensions, weights, chosen)
+        found = _find_cost(dimensions, weights, chosen)
         return found if best is None or found < best else best
     for share in range(room, 0, -1):
         longer = (*chosen, share)
-        if best is None or _bound(dimensions, weights, longer, room // share) <= best.rows:
+        if best is None or _find_bound(dimensions, weights, longer, room // share) <= best.rows:
             best = _search(dimensions, weights, room // share, longer, best)
     assert best is not None
     return best
 
 
-def _cost(dimensions: Sequence[Set[str]], weights: Mapping[str, float], shares: tuple[int, ...]) -> _Cost:
-    rows = sum(weight / _parts(dimensions, shares, name) for name, weight in weights.items())
+def _find_cost(dimensions: Sequence[Set[str]], weights: Mapping[str, float], shares: tuple[int, ...]) -> _Cost:
+    rows = sum(weight / _count_parts(dimensions, shares, name) for name, weight in weights.items())
     return _Cost(rows, rows * math.prod(shares), shares)
 
 
-def _bound(dimensions: Sequence[Set[str]], weights: Mapping[str, float], shares: tuple[int, ...], room: int) -> float:
+def _find_bound(
+    dimensions: Sequence[Set[str]], weights: Mapping[str, float], shares: tuple[int, ...], room: int
+) -> float:
     """No vector that begins so sends fewer rows to a cell.
 
     At best each stream has all that is left to itself. And of the streams that what is left divides, the product is
@@ -171,16 +173,16 @@ def _bound(dimensions: Sequence[Set[str]], weights: Mapping[str, float], shares:
     """
     rest = dimensions[len(shares) :]
     later = set().union(*rest)
-    rows = {name: weight / _parts(dimensions, shares, name) for name, weight in weights.items()}
+    rows = {name: weight / _count_parts(dimensions, shares, name) for name, weight in weights.items()}
     free = [rows[name] for name in rows if name in later]
     fixed = sum(rows[name] for name in rows if name not in later)
     if not free:
         return fixed
     least = math.prod(part ** (1 / len(free)) for part in free) * room ** (-max(map(len, rest)) / len(free))
-    bound: float = (fixed + max(sum(free) / room, len(free) * least)) * ROUNDED
+    bound: float = (fixed + max(sum(free) / room, len(free) * least)) * ROUNDING
     return bound
 
 
-def _parts(dimensions: Sequence[Set[str]], shares: tuple[int, ...], name: str) -> int:
+def _count_parts(dimensions: Sequence[Set[str]], shares: tuple[int, ...], name: str) -> int:
     """In how many parts a stream is."""
     return math.prod(share for streams, share in zip(dimensions, shares, strict=False) if name in streams)
