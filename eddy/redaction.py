@@ -1,4 +1,4 @@
-"""What must not be printed."""
+"""Hides secrets in texts that are printed."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 KeyPath = tuple[str, ...]
-"""Where something stands in a config file: ("streams", "orders", "delay")."""
+"""The place of a value in a config file: ("streams", "orders", "delay")."""
 
 HIDDEN = "(hidden)"
 
 NAME_DEPTH = 2
-"""How deep the names stand that the user gives: `filters.NAME`."""
+"""The depth at which names stand that the user gives: `filters.NAME`."""
 
 _WORDS = (
     r"passw|passphrase|pwd|secret|token|credential|jaas|signature|connection[._-]?string|user[._-]?info"
@@ -28,11 +28,11 @@ _IN_TEXT = re.compile(
 """Repeats are bounded, so that no text takes long."""
 
 SHORTEST_SECRET = 4
-"""Letters of a secret: what is shorter is found in any text, and is none."""
+"""Letters of a secret: a shorter one would be found in any text, and is none."""
 
 
 def is_secret(path: KeyPath) -> bool:
-    """Does the name of a key say that its value is a secret.
+    """Tell whether a key's name says that its value is a secret.
 
     The type of a column never is one, nor is what the user calls a stream, a table or a filter the name of a key.
 
@@ -46,7 +46,7 @@ def is_secret(path: KeyPath) -> bool:
 
 
 def display(path: KeyPath, value: Any) -> str:
-    """A value for people, as TOML would spell it; a secret is not.
+    """Write a value as TOML would spell it; hide secrets.
 
     >>> display(("source", "path"), "s3://me:hush@host/a"), display(("password",), "hush"), display(("cross",), True)
     ('"s3://(hidden)@host/a"', '(hidden)', 'true')
@@ -55,7 +55,7 @@ def display(path: KeyPath, value: Any) -> str:
 
 
 def hide_marked(text: str) -> str:
-    """A text without the secrets that can be told by what stands before them.
+    """Hide the secrets that the text before them gives away.
 
     >>> hide_marked("jdbc:x://h/d?user=me&password=hush"), hide_marked("LoginModule required password='hush';")
     ('jdbc:x://h/d?user=me&password=(hidden)', 'LoginModule required password=(hidden);')
@@ -64,7 +64,7 @@ def hide_marked(text: str) -> str:
 
 
 def hide_secrets(text: str, values: Mapping[str, Any]) -> str:
-    """A text of somebody else's, such as an error of Spark's, without the secrets of a file.
+    """Hide a file's secrets in a foreign text, such as an error.
 
     >>> hide_secrets("cannot log in with hush!", {"sink": {"password": "hush!"}})
     'cannot log in with (hidden)'
@@ -75,7 +75,10 @@ def hide_secrets(text: str, values: Mapping[str, Any]) -> str:
 
 
 def _find_secrets(value: Any, path: KeyPath) -> Iterator[str]:
-    """The texts within a value that are secrets: by their key, or by what stands before them."""
+    """Find the texts within a value that are secrets.
+
+    A secret is known by its key, or by the text that stands before it.
+    """
     if isinstance(value, Mapping):
         for name, inner in value.items():
             yield from _find_secrets(inner, path if is_secret(path) else (*path, name))

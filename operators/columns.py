@@ -16,28 +16,28 @@ from eddy.tuples.arrays import Numbers, RowIds
 from eddy.tuples.arrow import read_raw
 
 GROWTH = 0.125
-"""An array is made this much longer than what it has to hold: an eighth keeps a row well under 1.5 times its Arrow
+"""Share by which an array is made longer than it has to be: an eighth keeps a row well under 1.5 times its Arrow
 size, and a row is still moved only about eight times on average."""
 
 MOST_CHUNKS = 32
 """Arrow arrays in a column before they are made one: taking from many costs a look-up in each."""
 
 TIME_TYPES = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
-"""Times are kept as integers of their width."""
+"""The integers that hold times of each width."""
 
 
 class Rowwise(Protocol):
-    """Something that is held for every row."""
+    """A store with an entry for every row."""
 
     @property
     def nbytes(self) -> int:
-        """What it occupies."""
+        """The bytes that it occupies."""
 
     def drop(self, count: int) -> None:
-        """Let go of the oldest."""
+        """Forget the oldest rows."""
 
     def keep(self, ids: RowIds) -> None:
-        """Let go of all but some."""
+        """Forget all rows but some."""
 
 
 class Stored(Rowwise, Protocol):
@@ -45,7 +45,7 @@ class Stored(Rowwise, Protocol):
 
     @property
     def size(self) -> int:
-        """What the values themselves occupy, without room to grow."""
+        """The bytes of the values themselves, without room to grow."""
 
     def append(self, array: pa.Array) -> None:
         """Add values at the end."""
@@ -67,12 +67,12 @@ class Growing:
 
     @property
     def values(self) -> Numbers:
-        """What is held, without a copy; good until the next change."""
+        """The values, without a copy; good until the next change."""
         return self._buffer[self._start : self._stop]
 
     @property
     def nbytes(self) -> int:
-        """What it occupies, with the room to grow."""
+        """The bytes that it occupies, with the room to grow."""
         return self._buffer.nbytes
 
     def append(self, values: Numbers) -> None:
@@ -113,22 +113,22 @@ class FixedWidth:
 
     @property
     def values(self) -> Numbers:
-        """The numbers; whatever stands there where a value is null."""
+        """The numbers; any number may stand where a value is null."""
         return self._values.values
 
     @property
     def valid(self) -> Numbers | None:
-        """Where there is a value; None when there is one everywhere."""
+        """The rows with a value; None for all of them."""
         return None if self._valid is None else self._valid.values
 
     @property
     def nbytes(self) -> int:
-        """What it occupies, with the room to grow."""
+        """The bytes that it occupies, with the room to grow."""
         return self._values.nbytes + (0 if self._valid is None else self._valid.nbytes)
 
     @property
     def size(self) -> int:
-        """What the values themselves occupy."""
+        """The bytes of the values themselves."""
         return self.values.nbytes
 
     def append(self, array: pa.Array) -> None:
@@ -172,12 +172,12 @@ class Chunked:
 
     @property
     def nbytes(self) -> int:
-        """What it occupies."""
+        """The bytes that it occupies."""
         return self._whole.nbytes
 
     @property
     def size(self) -> int:
-        """What the values themselves occupy."""
+        """The bytes of the values themselves."""
         return self._whole.nbytes
 
     def append(self, array: pa.Array) -> None:
@@ -213,12 +213,12 @@ class Chunked:
 
 
 def column(data_type: pa.DataType) -> FixedWidth | Chunked:
-    """The column for a type."""
+    """Make the column for a type."""
     return FixedWidth(data_type) if is_fixed(data_type) else Chunked(data_type)
 
 
 def is_fixed(data_type: pa.DataType) -> bool:
-    """Is it a type whose values numpy can hold."""
+    """Tell whether numpy can hold the values of a type."""
     return (
         pa.types.is_integer(data_type)
         or pa.types.is_floating(data_type)

@@ -58,10 +58,10 @@ class Residual:
     sides: Sequence[Bound]
 
     def holds(self, stems: Mapping[str, Stem], ids: Mapping[str, RowIds], rows: int) -> Judged:
-        """Where it is true, or has no answer.
+        """Mask the tuples for which the condition is true.
 
-        Null compares with nothing, also with what cannot be computed: an index that is searched for a null finds
-        nothing, whichever side it is on.
+        Null compares with nothing, also with a side that cannot be computed: an index that is searched for a null
+        finds nothing, whichever side it is on.
         """
         judged = self.judge.ask(columns_of(self.columns, stems, ids), rows)
         if judged.faults is None:
@@ -120,7 +120,10 @@ def columns_of(
 
 
 def _is_null(side: Bound, columns: Mapping[Column, pa.Array], rows: int) -> Mask:
-    """Where one side of a comparison is null, and not what cannot be computed."""
+    """Mask the rows with a null on one side of a comparison.
+
+    A side that cannot be computed is not null.
+    """
     null = np.zeros(rows, np.bool_)
     for part, known in ask_by_halves(lambda part: _nulls(side, columns, part), rows).parts:
         null[part] = known
@@ -134,7 +137,7 @@ def _nulls(side: Bound, columns: Mapping[Column, pa.Array], part: RowIds) -> Mas
 
 
 def _between_two(comparison: ComparedPair | None) -> ComparedPair | None:
-    """The comparison, if each side is about one input, and they are two."""
+    """Give the comparison if it compares one input with another."""
     if comparison is None:
         return None
     left, right = comparison.left.inputs, comparison.right.inputs
@@ -151,7 +154,10 @@ def _residual(predicate: Expression, bound: Bound, sides: Sequence[Bound], fault
 def _pair(
     comparison: ComparedPair, types: Mapping[Column, pa.DataType], stems: Mapping[str, Stem], faults: Faults
 ) -> JoinPair | None:
-    """The comparison with its keys; None for one of values whose codes do not sort as they do, and for `!=`."""
+    """Add the keys to a comparison.
+
+    Gives None for `!=`, and for orders of values whose codes do not sort as they do.
+    """
     if comparison.op not in MIRRORED:
         return None
     expressions = (comparison.left, comparison.right)

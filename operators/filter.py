@@ -23,23 +23,23 @@ Take = Callable[[str, RowIds], pa.Array]
 
 
 class Verdicts(Protocol):
-    """What filters have said of stored rows."""
+    """The verdicts of filters about stored rows."""
 
     def unknown(self, filter: str, ids: RowIds) -> Mask:
-        """Of which rows a filter has said nothing yet."""
+        """Mask the rows that a filter has not judged yet."""
 
     def passed(self, filter: str, ids: RowIds) -> Mask:
-        """Which rows have passed it."""
+        """Mask the rows that have passed a filter."""
 
     def verdicts(self, filter: str, ids: RowIds) -> FaultCodes | None:
-        """What it has said of rows, if any of all rows has a fault."""
+        """Give a filter's verdicts, if any row of all has a fault."""
 
     def judge(self, filter: str, ids: RowIds, judged: Judged) -> None:
-        """Remember what it says of some rows, each of them once."""
+        """Remember a filter's verdicts about rows, each of them once."""
 
 
 class FilterColumns(NamedTuple):
-    """The inputs that a filter is about, the columns that it reads, and where they are.
+    """The inputs of a filter, its columns, and their stores.
 
     `times` are the columns with the event times of those inputs that have any.
     """
@@ -67,7 +67,7 @@ class FilterOperator:
         self._memory = memory
 
     def pattern(self, lineage: Lineage) -> str:
-        """Whether it meets rows as they arrive, or rows that have been stored and may have been judged before."""
+        """Tell rows as they arrive from stored rows."""
         return "stored" if self._memory is not None and lineage.origin != self._on else ""
 
     def run(self, tuples: Tuples) -> Outcome:
@@ -103,7 +103,7 @@ class FilterOperator:
         return Judged(verdicts != FAIL, np.where(verdicts < PENDING, np.uint8(0), verdicts), skipped), len(new)
 
     def _told(self, ids: Mapping[str, RowIds]) -> str:
-        """Which rows they were, as a person can find them."""
+        """Describe rows so that a person can find them."""
         parts = []
         for name, column, take in self._times:
             known = take(column, ids[name]).drop_null()

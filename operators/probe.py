@@ -1,7 +1,7 @@
 """Joins tuples with the stored rows of one more input.
 
 A probe searches by all equalities between its target and the inputs that the tuples span; without any, by an order;
-and without that it scans. Whatever it finds is then held against everything that the search did not guarantee: the
+and without that it scans. The candidates are then held against everything that the search did not guarantee: the
 keys themselves, the order of arrival, the windows, verdicts, and all other conditions that can be asked by now.
 """
 
@@ -30,30 +30,11 @@ from eddy.tuples.runs import Ranges, Reach, scan_all
 MOST_CANDIDATES = 1 << 18
 """Candidates that are looked at in one go: a few megabytes, which stay in the cache, however many rows match."""
 
-
 MOST_TUPLES = 1 << 15
 """Tuples that are looked up in one go: a search notes a place for each of them in each segment that it reaches."""
 
-
-@dataclass(frozen=True, kw_only=True)
-class _Pattern:
-    """How to search for tuples that span certain inputs: the access pattern."""
-
-    equalities: Sequence[JoinPair]
-    orders: Sequence[JoinPair]
-    residuals: Sequence[Residual]
-    keys: tuple[Key, ...]
-    pattern: str
-
-    @property
-    def faulty(self) -> bool:
-        """Is there a row whose key cannot be computed: no index finds what it joins."""
-        return any(side.key.faulty for one in self.searched for side in one.sides.values())
-
-    @property
-    def searched(self) -> Sequence[JoinPair]:
-        """What rows are found by; nothing for a scan."""
-        return self.equalities or self.orders
+WindowLength = int | float | None
+"""The length of a stream's window; None if it is not by time."""
 
 
 class Probe:
@@ -69,11 +50,11 @@ class Probe:
         self._patterns: dict[frozenset[str], _Pattern] = {}
 
     def pattern(self, lineage: Lineage) -> str:
-        """What it searches by, for tuples of a lineage."""
+        """Write by which keys tuples of a lineage search."""
         return self._find_pattern(lineage.spans).pattern
 
     def run(self, tuples: Tuples) -> Outcome:
-        """Join the first tuples; as many as have a bounded number of candidates."""
+        """Join the first tuples, up to a bounded number of candidates."""
         pattern = self._find_pattern(tuples.lineage.spans)
         tuples = tuples.first(MOST_TUPLES)
         before = self._stem.before(self._stems[tuples.lineage.origin].arrivals(tuples.ids[tuples.lineage.origin]))
@@ -112,7 +93,7 @@ class Probe:
         )
 
     def _search(self, pattern: _Pattern, tuples: Tuples, before: RowIds | None) -> Ranges:
-        """The candidates of every tuple, where the index has them."""
+        """Find the candidates of every tuple in the index."""
         if not pattern.searched:
             return scan_all(len(tuples), len(self._stem))
         others = [one.other(self._target) for one in pattern.searched]
@@ -126,14 +107,17 @@ class Probe:
         return widen(ranges, pattern.searched, self._target, tuples, self._stem.alive) if pattern.faulty else ranges
 
     def _reach(self, tuples: Tuples, before: RowIds | None) -> Reach | None:
-        """The segments in which each tuple may find anything."""
+        """Find the segments in which each tuple may find anything."""
         if not self._stem.timed:
             return None
         ticks = [self._stems[name].ticks.take(ids) for name, ids in tuples.ids.items() if self._stems[name].timed]
         return self._stem.segments.reach(before, reduce(np.maximum, ticks))
 
     def _verify(self, pattern: _Pattern, tuples: Tuples, before: RowIds | None, pairs: Pairs) -> Pairs:
-        """The candidates that really join, or about which some condition has no answer."""
+        """Keep the candidates that really join.
+
+        Candidates for which some condition has no answer stay, with their fault.
+        """
         pairs = self._keep_alike(pattern, tuples, pairs)
         if before is not None:
             # Each combination is found once, by its last row.
@@ -152,7 +136,7 @@ class Probe:
         return pairs
 
     def _keep_alike(self, pattern: _Pattern, tuples: Tuples, pairs: Pairs) -> Pairs:
-        """The candidates whose keys have the codes of the tuple's."""
+        """Keep the candidates whose codes are those of the tuple."""
         for e in pattern.equalities:
             own, other = e.sides[self._target], e.other(self._target)
             if pattern.faulty:
@@ -164,7 +148,7 @@ class Probe:
         return pairs
 
     def _mask_timely(self, tuples: Tuples, at: RowIds, rows: RowIds) -> Mask | None:
-        """Only rows with which all are inside their windows."""
+        """Mask the rows with which all are inside their windows."""
         streams = [name for name in tuples.ids if self._stems[name].timed]
         if not self._stem.timed:
             return None
@@ -175,11 +159,14 @@ class Probe:
         return mask_inside(ticks, spans[:-1], at, self._stem.ticks.take(rows), spans[-1])
 
     def _mask_living(self, tuples: Tuples, at: RowIds, rows: RowIds) -> Mask | None:
-        """Only rows that no filter has failed."""
+        """Mask the rows that no filter has failed."""
         return self._stem.alive.take(rows) if self._stem.dead else None
 
     def _mask_equal(self, equality: JoinPair, tuples: Tuples, pairs: Pairs) -> Mask:
-        """Compare the values whose codes are alike; where a value is missing that was no answer, there is none yet."""
+        """Compare the values of candidates whose codes match.
+
+        A candidate whose key could not be computed stays one.
+        """
         own, other = equality.sides[self._target], equality.other(self._target)
         ids = tuples.ids[other.input].take(pairs.at)
         if not (own.key.faulty or other.key.faulty):
@@ -194,28 +181,15 @@ class Probe:
         return compare_values(left, evaluate(other.bound, self._stems, {other.input: ids}, len(ids)))
 
 
-def _window_length(stem: Stem) -> int | float | None:
-    return stem.window.ticks if isinstance(stem.window, Range) else None
-
-
-def _keep_one_key(orders: Sequence[JoinPair], target: str) -> list[JoinPair]:
-    """The orders that one index can answer: those on the key that most of them are about."""
-    keys = [order.sides[target].key for order in orders]
-    return [order for order, key in zip(orders, keys, strict=True) if key == max(keys, key=keys.count)]
-
-
-WindowLength = int | float | None
-"""The length of a stream's window; None where it has none by time."""
-
-
 def mask_inside(
     ticks: Sequence[Ticks], spans: Sequence[WindowLength], at: RowIds, target: Ticks, own: WindowLength
 ) -> Mask:
-    """Where every row is inside its window, for candidates of tuples that are inside theirs.
+    """Mask the candidates with which all rows are inside.
 
-    `ticks` are the tuples' event times, one array for each stream that they span; `target` are the candidates'
-    times, and `at` says to which tuple each belongs. With `m` the largest time of all, every row must have
-    `m - time <= span`. For the rows that the tuples span that is a bound on `m`, hence one on the candidate's time.
+    Each row must be inside its window; the tuples' rows are already, among themselves. `ticks` are the tuples' event
+    times, one array for each stream that they span; `target` are the candidates' times, and `at` says to which tuple
+    each belongs. With `m` the largest time of all, every row must have `m - time <= span`. For the rows that the
+    tuples span that is a bound on `m`, hence one on the candidate's time.
     """
     latest = reduce(np.maximum, ticks)
     mask = np.ones(len(at), np.bool_)
@@ -228,7 +202,7 @@ def mask_inside(
 
 
 class Pairs(NamedTuple):
-    """Tuples, by position, each with a row that may join, and the faults of the two together."""
+    """Tuples, by position, each with a row, and their faults."""
 
     at: RowIds
     rows: RowIds
@@ -243,7 +217,7 @@ class Pairs(NamedTuple):
         return Pairs(self.at.take(kept), self.rows.take(kept), faults)
 
     def with_faults(self, judged: Judged) -> Pairs:
-        """The same pairs, those that a condition let pass, with the faults that it found."""
+        """Note the faults that a condition found among these pairs."""
         if judged.faults is None:
             return self
         found = judged.faults[judged.passed]
@@ -251,7 +225,7 @@ class Pairs(NamedTuple):
 
 
 def judge_codes(own: Key, rows: RowIds, other: Key, ids: RowIds) -> Judged:
-    """Which rows have the same code as others, or none because of a fault."""
+    """Mask the rows with others' code, or with a fault."""
     own_faults, other_faults = own.faults(rows), other.faults(ids)
     faults = np.maximum(own_faults, other_faults)
     present = (_mask_valid(own, rows) | (own_faults > 0)) & (_mask_valid(other, ids) | (other_faults > 0))
@@ -260,7 +234,7 @@ def judge_codes(own: Key, rows: RowIds, other: Key, ids: RowIds) -> Judged:
 
 
 def widen(ranges: Ranges, searched: Sequence[JoinPair], target: str, tuples: Tuples, alive: Mask) -> Ranges:
-    """The candidates that an index found, and those that faulty keys make candidates."""
+    """Add the candidates that faulty keys make candidates."""
     keys = [one.sides[target].key for one in searched]
     stored = np.logical_or.reduce([key.faults(np.arange(len(alive))) > 0 for key in keys]) & alive
     others = [one.other(target) for one in searched]
@@ -274,6 +248,40 @@ def widen(ranges: Ranges, searched: Sequence[JoinPair], target: str, tuples: Tup
         np.hstack([np.where(coming[:, None], 0, ranges.counts), counts]),
         np.concatenate([ranges.rows, strays, rows]),
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Pattern:
+    """The access pattern for tuples that span certain inputs."""
+
+    equalities: Sequence[JoinPair]
+    orders: Sequence[JoinPair]
+    residuals: Sequence[Residual]
+    keys: tuple[Key, ...]
+    pattern: str
+
+    @property
+    def faulty(self) -> bool:
+        """Some row has no key to compute: no index finds its matches."""
+        return any(side.key.faulty for one in self.searched for side in one.sides.values())
+
+    @property
+    def searched(self) -> Sequence[JoinPair]:
+        """The comparisons by which rows are found; empty for a scan."""
+        return self.equalities or self.orders
+
+
+def _window_length(stem: Stem) -> int | float | None:
+    return stem.window.ticks if isinstance(stem.window, Range) else None
+
+
+def _keep_one_key(orders: Sequence[JoinPair], target: str) -> list[JoinPair]:
+    """Keep the orders that one index can answer.
+
+    Those are the ones on the key that most of them are about.
+    """
+    keys = [order.sides[target].key for order in orders]
+    return [order for order, key in zip(orders, keys, strict=True) if key == max(keys, key=keys.count)]
 
 
 def _mask_valid(key: Key, ids: RowIds) -> Mask:

@@ -1,8 +1,8 @@
-"""The rows of one input, once per cell, with what is known of them.
+"""The stored rows of one input, and what is known of them.
 
-Rows stand in the order in which they arrived, so a row's id is its position, and of two rows of a stream the one with
-the smaller id came first. Ids hold for one micro-batch: in between, rows whose time has passed and rows that a filter
-has failed are let go of, and the rest move up.
+Rows stand in the order in which they arrived, so a row's id is its position, and of two rows of a stream the one
+with the smaller id came first. Ids hold for one micro-batch: in between, rows whose time has passed and rows that a
+filter has failed are forgotten, and the rest move up.
 """
 
 from __future__ import annotations
@@ -69,12 +69,12 @@ class Stem:
 
     @property
     def nbytes(self) -> int:
-        """What the rows occupy, with everything that is known of them."""
+        """The bytes of the rows, and of what is known of them."""
         return sum(part.nbytes for part in self._parts()) + self.catalog.nbytes
 
     @property
     def timed(self) -> bool:
-        """Do the rows have event times: a stream's do, a table's do not."""
+        """The rows have event times: a stream's do, a table's do not."""
         return self._time is not None
 
     @property
@@ -84,7 +84,10 @@ class Stem:
 
     @property
     def ranks(self) -> Integers:
-        """How many rows of the stream came before each row, those that are gone included."""
+        """The number of the stream's rows that came before each row.
+
+        Rows that are gone count too.
+        """
         return self._ranks.values
 
     @property
@@ -97,7 +100,10 @@ class Stem:
         return self._columns[column].take(ids)
 
     def key(self, expression: Expression, bound: Bound, faults: Faults) -> Key:
-        """The codes of an expression over this input; asked for before the first row is stored."""
+        """Give the codes of an expression over this input.
+
+        Must be called before the first row is stored.
+        """
         column = expression.as_column()
         stored = self._columns[column.name] if column else None
         if isinstance(stored, FixedWidth) and is_plain(stored.type, bound.type):
@@ -106,7 +112,7 @@ class Stem:
         return self._keys.setdefault((expression.text, str(bound.type)), made)
 
     def append(self, rows: pa.RecordBatch, ticks: Ticks, arrivals: Integers) -> RowIds:
-        """Store rows, in the order of their arrival; says under which ids.
+        """Store rows in the order of their arrival, and give their ids.
 
         `arrivals` are their numbers among all rows of the micro-batch.
         """
@@ -131,38 +137,50 @@ class Stem:
         return np.arange(self.fresh, len(self))
 
     def arrivals(self, ids: RowIds) -> Integers:
-        """The numbers, among all arrivals of the micro-batch, of rows that have just come."""
+        """Give the numbers of rows that have just come.
+
+        They count all arrivals of the micro-batch.
+        """
         return self._arrivals.take(ids - self.fresh)
 
     def before(self, arrivals: Integers) -> RowIds | None:
-        """Below which id rows had come when others arrived, by the numbers of those; None where all rows had."""
+        """Give for each arrival the id below which rows had come.
+
+        None stands for all rows.
+        """
         if len(self) == self.fresh and not isinstance(self.window, Rows):
             return None
         return np.searchsorted(self._arrivals, arrivals) + self.fresh
 
     def stood(self, rows: RowIds, before: RowIds) -> Mask:
-        """Which rows are below some ids, and were still in a window of rows when all of those had come."""
+        """Mask the rows that stood here when others arrived.
+
+        They are below the others' ids, and still in a window of rows when all of those had come.
+        """
         mask: Mask = rows < before
         if isinstance(self.window, Rows):
             mask &= self.ranks.take(rows) >= before + (self.arrived - len(self) - self.window.count)
         return mask
 
     def unknown(self, filter: str, ids: RowIds) -> Mask:
-        """Of which rows a filter has said nothing yet."""
+        """Mask the rows that a filter has not judged yet."""
         unknown: Mask = self._verdicts[filter].values.take(ids) == UNKNOWN
         return unknown
 
     def passed(self, filter: str, ids: RowIds) -> Mask:
-        """Which rows have passed a filter."""
+        """Mask the rows that have passed a filter."""
         passed: Mask = self._verdicts[filter].values.take(ids) == PASS
         return passed
 
     def verdicts(self, filter: str, ids: RowIds) -> FaultCodes | None:
-        """What a filter has said of rows, if there may be a row for which it had no answer."""
+        """Give a filter's verdicts, if some row may have a fault."""
         return self._verdicts[filter].values.take(ids) if filter in self._faulty else None
 
     def judge(self, filter: str, ids: RowIds, judged: Judged) -> None:
-        """Remember what a filter says of some rows, each of them once; those that fail are dead."""
+        """Remember a filter's verdicts about rows, each of them once.
+
+        Rows that fail are dead.
+        """
         verdicts = np.where(judged.passed, np.uint8(PASS), np.uint8(FAIL))
         if judged.faults is not None:
             verdicts = np.maximum(verdicts, judged.faults)
@@ -173,7 +191,10 @@ class Stem:
         self._alive.put(failed, np.zeros(len(failed), np.bool_))
 
     def settle(self, watermark: float | None) -> None:
-        """End the micro-batch: let go of what is dead, and of segments that no on-time row can meet."""
+        """End the micro-batch.
+
+        Dead rows are forgotten, and segments that no on-time row can meet.
+        """
         keep = np.ones(len(self), np.bool_)
         if self.dead:
             first = 0 if self.dead * DEAD_SHARE > len(self) else self.fresh
@@ -188,12 +209,18 @@ class Stem:
         self.catalog.rest(self._room())
 
     def _room(self) -> int:
-        """What the indexes may occupy: what the rows leave of one and a half times their Arrow size and 16 bytes."""
+        """Give the bytes that the indexes may occupy.
+
+        They are what the rows leave of one and a half times their Arrow size and 16 bytes a row.
+        """
         values = sum(column.size for column in self._columns.values())
         return max(len(self) * SPARE + values + values // 2 - sum(part.nbytes for part in self._parts()), 0)
 
     def snapshot(self) -> tuple[dict[str, int], pa.RecordBatch]:
-        """The rows that are alive, with their verdicts; a filter without an answer is asked again."""
+        """Give the rows that are alive, with their verdicts.
+
+        A filter that had no answer is asked again.
+        """
         ids = np.flatnonzero(self.alive)
         parts = {f"column {name}": stored.take(ids) for name, stored in self._columns.items()}
         parts |= {f"verdict {name}": pa.array(_known(held.values.take(ids))) for name, held in self._verdicts.items()}
@@ -202,7 +229,7 @@ class Stem:
         return {"arrived": self.arrived}, pa.RecordBatch.from_arrays(list(parts.values()), names=list(parts))
 
     def restore(self, numbers: Mapping[str, int], rows: pa.RecordBatch) -> None:
-        """Go on from a snapshot; called on a STeM that is empty."""
+        """Go on from a snapshot, in a STeM that is empty."""
         stored = pa.RecordBatch.from_arrays(
             [rows.column(f"column {name}") for name in self._columns], schema=self.schema
         )
@@ -225,7 +252,7 @@ class Stem:
         return False
 
     def _retain(self, keep: Mask) -> None:
-        """Keep only some rows; the oldest go without moving the others."""
+        """Keep only some rows; the oldest go at no cost."""
         ids = np.flatnonzero(keep)
         gone = len(keep) - len(ids)
         for part in self._parts():
@@ -243,7 +270,10 @@ class Stem:
         return [*self._columns.values(), *own, *ranks, *self._verdicts.values(), *self._keys.values(), self._alive]
 
     def _ticking(self) -> FixedWidth | Growing:
-        """Where the event times are: in their column, if it holds them as they are compared."""
+        """Find the event times.
+
+        They are in their column, if it holds them as they are compared.
+        """
         if self._time is not None:
             stored, data_type = self._columns[self._time], self.schema.field(self._time).type
             if (

@@ -10,13 +10,14 @@ import numpy as np
 import pyarrow as pa
 
 NULL, ANY, OTHERS = "null", "any", "others"
-"""What is in a bucket that no value names: nulls, all values alike, and all values that have no bucket of their own."""
+"""Names of buckets that no value names: nulls, all values alike, and all values without a bucket of their own."""
 
 LONGEST_VALUE = 24
 """Characters of a value that are shown: a report is read in columns."""
 
 RANGE_DIGITS = 3
-"""Of the width of a range: its ends are told apart, and what the eye would skip is left out."""
+"""Digits of a range's width that its ends are written with: the ends are told apart, and what the eye would skip is
+left out."""
 
 VALUE_DIGITS = 6
 """Digits of a number that is shown with an exponent, or stands alone."""
@@ -25,17 +26,19 @@ PLAIN_DIGITS = 15
 """Digits before the point and after it from which on a number is written with an exponent."""
 
 TICK_SECONDS: Mapping[str, float] = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
-"""How long a tick of a time column is."""
+"""The length of a tick of a time column."""
 
 UNIT_SECONDS: Mapping[str, float] = {"D": 86_400.0, "m": 60.0, **TICK_SECONDS}
-"""What the ends of a range of moments may be cut to, and how many seconds long that is."""
+"""Units to which the ends of a range of moments may be cut, and their lengths in seconds."""
 
 SHORTEST_RANGE = 10
-"""So many of them a range must be long: its ends are told apart, and so are those of its neighbours."""
+"""Units that a range must be long to be cut to them: then its ends are told apart, and so are its neighbours'."""
 
 
 def value_text(value: Any) -> str:
-    """A value as it is shown, cut if it is long; quoted where it could be taken for something else.
+    """Write a value for a report, cut if it is long.
+
+    It is quoted where it could be taken for something else.
 
     >>> [value_text(value) for value in (7, True, "Paris", "null", "", b"ab", "a" * 99)]
     ['7', 'true', 'Paris', '"null"', '""', '0x6162', 'aaaaaaaaaaaaaaaaaaaaaaa…']
@@ -54,7 +57,9 @@ def value_text(value: Any) -> str:
 
 
 def range_text(low: float, high: float, data_type: pa.DataType) -> str:
-    """The values from one number up to another, those of times in their own units.
+    """Write the range from one number up to another.
+
+    Times are written in their own units.
 
     >>> range_text(12.5, 25.0, pa.float64()), range_text(83.25, 125.0, pa.int64())
     ('12.5..25', '84..124')

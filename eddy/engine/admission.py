@@ -1,4 +1,4 @@
-"""Which rows take part, and in which order they arrive.
+"""Admits rows, and puts them into the order of their arrival.
 
 A row arrives in the order of event time within its micro-batch, then in the order in which the query lists the
 streams, then in the order of its source. A row is late when its time is below the watermark: the smallest, over all
@@ -31,10 +31,10 @@ NONE_DROPPED = {"untimed": 0, "late": 0, "ahead": 0, "keyless": 0, "malformed": 
 
 @dataclass(frozen=True, kw_only=True)
 class Admitted:
-    """The rows of one stream that take part, in the order of their arrival, and how many do not.
+    """The rows of one stream that take part, in order of arrival.
 
-    `arrivals` number the rows among all rows of the micro-batch. `copies` are rows that another cell counts; they are
-    neither in `came` nor in `dropped`.
+    `arrivals` number the rows among all rows of the micro-batch. `came` counts the rows that came, `dropped` those
+    that take no part. `copies` are rows that another cell counts; they are neither in `came` nor in `dropped`.
     """
 
     rows: pa.RecordBatch
@@ -47,9 +47,9 @@ class Admitted:
 
 @dataclass(frozen=True)
 class Mark:
-    """How far time has come: the watermark, or None while there is none.
+    """The watermark, or None while there is none.
 
-    `copies` says of the rows of some streams which are copies, that another cell counts.
+    `copies` marks the rows of some streams that are copies: another cell counts them.
     """
 
     watermark: Tick | None
@@ -57,7 +57,7 @@ class Mark:
 
 
 class Gate:
-    """Admits micro-batches, and knows how far each stream has come."""
+    """Admits micro-batches, and remembers how far each stream is."""
 
     def __init__(self, binding: Binding) -> None:
         self._binding = binding
@@ -65,7 +65,10 @@ class Gate:
         self._newest: dict[str, Tick] = {}
 
     def next_mark(self) -> Mark:
-        """The watermark of the next micro-batch, as far as the rows that came through here say."""
+        """Work out the watermark of the next micro-batch.
+
+        It follows from the rows that came through here.
+        """
         streams = self._binding.query.streams
         if len(self._newest) < len(streams):
             return Mark(None)
@@ -73,11 +76,14 @@ class Gate:
         return Mark(min(marks) if len(marks) == len(streams) else None)
 
     def _round_length(self, length: Tick) -> Tick:
-        """A length beside whole times counts in whole ticks: then no difference is rounded."""
+        """Round a length beside whole times down to whole ticks.
+
+        Then no difference is rounded.
+        """
         return math.floor(length) if self._binding.tick_type is np.int64 else length
 
     def admit(self, batch: Mapping[str, pa.RecordBatch], number: int, mark: Mark) -> dict[str, Admitted]:
-        """Sort out the rows of one micro-batch; those below the watermark are late."""
+        """Sort out the rows of one micro-batch; old ones are late."""
         streams = self._binding.query.streams
         for stream in streams:
             if stream.name not in batch:
@@ -102,7 +108,10 @@ class Gate:
         }
 
     def describe(self) -> str:
-        """For people: how far each stream has come; the slowest holds back what the others may forget."""
+        """Say for people how far each stream has come.
+
+        The slowest stream holds back what the others may forget.
+        """
         streams = self._binding.query.streams
         parts = [f'"{s.name}" {self._newest.get(s.name, "has shown no row yet")}' for s in streams]
         without = [s.name for s in streams if s.delay is None]
@@ -110,7 +119,7 @@ class Gate:
         return f"event times have come to, in ticks: {', '.join(parts)}{hint}"
 
     def snapshot(self) -> dict[str, dict[str, Tick]]:
-        """How far each stream has come."""
+        """Give how far each stream has come."""
         return {"newest": dict(self._newest)}
 
     def restore(self, state: Mapping[str, Mapping[str, Any]]) -> None:
@@ -149,7 +158,7 @@ class Gate:
         return rows.take(pa.array(chosen)), ticks[chosen], dropped
 
     def _refuse(self, stream: Stream, number: int, dropped: Mapping[str, int]) -> None:
-        """Bad rows fail the query, if it says so."""
+        """Raise an error for bad rows, if the stream asks for it."""
         keys = quoted(self._binding.keys[stream.name])
         why = {
             "malformed": f'that "{stream.malformed}" says could not be read',
@@ -171,7 +180,10 @@ class Gate:
             self._newest[stream.name] = max(newest, self._newest.get(stream.name, newest))
 
     def _is_plain(self, ticks: Ticks, watermark: Tick | None) -> bool:
-        """Is there nothing to sort out: no row late, and none out of order, where any other could join it."""
+        """Tell whether there is nothing to sort out.
+
+        No row is late, and none is out of order among others that it could join.
+        """
         if not len(ticks):
             return True
         in_order = self._alone or bool((ticks[1:] >= ticks[:-1]).all())
@@ -186,14 +198,17 @@ class Gate:
 
 
 def _mask_valid(rows: pa.RecordBatch, columns: Sequence[str]) -> Mask | None:
-    """Which rows have a value in all of some columns; None for all of them."""
+    """Mask the rows with a value in all columns; None for all rows."""
     found = [rows.column(name) for name in columns]
     masks = [column.is_valid().to_numpy(zero_copy_only=False) for column in found if column.null_count]
     return np.logical_and.reduce(masks) if masks else None
 
 
 def _number_rows(ticks: Sequence[Ticks]) -> list[np.ndarray[Any, np.dtype[np.int64]]]:
-    """The place of each row among all rows; equal times keep the order of the streams."""
+    """Number each row among all rows of the micro-batch.
+
+    Rows of equal times keep the order of the streams.
+    """
     if len(ticks) == 1:
         return [np.arange(len(ticks[0]))]
     order = np.argsort(np.concatenate(ticks), kind="stable")
@@ -213,5 +228,5 @@ def _describe_difference(name: str, batch: int, expected: pa.Schema, got: pa.Sch
 
 
 def _type_text(schema: pa.Schema, column: str) -> str:
-    """A column's type; all of them where several have the name."""
+    """Write a column's type, or all types of columns of that name."""
     return " and ".join(str(f.type) for f in schema if f.name == column) or "no such column"

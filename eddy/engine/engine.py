@@ -29,7 +29,7 @@ from eddy.tuples import Tuples
 
 
 class Machinery(NamedTuple):
-    """What an engine is made of besides its policy: operators, the rows they are about, and the faults they meet."""
+    """An engine's parts besides its policy."""
 
     operators: Sequence[Operator]
     stores: Mapping[str, Store]
@@ -80,7 +80,10 @@ class Engine:
         return self._binding.schema
 
     def reads(self, stream: str) -> list[str]:
-        """The columns of a stream that anything reads: to answer the query, to admit rows, or to tell them apart."""
+        """List the columns of a stream that anything reads.
+
+        They serve to answer the query, to admit rows, or to tell them apart.
+        """
         classifiers = {attribute.column.name for attribute in self._policy.features.of(stream)}
         stored = set(self._binding.stored(stream).names)
         about = {name for s in self._binding.query.streams if s.name == stream for name in (s.malformed, s.arrived)}
@@ -136,7 +139,7 @@ class Engine:
             )
 
     def _count_routes(self) -> TalliedRoutes:
-        """Which classes took which routes, by the names of what is in their buckets."""
+        """Count the rows of each class on each route, by name."""
         try:
             return self._router.routing.routes(self._classifier.names)
         except EngineError as error:
@@ -175,13 +178,13 @@ class Engine:
         )
 
     def read_counters(self) -> Counters:
-        """What the last micro-batch was, and what it took."""
+        """Give the counters of the last micro-batch."""
         if self._counters is None:
             raise EngineError("engine: no micro-batch has been run to its end, so there is nothing to report")
         return self._counters
 
     def snapshot(self) -> Snapshot:
-        """The whole state, between two micro-batches."""
+        """Give the whole state, between two micro-batches."""
         self._check_between("snapshot")
         numbers, tables = {}, {}
         for name, store in self._streams.items():
@@ -206,7 +209,10 @@ class Engine:
 
     @guard_restore
     def restore(self, snapshot: Snapshot) -> None:
-        """Go on from a snapshot of the same query; another policy keeps the rows and starts learning anew."""
+        """Go on from a snapshot of the same query.
+
+        Another policy keeps the rows and starts learning anew.
+        """
         meta, tables = unpack(snapshot)
         fingerprint.check(meta["query"], self._parts)
         self._batch = meta["batch"]
@@ -222,17 +228,20 @@ class Engine:
             self._taken = meta.get("taken", {})
 
     def _chance(self) -> Callable[[], np.random.Generator]:
-        """The micro-batch's own generator, made when it is first asked for: a retry draws as the first try did."""
+        """Give the micro-batch's generator, made when it is needed.
+
+        A retry draws as the first try did.
+        """
         seed = (*self._seed, self._batch)
         return cache(lambda: np.random.default_rng(seed))
 
     def _build(self, name: str, admitted: Admitted) -> Tuples:
-        """Store the rows of a stream, unfiltered, and make tuples of them."""
+        """Store the rows of a stream, unfiltered, as new tuples."""
         ids = self._stores[name].append(admitted.rows, admitted.ticks, admitted.arrivals)
         self._classifier.arrive(name, admitted.rows, int(ids[0]) if len(ids) else 0)
         return Tuples(self._router.machine.start(name), {name: ids})
 
     def _classify(self, tuples: Tuples) -> Look:
-        """The classifier buckets of the rows that set tuples off."""
+        """Look at the buckets of the rows that set tuples off."""
         origin = tuples.lineage.origin
         return self._classifier.buckets(origin, tuples.ids[origin])

@@ -1,4 +1,4 @@
-"""The event times of a stream's rows, and which of them say nothing about how far the stream has come.
+"""Event times of rows, and the rows whose times do not count.
 
 Everything here is a property of a row's own values. So it is the same in whichever micro-batch, cell or order a row
 comes, and whoever asks: the gate that admits rows, and the parcels that tell Spark's watermark of them.
@@ -23,7 +23,10 @@ from eddy.tuples.event_time import Ticks
 
 @dataclass(frozen=True, kw_only=True)
 class Timed:
-    """The event times of rows, and which rows are bad: None for none of them. A row is bad in one way."""
+    """The event times of rows, and which rows are bad.
+
+    A row is bad in one way at most; a mask is None where no row is.
+    """
 
     ticks: Ticks
     malformed: Mask | None
@@ -38,7 +41,7 @@ class Timed:
 
 
 def read_times(stream: Stream, rows: pa.RecordBatch, dtype: Any) -> Timed:
-    """The times of a stream's rows as ticks of a type.
+    """Read the times of a stream's rows as ticks of a type.
 
     >>> stream = Stream("a", time="ts", max_ahead=10, arrived="at")
     >>> rows = pa.record_batch({"ts": [5, 25, 900], "at": [7, 15, 15]})
@@ -56,10 +59,10 @@ def read_times(stream: Stream, rows: pa.RecordBatch, dtype: Any) -> Timed:
 
 
 def _find_ahead(stream: Stream, rows: pa.RecordBatch) -> Mask | None:
-    """The rows whose time is more than `max_ahead` after the time at which they arrived.
+    """Find the rows whose time is too far after their arrival.
 
-    Where one of the two is not known, nothing says so, and the row is not ahead. The types of the two columns alone
-    decide how they are compared, not those of other streams.
+    The limit is `max_ahead`. A row with one of the two times missing is not ahead. The types of the two columns
+    alone decide how they are compared, not those of other streams.
     """
     if stream.time is None or stream.arrived is None or stream.ahead_ticks is None:
         return None
@@ -72,14 +75,17 @@ def _find_ahead(stream: Stream, rows: pa.RecordBatch) -> Mask | None:
 
 
 def _keep_among(mask: Mask | None, others: Mask | None) -> Mask | None:
-    """The rows of a mask that are also in the other one, where None is all of them; None where no row is left."""
+    """Keep the rows of a mask that are also in the other one.
+
+    Another mask of None has all rows. Gives None where no row is left.
+    """
     if mask is not None and others is not None:
         mask = mask & others
     return mask if mask is not None and mask.any() else None
 
 
 def _find_empty(column: pa.Array) -> Mask | None:
-    """Where a column has no value; None for everywhere."""
+    """Find the rows without a value; None if no row has one."""
     if column.null_count == len(column):
         return None
     return np.asarray(column.is_null().to_numpy(zero_copy_only=False))
@@ -88,7 +94,10 @@ def _find_empty(column: pa.Array) -> Mask | None:
 def _read_ticks(
     stream: Stream, place: str, name: str | None, rows: pa.RecordBatch, dtype: Any
 ) -> tuple[Ticks, Mask | None]:
-    """One of the columns with times, `time` or `arrived`; without one, rows are in the order of their source."""
+    """Read one of the columns with times, `time` or `arrived`.
+
+    Without one, rows are in the order of their source.
+    """
     if name is None:
         return np.zeros(rows.num_rows, np.int64), None
     try:

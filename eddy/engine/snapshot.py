@@ -27,7 +27,7 @@ Restorer = TypeVar("Restorer")
 
 
 class Learner(Protocol):
-    """What goes on from plain values and arrays: a policy."""
+    """A policy: it goes on from plain values and arrays."""
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on from them."""
@@ -79,7 +79,7 @@ def unpack(snapshot: Snapshot) -> tuple[dict[str, Any], dict[str, pa.RecordBatch
 
 
 def guard_restore(restore: Callable[[Restorer, Snapshot], None]) -> Callable[[Restorer, Snapshot], None]:
-    """Make a function that goes on from a snapshot tell of anything in it that does not fit."""
+    """Make a method that restores report a snapshot that does not fit."""
 
     @wraps(restore)
     def checked(self: Restorer, snapshot: Snapshot) -> None:
@@ -106,17 +106,23 @@ def restore_policy(policy: Learner, name: str, state: Mapping[str, Any]) -> None
 
 
 def to_table(values: np.ndarray[Any, Any]) -> pa.RecordBatch:
-    """A numpy array as a table of one column; its shape is kept beside it."""
+    """Write a numpy array as a table of one column.
+
+    Its shape is kept beside it.
+    """
     return pa.record_batch({"values": pa.array(values.ravel())})
 
 
 def from_table(table: pa.RecordBatch, shape: list[int]) -> np.ndarray[Any, Any]:
-    """The array that `to_table` wrote; a copy, since a policy goes on changing it."""
+    """Read the array that `to_table` wrote.
+
+    It is a copy, since a policy goes on changing it.
+    """
     return table.column("values").to_numpy(zero_copy_only=False).reshape(shape).copy()
 
 
 def _checksum(written: str, blob: bytes) -> str:
-    """Of both parts: a change of either is noticed."""
+    """Sum up both parts, so that a change of either is noticed."""
     return f"{zlib.crc32(blob, zlib.crc32(written.encode())):08x}"
 
 

@@ -42,10 +42,13 @@ BATCH: Mapping[str, Callable[[Counters], Any]] = {
 }
 """The columns of `Report.batches`."""
 
+NUMBER_FORMATS = {"seconds": "{:.4f}", "rate": "{:.3f}", "microseconds": "{:.1f}"}
+"""As many digits of a number as say something."""
+
 
 @dataclass(frozen=True, repr=False)
 class Report:
-    """What a run did, micro-batch by micro-batch."""
+    """The counters of a run as frames, by micro-batch or in all."""
 
     counters: Sequence[Counters]
 
@@ -188,12 +191,8 @@ class Operators(pd.DataFrame):
         return self.to_string(formatters={name: form.format for name, form in NUMBER_FORMATS.items() if name in self})
 
 
-NUMBER_FORMATS = {"seconds": "{:.4f}", "rate": "{:.3f}", "microseconds": "{:.1f}"}
-"""How many digits of a number say something."""
-
-
 def _average_costs(ways: Sequence[RouteCost]) -> Mapping[str, float]:
-    """What a row costs, whichever way it goes."""
+    """Average the cost of a row over all ways."""
     whole = sum(way.share for way in ways) or 1.0
     return {
         "predicted": sum(way.share * way.predicted for way in ways) / whole,
@@ -202,7 +201,7 @@ def _average_costs(ways: Sequence[RouteCost]) -> Mapping[str, float]:
 
 
 def _keep_largest(rows: Mapping[ClassRoute, int]) -> Mapping[ClassRoute, int]:
-    """The largest of each stream; the rest of it is one row."""
+    """Keep each stream's largest routes; the rest is one row."""
     kept: dict[ClassRoute, int] = {}
     apart: dict[str, int] = {}
     for route, count in sorted(rows.items(), key=lambda row: -row[1]):

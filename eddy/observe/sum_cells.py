@@ -1,4 +1,4 @@
-"""The cells of a query as one: their counters added up, micro-batch by micro-batch."""
+"""Adds up the counters of a query's cells, by micro-batch."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from eddy.observe.statistics import NOTHING, Statistic
 from eddy.tuples import Hop
 
 SUMMED = ("results", "decisions", "seconds", "planning", "learning", "restoring", "packing", "saving")
-"""What a micro-batch took is what its cells took together: on several cores that is more than the time that passed."""
+"""Counters that are added up. The seconds of several cores together are more than the time that passed."""
 
 STANDING = frozenset({"stored", "nbytes"})
-"""What a cell has also in micro-batches in which it is not called, because none of its rows came."""
+"""Counts that a cell also has in micro-batches in which it is not called, because none of its rows came."""
 
 
 class CellSum:
-    """Adds up what cells report; remembers what those have that are not called."""
+    """Adds up the counters of cells, called in this batch or not."""
 
     def __init__(self) -> None:
         self._latest: dict[int, Counters] = {}
 
     def add(self, batch: int, parts: Mapping[int, Counters]) -> Counters:
-        """The counters of all cells in one micro-batch."""
+        """Add up the counters of all cells in one micro-batch."""
         self._latest |= parts
         came, known = parts.values(), self._latest.values()
         routes, decisions = _sum_routes(came), _list_decisions(self._latest)
@@ -56,7 +56,7 @@ def _sum_operators(came: Collection[Counters]) -> dict[Hop, Statistic]:
 
 
 def _sum_faults(came: Collection[Counters]) -> list[FaultCount]:
-    """By what they are; the sample is the first cell's."""
+    """Add up faults of one kind; the sample is the first cell's."""
     faults: dict[tuple[str, str, str], FaultCount] = {}
     for fault in (fault for part in came for fault in part.faults):
         key = (fault.predicate, fault.kind, fault.on_error)
@@ -65,7 +65,10 @@ def _sum_faults(came: Collection[Counters]) -> list[FaultCount]:
 
 
 def _sum_routes(came: Collection[Counters]) -> dict[ClassRoute, int]:
-    """By the names of classes: in which bucket a value is, is another matter in each cell."""
+    """Add up routes by the names of classes.
+
+    The number of a value's bucket differs from cell to cell.
+    """
     routes: dict[ClassRoute, int] = {}
     for part in came:
         for (stream, key, route), rows in part.routes.items():
@@ -75,7 +78,7 @@ def _sum_routes(came: Collection[Counters]) -> dict[ClassRoute, int]:
 
 
 def _list_decisions(cells: Mapping[int, Counters]) -> list[tuple[tuple[int, str], Decision]]:
-    """What each cell has decided last: each of them learns by itself."""
+    """List each cell's last decision: each learns by itself."""
     return [
         ((cell, d.stream), replace(d, stream=f"{d.stream}, cell {cell}") if len(cells) > 1 else d)
         for cell, part in sorted(cells.items())
@@ -84,7 +87,10 @@ def _list_decisions(cells: Mapping[int, Counters]) -> list[tuple[tuple[int, str]
 
 
 def _sum_uses(known: Iterable[Counters]) -> list[Use]:
-    """How all policies have used each operator; the gain ratio is the mean of theirs, weighed by calls."""
+    """Add up the uses of each operator by all policies.
+
+    The gain ratio is the mean of theirs, weighed by calls.
+    """
     uses: dict[tuple[str, str, str], list[Use]] = {}
     for part in known:
         for use in part.insight.uses:

@@ -1,4 +1,4 @@
-"""Counters as plain values, to be sent from where a cell runs to where they are read."""
+"""Counters as plain values, sent from cells to their readers."""
 
 from __future__ import annotations
 
@@ -15,9 +15,16 @@ from eddy.tuples import Hop
 NESTED = frozenset({"streams", "operators", "routes", "classes", "insight", "trees", "faults"})
 """The parts of counters that are no plain values themselves."""
 
+MOST_LATEST_ROUTES = 32
+"""Classes and their routes that are kept of each stream, the largest: a page, and few bytes beside the rows. The
+others are one more."""
+
 
 def to_plain(counters: Counters) -> dict[str, Any]:
-    """Counters as JSON can hold them; lists stand for what would repeat its names."""
+    """Write counters as JSON can hold them.
+
+    Lists stand for what would repeat its names.
+    """
     return {
         **{field.name: getattr(counters, field.name) for field in fields(Counters) if field.name not in NESTED},
         "streams": {name: list(asdict(count).values()) for name, count in counters.streams.items()},
@@ -32,7 +39,10 @@ def to_plain(counters: Counters) -> dict[str, Any]:
 
 
 def from_plain(values: Mapping[str, Any]) -> Counters:
-    """The counters that `plain` wrote; parts that are not there, because they were too long to be sent, are empty."""
+    """Read the counters that `to_plain` wrote.
+
+    Parts that are missing, because they were too long to be sent, are empty.
+    """
     uses = [f.name for f in fields(Use)]
     return Counters(
         **{field.name: values[field.name] for field in fields(Counters) if field.name not in NESTED},
@@ -50,30 +60,13 @@ def from_plain(values: Mapping[str, Any]) -> Counters:
 
 
 def read_streams(values: Mapping[str, Any]) -> dict[str, StreamCount]:
-    """What `plain` wrote of the streams."""
+    """Read what `to_plain` wrote of the streams."""
     names = [field.name for field in fields(StreamCount)]
     return {name: StreamCount(**dict(zip(names, row, strict=True))) for name, row in values["streams"].items()}
 
 
-def _write_decision(decision: Decision) -> list[Any]:
-    """Without the branches: the lines of the tree say the same to people."""
-    ways = [[list(way.route), way.share, way.predicted, way.observed] for way in decision.ways]
-    return [decision.stream, decision.number, decision.reason, decision.seconds, ways]
-
-
-def _read_decision(row: Sequence[Any]) -> Decision:
-    stream, number, reason, seconds, ways = row
-    made = tuple(RouteCost(route=tuple(r), share=s, predicted=p, observed=o) for r, s, p, o in ways)
-    return Decision(stream=stream, number=number, reason=reason, seconds=seconds, ways=made, tree=())
-
-
-MOST_LATEST_ROUTES = 32
-"""Classes and their routes that are kept of each stream, the largest: a page, and few bytes beside the rows. The others
-are one more."""
-
-
 def latest_routes(before: Mapping[str, Any], last: Counters) -> dict[str, Any]:
-    """For each stream the routes of the last micro-batch in which it had rows, as plain values.
+    """Give each stream's routes in the last batch with its rows.
 
     `routes` are rows of a class, a route and how many tuples took it; `tree` are the lines by which a policy tells the
     classes apart.
@@ -95,9 +88,27 @@ def latest_routes(before: Mapping[str, Any], last: Counters) -> dict[str, Any]:
 
 
 def count_arrived(before: Mapping[str, Any], last: Counters) -> dict[str, Any]:
-    """For each stream how many rows came since the state began, and how many of them were late, or bad in some way."""
+    """Count the rows of each stream since the state began.
+
+    Late rows, and bad ones of each kind, are counted apart.
+    """
     known = dict(before)
     for stream, count in last.streams.items():
         old = known.get(stream, {})
         known[stream] = {name: old.get(name, 0) + int(getattr(count, name)) for name in ("rows", "late", *BAD)}
     return known
+
+
+def _write_decision(decision: Decision) -> list[Any]:
+    """Write a decision without the branches of its tree.
+
+    The lines of the tree say the same to people.
+    """
+    ways = [[list(way.route), way.share, way.predicted, way.observed] for way in decision.ways]
+    return [decision.stream, decision.number, decision.reason, decision.seconds, ways]
+
+
+def _read_decision(row: Sequence[Any]) -> Decision:
+    stream, number, reason, seconds, ways = row
+    made = tuple(RouteCost(route=tuple(r), share=s, predicted=p, observed=o) for r, s, p, o in ways)
+    return Decision(stream=stream, number=number, reason=reason, seconds=seconds, ways=made, tree=())

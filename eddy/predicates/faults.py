@@ -1,4 +1,4 @@
-"""The faults of predicates: what each kind is called by number, and how often it was met.
+"""The faults of predicates, numbered and counted.
 
 A predicate that has no answer for a row has a fault there. With `on_error = "drop"` the row does not pass, with "keep"
 it does, and either way it is counted. With "fail" the fault is kept with the row, as a number, and is an error once
@@ -20,10 +20,10 @@ from eddy.observe.counters import FaultCount
 from eddy.tuples.arrays import FaultCodes
 
 UNKNOWN, PASS, FAIL = 0, 1, 2
-"""What a filter has said of a row."""
+"""A filter's verdicts about a row."""
 
 PENDING = 3
-"""Larger verdicts are numbers of faults: it could not say, and whether anybody minds is not known yet."""
+"""Larger verdicts are numbers of faults: the filter had no answer, and whether that is an error is not known yet."""
 
 LARGEST_FAULT = 255
 """A verdict is one byte. Faults are told apart by predicate, exception and line, of which no query has so many; what
@@ -33,7 +33,7 @@ FAILS, DROP, KEEP = "fail", "drop", "keep"
 ON_ERROR = (FAILS, DROP, KEEP)
 
 VERDICTS = {DROP: FAIL, KEEP: PASS}
-"""What becomes of a fault that is passed over."""
+"""The verdict about a row whose fault is passed over."""
 
 
 class Faults:
@@ -51,7 +51,7 @@ class Faults:
     def note(
         self, predicate: str, errors: Sequence[RowError], on_error: str, values: Callable[[int], str] | None = None
     ) -> FaultCodes:
-        """Count the faults of some rows, one of each; says what the predicate's verdicts are.
+        """Count the faults of some rows, and give the rows' verdicts.
 
         `values(n)` are those of the n-th of these rows, and nobody asks for them unless they may be shown.
         """
@@ -67,11 +67,11 @@ class Faults:
         return verdicts
 
     def text(self, number: int) -> str:
-        """What a kind of fault was when it was first met."""
+        """Give the text of a kind of fault as it was first met."""
         return self._known[number - PENDING][2]
 
     def list_counts(self) -> Sequence[FaultCount]:
-        """What was met in this micro-batch."""
+        """List the faults that were met in this micro-batch."""
         return tuple(self._counted.values())
 
     def _number(self, predicate: str, error: RowError) -> int:

@@ -37,7 +37,10 @@ OURS = (__file__, time_limit.__file__)
 
 
 class TooSlow(QueryError):
-    """A call took longer than it may: that is no row's fault, and no `on_error` passes over it."""
+    """A call took longer than its time limit.
+
+    That is no row's fault, so no `on_error` passes over it.
+    """
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,7 @@ class Function:
         seconds: float | None = None,
         unsaid: str = SERIES,
     ) -> Function:
-        """Check a function's signature against the columns it is to be called with.
+        """Check a function's signature against its columns.
 
         `unsaid` is the form of columns for parameters without an annotation.
         """
@@ -82,17 +85,23 @@ class Function:
         return Function(name, function, tuple(map(_parse_column, names)), forms, rowwise, where, seconds)
 
     def qualified(self, resolve: Callable[[Column], Column]) -> Function:
-        """The same function with each column's stream spelled out."""
+        """Spell out each column's stream."""
         return replace(self, columns=tuple(map(resolve, self.columns)))
 
     def mask(self, columns: Mapping[Column, pa.Array], rows: int) -> Mask:
-        """Call the function; true where a row passes, and a `RowError` if it has no answer for some of them."""
+        """Call the function for a mask of the rows that pass.
+
+        Raises a `RowError` if it has no answer for some of them.
+        """
         arrays = [columns[column] for column in self.columns]
         groups = group_by_nulls(arrays, self.forms)
         return self._call(arrays, rows) if groups is None else self._call_groups(arrays, rows, groups)
 
     def _call_groups(self, arrays: list[pa.Array], rows: int, groups: Sequence[RowIds]) -> Mask:
-        """Call the function once for each group; where one raises, only its rows are asked again."""
+        """Call the function once for each group of rows.
+
+        If one call raises, only its rows are asked again.
+        """
         passed = np.zeros(rows, np.bool_)
         faulty: list[int] = []
         errors: list[RowError] = []
@@ -128,7 +137,7 @@ class Function:
         return self._merge_results(results, raised)
 
     def _call_each(self, arguments: list[list[Any]], arrays: list[pa.Array]) -> tuple[list[Any], dict[int, RowError]]:
-        """Call a function of single rows, once for each of them, whatever it raises."""
+        """Call a function of single rows for each, whatever it raises."""
         rows = len(arrays[0])
         results: list[Any] = []
         raised: dict[int, RowError] = {}
@@ -151,7 +160,7 @@ class Function:
         return results, raised
 
     def _merge_results(self, results: list[Any], errors: dict[int, RowError]) -> Mask:
-        """The mask of single results; some of them may be no booleans."""
+        """Make a mask of single results; some may be no booleans."""
         rows = len(results)
         try:
             passed = check_mask(results, rows, self._who)
@@ -166,7 +175,7 @@ class Function:
         return passed
 
     def _call_limited(self, call: Callable[[], Answer], progress: RowsDone, rows: int) -> Answer:
-        """Call something, and end it if it takes longer than it may."""
+        """Call something, and end it if it takes too long."""
         if self.seconds is None:
             return call()
         try:
@@ -206,15 +215,16 @@ class _Line(NamedTuple):
 
     @property
     def text(self) -> str:
-        """What stands there, if the file can be read."""
+        """The text of the line, if the file can be read."""
         linecache.checkcache(self.file)
         return shortened(linecache.getline(self.file, self.line).strip(), NAME)
 
 
 def _find_line(error: Exception, file: str | None) -> _Line | None:
-    """The last line of a file, or else of any that is not ours, on the way to where an error was raised.
+    """Find the line at which an error was raised.
 
-    The way is as long as a recursion was deep, and of its lines only one is read.
+    It is the last line of the function's file, or else of any that is not ours. The way there is as long as a
+    recursion was deep, and of its lines only one is read.
     """
     own = other = None
     step = error.__traceback__
@@ -248,6 +258,6 @@ def _check_call(function: Callable[..., Any], names: Sequence[str], where: str, 
 
 
 def _parse_column(name: str) -> Column:
-    """A column as `name`, `stream.name` or, where the name has a dot itself, stream.`na.me`."""
+    """Parse `name`, `stream.name`, or stream.`na.me` with a dot."""
     stream, dot, column = name.partition(".") if not name.startswith("`") else ("", "", name)
     return Column(stream if dot else None, (column if dot else name).strip("`"))

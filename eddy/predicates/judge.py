@@ -1,4 +1,4 @@
-"""Asks a predicate about rows, and lets no row answer for another."""
+"""Asks a predicate about rows; no row answers for another."""
 
 from __future__ import annotations
 
@@ -16,11 +16,16 @@ from eddy.predicates.row_errors import RowErrors, ask_again
 from eddy.sql import Column
 from eddy.tuples.arrays import FaultCodes, Mask, RowIds
 
+Predicate = Callable[[Mapping[sql.Column, pa.Array], int], Mask]
+"""A function from columns and a number of rows to a mask, true where a row passes; it raises a `RowError` if it has
+no answer for some."""
+
 
 class Judged(NamedTuple):
-    """Which rows go on, and the faults of those of them that the predicate has no answer for; None for no faults.
+    """The rows that go on, and their faults; None for no faults.
 
-    `skipped` rows do not pass because the predicate is not asked about rows with a null.
+    A row with a fault goes on without an answer. `skipped` rows do not pass because the predicate is not asked about
+    rows with a null.
     """
 
     passed: Mask
@@ -29,7 +34,7 @@ class Judged(NamedTuple):
 
 
 class Judge:
-    """A predicate, and what is done where it has no answer."""
+    """A predicate, and the treatment of rows without an answer."""
 
     def __init__(
         self, name: str, predicate: Predicate, faults: Faults, *, on_error: str, skips_nulls: bool = False
@@ -41,7 +46,7 @@ class Judge:
         self._skips_nulls = skips_nulls
 
     def ask(self, columns: Mapping[Column, pa.Array], rows: int) -> Judged:
-        """Judge some rows; where nulls are skipped, those without one."""
+        """Judge some rows; those with a null may be skipped."""
         passed = mask_complete(list(columns.values())) if self._skips_nulls else None
         if passed is None:
             return self._ask(columns, rows)
@@ -55,10 +60,10 @@ class Judge:
         return Judged(passed, faults, rows - len(asked))
 
     def _ask(self, columns: Mapping[Column, pa.Array], rows: int) -> Judged:
-        """Judge some rows.
+        """Judge some rows, and find those that raise alone.
 
-        Those of a call that raises are asked again, fewer at a time, until the ones are found that raise alone. A
-        function of single rows is asked once about each.
+        The rows of a call that raises are asked again, fewer at a time. A function of single rows is asked once
+        about each.
         """
         try:
             return Judged(self._predicate(columns, rows), None)
@@ -88,7 +93,3 @@ def _take_rows(columns: Mapping[Column, pa.Array], rows: RowIds) -> dict[Column,
 
 def _row_text(columns: Mapping[Column, pa.Array], row: int) -> str:
     return ", ".join(f"{column} = {repr_of(array[row].as_py())}" for column, array in columns.items())
-
-
-Predicate = Callable[[Mapping[sql.Column, pa.Array], int], Mask]
-"""Columns and a number of rows to a mask: true where a row passes; a `RowError` where there is no answer for some."""

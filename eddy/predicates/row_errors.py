@@ -12,6 +12,10 @@ from eddy.tuples.arrays import Mask, RowIds
 
 Answer = TypeVar("Answer")
 
+MOST_SINGLE_ROWS = 8
+"""Rows of a part that are asked one by one: if all rows raise, there are a quarter more calls than rows, and not
+twice as many, as there would be if every part were halved to its end."""
+
 
 class RowErrors(RowError):
     """Some rows have no answer; the others have theirs already."""
@@ -21,11 +25,6 @@ class RowErrors(RowError):
         self.passed = passed
         self.faulty = faulty
         self.errors = errors
-
-
-MOST_SINGLE_ROWS = 8
-"""Rows that are asked one by one: if all rows raise, there are a quarter more calls than rows, and not twice as many,
-as there would be if every part were halved to its end."""
 
 
 class Kinds:
@@ -38,7 +37,7 @@ class Kinds:
         self._known: dict[tuple[str, bool], RowError] = {}
 
     def find_first(self, error: RowError) -> RowError:
-        """The first error that was of this kind."""
+        """Give the first error of this kind."""
         key = (error.kind, error.final)
         if key not in self._known:
             self._known[key] = error.bare()
@@ -46,7 +45,10 @@ class Kinds:
 
 
 class Bisected(NamedTuple, Generic[Answer]):
-    """Parts of the rows with the answer for each, and the rows that have none, each with an error of its kind."""
+    """Answers for parts of the rows, and the rows without one.
+
+    Each of these has an error of its kind.
+    """
 
     parts: Sequence[tuple[RowIds, Answer]]
     faulty: RowIds
@@ -79,7 +81,10 @@ def ask_by_halves(ask: Callable[[RowIds], Answer], rows: int) -> Bisected[Answer
 
 
 class RowAnswers(NamedTuple):
-    """Which of some rows pass, and those without an answer, each with an error of its kind."""
+    """The rows that pass, and those without an answer.
+
+    Each of these has an error of its kind.
+    """
 
     passed: Mask
     faulty: RowIds
@@ -87,7 +92,7 @@ class RowAnswers(NamedTuple):
 
 
 def ask_again(ask: Callable[[RowIds], Mask], rows: int, error: RowError) -> RowAnswers:
-    """What a predicate says of each row that raised this error about all of them."""
+    """Ask about the rows of a call that raised, fewer at a time."""
     parts, faulty, found = ask_by_halves(ask, rows)
     if error.final and not len(faulty):
         # It is not wrong about any row alone, so it does not judge each row by itself: that is no row's error.
@@ -101,6 +106,9 @@ def ask_again(ask: Callable[[RowIds], Mask], rows: int, error: RowError) -> RowA
 
 
 def _divide(part: RowIds) -> list[RowIds]:
-    """Two halves, or single rows; the first one last, since it is taken from there."""
+    """Cut rows in two, or into single ones.
+
+    The first piece stands last, since pieces are taken from there.
+    """
     pieces = len(part) if len(part) <= MOST_SINGLE_ROWS else 2
     return [piece for piece in reversed(np.array_split(part, max(pieces, 1))) if len(piece)]

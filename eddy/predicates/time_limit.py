@@ -23,19 +23,31 @@ from typing import TypeVar
 Result = TypeVar("Result")
 
 SHORTEST_LIMIT = 0.001
-"""Seconds: the least limit. A look takes some microseconds, and there are four in a limit."""
+"""Seconds of the least time limit. A look takes some microseconds, and there are four in a limit."""
 
 LOOKS_PER_LIMIT = 4
 """Looks at how far a call has come, in a time limit: a call is ended after the limit, and a quarter of it at most."""
 
 SHORTEST_TIMER = 0.001
-"""Seconds: a timer of someone else that would have come during a call comes so soon after it."""
+"""Seconds after which a foreign timer goes off that was due during a call."""
 
 RowsDone = Callable[[], int]
 
 
 class Expired(BaseException):
-    """A call has taken too long; no `except Exception` of the function's catches it."""
+    """A call has taken too long.
+
+    No `except Exception` of the function's catches it.
+    """
+
+
+def call_limited(seconds: float, progress: RowsDone, call: Callable[[], Result]) -> Result:
+    """Call something, and raise `Expired` in it after the limit.
+
+    The limit begins anew whenever `progress()` changes.
+    """
+    in_main = threading.current_thread() is threading.main_thread()
+    return (_by_signal if in_main else _by_thread)(seconds / LOOKS_PER_LIMIT, _Watch(progress), call)
 
 
 class _Watch:
@@ -47,17 +59,11 @@ class _Watch:
         self._still = 0
 
     def has_expired(self) -> bool:
-        """Has the same call been under way for the whole limit."""
+        """Tell whether one call has lasted for the whole limit."""
         now = self._progress()
         self._still = self._still + 1 if now == self._seen else 0
         self._seen = now
         return self._still >= LOOKS_PER_LIMIT
-
-
-def call_limited(seconds: float, progress: RowsDone, call: Callable[[], Result]) -> Result:
-    """Call something; raises `Expired` in it once `progress()` has been the same for so long."""
-    in_main = threading.current_thread() is threading.main_thread()
-    return (_by_signal if in_main else _by_thread)(seconds / LOOKS_PER_LIMIT, _Watch(progress), call)
 
 
 def _by_signal(tick: float, watch: _Watch, call: Callable[[], Result]) -> Result:
@@ -90,7 +96,10 @@ def _by_signal(tick: float, watch: _Watch, call: Callable[[], Result]) -> Result
 
 
 def _is_inside(frame: FrameType | None, own: int, body: CodeType) -> bool:
-    """Is the body under way; a finalizer may be called as well, in the lines around it."""
+    """Tell whether the body is under way.
+
+    A finalizer may be called as well, in the lines around it.
+    """
     while frame is not None and frame.f_back is not None:
         if id(frame.f_back) == own:
             return frame.f_code is body

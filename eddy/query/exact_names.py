@@ -1,4 +1,4 @@
-"""A query in the very names that its inputs have.
+"""Spells a query's columns as its inputs do.
 
 Spark finds a column in any case, unless `spark.sql.caseSensitive` is set, and so do queries. The names are looked up
 here and nowhere else: whatever comes after has them as the inputs spell them, in texts too. What is selected is called
@@ -22,7 +22,10 @@ from eddy.sql.values.name_case import folded
 
 
 class Names:
-    """The columns of a query's inputs, as far as they are known, by what Spark compares of their names."""
+    """The known columns of a query's inputs, by their spelling.
+
+    Two spellings are one name if Spark says so.
+    """
 
     def __init__(self, query: Query, schemas: Mapping[str, pa.Schema]) -> None:
         self._key = _keep_case if query.case_sensitive else folded
@@ -32,11 +35,14 @@ class Names:
                 known.setdefault(self._key(column), []).append(column)
 
     def find(self, column: Column) -> Sequence[str]:
-        """The names of the columns that are meant; an ambiguous one means several."""
+        """Find the columns that a name may mean."""
         return self._known[str(column.stream)].get(self._key(column.name), ())
 
     def resolve(self, column: Column, where: str) -> str:
-        """The name of the column that is meant; itself where there is none, which others tell."""
+        """Find the one column that a name means.
+
+        An unknown name stays as it is: others complain of it.
+        """
         found = self.find(column)
         if len(found) > 1:
             raise QueryError(f"{where}: {sql.ambiguous(column.name, found)}")
@@ -44,7 +50,10 @@ class Names:
 
 
 def spell_query(query: Query, schemas: Mapping[str, pa.Schema]) -> Query:
-    """The query in its inputs' own names; the same one, if it has them already."""
+    """Spell a query as its inputs do.
+
+    Gives the same query if it is spelled so already.
+    """
     names = Names(query, schemas)
     streams = [_spell_stream(stream, names) for stream in query.streams]
     filters = [spell_filter(f, names) for f in query.filters]
@@ -57,18 +66,23 @@ def spell_query(query: Query, schemas: Mapping[str, pa.Schema]) -> Query:
     return replace(query, streams=streams, filters=filters, joins=joins, select=select)
 
 
-def _keep_case(name: str) -> tuple[str, int]:
-    return name, len(name)
-
-
 def spell_filter(asked: Filter, names: Names) -> Filter:
-    """The filter in its inputs' own names."""
+    """Spell a filter as its inputs do."""
     predicate = asked.predicate
     if not isinstance(predicate, Function):
         return asked if predicate.is_spelled(names.find) else replace(asked, where=predicate.respelled(names.find))
     where = f'filter "{asked.name}"'
     found = [Column(column.stream, names.resolve(column, where)) for column in predicate.columns]
     return asked if found == [*predicate.columns] else replace(asked, columns=[str(column) for column in found])
+
+
+def spell_join(query: Query, text: str, names: Names) -> str:
+    """Spell the text of a join as its inputs do."""
+    return sql.parse(text, where=f'join "{text}"').qualified(query.named).respelled(names.find)
+
+
+def _keep_case(name: str) -> tuple[str, int]:
+    return name, len(name)
 
 
 def _spell_stream(stream: Stream, names: Names) -> Stream:
@@ -84,12 +98,7 @@ def _spell_stream(stream: Stream, names: Names) -> Stream:
     return stream if same else replace(stream, time=time, malformed=malformed, arrived=arrived)
 
 
-def spell_join(query: Query, text: str, names: Names) -> str:
-    """The text of a join in its inputs' own names."""
-    return sql.parse(text, where=f'join "{text}"').qualified(query.named).respelled(names.find)
-
-
 def _spell_selected(column: Column, name: str, names: Names) -> str:
-    """The text of a column to select that has another name; nothing for the others."""
+    """Write a selected column if it is spelled otherwise."""
     found = names.resolve(column, f'select "{column}"')
     return "" if found == column.name else f"{column.stream}.{sql.backticked(found)} AS {sql.backticked(name)}"

@@ -1,4 +1,4 @@
-"""What a query asks for, and what a run has learned, for people to read."""
+"""Explains queries and runs in words."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from eddy.query.query import Query, Stream
 from eddy.sql import Column
 
 MOST_CLASSES = 12
-"""Classes that are shown of each stream, at most: the rest is a tail that nobody reads."""
+"""Classes that are shown of each stream: the rest is a tail that nobody reads."""
 
 SMALLEST_CLASS = 0.01
-"""Of a stream's rows: smaller classes say less than all of them together."""
+"""Share of a stream's rows below which a class says less than all such classes together."""
 
 MOST_ROUTES = 3
 """Routes that are shown of each class: the usual one, and those that were tried or taken before."""
@@ -36,10 +36,13 @@ WIDEST_BRANCH, WIDEST_REASON = 110, 70
 """Characters of a line of a tree, and of the reason for a decision, which comes after its numbers."""
 
 ALL_ALIKE = "all alike"
-"""What a class is called that is not one: rows that the policy does not tell apart."""
+"""The name of a stream's rows if the policy does not tell them apart."""
 
 CALLS_WITHOUT_ATTRIBUTE = {"unclassified": "none", "profiling": "profiling"}
-"""What calls went by that went by no attribute."""
+"""The names of calls that went by no attribute."""
+
+MICROSECONDS_PER_MILLISECOND = 1_000
+"""Spark's watermark counts milliseconds."""
 
 
 class Reported(Protocol):
@@ -47,11 +50,13 @@ class Reported(Protocol):
 
     @property
     def report(self) -> Report:
-        """What it did."""
+        """The report of the run."""
 
 
 def explain(what: Query | Reported | Report) -> str:
-    """Say what a query asks for; of a run, which class took which route, what told the classes apart, and what it cost.
+    """Explain in words what a query asks for, or what a run did.
+
+    Of a run it shows which class took which route, by what the classes were told apart, and what it cost.
 
     >>> import pyarrow as pa
     >>> from eddy import Filter, Query, Stream, run_local
@@ -81,15 +86,11 @@ def explain(what: Query | Reported | Report) -> str:
     return "\n".join([*parts, "", "operators", *_list_operators(report.operators())])
 
 
-def _report(run: Reported | Report) -> Report:
-    report = getattr(run, "report", run)
-    if not isinstance(report, Report):
-        raise QueryError(f"explain: expected a Query(...), a run or a Report, got {type(run).__name__}")
-    return report
-
-
 def list_classes(routes: pd.DataFrame) -> Iterator[str]:
-    """The largest classes, each with its routes; what was counted together comes last."""
+    """Write the largest classes, each with its routes.
+
+    The others are counted together, and come last.
+    """
     sizes = routes.groupby("class")["share"].sum().sort_values(ascending=False, kind="stable")
     shown = [str(name) for name, share in sizes.items() if name != OTHERS and share >= SMALLEST_CLASS][:MOST_CLASSES]
     rows = [["class", "rows", "route", "of these"]]
@@ -101,8 +102,100 @@ def list_classes(routes: pd.DataFrame) -> Iterator[str]:
     return align_columns(rows, "<><>")
 
 
+def describe_query(query: Query) -> str:
+    """Describe a query: joins, windows, filters, and warnings."""
+    parts = [f'query "{query.name}"', "", "joins", *list_joins(query)]
+    parts += ["", "access patterns: what each input is searched by", *list_patterns(query)]
+    parts += ["", "windows and watermarks", *list_windows(query)]
+    parts += ["", 'filters, in the order in which "fixed" runs them', *_list_filters(query)]
+    parts += ["", "aggregates of the answer on Spark", *list_aggregates(query)]
+    return "\n".join([*parts, *(f"warning: {warning}" for warning in list_warnings(query))])
+
+
+def list_joins(query: Query) -> Iterator[str]:
+    """Write which inputs each condition connects."""
+    for predicate in query.predicates:
+        yield f"  {' -- '.join(sorted(predicate.inputs))}: {predicate.text}"
+    if not query.predicates:
+        yield "  none"
+
+
+def list_patterns(query: Query) -> Iterator[str]:
+    """Write by which columns the rows of each input are searched.
+
+    Those are the columns that equalities compare. Nobody searches the rows of a single input.
+    """
+    if len(query.inputs) == 1:
+        yield "  none: rows of one stream are filtered as they come, and not kept"
+        return
+    found: dict[str, dict[str, str]] = {name: {} for name in query.inputs}
+    for predicate in query.predicates:
+        compared = predicate.comparison()
+        if compared is not None and compared.op == "=":
+            for side, other in ((compared.left, compared.right), (compared.right, compared.left)):
+                if len(side.inputs) == 1:
+                    found[next(iter(side.inputs))][" and ".join(sorted(other.inputs))] = side.text
+    for name, others in found.items():
+        told = [f"{column} (from {other})" for other, column in others.items()]
+        yield f"  {name}: {', '.join(told) or 'no equality; all rows in the window are looked at'}"
+
+
+def list_windows(query: Query) -> Iterator[str]:
+    """Write each stream's time, window and delay."""
+    for stream in query.streams:
+        delay = f'rows up to "{stream.delay}" late' if stream.delay is not None else "no delay"
+        time = f'by "{stream.time}"' if stream.time is not None else "no event time"
+        yield f"  {stream.name}: {time}, {_window_text(stream.window)}, {delay}"
+    if all(stream.delay is not None for stream in query.streams):
+        yield "  the watermark is that of the slowest stream; later rows are dropped and counted"
+    else:
+        yield "  there is no watermark, since not every stream has a delay: no row is late, and none is forgotten"
+
+
+def list_warnings(query: Query) -> Iterator[str]:
+    """Warn of settings that are allowed, and seldom meant."""
+    if len(query.inputs) == 1:
+        return
+    for stream in query.streams:
+        if isinstance(stream.window, Unbounded):
+            yield f'stream "{stream.name}" has no window: every row is kept for ever, and the state grows'
+    late = [stream.name for stream in query.streams if stream.delay is None]
+    if late:
+        yield f'stream "{late[0]}" has no delay: there is no watermark, and no row ever leaves the state'
+
+
+def list_aggregates(query: Query) -> Iterator[str]:
+    """Write how to aggregate results so that Spark drops none.
+
+    A result comes out when its last row arrives, which is on time: so the newest time in it is not below the
+    watermark, whatever else is. A time of another row in it may be. While no row of a stream comes later than its
+    delay says, that of stream `i` is no older than the newest time that Spark has been shown in results by its own
+    window, and the window and the delay of the stream that is furthest behind.
+    """
+    if any(stream.time is None for stream in query.streams):
+        yield "  none: no row has an event time"
+        return
+    late = [stream.name for stream in query.streams if stream.delay is None]
+    if late:
+        yield f"  results of any age may come, and Spark will drop some: give {quoted(late)} a delay"
+        return
+    columns = [_find_output(query, stream) for stream in query.streams]
+    newest = columns[0] if len(columns) == 1 else f"greatest({', '.join(columns)})"
+    if isinstance(query.streams[0].delay, int | float):
+        newest = f"timestamp_millis({newest})"
+    yield f"  by the newest time in a result: {newest}, withWatermark with any delay"
+    yield from align_columns([["by the time of", "withWatermark with at least"], *_list_delays(query, columns)], "<<")
+
+
+def _report(run: Reported | Report) -> Report:
+    report = getattr(run, "report", run)
+    if not isinstance(report, Report):
+        raise QueryError(f"explain: expected a Query(...), a run or a Report, got {type(run).__name__}")
+    return report
+
+
 def _list_routes(name: str, routes: pd.DataFrame) -> Iterator[list[str]]:
-    """A line for each of a class's largest routes, and one for the rest."""
+    """Write a class's largest routes, and one line for the rest."""
     share = routes["share"].sum()
     within = routes["share"] / share
     for place, (route, part) in enumerate(zip(routes["route"][:MOST_ROUTES], within[:MOST_ROUTES], strict=True)):
@@ -112,7 +205,7 @@ def _list_routes(name: str, routes: pd.DataFrame) -> Iterator[list[str]]:
 
 
 def _list_decisions(report: Report) -> Iterator[str]:
-    """For each stream what was decided last, and when and why decisions were made."""
+    """Write each stream's last decision, and the latest reasons."""
     for stream, part in report.decisions().groupby("stream"):
         yield from ("", f'who takes which way of "{stream}", as decided last')
         yield from (f"  {_cut(line, WIDEST_BRANCH)}" for line in part["tree"].iloc[-1].splitlines())
@@ -131,7 +224,10 @@ def _list_decisions(report: Report) -> Iterator[str]:
 
 
 def _list_classifiers(learning: pd.DataFrame) -> list[str]:
-    """For each operator the attributes that its calls went by, and the gain ratio that was measured last."""
+    """Write by which attributes each operator's calls went.
+
+    The gain ratio is the one that was measured last.
+    """
     if learning.empty:
         return []
     rows = [["operator", "gain ratio", "its calls went by"]]
@@ -164,92 +260,6 @@ def _cut(text: str, most: int = WIDEST_NAME) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-MICROSECONDS_PER_MILLISECOND = 1_000
-"""In a millisecond."""
-
-
-def describe_query(query: Query) -> str:
-    """A query in words: its joins, its windows, its filters, and what is seldom meant."""
-    parts = [f'query "{query.name}"', "", "joins", *list_joins(query)]
-    parts += ["", "access patterns: what each input is searched by", *list_patterns(query)]
-    parts += ["", "windows and watermarks", *list_windows(query)]
-    parts += ["", 'filters, in the order in which "fixed" runs them', *_list_filters(query)]
-    parts += ["", "aggregates of the answer on Spark", *list_aggregates(query)]
-    return "\n".join([*parts, *(f"warning: {warning}" for warning in list_warnings(query))])
-
-
-def list_joins(query: Query) -> Iterator[str]:
-    """Which inputs each condition connects."""
-    for predicate in query.predicates:
-        yield f"  {' -- '.join(sorted(predicate.inputs))}: {predicate.text}"
-    if not query.predicates:
-        yield "  none"
-
-
-def list_patterns(query: Query) -> Iterator[str]:
-    """For each input the columns that equalities with others compare; nobody searches the rows of a single one."""
-    if len(query.inputs) == 1:
-        yield "  none: rows of one stream are filtered as they come, and not kept"
-        return
-    found: dict[str, dict[str, str]] = {name: {} for name in query.inputs}
-    for predicate in query.predicates:
-        compared = predicate.comparison()
-        if compared is not None and compared.op == "=":
-            for side, other in ((compared.left, compared.right), (compared.right, compared.left)):
-                if len(side.inputs) == 1:
-                    found[next(iter(side.inputs))][" and ".join(sorted(other.inputs))] = side.text
-    for name, others in found.items():
-        told = [f"{column} (from {other})" for other, column in others.items()]
-        yield f"  {name}: {', '.join(told) or 'no equality; all rows in the window are looked at'}"
-
-
-def list_windows(query: Query) -> Iterator[str]:
-    """What each stream's time is, and how long its rows are waited for and kept."""
-    for stream in query.streams:
-        delay = f'rows up to "{stream.delay}" late' if stream.delay is not None else "no delay"
-        time = f'by "{stream.time}"' if stream.time is not None else "no event time"
-        yield f"  {stream.name}: {time}, {_window_text(stream.window)}, {delay}"
-    if all(stream.delay is not None for stream in query.streams):
-        yield "  the watermark is that of the slowest stream; later rows are dropped and counted"
-    else:
-        yield "  there is no watermark, since not every stream has a delay: no row is late, and none is forgotten"
-
-
-def list_warnings(query: Query) -> Iterator[str]:
-    """What is allowed, and seldom meant."""
-    if len(query.inputs) == 1:
-        return
-    for stream in query.streams:
-        if isinstance(stream.window, Unbounded):
-            yield f'stream "{stream.name}" has no window: every row is kept for ever, and the state grows'
-    late = [stream.name for stream in query.streams if stream.delay is None]
-    if late:
-        yield f'stream "{late[0]}" has no delay: there is no watermark, and no row ever leaves the state'
-
-
-def list_aggregates(query: Query) -> Iterator[str]:
-    """How results are aggregated by time so that Spark drops none of them as late.
-
-    A result comes out when its last row arrives, which is on time: so the newest time in it is not below the watermark,
-    whatever else is. A time of another row in it may be. While no row of a stream comes later than its delay says, that
-    of stream `i` is no older than the newest time that Spark has been shown in results by its own window, and the
-    window and the delay of the stream that is furthest behind.
-    """
-    if any(stream.time is None for stream in query.streams):
-        yield "  none: no row has an event time"
-        return
-    late = [stream.name for stream in query.streams if stream.delay is None]
-    if late:
-        yield f"  results of any age may come, and Spark will drop some: give {quoted(late)} a delay"
-        return
-    columns = [_find_output(query, stream) for stream in query.streams]
-    newest = columns[0] if len(columns) == 1 else f"greatest({', '.join(columns)})"
-    if isinstance(query.streams[0].delay, int | float):
-        newest = f"timestamp_millis({newest})"
-    yield f"  by the newest time in a result: {newest}, withWatermark with any delay"
-    yield from align_columns([["by the time of", "withWatermark with at least"], *_list_delays(query, columns)], "<<")
-
-
 def _list_delays(query: Query, columns: list[str]) -> Iterator[list[str]]:
     for stream, column in zip(query.streams, columns, strict=True):
         needed = _find_delay(query, stream)
@@ -257,7 +267,10 @@ def _list_delays(query: Query, columns: list[str]) -> Iterator[list[str]]:
 
 
 def _find_delay(query: Query, stream: Stream) -> float | None:
-    """The delay with which results may be aggregated by the time of one stream; None if none is long enough."""
+    """Find the delay for aggregates by the time of one stream.
+
+    Gives None if no delay is long enough.
+    """
     found = stream.delay_ticks or 0
     for other in query.streams:
         if other is stream:
@@ -269,14 +282,17 @@ def _find_delay(query: Query, stream: Stream) -> float | None:
 
 
 def _delay_text(stream: Stream, ticks: float | None) -> str:
-    """A delay as Spark takes it; a number of a numeric time stands for a millisecond."""
+    """Write a delay as Spark takes it.
+
+    A number of a numeric time stands for a millisecond.
+    """
     numbers = isinstance(stream.delay, int | float)
     millis = math.ceil((ticks or 0) / (1 if numbers else MICROSECONDS_PER_MILLISECOND))
     return f'"{millis // 1_000} seconds"' if millis % 1_000 == 0 else f'"{millis} milliseconds"'
 
 
 def _find_output(query: Query, stream: Stream) -> str:
-    """What a stream's time is called in the answer."""
+    """Find the name of a stream's time in the answer."""
     column = Column(stream.name, str(stream.time))
     if query.outputs is None:
         return f"{stream.name}_{stream.time}"
@@ -284,7 +300,7 @@ def _find_output(query: Query, stream: Stream) -> str:
 
 
 def _window_text(window: Window) -> str:
-    """A window in the words of the file."""
+    """Write a window in the words of the file."""
     if isinstance(window, Range):
         return f'window "{window.length}"'
     return f"the newest {window.count:,} rows" if isinstance(window, Rows) else "no window"

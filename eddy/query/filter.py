@@ -1,4 +1,7 @@
-"""A filter: a predicate over one input or more, and what is done where it has no answer."""
+"""A filter: a predicate over one input or more.
+
+It also says what is done with rows for which the predicate has no answer.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +23,12 @@ from eddy.query.validation import duration, fill, named, texts
 from eddy.sql.values.name_case import own
 
 MICROSECONDS_PER_SECOND = 1_000_000
-"""In a second."""
+"""Durations are in microseconds, limits in seconds."""
 
 SHOW, SKIP = "show", "skip"
 NULLS = (SHOW, SKIP)
-"""What becomes of rows with a null among the columns of a function: it is asked about them, or they do not pass."""
+"""The treatments of rows with a null among a function's columns: the function is asked about them, or they do not
+pass."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +80,7 @@ class Filter:
                 raise QueryError(f"{error}; fields of a struct cannot be read")
 
     def bind(self, types: Mapping[sql.Column, pa.DataType]) -> Predicate:
-        """The filter over columns of these types, as a function to a mask."""
+        """Give the filter as a function from columns to a mask."""
         if isinstance(self.predicate, Function):
             for column in self.predicate.columns:
                 if column not in types:

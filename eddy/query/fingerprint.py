@@ -1,4 +1,4 @@
-"""What of a query its saved state depends on."""
+"""The parts of a query that its saved state depends on."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from eddy.query.query import Filter
 
 
 def of(binding: Binding) -> dict[str, str]:
-    """Each part of the query that stored rows and verdicts depend on, by a name for people.
+    """List the parts that stored rows and verdicts depend on.
+
+    Each has a name for people.
 
     What is selected is not among them, nor is the policy: both may change from one start to the next, as long as the
     columns are stored.
@@ -32,7 +34,10 @@ def of(binding: Binding) -> dict[str, str]:
 
 
 def check(saved: Mapping[str, str], wanted: Mapping[str, str]) -> None:
-    """Refuse state that another query has written, and say where they differ; columns may be left unused."""
+    """Refuse state that another query has written.
+
+    The error says where they differ. Columns may be left unused.
+    """
     differences = [
         f"{shortened(part)}: the checkpoint has {_quote_part(saved.get(part))}, "
         f"the query has {_quote_part(wanted.get(part))}"

@@ -1,4 +1,4 @@
-"""What is asked: streams, tables, joins, filters, columns; checked when built.
+"""A query: streams, tables, joins, filters, selected columns.
 
 A `Query` is a value. It knows no data yet, so what depends on types is checked when it meets a schema
 (`eddy.query.binding`); everything else, from a name that is used twice to a syntax error in a filter, is found here.
@@ -93,11 +93,14 @@ class Query:
         )
 
     def named(self, column: sql.Column) -> sql.Column:
-        """The column with its stream or table as the query calls it: a text may call it in another case."""
+        """Spell the stream of a column as the query does.
+
+        A text may write it in another case.
+        """
         return column if column.stream is None else sql.Column(own(column.stream, self.inputs), column.name)
 
     def _check_shape(self) -> None:
-        """Can every tuple reach every input, and do the windows mean something."""
+        """Check the limits, and that tuples can reach every input."""
         for limit in ("max_fanout", "max_results", "max_state"):
             most = getattr(self, limit)
             if most is not None and not _is_count(most):
@@ -115,7 +118,7 @@ class Query:
                 raise QueryError(f'filter "{probe_name(name)}": the probe of "{name}" has this name; choose another')
 
     def _check_times(self) -> None:
-        """What needs an event time has one, and what needs another stream."""
+        """Check that streams have times where they are needed."""
         timeless = [stream.name for stream in self.streams if stream.time is None]
         if timeless and len(self.inputs) > 1:
             raise QueryError(

@@ -1,4 +1,4 @@
-"""What a policy may plan: legs that take every row once."""
+"""Checks a policy's plan: legs that take every row once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ NO_ROWS: RowIds = np.empty(0, np.int64)
 
 
 def partition(legs: object, rows: int) -> Sequence[Leg]:
-    """Every row in exactly one leg: a policy may not lose a tuple, nor double it."""
+    """Check that every row is in exactly one leg.
+
+    A policy may not lose a tuple, nor double it.
+    """
     if not isinstance(legs, list | tuple) or not all(isinstance(leg, Leg) for leg in legs):
         raise EngineError(f"it must plan a list of Leg(...), and planned {legs!r}")
     for leg in legs:

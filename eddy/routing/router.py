@@ -1,4 +1,4 @@
-"""The eddy: plan, run and observe until every tuple is complete or dropped.
+"""The eddy: plan, run, observe, until every tuple is complete.
 
 Tasks wait by lineage, so that tuples which took different routes to the same lineage go on together.
 """
@@ -43,11 +43,11 @@ class Waiting:
 
     @property
     def is_crowd(self) -> bool:
-        """More wait than may be held at a time."""
+        """More tuples wait than may be held at a time."""
         return self._tuples > MOST_WAITING
 
     def put(self, tuples: Tuples) -> None:
-        """Let some more wait."""
+        """Let some more tuples wait."""
         self._parts.setdefault(tuples.lineage, []).append(tuples)
         self._tuples += len(tuples)
 
@@ -64,7 +64,10 @@ class Waiting:
 
 
 class HopCounts(NamedTuple):
-    """What a hop did to every tuple; `faults` are those of the tuples that passed it, if it is a filter."""
+    """The outputs of a hop for every tuple, as counts.
+
+    `faults` are those of the tuples that passed it, if it is a filter.
+    """
 
     counts: Counts
     statistic: Statistic
@@ -88,7 +91,7 @@ class Router:
         self.routing = RouteTally()
 
     def route(self, arrived: Sequence[Tuples], chance: Chance) -> Iterator[Tuples]:
-        """Bring tuples to their end; yields those that completed, as they do."""
+        """Bring tuples to their end; yields those that complete."""
         self.routing = RouteTally()
         waiting = Waiting()
         for tuples in arrived:
@@ -123,7 +126,10 @@ class Router:
             yield from self._walk(SideBySide(parts, self.machine.after))
 
     def _walk(self, walks: SideBySide) -> Iterator[Tuples]:
-        """Go all routes to their end, step by step; a leg that is alone, or at a probe, goes by itself."""
+        """Go all routes to their end, step by step.
+
+        A leg that is alone, or comes to a probe, goes by itself.
+        """
         while len(walks) > 1:
             hop = walks.next_hop()
             if self.machine.adds(hop.operator):
@@ -138,7 +144,7 @@ class Router:
             yield from self._follow(*walk)
 
     def _place(self, tuples: Tuples, waiting: Waiting) -> Iterator[Tuples]:
-        """Hand over tuples that are complete, and let others wait for the next decision."""
+        """Yield complete tuples; let others wait for a decision."""
         if len(tuples) and self.machine.is_complete(tuples.lineage):
             yield tuples
         elif len(tuples):
@@ -168,7 +174,7 @@ class Router:
             raise EngineError(f'policy "{self._policy_name}": {error}') from None
 
     def _check_plan(self, legs: object, tuples: Tuples) -> Sequence[Leg]:
-        """Legs that a policy may plan: each of them legal, and each row in one of them."""
+        """Check that each leg is legal, and each row in one of them."""
         checked = partition(legs, len(tuples))
         for leg in checked:
             if leg.exhaustive:
@@ -180,8 +186,8 @@ class Router:
     def _follow(self, tuples: Tuples, leg: Leg, route: Sequence[Hop]) -> Iterator[Tuples]:
         """Take a route, step by step, with the tuples that are left.
 
-        Where a step acts on some of its tuples only, those go all the way before the others come: however many
-        tuples come out, only as many as one step makes are held at a time.
+        A step may act on its first tuples only. Those go all the way before the others come: however many tuples
+        come out, only as many as one step makes are held at a time.
         """
         if not route:
             yield tuples
@@ -195,9 +201,10 @@ class Router:
             tuples = tuples.rest(len(outcome.counts))
 
     def _exhaust(self, tuples: Tuples, leg: Leg) -> Iterator[Tuples]:
-        """Run every hop on every tuple; those that no filter drops go on, through the route's last probe if any.
+        """Run every hop on every tuple, whatever the others do.
 
-        What the probes found on the way is only counted: keeping it would mean joining tuples that a filter drops.
+        Tuples that no filter drops go on, through the route's last probe if any. Other probes only count: keeping
+        their finds would mean joining tuples that a filter drops.
         """
         passed = np.ones(len(tuples), np.bool_)
         onward, last = tuples.lineage, NO_HOPS
@@ -216,7 +223,7 @@ class Router:
         yield from self._follow(tuples.take(np.flatnonzero(passed)).with_lineage(onward), Leg(route=last), last)
 
     def _count(self, hop: Hop, tuples: Tuples) -> HopCounts:
-        """Run a hop on every tuple, for the counts alone, and the faults that a filter finds."""
+        """Run a hop on every tuple, for its counts and faults alone."""
         outcome, statistic = self._step(hop, tuples)
         if len(outcome.counts) == len(tuples):
             return HopCounts(outcome.counts, statistic, outcome.tuples.faults)
@@ -256,7 +263,7 @@ class Router:
 
 
 def _make_step(tuples: Tuples, leg: Leg, rows: int) -> SharedStep:
-    """A step of one leg, on its first tuples."""
+    """Make a step of one leg, on its first tuples."""
     return SharedStep(tuples.first(rows), (leg,), (rows,))
 
 

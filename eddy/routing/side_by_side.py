@@ -1,4 +1,4 @@
-"""The ways of several legs, side by side."""
+"""Walks several legs side by side."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ class Walk(NamedTuple):
 
 
 class SharedStep(NamedTuple):
-    """The tuples that take a step together: those of some legs, `rows` of each, one leg's after the other's."""
+    """The tuples of some legs that take a step together.
+
+    They stand one leg's after the other's, `rows` of each.
+    """
 
     tuples: Tuples
     legs: tuple[Leg, ...]
@@ -33,7 +36,7 @@ class SharedStep(NamedTuple):
 
 
 class SideBySide:
-    """The tuples of several legs, and what is left of each leg's route.
+    """The tuples of several legs, and the rest of their routes.
 
     Those whose next hop is the same filter take that step together: an operator is called once for all of them, and not
     once for each class. All span the same inputs; a leg that comes to a probe has to leave.
@@ -50,11 +53,14 @@ class SideBySide:
         self._stepping: tuple[list[int], Integers] = ([], self._which)
 
     def __len__(self) -> int:
-        """How many legs are under way."""
+        """Count the legs that are under way."""
         return sum(1 for waiting in self._waiting if waiting)
 
     def next_hop(self) -> Hop:
-        """The hop that most tuples wait for: with its step the fewest stay behind."""
+        """Give the hop that most tuples wait for.
+
+        With its step the fewest stay behind.
+        """
         wanted: dict[Hop, int] = {}
         for left, waiting in zip(self._left, self._waiting, strict=True):
             if waiting:
@@ -62,7 +68,10 @@ class SideBySide:
         return max(wanted, key=wanted.__getitem__)
 
     def step(self, hop: Hop) -> SharedStep:
-        """The tuples that wait for a filter; `go_on` must be called next."""
+        """Give the tuples that wait for a filter.
+
+        The next call must be `go_on`.
+        """
         numbers = self._find_legs(hop)
         places = self._find_places(numbers)
         self._stepping = (numbers, places)
@@ -70,9 +79,9 @@ class SideBySide:
         return SharedStep(self._tuples.take(places), legs, rows)
 
     def go_on(self, counts: Counts, faults: FaultCodes | None) -> list[Walk]:
-        """Drop the tuples of the step that did not pass; says which walks are at their end.
+        """Drop the tuples of the step that did not pass.
 
-        `faults` are those of the tuples that did.
+        Gives the walks that are at their end. `faults` are those of the tuples that passed.
         """
         numbers, places = self._stepping
         stay = np.ones(len(self._which), np.bool_)
@@ -86,16 +95,16 @@ class SideBySide:
         return self._leave([n for n in numbers if self._waiting[n] and not self._left[n]])
 
     def leave(self, hop: Hop | None = None) -> list[Walk]:
-        """The walks that wait for a hop, or all: they go on by themselves."""
+        """Give the walks that wait for a hop, or all, to go on alone."""
         return self._leave(self._find_legs(hop))
 
     def _find_legs(self, hop: Hop | None) -> list[int]:
-        """The legs that wait for a hop, or for any."""
+        """Find the legs that wait for a hop, or for any."""
         waiting = [n for n, rows in enumerate(self._waiting) if rows]
         return waiting if hop is None else [n for n in waiting if self._left[n][0] == hop]
 
     def _find_places(self, numbers: Sequence[int]) -> Integers:
-        """Where the tuples of some legs are."""
+        """Find the positions of some legs' tuples."""
         chosen = np.zeros(len(self._legs), np.bool_)
         chosen[numbers] = True
         return chosen.take(self._which).nonzero()[0]

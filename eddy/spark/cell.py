@@ -1,4 +1,4 @@
-"""One call for a cell and micro-batch: restore, run, emit, snapshot.
+"""One call of a cell: restore, run a micro-batch, emit, save.
 
 Facts about Spark 4.3 that shape it:
 
@@ -44,6 +44,9 @@ LARGEST_STATE = 1 << 30
 FLUSH_BYTES = 64 << 20
 """Bytes of results after which they are sent on: much more than the price of doing it, much less than a worker has."""
 
+MarkedRows = tuple[pa.RecordBatch, Mask]
+"""Rows, and which of them are copies."""
+
 
 def run(
     shipped: Shipped, key: tuple[Any, ...], frames: Iterable[pd.DataFrame], state: GroupState
@@ -58,6 +61,33 @@ def run(
     except EddyError as error:
         # Said once, and without the way to it: Spark shows the person a long text as it is.
         raise error.with_traceback(None) from None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arrivals:
+    """The rows of each stream in one batch, and which are copies.
+
+    `copies` says which are copies of rows that are counted in another cell; streams without any are not in it.
+    """
+
+    rows: Mapping[str, pa.RecordBatch]
+    copies: Mapping[str, Mask]
+
+
+def unpack_arrivals(frames: Iterable[pd.DataFrame], schemas: Mapping[str, pa.Schema]) -> Arrivals:
+    """Read the frames of Spark, which bring parcels in any order."""
+    held: dict[str, list[MarkedRows]] = {name: [] for name in schemas}
+    for name, payload in _sort_parcels(frames):
+        held[name].append(_split_copies(rows_of(payload), schemas[name]))
+    return Arrivals(
+        rows={
+            n: merge_batches([rows for rows, _ in parts], n) if parts else no_rows(schemas[n])
+            for n, parts in held.items()
+        },
+        copies={
+            n: np.concatenate([c for _, c in parts]) for n, parts in held.items() if any(c.any() for _, c in parts)
+        },
+    )
 
 
 class _Call:
@@ -88,7 +118,7 @@ class _Call:
         yield pd.DataFrame({"payload": [None], "report": [report]})
 
     def _resume(self) -> Engine:
-        """The engine as the state says; where the state says nothing that can be understood, whose it is."""
+        """Restore the engine; an error names the cell."""
         saved = Snapshot(*self._state.get) if self._state.exists else None
         try:
             if saved is not None and _size(saved) > LARGEST_STATE:
@@ -98,12 +128,15 @@ class _Call:
             raise CheckpointError(f"cell {self._cell}: {error}") from error
 
     def _mark(self, came: Arrivals) -> Mark:
-        """The watermark of all cells, counted as the engine counts time."""
+        """Give the watermark of all cells, in the engine's ticks."""
         known = self._state.getCurrentWatermarkMs() if self._shipped.ticks_per_ms else 0
         return Mark(known * self._shipped.ticks_per_ms if known else None, came.copies)
 
     def _emit(self, results: Iterator[bytes]) -> Generator[pd.DataFrame, None, float]:
-        """Send results; says how long it took to make them, without the time in which others had their turn."""
+        """Send results, and give the seconds that making them took.
+
+        The time in which others had their turn does not count.
+        """
         held, working = 0, 0.0
         started = time.perf_counter()
         for payload in results:
@@ -117,7 +150,7 @@ class _Call:
         return working + time.perf_counter() - started
 
     def _save(self, engine: Engine) -> int:
-        """Write the state; says how many bytes it has."""
+        """Write the state, and give its size in bytes."""
         snapshot = engine.snapshot()
         if _size(snapshot) > LARGEST_STATE:
             raise QueryError(f"cell {self._cell}: {self._too_large('has grown to', snapshot)}")
@@ -133,7 +166,10 @@ class _Call:
 
 
 def _size(snapshot: Snapshot) -> int:
-    """Characters and bytes; what is neither text nor bytes is refused when it is read."""
+    """Count characters and bytes.
+
+    A part that is neither text nor bytes is refused when it is read.
+    """
     return sum(len(part) for part in (snapshot.meta, snapshot.blob) if part)
 
 
@@ -141,45 +177,17 @@ def _result_rows(payloads: list[bytes] | list[None]) -> pd.DataFrame:
     return pd.DataFrame({"payload": payloads, "report": [None] * len(payloads)})
 
 
-MarkedRows = tuple[pa.RecordBatch, Mask]
-"""Rows, and which of them are copies."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Arrivals:
-    """The rows of each stream in one batch, and what is to be known of them.
-
-    `copies` says which are copies of rows that are counted in another cell; streams without any are not in it.
-    """
-
-    rows: Mapping[str, pa.RecordBatch]
-    copies: Mapping[str, Mask]
-
-
-def unpack_arrivals(frames: Iterable[pd.DataFrame], schemas: Mapping[str, pa.Schema]) -> Arrivals:
-    """Read the frames that Spark hands over, which bring parcels in any order."""
-    held: dict[str, list[MarkedRows]] = {name: [] for name in schemas}
-    for name, payload in _sort_parcels(frames):
-        held[name].append(_split_copies(rows_of(payload), schemas[name]))
-    return Arrivals(
-        rows={
-            n: merge_batches([rows for rows, _ in parts], n) if parts else no_rows(schemas[n])
-            for n, parts in held.items()
-        },
-        copies={
-            n: np.concatenate([c for _, c in parts]) for n, parts in held.items() if any(c.any() for _, c in parts)
-        },
-    )
-
-
 def _sort_parcels(frames: Iterable[pd.DataFrame]) -> list[tuple[str, bytes]]:
-    """The parcels in an order that a retried task finds again."""
+    """Put parcels into an order that a retried task finds again."""
     found = [row for f in frames for row in zip(f["stream"], f["time"], f["payload"], strict=True)]
     return [(name, payload) for name, _, payload in sorted(found)]
 
 
 def _split_copies(rows: pa.RecordBatch, schema: pa.Schema) -> MarkedRows:
-    """The rows of a parcel, and which of them are copies: its last column, if it has one more than the stream."""
+    """Split a parcel into the rows and the marks of copies.
+
+    The marks are its last column, if it has one more than the stream.
+    """
     if rows.num_columns == len(schema):
         return rows, np.zeros(rows.num_rows, np.bool_)
     return rows.select(schema.names), rows.column(len(schema)).to_numpy(zero_copy_only=False)

@@ -35,7 +35,7 @@ def label_with_state(parcels: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBat
 
 
 def check(shipped: Shipped, state: GroupState) -> None:
-    """Note what the checkpoint is for, or refuse to go on with it."""
+    """Note what the checkpoint is for, or refuse another query."""
     if state.exists:
         try:
             _hold_against(shipped, Snapshot(*state.get))

@@ -1,4 +1,4 @@
-"""The frames that a user hands over: streams, and tables read into memory.
+"""The user's frames: streams, and tables read into memory.
 
 What the engine would complain of is left to it (`eddy.query.binding`). Here is what only Spark can be asked.
 """
@@ -33,7 +33,7 @@ Needed = Set[tuple[str, tuple[str, int]]] | None
 
 @dataclass(frozen=True, kw_only=True)
 class Frames:
-    """The inputs of a query, each with the columns that Spark can hand to Python."""
+    """The inputs of a query, with the columns for Python."""
 
     spark: SparkSession
     streams: Mapping[str, DataFrame]
@@ -69,9 +69,10 @@ def read(query: Query, given: Mapping[str, Any]) -> Frames:
 
 
 def make_readable(frame: DataFrame) -> tuple[DataFrame, Mapping[str, str]]:
-    """The frame with names that tell its columns apart in any case, and the new names of those that had others.
+    """Rename columns that Spark does not tell apart.
 
-    Spark finds none of several columns that differ in case only, unless it is told to mind the case.
+    Spark finds none of several columns that differ in case only, unless it is told to mind the case. Gives the
+    frame, and the new names.
     """
     alike = Counter(folded(name) for name in frame.columns)
     new = {name: f"{place} {name}" for place, name in enumerate(frame.columns) if alike[folded(name)] > 1}
@@ -79,7 +80,7 @@ def make_readable(frame: DataFrame) -> tuple[DataFrame, Mapping[str, str]]:
 
 
 def arrow_options(spark: SparkSession) -> dict[str, Any]:
-    """What decides how Spark writes its types in Arrow."""
+    """Read the settings of how Spark writes its types in Arrow."""
     large = spark.conf.get("spark.sql.execution.arrow.useLargeVarTypes", "false") == "true"
     return {"timezone": spark.conf.get("spark.sql.session.timeZone"), "prefers_large_types": large}
 
@@ -96,7 +97,10 @@ def _check_stream(name: str, frame: object) -> DataFrame:
 
 
 def _read_schema(spark: SparkSession, needed: Needed, name: str, fields: list[StructField]) -> pa.Schema:
-    """The columns as they will arrive in Python; those of a type that has no way there must not be needed."""
+    """Read the columns as they will arrive in Python.
+
+    Columns of a type that has no way there must not be needed.
+    """
     options = arrow_options(spark)
     found = []
     for field in fields:
@@ -113,7 +117,7 @@ def _read_schema(spark: SparkSession, needed: Needed, name: str, fields: list[St
 
 
 def _find_needed(query: Query) -> Needed:
-    """The columns that the query names, in any case; None for all."""
+    """Find the columns that the query names; None for all."""
     if query.outputs is None:
         return None
     parts = (*query.predicates, *(f.predicate for f in query.filters))
@@ -123,7 +127,10 @@ def _find_needed(query: Query) -> Needed:
 
 
 def _read_table(spark: SparkSession, name: str, given: object) -> pa.RecordBatch:
-    """A lookup table as Spark would spell its types, and no larger than a worker can hold."""
+    """Read a lookup table as Spark would spell its types.
+
+    It must not be larger than a worker can hold.
+    """
     table = _to_arrow(name, given)
     if table.nbytes > LARGEST_TABLE:
         raise QueryError(

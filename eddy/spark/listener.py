@@ -1,4 +1,4 @@
-"""Hears of every micro-batch of a session's queries."""
+"""Listens to every micro-batch of a session's queries."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ from eddy.spark.progress import collect
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQueryManager
 
+LISTENED_TO: WeakSet[SparkSession] = WeakSet()
+
 
 class Listener(StreamingQueryListener):
     """Collects the reports of queries that have an eddy in them."""
@@ -36,10 +38,7 @@ class Listener(StreamingQueryListener):
         """Nothing has happened."""
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802
-        """What is known can still be asked for."""
-
-
-LISTENED_TO: WeakSet[SparkSession] = WeakSet()
+        """Nothing is forgotten: reports can still be asked for."""
 
 
 def listen(spark: SparkSession) -> None:

@@ -1,4 +1,4 @@
-"""Parcels: rows on their way to a cell, and results on their way back.
+"""Parcels: rows on their way to a cell, results on theirs back.
 
 Only `payload` holds rows, as one Arrow stream with a checksum in front, so every type comes out as it went in: nothing
 of it passes through pandas or Spark's own columns, and nothing is unpickled.
@@ -32,9 +32,11 @@ from eddy.tuples import arrow_ipc, event_time
 from eddy.tuples.arrow import one_batch
 
 PARCELS = "cell bigint, stream string, time timestamp, payload binary"
+
 PARCEL_SCHEMA = pa.schema(
     {"cell": pa.int64(), "stream": pa.string(), "time": pa.timestamp("us", "UTC"), "payload": pa.binary()}
 )
+
 RESULTS = "payload binary, report string"
 
 PAYLOAD_BYTES = 16 * 2**20
@@ -85,7 +87,10 @@ def pack(batches: Iterable[pa.RecordBatch], stream: Stream, layout: Layout) -> I
 
 
 def payloads(batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
-    """Turn results into payloads as they are found, neither many small ones nor any large one."""
+    """Turn results into payloads as they are found.
+
+    There are neither many small ones nor any large one.
+    """
     for batch in _gather(batches, "results"):
         for part in _divide(batch):
             yield write(part)
@@ -112,7 +117,7 @@ def write(rows: pa.RecordBatch) -> bytes:
 
 
 def rows_of(payload: bytes) -> pa.RecordBatch:
-    """Give the rows of a payload; they are views of it."""
+    """Read the rows of a payload; they are views of it."""
     begin = len(MARK) + CHECKSUM_BYTES
     body = pa.py_buffer(payload).slice(min(begin, len(payload)))
     if not payload.startswith(MARK):
@@ -126,7 +131,10 @@ def rows_of(payload: bytes) -> pa.RecordBatch:
 
 
 def report_text(report: Mapping[str, Any]) -> str:
-    """Give a report as JSON; without its largest entries, which it then names, if it is too long."""
+    """Write a report as JSON of bounded length.
+
+    If it is too long, its largest entries are left out and named.
+    """
     texts = {name: json.dumps(value) for name, value in report.items()}
     left_out: list[str] = []
     while sum(map(len, texts.values())) > REPORT_CHARACTERS:
@@ -138,7 +146,10 @@ def report_text(report: Mapping[str, Any]) -> str:
 
 
 def find_latest(rows: pa.RecordBatch, stream: Stream) -> int:
-    """The largest event time that counts, in microseconds from 1970 as Spark's watermark is to have it."""
+    """Find the largest event time that counts.
+
+    It is in microseconds from 1970, as Spark's watermark is to have it.
+    """
     if stream.time is None:
         return 0
     kind = rows.schema.field(stream.time).type
@@ -149,6 +160,11 @@ def find_latest(rows: pa.RecordBatch, stream: Stream) -> int:
     unit = 1 if pa.types.is_timestamp(kind) else MICROS_PER_UNIT
     newest: float = known.max().item()
     return math.floor(min(max(newest, 0), LATEST // unit)) * unit
+
+
+def merge_batches(batches: Sequence[pa.RecordBatch], name: str) -> pa.RecordBatch:
+    """Merge batches into one; there is one at least."""
+    return batches[0] if len(batches) == 1 else one_batch(name, pa.Table.from_batches(batches))
 
 
 def _gather(batches: Iterable[pa.RecordBatch], name: str) -> Iterator[pa.RecordBatch]:
@@ -164,13 +180,11 @@ def _gather(batches: Iterable[pa.RecordBatch], name: str) -> Iterator[pa.RecordB
         yield merge_batches(held, name)
 
 
-def merge_batches(batches: Sequence[pa.RecordBatch], name: str) -> pa.RecordBatch:
-    """Batches as one, of which there is at least one."""
-    return batches[0] if len(batches) == 1 else one_batch(name, pa.Table.from_batches(batches))
-
-
 def _divide(rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """Rows in parts that are small enough, unless it is not the rows that are large but a dictionary that all share."""
+    """Divide rows into parts that are small enough.
+
+    Rows stay whole if they share a large dictionary: parts would be no smaller.
+    """
     half = rows.num_rows // 2
     parts = (rows.slice(0, half), rows.slice(half))
     if not half or rows.nbytes <= PAYLOAD_BYTES or parts[0].nbytes + parts[1].nbytes > rows.nbytes * 3 // 2:

@@ -1,4 +1,4 @@
-"""What the cells report, from Spark's progress to a `Report`.
+"""Makes a `Report` of what cells tell by Spark's progress.
 
 Every cell sends one report in JSON for each micro-batch in which it is called. Spark collects them as an observed
 metric of the micro-batch, which reaches the driver with the query's progress: also through Spark Connect, where there
@@ -28,10 +28,13 @@ OBSERVED = "eddy"
 """The name of the observed metric; the report of each cell is in its list `reports`."""
 
 MOST_CHARACTERS = 64 << 20
-"""Of reports that are remembered of a run, the newest: a day of micro-batches of ten seconds, where each has 7,000."""
+"""Characters of the reports that are remembered of a run, the newest: a day of micro-batches of ten seconds, where
+each has 7,000."""
 
 MOST_RUNS = 32
 """Runs that are remembered in one driver, the newest."""
+
+RUNS: OrderedDict[str, Progress] = OrderedDict()
 
 
 class Progress:
@@ -44,7 +47,10 @@ class Progress:
         self._lock = threading.Lock()
 
     def add(self, batch: int, reports: Sequence[str]) -> None:
-        """Take the reports of a micro-batch, unless it is known already; a listener's thread may call this."""
+        """Take the reports of a micro-batch, unless they are known.
+
+        A listener's thread may call this.
+        """
         with self._lock:
             if batch in self._reports or not reports:
                 return
@@ -61,29 +67,15 @@ class Progress:
             warn_of_drops(progress)
 
     def report(self) -> Report:
-        """What is known so far; progress comes in no order."""
+        """Give the report so far; progress comes in no order."""
         with self._lock:
             known = sorted(self._reports.items())
         whole = CellSum()
         return Report([whole.add(batch, _cells(reports)) for batch, reports in known])
 
 
-def _cells(reports: Sequence[str]) -> dict[int, Counters]:
-    try:
-        cells = {part.pop("cell"): wire.from_plain(part) for part in map(json.loads, reports)}
-    except Exception as error:  # it has come by way of Spark, from workers that may run anything
-        raise EngineError(
-            f"report: what a cell has told cannot be read, {said(error)}; "
-            "run the same version of the project on the driver and all workers"
-        ) from error
-    return dict(sorted(cells.items()))
-
-
-RUNS: OrderedDict[str, Progress] = OrderedDict()
-
-
 def collect(progress: StreamingQueryProgress) -> bool:
-    """Take the reports from a micro-batch's progress; says whether it has any of ours."""
+    """Take a micro-batch's reports; tell whether there are any."""
     found = progress.observedMetrics.get(OBSERVED)
     if found is not None:
         # Through Spark Connect, a micro-batch without rows has a metric without any value.
@@ -94,7 +86,7 @@ def collect(progress: StreamingQueryProgress) -> bool:
 
 
 def find_run(run_id: str) -> Progress:
-    """The progress of a run."""
+    """Find the progress of a run."""
     found = RUNS.setdefault(run_id, Progress())
     while len(RUNS) > MOST_RUNS:
         RUNS.popitem(last=False)
@@ -102,11 +94,11 @@ def find_run(run_id: str) -> Progress:
 
 
 def report_of(query: StreamingQuery) -> Report:
-    """What a streaming query did that writes the frame of `attach`, micro-batch by micro-batch, since it started.
+    """Report on a streaming query that writes an eddy's frame.
 
-    Micro-batches are numbered as Spark does. Those without rows are not among them. A row that was sent to several
-    cells counts once, in `streams()` the others are its copies; what operators did is counted in every cell. Seconds
-    are those of all cells together.
+    It has the micro-batches since the query started, numbered as Spark does. Those without rows are not among them.
+    A row that was sent to several cells counts once, in `streams()` the others are its copies; what operators did is
+    counted in every cell. Seconds are those of all cells together.
     """
     recent = query.recentProgress
     ours = [collect(progress) for progress in recent]
@@ -119,14 +111,28 @@ def report_of(query: StreamingQuery) -> Report:
 
 
 def has_dropped(progress: StreamingQueryProgress) -> bool:
-    """Has an aggregate found results below the watermark; the eddy's own operator never drops a row in this way."""
+    """Tell whether an aggregate has dropped results as late.
+
+    The eddy's own operator never drops a row in this way.
+    """
     return any(operator.numRowsDroppedByWatermark for operator in progress.stateOperators)
 
 
 def warn_of_drops(progress: StreamingQueryProgress) -> None:
-    """Say that the answer of a query is not whole, and what makes it so."""
+    """Warn that the answer of a query is not whole, and say why."""
     warn(
         f'query "{progress.name or progress.id}": micro-batch {progress.batchId}: what comes behind the eddy has '
         "dropped results as late, since withWatermark is on the time of one of their rows; declare it on the newest "
         "time in each result, or with a longer delay: print(eddy.explain(query)) says what to write"
     )
+
+
+def _cells(reports: Sequence[str]) -> dict[int, Counters]:
+    try:
+        cells = {part.pop("cell"): wire.from_plain(part) for part in map(json.loads, reports)}
+    except Exception as error:  # it has come by way of Spark, from workers that may run anything
+        raise EngineError(
+            f"report: what a cell has told cannot be read, {said(error)}; "
+            "run the same version of the project on the driver and all workers"
+        ) from error
+    return dict(sorted(cells.items()))

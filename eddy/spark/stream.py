@@ -39,12 +39,12 @@ from eddy.tuples.arrow import no_rows
 from eddy.wiring import PolicyChoice, engine
 
 MICROSECONDS = 1_000
-"""In a millisecond, which is what Spark's watermark counts in."""
+"""Microseconds in a millisecond, in which Spark's watermark counts."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """How a query is to be run."""
+    """The user's settings of a run."""
 
     policy: PolicyChoice
     cells: int | None
@@ -56,7 +56,7 @@ class Options:
 
 @dataclass(frozen=True, kw_only=True)
 class AttachPlan:
-    """A query as it is run: what is left for the eddy, over the columns that it needs."""
+    """A query as it is run: the part that is left for the eddy."""
 
     frames: Frames
     query: Query
@@ -66,19 +66,25 @@ class AttachPlan:
 
     @property
     def watermarked(self) -> bool:
-        """Is there a watermark: a stream without a delay never says how far it has come."""
+        """There is a watermark.
+
+        A stream without a delay never says how far it has come.
+        """
         return all(stream.delay is not None for stream in self.query.streams)
 
     @property
     def ticks_per_ms(self) -> int:
-        """Of the engine in one of Spark's watermark: a number of a numeric time column stands for one."""
+        """The engine's ticks in one of Spark's watermark.
+
+        A number of a numeric time column stands for a millisecond.
+        """
         stream = self.query.streams[0]
         time_type = self.binding.schemas[stream.name].field(str(stream.time)).type
         return MICROSECONDS if pa.types.is_timestamp(time_type) else 1
 
 
 def attach(query: Query, given: Mapping[str, Any], options: Options) -> DataFrame:
-    """Check everything that can be checked here, and lay out the steps."""
+    """Check all that can be checked here, and make the steps."""
     _check_arguments(query, given, options)
     frames = read(query, given)
     session.check(frames.spark)
@@ -115,7 +121,7 @@ def _check_arguments(query: object, given: object, options: Options) -> None:
 
 
 def _plan(query: Query, frames: Frames, options: Options) -> AttachPlan:
-    """What Spark does before the eddy, what the eddy does, and where."""
+    """Divide the work between Spark and the eddy, and lay it out."""
     query = bind(replace(query, case_sensitive=frames.case_sensitive), frames.schemas).query
     spoken_of = _texts(options.policy)
     may = pushable(query, frames.schemas, frames.spark) if options.pushdown else []
@@ -128,7 +134,10 @@ def _plan(query: Query, frames: Frames, options: Options) -> AttachPlan:
 
 
 def _projected(query: Query, frames: Frames, options: Options) -> dict[str, pa.Schema]:
-    """The columns that the engine reads; building one also finds what is wrong with the policy."""
+    """Choose the columns that the engine reads.
+
+    Building one also finds what is wrong with the policy.
+    """
     streams = {stream.name: frames.schemas[stream.name] for stream in query.streams}
     tables = {table.name: no_rows(frames.schemas[table.name]) for table in query.tables}
     trial = engine(query, streams, options.policy, tables=tables, clock=time.perf_counter, seed=0)
@@ -137,7 +146,10 @@ def _projected(query: Query, frames: Frames, options: Options) -> dict[str, pa.S
 
 
 def _texts(value: Any) -> set[str]:
-    """Every text in what a user chose as policy: a filter that it speaks of stays with the eddy."""
+    """Collect every text in a user's choice of policy.
+
+    A filter that the policy speaks of stays with the eddy.
+    """
     if isinstance(value, str):
         return {value}
     if isinstance(value, Mapping):
@@ -164,10 +176,10 @@ def _shipped(plan: AttachPlan, options: Options) -> Shipped:
 
 
 def _packed(plan: AttachPlan, stream: Stream) -> DataFrame:
-    """A stream as parcels, with the watermark on the largest event time of each.
+    """Turn a stream into parcels, and declare the watermark.
 
-    Declared before `mapInArrow` a watermark is not visible after it. The columns go without their names, since Spark
-    does not find one there that has a dot in it.
+    It is on the largest event time of each parcel: declared before `mapInArrow` a watermark is not visible after it.
+    The columns go without their names, since Spark does not find one there that has a dot in it.
     """
     layout = plan.layout
     names = plan.binding.schemas[stream.name].names
@@ -185,9 +197,10 @@ def _packed(plan: AttachPlan, stream: Stream) -> DataFrame:
 
 
 def _delay(plan: AttachPlan, stream: Stream) -> str:
-    """The delay in whole milliseconds, as Spark counts: no more rows are late for it than without rounding.
+    """Round the delay to whole milliseconds, as Spark counts.
 
-    Where times are whole numbers of milliseconds, no fewer are late either.
+    No more rows are late for it than without rounding. If times are whole numbers of milliseconds, no fewer are late
+    either.
     """
     delay = (stream.delay_ticks or 0) / plan.ticks_per_ms
     whole = plan.ticks_per_ms == 1 and plan.binding.tick_type is np.int64

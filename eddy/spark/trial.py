@@ -1,4 +1,4 @@
-"""A query tried out on Spark, over data at hand."""
+"""Runs a query on Spark, over data at hand."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from eddy.spark.session import PARTITIONS
 from eddy.wiring import PolicyChoice
 
 FIRST_FILE_SECONDS = 1_000_000_000
-"""Seconds since 1970: the time of the first file. Spark takes the oldest files first."""
+"""Seconds from 1970 to the time of the first file. Spark takes the oldest files first."""
 
 
 class SparkTrial:
-    """Files of the streams, one for each micro-batch, and runs over them; the files are gone at the end.
+    """Files of the streams, one per micro-batch, and their runs.
 
-    It takes the session that there is, which must see this machine's files.
+    The files are gone at the end. It takes the session that there is, which must see this machine's files.
     """
 
     def __init__(self, query: Query, data: Mapping[str, pa.Table], *, cells: int | None) -> None:
@@ -49,7 +49,7 @@ class SparkTrial:
         self._place.cleanup()
 
     def run(self, policy: PolicyChoice, *, batch_rows: int, seed: int) -> tuple[pa.Table, Report, float]:
-        """The answer, the report, and the seconds from the start of the query to its end.
+        """Give the answer, the report, and the seconds of the query.
 
         All filters stay with the eddy, since what Spark does before it is the same for every policy.
         """

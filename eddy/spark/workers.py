@@ -1,4 +1,4 @@
-"""Which Python Spark starts its workers with.
+"""Chooses the Python that Spark starts its workers with.
 
 Spark knows it by name: that in PYSPARK_PYTHON when the session starts, else `python3`, which is then the first one on
 the path of the machine that a worker is on. The name goes along with each function, when the function is given to
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 PYTHON_VARIABLE = "PYSPARK_PYTHON"
 
 DEFAULT_PYTHONS = ("", "python3")
-"""What Spark calls the workers' Python where nobody names one."""
+"""Spark's names of the workers' Python where nobody names one."""
 
 NEEDED_MODULES = ("eddy", "pandas", "pyarrow", "numpy", "cloudpickle")
 
@@ -45,7 +45,7 @@ VERSION = "{}.{}".format(*sys.version_info[:2])
 
 @contextmanager
 def suit_workers(spark: SparkSession) -> Iterator[None]:
-    """In the body, functions that are given to Spark are for a Python that has what they need."""
+    """Let workers run a Python that has the needed modules."""
     context: SparkContext | None = getattr(spark, "_sc", None)  # Spark Connect has none
     if context is None or not sys.executable:
         yield
@@ -69,7 +69,7 @@ def suit_workers(spark: SparkSession) -> Iterator[None]:
 
 
 def find_fault(named: str, environment: Mapping[str, str]) -> str:
-    """What is wrong with a Python of this machine, for our functions; empty if nothing is.
+    """Find the fault of a Python of this machine, if any.
 
     >>> find_fault(sys.executable, {})
     ''
@@ -106,7 +106,10 @@ def _check(named: str, environment: Mapping[str, str]) -> None:
 
 
 def _make_environment(context: SparkContext) -> dict[str, str]:
-    """What a worker on this machine is started with: it also finds what --py-files has brought."""
+    """Make the environment of a worker on this machine.
+
+    It also finds what --py-files has brought.
+    """
     root = SparkFiles.getRootDirectory()
     sent = [os.path.join(root, name) for name in context._python_includes or ()]
     given = {**os.environ, **context.environment}

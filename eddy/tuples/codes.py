@@ -26,14 +26,14 @@ GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 def is_exact(data_type: pa.DataType) -> bool:
-    """Does equality of codes mean equality of values."""
+    """Tell whether values with equal codes are equal."""
     if pa.types.is_decimal(data_type):
         return bool(data_type.precision <= EXACT_DIGITS)
     return not (pa.types.is_string(data_type) or pa.types.is_binary(data_type))
 
 
 def encode(array: pa.Array) -> tuple[Integers, Valid]:
-    """The codes of some values, and which of them have one."""
+    """Give the codes of some values, and which of them have one."""
     valid = array.is_valid().to_numpy(zero_copy_only=False) if array.null_count else None
     for applies, code in CODES:
         if applies(array.type):
@@ -51,7 +51,10 @@ def _number(array: pa.Array) -> Integers:
 
 
 def _float(array: pa.Array) -> Integers:
-    """IEEE bits, made to sort as Spark sorts: -0.0 is 0.0, and NaN comes last."""
+    """Make IEEE bits sort as Spark sorts the values.
+
+    -0.0 is 0.0, and NaN comes last.
+    """
     values = array.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False) + 0.0
     values = np.where(np.isnan(values), np.nan, values)
     bits = values.view(np.int64)
@@ -65,7 +68,7 @@ def _decimal(array: pa.Array) -> Integers:
 
 
 def _text(array: pa.Array) -> Integers:
-    """A polynomial of the bytes, worked out for all values at once."""
+    """Work out a polynomial of the bytes for all values at once."""
     wide = array.cast(pa.large_binary())
     _, places, data = wide.buffers()
     if not len(wide) or data is None or places is None:
@@ -89,4 +92,4 @@ CODES: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.Array], Integers]
     (pa.types.is_string, _text),
     (pa.types.is_binary, _text),
 )
-"""How values of a type become codes; integers and times are their own."""
+"""The function that makes codes of each type's values; integers and times are their own codes."""

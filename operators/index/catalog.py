@@ -1,4 +1,4 @@
-"""The indexes of one STeM, each built when a probe first asks for it."""
+"""The indexes of one STeM, each built when a probe needs it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ IndexKind = tuple[str, tuple[Key, ...]]
 
 
 class Catalog:
-    """Hands out indexes that are up to date, and keeps those that were asked for last."""
+    """Hands out fresh indexes, and keeps those asked for last."""
 
     def __init__(self, segments: Segments) -> None:
         self._segments = segments
@@ -23,7 +23,7 @@ class Catalog:
 
     @property
     def nbytes(self) -> int:
-        """What the indexes occupy."""
+        """The bytes that the indexes occupy."""
         return sum(index.nbytes for index in self._indexes.values())
 
     def get(self, name: str, keys: tuple[Key, ...]) -> Index:
@@ -37,7 +37,10 @@ class Catalog:
         return index
 
     def rest(self, room: int) -> None:
-        """The micro-batch is over: keep the indexes that were asked for last, as far as there is room."""
+        """End the micro-batch, and keep the latest indexes.
+
+        Only as many are kept as there is room for.
+        """
         for index in self._indexes.values():
             index.rest()
         used = 0
@@ -48,7 +51,7 @@ class Catalog:
         self.changed()
 
     def changed(self) -> None:
-        """The rows are no longer those that the indexes have seen."""
+        """Note that the rows are no longer those of the indexes."""
         self._fresh = set()
 
 

@@ -1,4 +1,4 @@
-"""The slices of a STeM that are indexed, and let go of, one by one."""
+"""The slices of a STeM, indexed and forgotten one by one."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ FEWEST_SEALED = 1_024
 sooner, but a search looks into each that is in reach."""
 
 SEGMENTS_PER_WINDOW = 4
-"""A segment covers a quarter of the window and of the rows, so that a probe looks into about five, and a row outlives
-its time by a quarter of the window at most."""
+"""Segments for a window and for all rows: a probe looks into about five then, and a row outlives its time by a
+quarter of the window at most."""
 
 
 FEWEST_NARROWED = 8
-"""Segments into which every probe looks: to find out which it could leave out takes as long."""
+"""Segments from which on a probe leaves some out: among fewer, finding out which takes as long as looking into all."""
 
 
 class Segments:
@@ -53,7 +53,10 @@ class Segments:
         return len(self._segments)
 
     def extend(self, ticks: Ticks) -> None:
-        """Add rows with these event times at the end: fill the last segment, then begin new ones."""
+        """Add rows with these event times at the end.
+
+        They fill the last segment, then begin new ones.
+        """
         start = self._segments[-1].stop if self._segments else 0
         total, taken = start + len(ticks), 0
         while taken < len(ticks):
@@ -70,7 +73,10 @@ class Segments:
             taken += room
 
     def _room(self, ticks: Ticks) -> int:
-        """How many of the next rows belong to the last segment: up to the first that is too far from its first."""
+        """Count the next rows that belong to the last segment.
+
+        The first that is too far from its first row does not, nor do those after it.
+        """
         last = self._segments[-1]
         room = min(last.capacity - last.rows, len(ticks))
         if room <= 0 or self._span == math.inf:
@@ -80,7 +86,10 @@ class Segments:
         return max(int(outside.argmax()), soonest) if outside.any() else room
 
     def reach(self, before: RowIds | None, latest: Ticks) -> Reach | None:
-        """Where there can be rows below some ids, or any, that are inside their window at some times; None for all."""
+        """Find the segments in which each tuple may find rows.
+
+        Rows are below some ids, or any, and inside their window at some times. None stands for all segments.
+        """
         if len(self) < FEWEST_NARROWED:
             return None
         first, last = np.zeros(len(latest), np.int64), np.full(len(latest), len(self))

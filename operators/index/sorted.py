@@ -1,4 +1,7 @@
-"""Equality, by the sorted keys of each segment and a table of where to look among them."""
+"""Searches by equality among the sorted hashes of keys.
+
+Each segment has its own, and a table of where to look among them.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +19,12 @@ from eddy.tuples.runs import Ranges, Reach, Segment, find_probes
 ShortHashes = np.ndarray[Any, np.dtype[np.uint16]]
 
 HASH_BITS = 16
-"""Of a hash. Sixteen bits sort ten times as fast as 32 (radix), and among the few thousand rows of a segment they
-bring together less than one row in ten that does not match; the probe compares the keys themselves anyway."""
+"""Bits of a hash. Sixteen bits sort ten times as fast as 32 (radix), and among the few thousand rows of a segment
+they bring together less than one row in ten that does not match; the probe compares the keys themselves anyway."""
 
 
 class SortedIndex:
-    """Finds the rows whose keys are all equal to those of a probe."""
+    """Finds the rows whose keys all equal those of a probe."""
 
     def __init__(self) -> None:
         self._parts = SortedRuns(mix)
@@ -29,7 +32,7 @@ class SortedIndex:
 
     @property
     def nbytes(self) -> int:
-        """What is kept between micro-batches."""
+        """The bytes that are kept between micro-batches."""
         return self._parts.nbytes + sum(table.nbytes for table in self._tables.values())
 
     def refresh(self, segments: Sequence[Segment], keys: Keys) -> None:
@@ -41,11 +44,11 @@ class SortedIndex:
         }
 
     def rest(self) -> None:
-        """Let go of what the next refresh makes anyway."""
+        """Forget everything that the next refresh makes anyway."""
         self._parts.rest()
 
     def search(self, bounds: Sequence[tuple[str, KeyCodes]], reach: Reach | None = None) -> Ranges:
-        """Where the rows with each probe's keys are; `op` is = throughout."""
+        """Find the rows with each probe's keys; `op` is = throughout."""
         wanted = mix([codes for _, codes in bounds])
         starts = np.zeros((len(self._parts) if reach is None else reach.width, len(wanted)), np.int64)
         counts = np.zeros_like(starts)
@@ -73,7 +76,10 @@ def mix(codes: Sequence[KeyCodes]) -> ShortHashes:
 
 
 def _table(part: SortedRun) -> np.ndarray[Any, Any]:
-    """Where the keys with each leading bits begin; about two entries for each key."""
+    """Note where the keys with each leading bits begin.
+
+    There are about two entries for each key.
+    """
     bits = min(max(len(part.keys) - 1, 1).bit_length() + 1, HASH_BITS)
     leading = part.keys >> np.uint16(HASH_BITS - bits)
     counts = np.bincount(leading, minlength=1 << bits)
@@ -83,7 +89,7 @@ def _table(part: SortedRun) -> np.ndarray[Any, Any]:
 def _look_up(
     keys: ShortHashes, table: np.ndarray[Any, Any], wanted: ShortHashes
 ) -> tuple[Integers, np.ndarray[Any, np.dtype[np.bool_]]]:
-    """The place of each wanted key among the keys, and whether it is there."""
+    """Find the place of each wanted key, and whether it is there."""
     bits = len(table).bit_length() - 1
     leading = wanted >> np.uint16(HASH_BITS - bits)
     place = table.take(leading).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Rows to numbers that are spread evenly, the same in every process.
+"""Hashes of rows, and labels that Spark hashes to cells.
 
 Nothing here depends on a seed of Python's or on a version of numpy: a row that is replayed goes where it went before.
 """
@@ -16,11 +16,27 @@ FACTORS = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
 """Shifts and odd factors of the splitmix64 finalizer (D. Stafford's mix 13): every bit changes half of the others."""
 
 SHIFT = np.uint64(31)
+
 HALF = np.uint64(32)
+
+WORD_MASK = 2**32 - 1
+
+SEED = 42
+"""Spark's seed; this and the next are facts of Murmur3_x86_32 (A. Appleby, public domain) as Spark calls it."""
+
+FIRST, SECOND, ADDED = 0xCC9E2D51, 0x1B873593, 0xE6546B64
+
+FINAL_STEPS = ((16, 0x85EBCA6B), (13, 0xC2B2AE35), (16, 1))
+"""The steps of the end: a shift, then a multiplication."""
+
+KEY_BYTES = 8
 
 
 def mix_in(codes: Integers, before: Hashes | int) -> Hashes:
-    """The hash of one more value of each row; `before` is that of the values so far, or a salt."""
+    """Mix one more value of each row into its hash.
+
+    `before` is the hash of the values so far, or a salt.
+    """
     state = (codes.view(np.uint64) ^ before) + GOLDEN if isinstance(before, np.ndarray) else _salt(codes, before)
     for shift, factor in FACTORS:
         state ^= state >> np.uint64(shift)
@@ -30,15 +46,18 @@ def mix_in(codes: Integers, before: Hashes | int) -> Hashes:
 
 
 def spread(hashes: Hashes, share: int) -> Integers:
-    """A number below `share` for each hash, all of them alike in likelihood; from the upper half of the bits."""
+    """Spread hashes evenly over the numbers below `share`.
+
+    Only the upper half of the bits counts.
+    """
     return ((hashes >> HALF) * np.uint64(share) >> HALF).view(np.int64)
 
 
 def hash_rows(batch: pa.RecordBatch) -> Hashes:
-    """A hash of each row.
+    """Hash each row.
 
-    Of numbers and times alone where there are two or more such columns, since they are read much faster than texts.
-    Columns of columns tell nothing. Rows that are alike go to one place.
+    Two or more columns of numbers and times stand for the row, since they are read much faster than texts. Columns
+    of columns tell nothing. Rows that are alike go to one place.
     """
     flat = [column for column in batch.columns if can_classify(column.type) and not _is_uint64(column.type)]
     fixed = [column for column in flat if not (pa.types.is_string(column.type) or pa.types.is_binary(column.type))]
@@ -49,30 +68,8 @@ def hash_rows(batch: pa.RecordBatch) -> Hashes:
     return hashes
 
 
-def _salt(codes: Integers, salt: int) -> Hashes:
-    """Each dimension has a salt of its own, so that they divide the rows independently of each other."""
-    return codes.view(np.uint64) + np.uint64((salt + 1) * int(GOLDEN) % 2**64)
-
-
-def _is_uint64(data_type: pa.DataType) -> bool:
-    """The one integer whose values do not fit into a signed code."""
-    return data_type.equals(pa.uint64())
-
-
-WORD_MASK = 2**32 - 1
-
-SEED = 42
-"""Spark's seed; this and the next are facts of Murmur3_x86_32 (A. Appleby, public domain) as Spark calls it."""
-
-FIRST, SECOND, ADDED = 0xCC9E2D51, 0x1B873593, 0xE6546B64
-FINAL_STEPS = ((16, 0x85EBCA6B), (13, 0xC2B2AE35), (16, 1))
-"""The steps of the end: a shift, then a multiplication."""
-
-KEY_BYTES = 8
-
-
 def label(cell: int) -> int:
-    """The key of a cell: a 64-bit number that Spark hashes to the cell's own.
+    """Make a cell's key: Spark hashes it to the cell's number.
 
     >>> [murmur3(label(cell)) for cell in range(5)]
     [0, 1, 2, 3, 4]
@@ -83,7 +80,7 @@ def label(cell: int) -> int:
 
 
 def cell_of(label: int) -> int:
-    """The cell that a label names.
+    """Read the cell from its label.
 
     >>> cell_of(label(7))
     7
@@ -92,7 +89,7 @@ def cell_of(label: int) -> int:
 
 
 def murmur3(number: int) -> int:
-    """What Spark's `hash` gives for a bigint.
+    """Hash a bigint as Spark's `hash` does.
 
     >>> murmur3(1)
     -1712319331
@@ -101,6 +98,19 @@ def murmur3(number: int) -> int:
     for shift, factor in FINAL_STEPS:
         state = (state ^ state >> shift) * factor & WORD_MASK
     return _to_signed(state, 32)
+
+
+def _salt(codes: Integers, salt: int) -> Hashes:
+    """Begin a dimension's hash with a salt of its own.
+
+    Then dimensions divide the rows independently of each other.
+    """
+    return codes.view(np.uint64) + np.uint64((salt + 1) * int(GOLDEN) % 2**64)
+
+
+def _is_uint64(data_type: pa.DataType) -> bool:
+    """Tell the one integer that does not fit into a signed code."""
+    return data_type.equals(pa.uint64())
 
 
 def _join_word(state: int, word: int) -> int:
@@ -117,7 +127,10 @@ def _undo_final(state: int) -> int:
 
 
 def _undo_join(state: int) -> int:
-    """Undo the last joining, down to the old state xor the mixed word."""
+    """Undo the last joining.
+
+    Gives the old state xor the mixed word.
+    """
     return _rotate((state - ADDED) * pow(5, -1, 2**32) & WORD_MASK, 32 - 13)
 
 
@@ -126,7 +139,7 @@ def _undo_mix(mixed: int) -> int:
 
 
 def _rotate(word: int, bits: int) -> int:
-    """The word rotated to the left."""
+    """Rotate a word to the left."""
     return (word << bits | word >> (32 - bits)) & WORD_MASK
 
 

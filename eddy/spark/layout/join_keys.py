@@ -1,4 +1,4 @@
-"""What the joins of a query divide its streams by.
+"""Finds the keys by which joins divide a query's streams.
 
 Values that equalities connect, through lookup tables as well, are one join attribute: in every combination they are
 equal, so they lead its rows to one place. They must be hashed in one type in which all that Spark calls equal stays
@@ -21,7 +21,10 @@ from eddy.sql.values import types
 
 @dataclass(frozen=True, kw_only=True)
 class JoinKey:
-    """A class of equal values: of each stream its text, and its SQL in the type in which they are hashed."""
+    """A class of equal values: its texts, its SQL, and its type.
+
+    `keys` has the SQL of each stream's value in the type in which it is hashed.
+    """
 
     text: str
     names: Mapping[str, str]
@@ -29,16 +32,11 @@ class JoinKey:
     type: pa.DataType
 
 
-@dataclass(frozen=True)
-class _Equality:
-    """Two values that are equal in every combination, when they are compared as a type."""
-
-    sides: tuple[Expression, Expression]
-    type: pa.DataType
-
-
 def find_join_keys(binding: Binding) -> list[JoinKey]:
-    """The join attributes that divide two streams or more, in the order of the joins."""
+    """Find the join attributes that divide two streams or more.
+
+    They stand in the order of the joins.
+    """
     found = []
     for part in _connect(_equalities(binding)):
         common = _find_common_type(
@@ -53,8 +51,16 @@ def find_join_keys(binding: Binding) -> list[JoinKey]:
     return [attribute for attribute in found if len(attribute.keys) > 1]
 
 
+@dataclass(frozen=True)
+class _Equality:
+    """Two values that are equal in every combination, as a type."""
+
+    sides: tuple[Expression, Expression]
+    type: pa.DataType
+
+
 def _equalities(binding: Binding) -> list[_Equality]:
-    """The joins that compare a value of one input with a value of another."""
+    """List the equalities between values of two inputs."""
     found = []
     for predicate in binding.query.predicates:
         compared = predicate.comparison()
@@ -71,7 +77,7 @@ def _sides(equalities: Sequence[_Equality]) -> list[Expression]:
 
 
 def _connect(equalities: Sequence[_Equality]) -> list[list[_Equality]]:
-    """The equalities in groups that share no value."""
+    """Group the equalities so that groups share no value."""
     groups: list[list[_Equality]] = []
     for equality in equalities:
         met = [group for group in groups if set(_sides(group)) & set(equality.sides)]
@@ -81,7 +87,10 @@ def _connect(equalities: Sequence[_Equality]) -> list[list[_Equality]]:
 
 
 def _find_common_type(compared: Sequence[pa.DataType], own: Sequence[pa.DataType]) -> pa.DataType | None:
-    """The type in which values are equal that are equal in any of the types compared; None if none is known."""
+    """Find a type in which all values that are equal stay equal.
+
+    They are equal in one of the types compared. Gives None if no such type is known.
+    """
     if len(set(compared)) == 1:
         return compared[0]
     if not all(types.is_numeric(type) for type in (*compared, *own)):
@@ -96,12 +105,15 @@ def _find_common_type(compared: Sequence[pa.DataType], own: Sequence[pa.DataType
 
 
 def _fits(narrow: pa.Decimal128Type, wide: pa.Decimal128Type) -> bool:
-    """Does the wide type hold every value of the narrow one, to the last digit."""
+    """Tell whether a decimal holds every value of a narrower one."""
     return narrow.scale <= wide.scale and narrow.precision - narrow.scale <= wide.precision - wide.scale
 
 
 def _make_join_key(sides: Sequence[Expression], type: pa.DataType, binding: Binding) -> JoinKey:
-    """Of two values of a stream that must be equal, the first leads its rows."""
+    """Make a key of values that must be equal.
+
+    If a stream has two of them, the first leads its rows.
+    """
     streams = {stream.name for stream in binding.query.streams}
     first: dict[str, Expression] = {}
     for side in sides:
@@ -117,7 +129,10 @@ def _make_join_key(sides: Sequence[Expression], type: pa.DataType, binding: Bind
 
 
 def _convert(side: Expression, type: pa.DataType, binding: Binding) -> str:
-    """The SQL of a value in a type; the codes of whole numbers are the same in all of theirs."""
+    """Write the SQL of a value in a type.
+
+    The codes of whole numbers are the same in all of their types.
+    """
     own = _type_of(side, binding)
     if own == type or (types.is_integer(own) and types.is_integer(type)):
         return side.text

@@ -1,4 +1,4 @@
-"""Which cells a row goes to: the layout of a query's work.
+"""The layout of a query's work: the cells of each row.
 
 Every combination of joining rows must meet in exactly one cell. The cells form a grid: each `Dimension` divides some
 streams by the values that their joins compare, or one stream by its rows, and a stream is copied along the dimensions
@@ -38,11 +38,14 @@ from eddy.tuples.arrays import Integers, Mask, Valid
 from eddy.tuples.codes import encode
 
 VERSION = 1
-"""Of the way from a row to its cell; a change of it needs a new one, since stored rows do not move."""
+"""The version of the way from a row to its cell; a change of it needs a new one, since stored rows do not move."""
 
 
 class Placed(NamedTuple):
-    """Rows of one cell, and which of them are copies of rows that another cell counts; None for none."""
+    """Rows of one cell, and which are copies; None for none.
+
+    Another cell counts the row of which a copy was made.
+    """
 
     cell: int
     rows: pa.RecordBatch
@@ -62,11 +65,14 @@ class Layout:
 
     @cached_property
     def cells(self) -> int:
-        """How many there are."""
+        """The number of cells."""
         return math.prod(dimension.share for dimension in self.dimensions)
 
     def place(self, stream: str, batch: pa.RecordBatch) -> list[Placed]:
-        """The rows of each cell; cells without any are left out. Of all copies of a row one is no copy."""
+        """Give the rows of each cell; cells without any are left out.
+
+        One of all copies of a row is no copy.
+        """
         if batch.schema.types != self.schemas[stream].types or batch.schema.names != self.schemas[stream].names:
             raise EngineError(
                 f'layout: rows of "{stream}": expected the columns {self.schemas[stream].to_string()}, '
@@ -84,14 +90,17 @@ class Layout:
         ]
 
     def replication(self) -> dict[str, int]:
-        """To how many cells a row of each stream goes, unless a value is missing or heavy."""
+        """Count the cells that a row of each stream goes to.
+
+        A row with a missing or a heavy value may go to others.
+        """
         return {
             name: math.prod(dimension.share for dimension in self.dimensions if name not in dimension.keys)
             for name in self.streams
         }
 
     def describe(self) -> dict[str, Any]:
-        """What must stay the same for the life of a checkpoint, as plain values."""
+        """Give what must not change for the life of a checkpoint."""
         return {
             "version": VERSION,
             "cells": self.cells,
@@ -107,7 +116,7 @@ class Layout:
         }
 
     def text(self) -> str:
-        """For people: what divides the cells, and how often rows are copied."""
+        """Write what divides the cells, and what is copied."""
         head = "1 cell" if self.cells == 1 else f"{self.cells} cells"
         by = [f"{dimension.share} by {dimension.text}" for dimension in self.dimensions]
         copies = [f"  {name}: {n} copies of each row" for name, n in self.replication().items() if n > 1]
@@ -127,7 +136,7 @@ class Layout:
         return {text: sql.parse(text, where=f'key "{text}"').bind(types) for text in texts}
 
     def _targets(self, stream: str, batch: pa.RecordBatch) -> tuple[Integers, Integers, Mask]:
-        """Where rows go, as `Way.end` gives it."""
+        """Place the rows, as `Placement.finish` gives them."""
         placement = Placement(stream, batch)
         stride = 1
         for salt, dimension in enumerate(self.dimensions):
@@ -161,7 +170,7 @@ class Layout:
 
 
 def check_layout(saved: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
-    """Refuse state of another layout than `describe` gave, and say where they differ."""
+    """Refuse state of another layout, and say where they differ."""
     old, new = _parts(saved), _parts(wanted)
     differences = [
         f"{part}: the checkpoint has {old.get(part, 'nothing')}, this start has {new.get(part, 'nothing')}"

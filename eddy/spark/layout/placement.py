@@ -1,4 +1,4 @@
-"""The way of one batch's rows to their cells.
+"""Places the rows of one batch in their cells.
 
 A cell is a sum: along every dimension of the grid a row has one place, or is copied to all of them.
 """
@@ -21,7 +21,10 @@ PlacedKeys = tuple[Integers, Valid, Mask | None]
 
 
 class Placement:
-    """How far the rows have come: every dimension takes one call of `copy`, `scatter` or `divide`."""
+    """The rows' places along the dimensions so far, added up.
+
+    Every dimension takes one call of `copy`, `scatter` or `divide`.
+    """
 
     def __init__(self, stream: str, batch: pa.RecordBatch) -> None:
         self._stream = stream
@@ -40,9 +43,10 @@ class Placement:
         self._base += self._scatter_rows(share, salt) * stride
 
     def divide(self, dimension: Dimension, coded: Sequence[PlacedKeys], stride: int, salt: int) -> None:
-        """Send each row to the place of its values, but heavy ones as their dimension says.
+        """Send each row to the place of its values.
 
-        One whose value cannot be computed goes to all places: whatever it meets there, it has no answer for.
+        Heavy values go as their dimension says. A row whose value cannot be computed goes to all places: whatever it
+        meets there, it has no answer for.
         """
         hashes: Hashes | int = salt
         free = np.ones(len(self._joins), np.bool_)
@@ -64,9 +68,10 @@ class Placement:
         self._base += places * stride
 
     def finish(self, cells: int) -> tuple[Integers, Integers, Mask]:
-        """Give the rows, each as often as it goes anywhere, their cells, and all but the first time of each.
+        """Give the rows, their cells, and which of them are copies.
 
-        By cell, then by row.
+        A row stands as often as it goes anywhere, and is a copy all but the first time. They stand by cell, then by
+        row.
         """
         parts = [_copy_rows(rows, self._base[rows], offsets) for rows, offsets in self._group_copies()]
         if not self._joins.all():
@@ -77,7 +82,7 @@ class Placement:
         return rows[order], targets[order], copied[order]
 
     def _group_copies(self) -> list[tuple[Integers, Integers]]:
-        """The rows that are copied alike, and the distances of their copies."""
+        """Group rows that are copied alike, with their distances."""
         pattern = np.zeros(len(self._joins), np.int64)
         for bit, (found, _) in enumerate(self._copied):
             pattern |= found.astype(np.int64) << bit
@@ -98,16 +103,22 @@ class Placement:
 
 
 def _copy_rows(rows: Integers, base: Integers, offsets: Integers) -> tuple[Integers, Integers, Mask]:
-    """Rows that go to the same distances from their base: the first time as themselves, then as copies."""
+    """Copy rows to the same distances from their base.
+
+    The first stands for the row itself.
+    """
     copied = np.tile(np.arange(len(offsets)) > 0, len(rows))
     return rows.repeat(len(offsets)), _add_each(base, offsets), copied
 
 
 def _add_each(left: Integers, right: Integers) -> Integers:
-    """Each of one with each of the other."""
+    """Add each of one to each of the other."""
     return np.add.outer(left, right).ravel()
 
 
 def _narrow(cells: Integers) -> np.ndarray[Any, Any]:
-    """The same numbers in as few bytes as will do: numbers of 16 bits are sorted in one pass."""
+    """Write the same numbers in as few bytes as will do.
+
+    Numbers of 16 bits are sorted in one pass.
+    """
     return cells.astype(np.uint16) if cells.max(initial=0) < 2**16 else cells

@@ -1,4 +1,4 @@
-"""Which layout fits a query: what divides its streams, and into how many parts.
+"""Plans a layout: what divides the streams, and how often.
 
     layout = plan_layout(binding, cells)                         cells: the user's number, or None
     layout = plan_layout(binding, None, default=4, sizes={"a": 1e6, "b": 1e3}, costs={"a": 20.0})
@@ -23,13 +23,16 @@ from eddy.spark.layout.join_keys import JoinKey, find_join_keys
 from eddy.spark.layout.layout import Layout
 
 CELLS = 4
-"""Cells where the user asks for no number: the cores of a small machine, and they cost little on a smaller one."""
+"""Cells if the user asks for no number: the cores of a small machine, and they cost little on a smaller one."""
 
 MOST_CELLS = 1024
 """More cells than this have no cluster to run on, and every one costs a state and a call per micro-batch."""
 
 Group = Sequence[JoinKey] | str
-"""What a dimension divides by: attributes of the same streams, or the rows of one stream."""
+"""The divider of a dimension: attributes of the same streams, or the rows of one stream."""
+
+ROUNDING = 1 - 1e-9
+"""A bound is rounded down by more than its floating-point errors, so that it rules out no vector that is as good."""
 
 
 def plan_layout(
@@ -41,11 +44,11 @@ def plan_layout(
     costs: Mapping[str, float] | None = None,
     heavy: Mapping[str, Sequence[Any]] | None = None,
 ) -> Layout:
-    """Lay a query out over at most so many cells; `default` of them where the user gave no number.
+    """Lay a query out over at most so many cells.
 
-    `sizes` are the rows of each stream, in any unit, and `costs` what a row of it costs a cell, its filters included:
-    those of a stream that is copied run once per copy. `heavy` has for a key such as "a.k" the values that many rows
-    of that stream have.
+    `default` is their number if the user gives none. `sizes` are the rows of each stream, in any unit, and `costs`
+    what a row of it costs a cell, its filters included: those of a stream that is copied run once per copy. `heavy`
+    has for a key such as "a.k" the values that many rows of that stream have.
     """
     wanted = _check_cells(cells, default)
     weights = _read_weights(binding, "sizes", sizes)
@@ -62,6 +65,19 @@ def plan_layout(
     return Layout(streams=names, dimensions=tuple(dimensions), schemas=binding.schemas)
 
 
+def best_shares(dimensions: Sequence[Set[str]], weights: Mapping[str, float], cells: int) -> tuple[int, ...]:
+    """Find the best share of each dimension.
+
+    A dimension is the set of streams that it divides.
+
+    >>> best_shares([{"a", "b"}, {"b", "c"}, {"c", "a"}], {"a": 1, "b": 1, "c": 1}, 8)
+    (2, 2, 2)
+    >>> best_shares([{"a", "b"}, {"b", "c"}], {"a": 100, "b": 100, "c": 1}, 8)
+    (8, 1)
+    """
+    return _search(dimensions, weights, cells, (), None).shares
+
+
 def _check_cells(cells: object, default: int) -> int:
     number = default if cells is None else cells
     if not isinstance(number, Integral) or isinstance(number, bool) or not 1 <= int(number) <= MOST_CELLS:
@@ -70,7 +86,7 @@ def _check_cells(cells: object, default: int) -> int:
 
 
 def _read_weights(binding: Binding, what: str, given: Mapping[str, float] | None) -> dict[str, float]:
-    """A number for each stream; 1 where none is given."""
+    """Read a number for each stream; 1 where none is given."""
     names = [stream.name for stream in binding.query.streams]
     for name, number in (given or {}).items():
         if name not in names:
@@ -81,7 +97,10 @@ def _read_weights(binding: Binding, what: str, given: Mapping[str, float] | None
 
 
 def _find_groups(binding: Binding) -> list[Group]:
-    """What may divide the streams, the best of those that divide the same ones or fewer."""
+    """Find the best dividers of the streams.
+
+    One that divides a part of another one's streams is left out.
+    """
     together: dict[frozenset[str], list[JoinKey]] = {}
     for attribute in find_join_keys(binding):
         together.setdefault(frozenset(attribute.keys), []).append(attribute)
@@ -95,7 +114,10 @@ def _divided_streams(group: Group) -> frozenset[str]:
 
 
 def _allows_rows(binding: Binding, groups: Sequence[Group], cells: int | None) -> bool:
-    """May there be more cells than one; windows of rows must not depend on which cell a row is in."""
+    """Tell whether windows of rows allow more cells than one.
+
+    Such a window must not depend on which cell a row is in.
+    """
     by_rows = [stream.name for stream in binding.query.streams if isinstance(stream.window, Rows)]
     if not by_rows or any(len(_divided_streams(group)) == len(binding.query.streams) for group in groups):
         return True
@@ -118,33 +140,18 @@ def _make_dimension(group: Group, share: int, heavy: tuple[Heavy, ...]) -> Dimen
     )
 
 
-ROUNDING = 1 - 1e-9
-"""A bound is rounded down by more than its floating-point errors, so that it rules out no vector that is as good."""
-
-
 class _Cost(NamedTuple):
-    """What a vector of shares costs: the rows of a cell, then the rows of all cells."""
+    """The cost of a vector of shares: rows of a cell, then of all."""
 
     rows: float
     copies: float
     shares: tuple[int, ...]
 
 
-def best_shares(dimensions: Sequence[Set[str]], weights: Mapping[str, float], cells: int) -> tuple[int, ...]:
-    """The share of each dimension; a dimension is the streams that it divides.
-
-    >>> best_shares([{"a", "b"}, {"b", "c"}, {"c", "a"}], {"a": 1, "b": 1, "c": 1}, 8)
-    (2, 2, 2)
-    >>> best_shares([{"a", "b"}, {"b", "c"}], {"a": 100, "b": 100, "c": 1}, 8)
-    (8, 1)
-    """
-    return _search(dimensions, weights, cells, (), None).shares
-
-
 def _search(
     dimensions: Sequence[Set[str]], weights: Mapping[str, float], room: int, chosen: tuple[int, ...], best: _Cost | None
 ) -> _Cost:
-    """The best of all vectors that begin as chosen, or the best so far."""
+    """Find the best vector that begins as chosen, or so far."""
     rest = dimensions[len(chosen) :]
     if not rest:
         found = _find_cost(dimensions, weights, chosen)
@@ -184,5 +191,5 @@ def _find_bound(
 
 
 def _count_parts(dimensions: Sequence[Set[str]], shares: tuple[int, ...], name: str) -> int:
-    """In how many parts a stream is."""
+    """Count the parts that a stream is divided into."""
     return math.prod(share for streams, share in zip(dimensions, shares, strict=False) if name in streams)
