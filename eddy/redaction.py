@@ -69,6 +69,7 @@ def hide_secrets(text: str, values: Mapping[str, Any]) -> str:
     >>> hide_secrets("cannot log in with hush!", {"sink": {"password": "hush!"}})
     'cannot log in with (hidden)'
     """
+    # Longest first: one secret may be the beginning of another, whose end would be left.
     for secret in sorted(_find_secrets(values, ()), key=len, reverse=True):
         text = text.replace(secret, HIDDEN)
     return hide_marked(text)

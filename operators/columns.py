@@ -78,9 +78,13 @@ class Growing:
     def append(self, values: Numbers) -> None:
         """Add values at the end; the first ones are adopted as they are."""
         if not len(self):
+            # This is Arrow's own memory, which may not be written to; the next append copies it.
             self._buffer, self._start, self._stop = values.astype(self._buffer.dtype, copy=False), 0, len(values)
             return
         needed = self._stop + len(values)
+        # The dropped rows at the start are not copied along, so an array that only slides does not grow:
+        #
+        #     buffer  [ gone gone | live live live | room ]     start 2, stop 5
         if needed > len(self._buffer) or not self._buffer.flags.writeable:
             live = len(self) + len(values)
             buffer = np.empty(live + int(live * GROWTH), self._buffer.dtype)
@@ -134,6 +138,7 @@ class FixedWidth:
     def append(self, array: pa.Array) -> None:
         """Add values at the end."""
         if array.null_count and self._valid is None:
+            # The first null: all rows before it had a value.
             self._valid = Growing(np.bool_)
             self._valid.append(np.ones(len(self._values), np.bool_))
         if self._valid is not None:
@@ -142,6 +147,7 @@ class FixedWidth:
 
     def take(self, ids: RowIds) -> pa.Array:
         """The values at some positions."""
+        # Arrow has a bit for each row, least significant first; one byte each is what numpy can pick from.
         validity = None if self.valid is None else pa.py_buffer(np.packbits(self.valid.take(ids), bitorder="little"))
         values = pa.py_buffer(self.values.take(ids))
         return pa.Array.from_buffers(self.type, len(ids), [validity, values])

@@ -66,6 +66,7 @@ class Residual:
         judged = self.judge.ask(columns_of(self.columns, stems, ids), rows)
         if judged.faults is None:
             return judged
+        # `a = b` with b null is null whatever a is: such a row is no match, and no error if a cannot be computed.
         faulty = judged.faults.nonzero()[0]
         met = {name: held.take(faulty) for name, held in ids.items()}
         for side in self.sides:
@@ -97,6 +98,7 @@ def conditions(
         bound = predicate.condition(types)
         compared = _between_two(predicate.comparison())
         pair = _pair(compared, types, stems, faults) if compared is not None else None
+        # An equality is checked by its keys, so it needs no residual. An order's key only finds candidates.
         if pair is not None and "=" in pair.ops.values():
             equalities.append(pair)
             continue
@@ -162,6 +164,7 @@ def _pair(
         return None
     expressions = (comparison.left, comparison.right)
     bounds = bind_pair(*expressions, types)
+    # Hashes have no order.
     if comparison.op != "=" and not all(is_exact(bound.type) for bound in bounds):
         return None
     sides = {}

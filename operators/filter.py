@@ -53,8 +53,8 @@ class FilterColumns(NamedTuple):
 class FilterOperator:
     """A predicate over the inputs that it reads.
 
-    With a memory, a filter over one input runs at most once for each of its rows, whoever meets the row first: the
-    row itself when it arrives, or a later tuple that joined with it.
+    With a memory, a filter over one input runs at most once for each of its rows: when the row arrives, or when a later
+    tuple comes that joined with it.
     """
 
     def __init__(self, name: str, judge: Judge, reading: FilterColumns, memory: Verdicts | None = None) -> None:
@@ -89,6 +89,7 @@ class FilterOperator:
     def _remember(self, memory: Verdicts, tuples: Tuples) -> tuple[Judged, int]:
         ids = tuples.ids[self._on]
         unknown = memory.unknown(self.name, ids)
+        # Only rows without a verdict are asked about, each once: joined tuples may have one row many times.
         new = ids if unknown.all() else ids[unknown]
         if len(tuples.ids) > 1:
             new = np.unique(new)

@@ -113,6 +113,7 @@ class ComputedKey:
     def encode(self, columns: Mapping[Column, pa.Array], rows: int) -> CodedKeys:
         """Work out the codes of new rows."""
         try:
+            # Whole columns first. Only if some row raises, the others are looked for by halves.
             return CodedKeys(*encode(self._bound.evaluate(columns, rows)), None)
         except RowError:
             return self._encode_apart(columns, rows)
@@ -158,6 +159,7 @@ class ComputedKey:
 
     def _forget(self) -> None:
         """Nothing is faulty any more, once the rows are gone that were."""
+        # While any row is faulty every probe has to look at it; without one, indexes suffice again.
         if self._faults is not None and not self._faults.values.any():
             self._faults = None
 
@@ -184,6 +186,7 @@ def is_plain(stored: pa.DataType, compared: pa.DataType) -> bool:
     It is compared as another type.
     """
     if pa.types.is_signed_integer(stored):
+        # Widening an integer changes no value, so its code is the same in the wider type.
         return pa.types.is_signed_integer(compared)
     return stored == compared and (pa.types.is_date32(stored) or pa.types.is_timestamp(stored))
 

@@ -57,12 +57,20 @@ class Probe:
         """Join the first tuples, up to a bounded number of candidates."""
         pattern = self._find_pattern(tuples.lineage.spans)
         tuples = tuples.first(MOST_TUPLES)
+        # A row joins what came before it. Of two rows the later one finds the earlier, so no pair is found twice.
         before = self._stem.before(self._stems[tuples.lineage.origin].arrivals(tuples.ids[tuples.lineage.origin]))
         ranges = self._search(pattern, tuples, before)
+        # A hot key may have more candidates than memory. So only as many tuples as have few enough are joined now, at
+        # least one, and the router comes back with the rest:
+        #
+        #     per probe [2 900 1 ...]   total [2 902 903 ...]   limit 903  ->  taken 3
         total = np.cumsum(ranges.per_probe())
         taken = max(int(np.searchsorted(total, MOST_CANDIDATES, side="right")), 1) if len(tuples) else 0
         candidates = ranges.expand(taken)
         at, rows, faults = self._verify(pattern, tuples, before, Pairs(*candidates, None))
+        # `at` repeats a tuple for each row that it joins; the counts say how often, 0 included:
+        #
+        #     at [0 0 2]  rows [7 9 4]   ->   tuples 0 0 2 beside rows 7 9 4, counts [2 0 1]
         joined = tuples.take(at)
         joined = Tuples(joined.lineage, {**joined.ids, self._target: rows}, joined.faults).with_faults(faults)
         return Outcome(tuples=joined, counts=np.bincount(at, minlength=taken), evaluated=len(candidates[0]))
@@ -78,7 +86,9 @@ class Probe:
         joined = spans | {target}
         equalities = [e for e in self._conditions.equalities if target in e.sides and joined.issuperset(e.sides)]
         orders = [o for o in self._conditions.orders if target in o.sides and joined.issuperset(o.sides)]
+        # Conditions that this probe completes: all their inputs are there with it, and some were not before.
         residuals = [r for r in self._conditions.residuals if target in r.inputs and joined >= r.inputs]
+        # Equalities find far fewer rows than an order does. The orders are residuals too, so none is forgotten.
         orders = [] if equalities else _keep_one_key(orders, target)
         searched: Sequence[JoinPair] = equalities or orders
         texts = [e.sides[target].text for e in equalities]
@@ -102,6 +112,7 @@ class Probe:
         ops = [one.ops[self._target] for one in pattern.searched]
         index = self._stem.catalog.get("sorted" if pattern.equalities else "ordered", pattern.keys)
         ranges = index.search(list(zip(ops, codes, strict=True)), self._reach(tuples, before))
+        # Null equals nothing: a tuple without a key has no candidates, whatever code stands there.
         if valid:
             ranges.counts[~np.logical_and.reduce(valid)] = 0
         return widen(ranges, pattern.searched, self._target, tuples, self._stem.alive) if pattern.faulty else ranges
@@ -110,6 +121,7 @@ class Probe:
         """Find the segments in which each tuple may find anything."""
         if not self._stem.timed:
             return None
+        # The newest time in the tuple decides which segments are past for it.
         ticks = [self._stems[name].ticks.take(ids) for name, ids in tuples.ids.items() if self._stems[name].timed]
         return self._stem.segments.reach(before, reduce(np.maximum, ticks))
 
@@ -118,6 +130,7 @@ class Probe:
 
         Candidates for which some condition has no answer stay, with their fault.
         """
+        # From cheap to dear: codes, ids and times are numbers at hand; values and residuals have to be gathered.
         pairs = self._keep_alike(pattern, tuples, pairs)
         if before is not None:
             # Each combination is found once, by its last row.
@@ -128,6 +141,7 @@ class Probe:
                 pairs = pairs.keep(mask)
         for e in pattern.equalities:
             if not e.sides[self._target].key.exact:
+                # Hashes may agree by chance.
                 pairs = pairs.keep(self._mask_equal(e, tuples, pairs))
         for residual in pattern.residuals:
             held = {name: ids.take(pairs.at) for name, ids in tuples.ids.items() if name in residual.inputs}
@@ -171,6 +185,7 @@ class Probe:
         ids = tuples.ids[other.input].take(pairs.at)
         if not (own.key.faulty or other.key.faulty):
             return self._compare_sides(own, pairs.rows, other, ids)
+        # A pair with a fault stays: whether it joins is not known, and that is an error if it comes to its end.
         mask = (own.key.faults(pairs.rows) | other.key.faults(ids)).astype(np.bool_)
         known = np.flatnonzero(~mask)
         mask[known] = self._compare_sides(own, pairs.rows.take(known), other, ids.take(known))
@@ -191,6 +206,10 @@ def mask_inside(
     each belongs. With `m` the largest time of all, every row must have `m - time <= span`. For the rows that the
     tuples span that is a bound on `m`, hence one on the candidate's time.
     """
+    # latest is each tuple's newest time; `at` spreads it over the candidates:
+    #
+    #     ticks a [5 9], b [7 2]   latest [7 9]   at [0 0 1]   candidate times [6 8 1]
+    #     own window 3:            ages  7-6, 7-8, 9-1  ->  1 0 8  ->  T T F
     latest = reduce(np.maximum, ticks)
     mask = np.ones(len(at), np.bool_)
     if own is not None:
@@ -236,6 +255,11 @@ def judge_codes(own: Key, rows: RowIds, other: Key, ids: RowIds) -> Judged:
 def widen(ranges: Ranges, searched: Sequence[JoinPair], target: str, tuples: Tuples, alive: Mask) -> Ranges:
     """Add the candidates that faulty keys make candidates."""
     keys = [one.sides[target].key for one in searched]
+    # A row whose key cannot be computed may match anything. So two runs are added for each tuple, behind those found:
+    #
+    #     rows     [ found by the index ... | stored rows without a key | all rows ]
+    #     sound tuple    its own runs         all of these                 none
+    #     faulty tuple   none                 none                         all of these
     stored = np.logical_or.reduce([key.faults(np.arange(len(alive))) > 0 for key in keys]) & alive
     others = [one.other(target) for one in searched]
     coming = np.logical_or.reduce([side.key.faults(tuples.ids[side.input]) > 0 for side in others])

@@ -56,6 +56,14 @@ class Stem:
         self._columns: dict[str, Stored] = {field.name: column(field.type) for field in schema}
         self._time = time
         self._tick_type = tick_type
+        # Columns, times, verdicts, keys and `alive` are arrays of one length, and an id is a position in each of them:
+        #
+        #     id        0  1  2  3 | 4  5      `fresh` is 4: 4 and 5 came in this micro-batch
+        #     ticks     1  3  4  9 | 5  7      sorted within a micro-batch only
+        #     alive     T  F  T  T | T  F
+        #     verdicts  P  F  P  ? | P  F      of one filter: passed, failed, not asked yet
+        #
+        # Rows are written once, at the end; old ones go at the start. Neither moves the others.
         self._ticks = self._ticking()
         self._alive = Growing(np.bool_)
         self._ranks = Growing(np.int64)
@@ -117,6 +125,7 @@ class Stem:
         `arrivals` are their numbers among all rows of the micro-batch.
         """
         count = rows.num_rows
+        # Keys are computed before anything is stored: if one raises, the arrays are still of one length.
         codes = [key.encode({c: rows.column(c.name) for c in key.columns}, count) for key in self._keys.values()]
         self.fresh = len(self)
         for name, stored in self._columns.items():
@@ -150,6 +159,9 @@ class Stem:
         """
         if len(self) == self.fresh and not isinstance(self.window, Rows):
             return None
+        # The arrivals of fresh rows rise, so how many came before another row is a search among them:
+        #
+        #     own arrivals  [0 3 5]    fresh 10    other row arrived as 4  ->  2 + 10: ids below 12 were there
         return np.searchsorted(self._arrivals, arrivals) + self.fresh
 
     def stood(self, rows: RowIds, before: RowIds) -> Mask:
@@ -157,8 +169,12 @@ class Stem:
 
         They are below the others' ids, and still in a window of rows when all of those had come.
         """
+        # A pair is found once, by the row of the two that came last: it looks only at rows below its own `before`.
         mask: Mask = rows < before
         if isinstance(self.window, Rows):
+            # `arrived - len(self)` rows have gone, so `before` as a rank is that much more. The last `count` stay:
+            #
+            #     arrived 100, stored 40, count 10      before id 35 = rank 95      ranks 85 to 94 are inside
             mask &= self.ranks.take(rows) >= before + (self.arrived - len(self) - self.window.count)
         return mask
 
@@ -183,6 +199,7 @@ class Stem:
         """
         verdicts = np.where(judged.passed, np.uint8(PASS), np.uint8(FAIL))
         if judged.faults is not None:
+            # Faults are numbered above all verdicts, so a row with one keeps it.
             verdicts = np.maximum(verdicts, judged.faults)
             self._faulty.add(filter)
         self._verdicts[filter].put(ids, verdicts)
@@ -197,8 +214,11 @@ class Stem:
         """
         keep = np.ones(len(self), np.bool_)
         if self.dead:
+            # Fresh rows are cleared at once, since they are at the end and cheap to move. Among the old ones a hole
+            # moves all rows behind it, and makes their indexes anew; it waits until a quarter of the rows are holes.
             first = 0 if self.dead * DEAD_SHARE > len(self) else self.fresh
             keep[first:] = self.alive[first:]
+        # Whole segments only: nobody looks for single rows that are too old, and probes check the times themselves.
         for segment in self.segments:
             if self._is_past(segment, watermark):
                 keep[segment.start : segment.stop] = False
@@ -242,6 +262,7 @@ class Stem:
         if isinstance(self.window, Rows):
             self._ranks.put(np.arange(len(self)), rows.column("rank").to_numpy())
         self.arrived = numbers["arrived"]
+        # The restored rows are old ones: nothing is fresh before the next micro-batch.
         self.settle(None)
 
     def _is_past(self, segment: Segment, watermark: float | None) -> bool:
@@ -256,6 +277,7 @@ class Stem:
         ids = np.flatnonzero(keep)
         gone = len(keep) - len(ids)
         for part in self._parts():
+            # The common case: only the oldest rows go, and arrays just begin later.
             if keep[gone:].all():
                 part.drop(gone)
             else:
@@ -276,6 +298,7 @@ class Stem:
         """
         if self._time is not None:
             stored, data_type = self._columns[self._time], self.schema.field(self._time).type
+            # A time column that is compared as it is stored serves as the ticks too: eight bytes less for each row.
             if (
                 isinstance(stored, FixedWidth)
                 and event_time.are_ticks(data_type)

@@ -111,12 +111,21 @@ class Arrived:
         All attributes are taken when none are named.
         """
         wanted = range(len(self._dividers)) if attributes is None else attributes
+        # A row per attribute is written in one piece; the transpose that is given away costs nothing.
         found = np.empty((len(wanted), len(ids)), np.uint8)
+        # Ids count all rows of the STeM; `rows` are positions among those that have just arrived.
         rows = ids - self._first
+        # Many rows: each column is divided once as a whole, and then every look is a look-up.
+        #
+        #     _whole[1]   [4 0 4 7 0 2]        rows [5 0 2]  ->  found [2 4 4]
         if len(rows) >= LOOKED_UP_SHARE * self._rows.num_rows or all(attribute in self._whole for attribute in wanted):
             for place, attribute in enumerate(wanted):
                 self._divide_all(attribute).take(rows, out=found[place])
             return found.T
+        # Few rows: they alone are divided, in the order of their arrival. The columns are then put back into the order
+        # asked for:
+        #
+        #     rows    [5 0 2]    order [1 2 0]    divided [0 2 5] -> found [4 4 2]    back [2 4 4]
         order = np.argsort(rows, kind="stable")
         few = pa.array(rows.take(order))
         for place, attribute in enumerate(wanted):
@@ -132,6 +141,7 @@ class Arrived:
         """Give the buckets of some rows or all, in order of arrival."""
         name, divider = self._dividers[attribute]
         column = self._rows.column(name)
+        # Judged once for each micro-batch, and from all over it, whichever rows a policy happens to ask for.
         if attribute not in self._looked and not divider.is_settled:
             divider.judge(_take_evenly(column))
         self._looked.add(attribute)
@@ -229,6 +239,7 @@ def _take_evenly(array: pa.Array) -> pa.Array:
     """
     if len(array) <= JUDGED_ROWS:
         return array
+    # Not the first rows: a micro-batch may be sorted, or begin with the rest of another file.
     return array.take(_choose_places(len(array)))
 
 

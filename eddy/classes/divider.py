@@ -144,6 +144,7 @@ class Divider:
         """
         numbers = encode(array)[0].astype(np.float64) if _is_whole(array.type) else _numbers(array)
         present = numbers if valid is None else numbers[valid]
+        # One infinite number would make all other ranges empty.
         finite = present[np.isfinite(present)]
         low, high = finite.min(initial=np.inf), finite.max(initial=-np.inf)
         if low < self._low or high > self._high:
@@ -152,6 +153,9 @@ class Divider:
         width = self._high - self._low
         if not 0 < width < np.inf:
             return np.zeros(len(array), np.uint8)
+        # Equal ranges, and the largest number belongs to the last of them:
+        #
+        #     low 0, high 100, 4 buckets      0..25 -> 0    25..50 -> 1    50..75 -> 2    75..100 -> 3
         place = (numbers - self._low) * (self._buckets / width)
         place[np.isnan(place)] = self._buckets
         return np.clip(place, 0, self._buckets - 1).astype(np.uint8)
@@ -160,6 +164,7 @@ class Divider:
         """Give each of the first values a bucket; hash the others."""
         codes, _ = encode(array)
         bucket, strange = self._find(codes, valid)
+        # New values get buckets as long as there are any; beyond that they share, and the shared buckets say so.
         if len(strange) and not self._fixed and len(self._known) < self._buckets:
             self._meet(array, codes, strange)
             bucket, strange = self._find(codes, valid)
@@ -182,6 +187,9 @@ class Divider:
         if not len(known):
             return np.zeros(len(codes), np.int64), np.flatnonzero(np.ones(len(codes)) if valid is None else valid)
         order = np.argsort(known)
+        # A value's bucket is its place among the known ones, in the order in which they were met:
+        #
+        #     known   [70 10 40]   order [1 2 0]   codes [40 70 99] -> at [1 2 2] -> bucket [2 0 0], 99 is strange
         at = np.minimum(np.searchsorted(known, codes, sorter=order), len(known) - 1)
         bucket = order.take(at)
         strange = known.take(bucket) != codes

@@ -86,6 +86,7 @@ class Nature:
 
     def _follow(self, codes: Integers) -> None:
         """Count moves up and moves down, up to as many as decide."""
+        # It has moved both ways, so it is not monotone, and never will be.
         if min(self._moves):
             return
         known = codes if self._last is None else np.append(self._last, codes)
@@ -99,6 +100,7 @@ class Nature:
         """Gather rows until there are enough."""
         if len(self._distinct) < 2:
             self._distinct = self._distinct or codes[:1].tolist()
+            # Rows before the second value are no evidence: a stream may begin with many of one default.
             others = np.flatnonzero(codes != self._distinct[0])
             codes = codes[others[0] :] if len(others) else codes[:0]
         self._distinct = np.union1d(self._distinct, codes).astype(np.int64).tolist()

@@ -72,6 +72,7 @@ class Gate:
         streams = self._binding.query.streams
         if len(self._newest) < len(streams):
             return Mark(None)
+        # A stream without a delay may bring a row of any time, so then there is no watermark at all.
         marks = [self._newest[s.name] - self._round_length(s.delay_ticks) for s in streams if s.delay_ticks is not None]
         return Mark(min(marks) if len(marks) == len(streams) else None)
 
@@ -126,23 +127,34 @@ class Gate:
         """Go on from a snapshot."""
         self._newest = dict(state["newest"])
 
+    # A row is in the first of these masks that fits it, so the counts add up to the rows that are dropped:
+    #
+    #     came        [ 0  1  2  3  4  5  6  7 ]
+    #     malformed     x  .  .  .  .  .  .  .      its source could not read it
+    #     untimed       .  x  .  .  .  .  .  .      no event time
+    #     ahead         .  .  x  .  .  .  .  .      a clock that runs ahead
+    #     known         .  .  .  x  x  x  x  x      these times count: they move the stream's newest time
+    #     late          .  .  .  x  .  .  .  .      known, but below the watermark
+    #     keyless       .  .  .  .  x  .  .  .      on time, but null in a join key
+    #     chosen        .  .  .  .  .  x  x  x      sorted by time, they take part
     def _pass(
         self, stream: Stream, rows: pa.RecordBatch, mark: Mark
     ) -> tuple[pa.RecordBatch, Ticks, Mapping[str, int]]:
-        timed, keyed = (
-            read_times(stream, rows, self._binding.tick_type),
-            _mask_valid(rows, self._binding.keys[stream.name]),
-        )
+        timed = read_times(stream, rows, self._binding.tick_type)
+        keyed = _mask_valid(rows, self._binding.keys[stream.name])
         ticks, known = timed.ticks, timed.known
+        # Most micro-batches have nothing to sort out; then no mask is made and no row is copied.
         if known is None and keyed is None and self._is_plain(ticks, mark.watermark):
             self._note_newest(stream, ticks)
             return rows, ticks, NONE_DROPPED
         everywhere = np.ones(len(ticks), np.bool_)
         present = everywhere if known is None else known
         self._note_newest(stream, ticks[present])
+        # The watermark is of earlier micro-batches: rows of this one cannot make each other late.
         late = present & (ticks < mark.watermark) if mark.watermark is not None else ~everywhere
         kept = present & ~late
         keyless = kept & ~(everywhere if keyed is None else keyed)
+        # Another cell counts the copies; here they only take part.
         counted = ~mark.copies[stream.name] if stream.name in mark.copies else everywhere
         sorted_out = {
             "untimed": timed.untimed,
@@ -154,6 +166,7 @@ class Gate:
         dropped = {kind: 0 if mask is None else int((mask & counted).sum()) for kind, mask in sorted_out.items()}
         # A window of rows counts every row of the stream, also one that joins nothing.
         chosen = np.flatnonzero(kept if isinstance(stream.window, Rows) else kept & ~keyless)
+        # Stable, so that rows of one time keep the order of their source: a replay then arrives in the same order.
         chosen = chosen[np.argsort(ticks[chosen], kind="stable")]
         return rows.take(pa.array(chosen)), ticks[chosen], dropped
 
@@ -211,6 +224,10 @@ def _number_rows(ticks: Sequence[Ticks]) -> list[np.ndarray[Any, np.dtype[np.int
     """
     if len(ticks) == 1:
         return [np.arange(len(ticks[0]))]
+    # `order` lists the rows by arrival; its inverse gives each row its number.
+    #
+    #     times   a: [3 5]  b: [3 4]        concatenated  [3 5 3 4]
+    #     order   [0 2 3 1]                 places        [0 3 1 2]     a: [0 3]  b: [1 2]
     order = np.argsort(np.concatenate(ticks), kind="stable")
     places = np.empty(len(order), np.int64)
     places[order] = np.arange(len(order))

@@ -40,6 +40,7 @@ class Emission:
     def batches(self, done: Iterator[Tuples]) -> Iterator[pa.RecordBatch]:
         """Give the results of a micro-batch, in lots of one size."""
         self.results = 0
+        # Results are counted before they are gathered into lots: an answer that is too large fails before it is made.
         for lot in gather_lots(self._count(done)):
             self._check_faults(lot)
             yield self._gather(lot)
@@ -66,6 +67,7 @@ class Emission:
         """
         origin = tuples.lineage.origin
         counts = fanned.setdefault(origin, np.zeros(len(self._stores[origin]), np.int64))
+        # The origin is the row that arrived last, so whichever route its tuples took, they are counted at one row.
         counts += np.bincount(tuples.ids[origin], minlength=len(counts))
         if counts.max() <= most:
             return
@@ -128,6 +130,7 @@ def gather_lots(parts: Iterator[Tuples]) -> Iterator[Tuples]:
     for part in parts:
         held.append(part)
         if sum(map(len, held)) >= ROWS_PER_LOT:
+            # Merged first and cut then: a lot of many small parts is gathered at once.
             lot = merge(held)
             while len(lot) >= ROWS_PER_LOT:
                 yield lot.first(ROWS_PER_LOT)

@@ -221,6 +221,7 @@ class Engine:
         for name, store in self._streams.items():
             store.restore(meta["numbers"][name], tables[f"stream {name}"])
         self._router.statistics.restore(meta["statistics"])
+        # Buckets are numbered for a policy's features; another one has others, and could not read what was learned.
         if meta["policy"] == self._policy_name:
             self._classifier.restore(meta["classifier"])
             arrays = {name: from_table(tables[f"policy {name}"], shape) for name, shape in meta["shapes"].items()}

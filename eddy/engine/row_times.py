@@ -1,7 +1,7 @@
 """Event times of rows, and the rows whose times do not count.
 
 Everything here is a property of a row's own values. So it is the same in whichever micro-batch, cell or order a row
-comes, and whoever asks: the gate that admits rows, and the parcels that tell Spark's watermark of them.
+comes. Two places ask: the gate that admits rows, and the parcels that tell Spark's watermark of them.
 """
 
 from __future__ import annotations
@@ -66,11 +66,13 @@ def _find_ahead(stream: Stream, rows: pa.RecordBatch) -> Mask | None:
     """
     if stream.time is None or stream.arrived is None or stream.ahead_ticks is None:
         return None
+    # The query's type may be a float because of another stream's column, and would round these two.
     dtype = event_time.dtype(*(rows.schema.field(name).type for name in (stream.time, stream.arrived)))
     ticks, timed = _read_ticks(stream, "time", stream.time, rows, dtype)
     arrived, known = _read_ticks(stream, "arrived", stream.arrived, rows, dtype)
     # Whole times are more than a length apart if they are more than its whole part apart: nothing is rounded.
     limit = math.floor(stream.ahead_ticks) if dtype is np.int64 else stream.ahead_ticks
+    # `age` is 0 where the row is not after its arrival, so a time of long ago is never ahead.
     return _keep_among(_keep_among(event_time.age(ticks, arrived) > limit, timed), known)
 
 

@@ -51,6 +51,10 @@ def pack(meta: Mapping[str, Any], tables: Mapping[str, pa.RecordBatch]) -> Snaps
     sections: dict[str, list[int]] = {}
     sink = pa.BufferOutputStream()
     for name, table in tables.items():
+        # All tables stand in one blob, each a whole Arrow stream; the JSON notes where:
+        #
+        #     meta   "checksum {..., sections: {rows: [0, 640], policy x: [640, 192]}}"
+        #     blob   [ rows ........ | policy x .... ]
         start = sink.tell()
         arrow_ipc.write(table, sink)
         sections[name] = [start, sink.tell() - start]
@@ -130,6 +134,7 @@ def _read(name: str, whole: pa.Buffer, start: int, size: int) -> pa.RecordBatch:
     if not 0 <= start <= start + size <= whole.size:
         raise ValueError(f'"{name}": expected a place within {whole.size} bytes, got {size} bytes from {start}')
     rows = arrow_ipc.read(whole.slice(start, size))
+    # Columns of nulls take no bytes, so a damaged count of rows may be huge and valid all the same.
     if rows.num_rows > size * 8:
         raise ValueError(f'"{name}": expected rows of a bit or more, got {rows.num_rows} in {size} bytes')
     return rows

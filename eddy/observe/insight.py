@@ -94,6 +94,7 @@ class Trees:
         """
         for decision in decisions:
             known = self._known.get(decision.stream)
+            # A tree is decided seldom, and reported with every micro-batch.
             if known is None or known[0] != decision.number:
                 self._known[decision.stream] = (decision.number, tuple(_lines(decision, self._names)))
         return {decision.stream: self._known[decision.stream][1] for decision in decisions}

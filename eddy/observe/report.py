@@ -155,6 +155,7 @@ class Report:
         for c in self.counters:
             for i in c.insight.uses:
                 key = (i.operator, i.kind, i.attribute)
+                # Uses are counted since the policy began; a row of the frame is about its micro-batch alone.
                 calls, before[key] = i.calls - before.get(key, 0), i.calls
                 if calls:
                     rows.append([c.batch, *key, i.gain_ratio, calls])
@@ -207,6 +208,7 @@ def _keep_largest(rows: Mapping[ClassRoute, int]) -> Mapping[ClassRoute, int]:
     for route, count in sorted(rows.items(), key=lambda row: -row[1]):
         stream = route[0]
         rest = (stream, OTHERS, VARIOUS)
+        # The rest may be among the rows already, from micro-batches that had many classes; it takes none of the places.
         apart[stream] = apart.get(stream, 0) + (route != rest)
         place = route if apart[stream] <= MOST_ROUTES else rest
         kept[place] = kept.get(place, 0) + count

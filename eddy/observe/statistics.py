@@ -68,6 +68,7 @@ class Statistics:
     def add(self, hop: Hop, statistic: Statistic) -> None:
         """Count a step; what was known before it fades with the rows that came in."""
         known = self._recent.get(hop, NOTHING)
+        # Decay goes by rows and not by calls: ten calls with a row each fade as one call with ten.
         weight = 0.5 ** (statistic.rows_in / HALF_LIFE)
         self._recent[hop] = Statistic(
             known.rows_in * weight + statistic.rows_in,

@@ -26,6 +26,10 @@ class CellSum:
 
     def add(self, batch: int, parts: Mapping[int, Counters]) -> Counters:
         """Add up the counters of all cells in one micro-batch."""
+        # A cell without rows in this batch is not called, and its store is still there:
+        #
+        #     came      cells called now        ->  rows, results, seconds
+        #     known     all cells seen so far   ->  stored rows, state, uses
         self._latest |= parts
         came, known = parts.values(), self._latest.values()
         routes, decisions = _sum_routes(came), _list_decisions(self._latest)

@@ -72,6 +72,7 @@ def latest_routes(before: Mapping[str, Any], last: Counters) -> dict[str, Any]:
     classes apart.
     """
     found: dict[str, list[list[Any]]] = {}
+    # The largest come first, so the one row behind `MOST_LATEST_ROUTES` gathers the smallest.
     for (stream, key, route), tuples in sorted(last.routes.items(), key=lambda item: -item[1]):
         rows = found.setdefault(stream, [])
         if len(rows) < MOST_LATEST_ROUTES:

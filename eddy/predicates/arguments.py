@@ -50,8 +50,12 @@ def group_by_nulls(arrays: Sequence[pa.Array], forms: Sequence[str]) -> Sequence
     if not strict:
         return None
     nulls = np.stack([array.is_null().to_numpy(zero_copy_only=False) for array in strict], axis=1)
+    # All rows are of one kind, so a single call sees what each of them would see alone.
     if (nulls == nulls[0]).all():
         return None
+    # A row's nulls as bits are its kind; rows of one kind are put together, in their order:
+    #
+    #     nulls   a [. x . x]  b [. . . x]      kinds [0 1 0 2]   ->   [0 2] [1] [3]
     _, kinds = np.unique(np.packbits(nulls, axis=1), axis=0, return_inverse=True)
     kinds = kinds.ravel()
     order = np.argsort(kinds, kind="stable")
@@ -72,6 +76,7 @@ def check_mask(result: Any, rows: int, who: str) -> Mask:
 
     The function may use its array again. Raises a `RowError` if the result is no mask.
     """
+    # By far the most common result, so it is not sent through Arrow.
     if type(result) is np.ndarray and result.dtype == np.bool_ and result.shape == (rows,):
         return result.copy()
     expected = f"{who}: expected one boolean for each of {rows} rows"
@@ -123,6 +128,7 @@ def _find_form(hint: Any, parameter: str, where: str) -> str:
     if isinstance(base, type) and issubclass(base, pa.Array):
         return ARROW
     known = {"Series": SERIES, "ndarray": NUMPY, "NDArray": NUMPY, "Array": ARROW}
+    # An annotation that stayed text, since the module imports its names for type checkers only.
     if isinstance(base, str) and base.split("[")[0].rpartition(".")[2] in known:
         return known[base.split("[")[0].rpartition(".")[2]]
     raise QueryError(
@@ -158,6 +164,7 @@ def _to_series(array: pa.Array) -> Any:
 
 def _to_numpy(array: pa.Array) -> Any:
     if pa.types.is_nested(array.type):
+        # numpy would make one array of two dimensions of lists that are equally long.
         return np.fromiter(array.to_pylist(), object, len(array))
     return _decode(array).to_numpy(zero_copy_only=False)
 

@@ -56,6 +56,7 @@ class Faults:
         `values(n)` are those of the n-th of these rows, and nobody asks for them unless they may be shown.
         """
         verdicts = np.empty(len(errors), np.uint8)
+        # One entry for each kind of error, however many rows have it: counts and samples stay bounded.
         for place, error in enumerate(errors):
             how = FAILS if error.final else on_error
             key = (predicate, error.kind, how)
@@ -78,6 +79,7 @@ class Faults:
         for place, (other, kind, _) in enumerate(self._known):
             if (other, kind) == (predicate, error.kind):
                 return PENDING + place
+        # verdict bytes:   0 unknown   1 pass   2 fail   3 .. 255 faults, in the order in which they were met
         if PENDING + len(self._known) <= LARGEST_FAULT:
             self._known.append((predicate, error.kind, str(error)))
         return PENDING + len(self._known) - 1

@@ -1,6 +1,6 @@
 """A user's Python function as a predicate over Arrow columns.
 
-The function is handed what its annotations ask for: `pd.Series` (as for a pandas_udf, and when it says nothing),
+The function gets what its annotations ask for: `pd.Series` (as for a pandas_udf, and when it says nothing),
 `np.ndarray` or `pa.Array`; with `rowwise` it is called with plain Python values, one row at a time. It must judge each
 row by itself: rows come in whatever company the routing gives them.
 
@@ -94,6 +94,7 @@ class Function:
         Raises a `RowError` if it has no answer for some of them.
         """
         arrays = [columns[column] for column in self.columns]
+        # A row must look the same in any company, and a null beside it would turn a column of integers into floats.
         groups = group_by_nulls(arrays, self.forms)
         return self._call(arrays, rows) if groups is None else self._call_groups(arrays, rows, groups)
 
@@ -110,6 +111,7 @@ class Function:
             try:
                 passed[group] = self._call(own, len(group))
             except RowError as error:
+                # The other groups have their answers, so only this one is halved.
                 found = ask_again(partial(self._call_part, own), len(group), error)
                 passed[group] = found.passed
                 faulty += group[found.faulty].tolist()
@@ -142,6 +144,9 @@ class Function:
         results: list[Any] = []
         raised: dict[int, RowError] = {}
         kinds = Kinds()
+        # One iterator in C over all rows. It goes on behind a row that raised, so no row is asked twice:
+        #
+        #     results  [T F]  row 2 raises  ->  [T F F]  raised {2: error}  ->  the next call is for row 3
         calls = itertools.starmap(self.function, zip(*arguments, strict=True))
 
         def go_on() -> None:
@@ -165,6 +170,7 @@ class Function:
         try:
             passed = check_mask(results, rows, self._who)
         except RowError:
+            # The function has been asked already: only its results are halved, until wrong ones are alone.
             parts, wrong, found = ask_by_halves(lambda p: check_mask([results[n] for n in p], len(p), self._who), rows)
             passed = np.zeros(rows, np.bool_)
             for part, mask in parts:

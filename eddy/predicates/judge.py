@@ -47,6 +47,9 @@ class Judge:
 
     def ask(self, columns: Mapping[Column, pa.Array], rows: int) -> Judged:
         """Judge some rows; those with a null may be skipped."""
+        # Rows with a null are settled without the function; the answers for the others go back to their places:
+        #
+        #     complete [T F T T]   asked [0 2 3]   answers [F T T]   ->   passed [F F T T]
         passed = mask_complete(list(columns.values())) if self._skips_nulls else None
         if passed is None:
             return self._ask(columns, rows)
@@ -73,6 +76,7 @@ class Judge:
             passed, faulty, found = ask_again(
                 lambda part: self._predicate(_take_rows(columns, part), len(part)), rows, error
             )
+        # Rows are shown only if the query allows it, so their texts are made on demand.
         verdicts = self._faults.note(self._name, found, self._on_error, lambda n: _row_text(columns, int(faulty[n])))
         return _apply_verdicts(passed, faulty, verdicts)
 
@@ -82,6 +86,7 @@ def _apply_verdicts(passed: Mask, faulty: RowIds, verdicts: FaultCodes) -> Judge
     if not len(verdicts) or verdicts.max() < PENDING:
         return Judged(passed, None)
     faults = np.zeros(len(passed), np.uint8)
+    # "drop" and "keep" have settled their rows: only faults that may still fail the query travel with the tuple.
     faults[faulty] = np.where(verdicts < PENDING, np.uint8(0), verdicts)
     return Judged(passed, faults)
 

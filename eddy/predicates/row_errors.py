@@ -62,6 +62,9 @@ def ask_by_halves(ask: Callable[[RowIds], Answer], rows: int) -> Bisected[Answer
     >>> found.parts, len(found.faulty)
     ([], 0)
     """
+    # The halves wait on a stack, the first one on top, so that parts and errors come in the order of the rows:
+    #
+    #     [0 .. 63] raises  ->  [32 .. 63] [0 .. 31]  ->  ...  ->  single rows below nine
     waiting = _divide(np.arange(rows))
     parts: list[tuple[RowIds, Answer]] = []
     faulty: list[int] = []
@@ -97,7 +100,7 @@ def ask_again(ask: Callable[[RowIds], Mask], rows: int, error: RowError) -> RowA
     if error.final and not len(faulty):
         # It is not wrong about any row alone, so it does not judge each row by itself: that is no row's error.
         raise QueryError(str(error)) from error
-    # Of a function that gives no mask, what it gave for all says more than what it gives for each.
+    # If a function gives no mask, its result for all rows says more than its result for one.
     found = [error if one.final and error.final else one for one in found]
     passed = np.zeros(rows, np.bool_)
     for part, mask in parts:

@@ -47,6 +47,7 @@ def prepare(setups: Iterable[tuple[str, SetupFunction | None]]) -> None:
     """
     for name, setup in setups:
         if setup is not None and setup not in READY:
+            # Looked up again inside: another thread may have run it while this one waited.
             with LOCK:
                 if setup not in READY:
                     _run(setup, name)

@@ -36,6 +36,7 @@ class Unwrapped(NamedTuple):
 
 def unwrap(given: Any, *, rowwise: bool, where: str) -> Unwrapped:
     """Take a user's function out of Spark's wrapper, if any."""
+    # Known by its attributes and not by its class: the core does not import pyspark.
     if not all(hasattr(given, mark) for mark in WRAPPER_ATTRIBUTES):
         return Unwrapped(given, rowwise, SERIES)
     kind = given.evalType

@@ -46,6 +46,7 @@ def call_limited(seconds: float, progress: RowsDone, call: Callable[[], Result])
 
     The limit begins anew whenever `progress()` changes.
     """
+    # Python lets only the main thread handle signals.
     in_main = threading.current_thread() is threading.main_thread()
     return (_by_signal if in_main else _by_thread)(seconds / LOOKS_PER_LIMIT, _Watch(progress), call)
 
@@ -79,8 +80,10 @@ def _by_signal(tick: float, watch: _Watch, call: Callable[[], Result]) -> Result
             raise Expired
 
     handler, hook = signal.getsignal(signal.SIGALRM), sys.unraisablehook
+    # Somebody else's timer rests during the call, and goes on with the time that it has left.
     left, interval = signal.setitimer(signal.ITIMER_REAL, 0)
     try:
+        # A finalizer that swallows `Expired` would print it; the next look raises it again.
         sys.unraisablehook = lambda told: None if told.exc_type is Expired else hook(told)
         signal.signal(signal.SIGALRM, look)
         signal.setitimer(signal.ITIMER_REAL, tick, tick)
@@ -100,6 +103,7 @@ def _is_inside(frame: FrameType | None, own: int, body: CodeType) -> bool:
 
     A finalizer may be called as well, in the lines around it.
     """
+    # From the interrupted frame outwards: the frame right below `_by_signal` is `body` while the call is under way.
     while frame is not None and frame.f_back is not None:
         if id(frame.f_back) == own:
             return frame.f_code is body

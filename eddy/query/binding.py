@@ -46,6 +46,7 @@ class Binding:
 
     def stored(self, name: str) -> pa.Schema:
         """Give the columns of an input that anything reads."""
+        # Stored are columns of the answer, the conditions and the clock; classifiers read theirs on arrival only.
         read = {column for column, _ in self.outputs}
         read |= {
             column
@@ -64,6 +65,7 @@ class Binding:
         found: dict[str, list[str]] = {name: [] for name in self.query.inputs}
         for predicate in self.query.predicates:
             compared = predicate.comparison()
+            # A comparison within one input is a filter, for which null is an ordinary value.
             if compared is None or compared.op != "=" or compared.left.inputs == compared.right.inputs:
                 continue
             for side in (compared.left.as_column(), compared.right.as_column()):
@@ -91,6 +93,7 @@ def bind(query: Query, schemas: Mapping[str, pa.Schema]) -> Binding:
     for name in query.inputs:
         _check_names(name, schemas[name])
         _check_types(name, schemas[name])
+    # From here on every name is as the inputs spell it, so nothing below compares names in any case.
     query = spell_query(query, schemas)
     types = {Column(name, f.name): f.type for name in query.inputs for f in schemas[name]}
     _check_times(query, schemas)
@@ -100,6 +103,7 @@ def bind(query: Query, schemas: Mapping[str, pa.Schema]) -> Binding:
         if column not in types:
             known = [f.name for f in schemas[str(column.stream)]]
             raise unknown("column", column.name, known, where=f'select "{column}"')
+    # One type for the times of all streams, since a window compares times of one stream with another's.
     tick_type = event_time.dtype(*(schemas[s.name].field(s.time).type for s in query.streams if s.time is not None))
     return Binding(query=query, schemas=schemas, types=types, outputs=outputs, tick_type=tick_type)
 
@@ -117,6 +121,11 @@ def check_windows(query: Query, types: Mapping[Column, pa.DataType]) -> None:
             continue
         (a, ahead_a), (b, ahead_b) = left, right
         slack = CLOCK_CHANGE if max(abs(ahead_a), abs(ahead_b)) >= DAY and _is_zoned(types, a) else 0
+        # Rows a and b are both inside their windows only if their times differ by so much at most:
+        #
+        #     a.time - b.time  is in  [ -window(a) .. +window(b) ]      a may be older by its window, b by its own
+        #
+        # `a.time + ahead_a  op  b.time + ahead_b` asks it to compare with `ahead_b - ahead_a`.
         low, high = -_ticks(a) - slack, _ticks(b) + slack
         if not POSSIBLE[compared.op](low, high, ahead_b - ahead_a):
             raise QueryError(
@@ -135,6 +144,7 @@ def _check_types(name: str, schema: pa.Schema) -> None:
     """Refuse types whose values cannot be picked out by position."""
     for f in schema:
         try:
+            # Arrow has types that no kernel takes from; one try with a null tells.
             pa.nulls(1, f.type).take(pa.array([0]))
         except pa.ArrowNotImplementedError:
             raise QueryError(
@@ -193,6 +203,7 @@ def _select_all(query: Query, schemas: Mapping[str, pa.Schema]) -> list[tuple[Co
 
     Columns that say something about their row are left out.
     """
+    # Both are there to admit rows; an answer has them only if it asks for them.
     about = {Column(s.name, name) for s in query.streams for name in (s.malformed, s.arrived) if name is not None}
     every = [(Column(name, f.name), f"{name}_{f.name}") for name in query.inputs for f in schemas[name]]
     outputs = [(column, name) for column, name in every if column not in about]
@@ -221,6 +232,7 @@ def _find_time(
     value = expression.bind(types).evaluate({column: moment}, 1)
     if not (pa.types.is_timestamp(value.type) or pa.types.is_integer(value.type)):
         return None
+    # The expression is computed for one moment; the difference is the constant, in whatever way it is written.
     (begin,), (shifted,) = (event_time.ticks(one, np.int64)[0].tolist() for one in (moment, value))
     return stream, shifted - begin
 

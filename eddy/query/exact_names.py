@@ -43,6 +43,7 @@ class Names:
 
         An unknown name stays as it is: others complain of it.
         """
+        # Under Spark's rule `V` finds `v`; with both there, neither is meant more than the other.
         found = self.find(column)
         if len(found) > 1:
             raise QueryError(f"{where}: {sql.ambiguous(column.name, found)}")
@@ -60,6 +61,7 @@ def spell_query(query: Query, schemas: Mapping[str, pa.Schema]) -> Query:
     spelled = all(predicate.is_spelled(names.find) for predicate in query.predicates)
     joins = query.joins if spelled else [spell_join(query, text, names) for text in query.joins]
     selected = [_spell_selected(column, name, names) for column, name in query.outputs or ()]
+    # Rebuilding a query parses its texts again.
     if spelled and not any(selected) and (*streams, *filters) == (*query.streams, *query.filters):
         return query
     select = query.select and [new or old for new, old in zip(selected, query.select, strict=True)]

@@ -73,6 +73,7 @@ def explain(what: Query | Reported | Report) -> str:
     """
     if isinstance(what, Query):
         return describe_query(what)
+    # A frame of the report for each paragraph.
     report = _report(what)
     batches = report.batches()
     rows, results, calls = (int(batches[name].sum()) for name in ("rows", "results", "routing_calls"))
@@ -91,11 +92,13 @@ def list_classes(routes: pd.DataFrame) -> Iterator[str]:
 
     The others are counted together, and come last.
     """
+    # Stable sorts throughout, so that equal classes keep the report's order and a run explains itself the same way.
     sizes = routes.groupby("class")["share"].sum().sort_values(ascending=False, kind="stable")
     shown = [str(name) for name, share in sizes.items() if name != OTHERS and share >= SMALLEST_CLASS][:MOST_CLASSES]
     rows = [["class", "rows", "route", "of these"]]
     for name in shown:
         rows += _list_routes(name or ALL_ALIKE, routes[routes["class"] == name])
+    # The tail, and what the engine has counted together already, are one class to a reader.
     left = routes[~routes["class"].isin(shown)].groupby("route")["share"].sum()
     if len(left):
         rows += _list_routes(OTHERS, left.sort_values(ascending=False, kind="stable").reset_index())
@@ -277,6 +280,9 @@ def _find_delay(query: Query, stream: Stream) -> float | None:
             continue
         if not (isinstance(stream.window, Range) and isinstance(other.window, Range)):
             return None
+        # The newest time that Spark has seen may be ahead of this stream's row by all of these:
+        #
+        #     row of this stream --its window--> newest in its result --other's window, other's delay--> newest seen
         found = max(found, stream.window.ticks + other.window.ticks + (other.delay_ticks or 0))
     return found
 

@@ -70,6 +70,7 @@ class Filter:
         for key, known, got in (("on_error", ON_ERROR, self.on_error), ("nulls", NULLS, self.nulls)):
             if got not in known:
                 raise QueryError(f"{where}: {key}: expected {quoted(known)}, got {repr_of(got)}")
+        # Either text or a function: with both, nobody could tell which one the reports are about.
         if (self.where is None) == (self.function is None):
             got = "neither" if self.where is None else "both"
             raise QueryError(f"{where}: expected either where or function, got {got}")
@@ -87,6 +88,7 @@ class Filter:
                     known = [c.name for c in types if c.stream == column.stream]
                     raise unknown("column", column.name, known, where=f'filter "{self.name}"')
             return self.predicate.mask
+        # Only its own inputs: an unknown column is then named beside the ones that could have been meant.
         bound = self.predicate.condition({column: t for column, t in types.items() if column.stream in self.on})
         return lambda columns, rows: sql.truth(bound.evaluate(columns, rows))
 
@@ -105,6 +107,7 @@ class Filter:
         made = unwrap(self.function, rowwise=self.rowwise, where=where)
         fill(self, "function", made.function)
         fill(self, "rowwise", made.rowwise)
+        # The field keeps None where the parameters name the columns, so that the filter prints as it was written.
         columns = None if self.columns is None else texts(self.columns, f"{where}: columns")
         fill(self, "columns", columns)
         if self.setup is not None:

@@ -124,6 +124,7 @@ class Stream:
 
         A row is ahead of a time in the row itself, not of a clock that a second run would read anew.
         """
+        # The two are of use only together: the limit is a distance from the time of arrival.
         if self.max_ahead is not None and self.arrived is None:
             raise QueryError(f"{where}: max_ahead: {WITHOUT_ARRIVED}")
         if self.max_ahead is None and self.arrived is not None:

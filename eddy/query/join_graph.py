@@ -19,6 +19,7 @@ def find_reachable(start: str, sets: Sequence[frozenset[str]]) -> set[str]:
     ['a', 'b', 'c']
     """
     reached = {start}
+    # A condition leads to its last input once all others are reached:   {a} -ab-> {a b} -abc-> {a b c}
     while more := {name for inputs in sets for name in inputs - reached if inputs - {name} <= reached}:
         reached |= more
     return reached
@@ -33,5 +34,6 @@ def near(target: str, inputs: Iterable[str], sets: Sequence[frozenset[str]]) -> 
     >>> sorted(map(sorted, near("c", "abc", [frozenset("ab"), frozenset("abc")])))
     [['a', 'b']]
     """
+    # No join leads from these inputs to the target: with `cross` each of their rows joins all of its rows.
     apart = [frozenset([name]) for name in inputs if target not in find_reachable(name, sets)]
     return frozenset([*(others - {target} for others in sets if target in others), *apart])

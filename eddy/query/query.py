@@ -72,6 +72,7 @@ class Query:
         for name, where in [(name, f'filter "{f.name}"') for f in self.filters for name in f.on]:
             self._check_input(name, where)
         fill(self, "joins", texts(self.joins, "query: joins") if self.joins else ())
+        # `x and y` becomes two predicates, so that each can serve as soon as its own inputs are there.
         fill(self, "predicates", tuple(part for text in self.joins for part in self._join(text)))
         fill(self, "outputs", self._outputs())
         self._check_shape()
@@ -107,6 +108,7 @@ class Query:
                 raise QueryError(f"query: {limit}: expected a whole number of 1 or more, got {most!r}")
         sets = [predicate.inputs for predicate in self.predicates]
         for stream in self.streams:
+            # From every stream, since any of its rows may arrive last and set the tuple off.
             apart = [name for name in self.inputs if name not in find_reachable(stream.name, sets)]
             if apart and not self.cross:
                 raise QueryError(
@@ -120,6 +122,7 @@ class Query:
     def _check_times(self) -> None:
         """Check that streams have times where they are needed."""
         timeless = [stream.name for stream in self.streams if stream.time is None]
+        # Without a time nothing says which of two rows came later, and set off what they are part of.
         if timeless and len(self.inputs) > 1:
             raise QueryError(
                 f'stream "{timeless[0]}": expected the name of its event-time column as time, got none; only a stream '

@@ -26,6 +26,7 @@ def partition(legs: object, rows: int) -> Sequence[Leg]:
     if len(legs) == 1 and legs[0].rows is None:
         return legs
     parts = [np.arange(rows) if leg.rows is None else leg.rows.astype(np.int64, copy=False) for leg in legs]
+    # How many legs each row is in. `NO_ROWS` gives the array its type if there are no legs at all.
     taken = np.bincount(np.concatenate([NO_ROWS, *parts]), minlength=rows)
     if not (taken == 1).all():
         lost, doubled = int((taken == 0).sum()), int((taken > 1).sum())

@@ -57,6 +57,11 @@ class Waiting:
         Normally they are the least advanced: nothing that is still under way can join them any more. In a crowd they
         are the most advanced, which is the shortest way out of it.
         """
+        # All tuples of the least advanced lineage wait here already: only less advanced ones could add to it. So a
+        # lineage is decided about once, however many routes lead to it:
+        #
+        #     a -> {f} -> {f, g}        g first and f first come together in {f, g}, and go on as one batch
+        #     a -> {g} -> {f, g}
         choose = max if self.is_crowd else min
         tuples = merge(self._parts.pop(choose(self._parts, key=_count_done)))
         self._tuples -= len(tuples)
@@ -121,6 +126,7 @@ class Router:
             if leg.exhaustive:
                 yield from self._exhaust(part, leg)
             else:
+                # Legs that are no experiments wait for each other, so that filters that they share are called once.
                 parts.append((leg, part))
         if parts:
             yield from self._walk(SideBySide(parts, self.machine.after))
@@ -154,6 +160,7 @@ class Router:
         lineage = tuples.lineage
         ready = self.machine.ready(lineage)
         started = self._clock()
+        # The policy gets functions and not lists: most policies ask for few of these, and buckets are dear.
         legs = self._policy.plan(
             Task(
                 lineage=lineage,
@@ -175,6 +182,7 @@ class Router:
 
     def _check_plan(self, legs: object, tuples: Tuples) -> Sequence[Leg]:
         """Check that each leg is legal, and each row in one of them."""
+        # A policy is a plug-in. One slip of it would lose results or double them, and nobody would notice.
         checked = partition(legs, len(tuples))
         for leg in checked:
             if leg.exhaustive:
@@ -197,6 +205,9 @@ class Router:
         while len(tuples):
             outcome, statistic = self._step(hop, tuples)
             self._learn(_make_step(tuples, leg, len(outcome.counts)), (hop,), (outcome.counts,), (statistic,))
+            # Depth first: a probe may turn each tuple into thousands, and only one step's are held at each depth.
+            #
+            #     tuples  [0 1 2 3 4 5]    step takes [0 1 2] -> their results go all the way -> [3 4 5] remain
             yield from self._follow(outcome.tuples.with_lineage(onward), leg, route[1:])
             tuples = tuples.rest(len(outcome.counts))
 
@@ -206,6 +217,7 @@ class Router:
         Tuples that no filter drops go on, through the route's last probe if any. Other probes only count: keeping
         their finds would mean joining tuples that a filter drops.
         """
+        # `tuples` stay all of them here, so that every hop is observed on the same ones; `passed` alone shrinks.
         passed = np.ones(len(tuples), np.bool_)
         onward, last = tuples.lineage, NO_HOPS
         taken = []
@@ -228,10 +240,12 @@ class Router:
         if len(outcome.counts) == len(tuples):
             return HopCounts(outcome.counts, statistic, outcome.tuples.faults)
         parts = [outcome.counts.astype(np.int64)]
+        # A probe stops after a bounded number of candidates; the counts of its parts are put together.
         while len(tuples := tuples.rest(len(parts[-1]))):
             outcome, step = self._step(hop, tuples)
             parts.append(outcome.counts.astype(np.int64))
             statistic += step
+        # Only probes act in parts. Their results are not kept here, and so neither are the faults of these.
         return HopCounts(np.concatenate(parts), statistic, None)
 
     def _step(self, hop: Hop, tuples: Tuples) -> tuple[Outcome, Statistic]:

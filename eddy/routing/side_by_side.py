@@ -43,6 +43,12 @@ class SideBySide:
     """
 
     def __init__(self, parts: Sequence[tuple[Leg, Tuples]], onward: Onward) -> None:
+        # One array holds the tuples of all legs, and `_which` says whose each is. Lists have an entry for each leg:
+        #
+        #     _tuples    [t0 t1 t2 t3 t4]
+        #     _which     [ 0  0  1  1  2]      the leg of each tuple
+        #     _waiting   [ 2,    2,    1]      how many tuples each leg has left
+        #     _left      [fg,   gf,   fh]      the hops each leg has still to take
         self._onward = onward
         self._legs = [leg for leg, _ in parts]
         self._left = [leg.route for leg in self._legs]
@@ -74,6 +80,7 @@ class SideBySide:
         """
         numbers = self._find_legs(hop)
         places = self._find_places(numbers)
+        # `go_on` needs to know whose tuples the counts are about.
         self._stepping = (numbers, places)
         legs, rows = tuple(self._legs[n] for n in numbers), tuple(self._waiting[n] for n in numbers)
         return SharedStep(self._tuples.take(places), legs, rows)
@@ -90,6 +97,7 @@ class SideBySide:
             self._tuples = self._tuples.with_faults(faults, places[stay[places]])
         self._keep(stay)
         for n in numbers:
+            # A leg goes on also if none of its tuples passed: nothing of it waits any more, so nobody looks.
             self._lineages[n] = self._onward(self._lineages[n], self._left[n][0].operator)
             self._left[n] = self._left[n][1:]
         return self._leave([n for n in numbers if self._waiting[n] and not self._left[n]])
@@ -105,16 +113,24 @@ class SideBySide:
 
     def _find_places(self, numbers: Sequence[int]) -> Integers:
         """Find the positions of some legs' tuples."""
+        # One look-up per tuple, whatever the number of legs:   chosen [T F T], _which [0 0 1 1 2] -> positions [0 1 4]
         chosen = np.zeros(len(self._legs), np.bool_)
         chosen[numbers] = True
         return chosen.take(self._which).nonzero()[0]
 
     def _keep(self, stay: Mask) -> None:
+        # Both arrays shrink alike, and the counts follow from `_which`:
+        #
+        #     stay      [ T  F  T  T  F]
+        #     _tuples   [t0    t2 t3   ]   _which [0 1 1]   _waiting [1, 2, 0]
+        #
+        # A leg with no tuples left is under way no more; its entries stay, so that legs keep their numbers.
         kept = stay.nonzero()[0]
         self._tuples, self._which = self._tuples.take(kept), self._which.take(kept)
         self._waiting = np.bincount(self._which, minlength=len(self._legs)).tolist()
 
     def _leave(self, numbers: Sequence[int]) -> list[Walk]:
+        # Each leg's tuples are cut out first, in their order, with its lineage; then all leave the array at once.
         leaving = []
         for n in numbers:
             tuples = self._tuples.take(self._find_places([n])).with_lineage(self._lineages[n])

@@ -66,6 +66,7 @@ class RouteTally:
 
         They are counted when the micro-batch is over.
         """
+        # A route is counted where it sets out; decisions on the way belong to the same rows.
         if not lineage.done:
             route = tuple([hop.operator for hop in leg.route])
             self._started.append(Started(lineage.origin, leg.label, leg.classes, route, rows))
@@ -100,6 +101,7 @@ class RouteTally:
         sizes: list[int] = []
         for started in self._started:
             sizes += [started.rows] if started.classes is None else [rows for _, rows in started.classes.sizes]
+        # One more than the largest class that must not be told apart: classes of equal size then go the same way.
         return 1 if len(sizes) <= MOST_ROUTES else max(sorted(sizes)[-MOST_ROUTES - 1] + 1, 1)
 
 

@@ -2,7 +2,7 @@
 
 Facts about Spark 4.3 that shape it:
 
-* Without a timeout, `applyInPandasWithState` is handed all rows, also those below the watermark. (With one by event
+* Without a timeout, `applyInPandasWithState` gets all rows, also those below the watermark. (With one by event
   time, Spark would drop late parcels, and the rows on time in them.) So the cell sees every late row, drops it, and
   counts it.
 * The watermark is 0 while any of the streams has shown no row.
@@ -104,6 +104,7 @@ class _Call:
         started = time.perf_counter()
         engine = self._resume()
         restoring = time.perf_counter() - started
+        # Results leave as they are found. The state is saved after the last of them, so a failure leaves the old one.
         working = yield from self._emit(payloads(engine.run(came.rows, self._mark(came))))
         started = time.perf_counter()
         state = self._save(engine)
@@ -144,6 +145,7 @@ class _Call:
             yield _result_rows([payload])
             held += len(payload)
             if held > FLUSH_BYTES:
+                # Rows of nulls fill Spark's buffer, so that it sends on the payloads before them.
                 yield _result_rows([None] * self._shipped.flush)
                 held = 0
             started = time.perf_counter()
@@ -179,6 +181,7 @@ def _result_rows(payloads: list[bytes] | list[None]) -> pd.DataFrame:
 
 def _sort_parcels(frames: Iterable[pd.DataFrame]) -> list[tuple[str, bytes]]:
     """Put parcels into an order that a retried task finds again."""
+    # Spark hands parcels over in the order of the shuffle, which may differ in a retry; sorted, the routes do not.
     found = [row for f in frames for row in zip(f["stream"], f["time"], f["payload"], strict=True)]
     return [(name, payload) for name, _, payload in sorted(found)]
 
@@ -190,4 +193,5 @@ def _split_copies(rows: pa.RecordBatch, schema: pa.Schema) -> MarkedRows:
     """
     if rows.num_columns == len(schema):
         return rows, np.zeros(rows.num_rows, np.bool_)
+    # columns  [stream's own ... | >copied]: true for rows that another cell counts
     return rows.select(schema.names), rows.column(len(schema)).to_numpy(zero_copy_only=False)

@@ -2,7 +2,7 @@
 
 A cell can tell that its own state is of another query. It cannot tell that there is state under labels that nothing is
 sent to any more, because the layout is another one. So every micro-batch has a parcel for one group that is no cell,
-whose state says what the checkpoint was begun with. Where that differs the micro-batch fails, and nothing of it is
+whose state says what the checkpoint was begun with. If that differs the micro-batch fails, and nothing of it is
 kept.
 """
 
@@ -26,6 +26,7 @@ LABEL = -1
 
 def label_with_state(parcels: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Parcels, with one for the guard if there are any."""
+    # One more parcel with each task's first ones; an empty task sends none.
     for number, batch in enumerate(parcels):
         if number == 0:
             values = [[LABEL], [""], batch.column("time")[:1], [b""]]

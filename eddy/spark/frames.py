@@ -56,6 +56,7 @@ def read(query: Query, given: Mapping[str, Any]) -> Frames:
     names = {table.name for table in query.tables}
     tables = {name: _read_table(spark, name, value) for name, value in given.items() if name in names}
     fields = {name: list(frame.schema) for name, frame in streams.items()}
+    # Tables go through Spark's types too, so that a column of a table compares as Spark's own would.
     fields |= {name: list(from_arrow_schema(table.schema, True)) for name, table in tables.items()}
     # A frame for something that the query does not have is no stream and no table: the engine says so, by its name.
     schemas = {name: pa.schema([]) for name in given if name not in fields}

@@ -48,6 +48,7 @@ def listen(spark: SparkSession) -> None:
     streams, listener = spark.streams, Listener()
     streams.addListener(listener)
     LISTENED_TO.add(spark)
+    # Only Connect's client has a thread that would keep the process alive.
     if is_remote():
         threading.Thread(target=_leave, args=(streams, listener), daemon=True).start()
 

@@ -9,7 +9,7 @@ of it passes through pandas or Spark's own columns, and nothing is unpickled.
     unpack(batches)                -> batches of results out of RESULTS rows, for mapInArrow; reports are left out
     write(rows), rows_of(payload)  -> one payload, of whatever size
 
-Of a row of results, `payload` is null in a report and `report` is null in all others, so that `collect_list(report)`
+In rows of results, `payload` is null in a report and `report` is null in all others, so that `collect_list(report)`
 has the reports alone; rows with neither are passed over.
 """
 
@@ -77,6 +77,7 @@ def pack(batches: Iterable[pa.RecordBatch], stream: Stream, layout: Layout) -> I
             told = rows if copied is None else rows.append_column(COPIED, pa.array(copied))
             for part in _divide(told):
                 parcel = (label(cell), stream.name, find_latest(part, stream), write(part))
+                # Parcels leave in batches of bounded size: an Arrow column of bytes ends at 2 GB.
                 if held and size + len(parcel[-1]) > PAYLOAD_BYTES:
                     yield _make_parcels(held)
                     held, size = [], 0
@@ -138,6 +139,7 @@ def report_text(report: Mapping[str, Any]) -> str:
     texts = {name: json.dumps(value) for name, value in report.items()}
     left_out: list[str] = []
     while sum(map(len, texts.values())) > REPORT_CHARACTERS:
+        # The longest part goes first: it is of the most classes, and says the least about each.
         left_out.append(max(texts, key=lambda name: len(texts[name])))
         del texts[left_out[-1]]
     if left_out:

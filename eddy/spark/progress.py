@@ -56,6 +56,7 @@ class Progress:
                 return
             self._reports[batch] = list(reports)
             self._characters += sum(map(len, reports))
+            # The oldest go first, and one always stays.
             while self._characters > MOST_CHARACTERS and len(self._reports) > 1:
                 self._characters -= sum(map(len, self._reports.pop(min(self._reports))))
 

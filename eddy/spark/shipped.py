@@ -96,6 +96,7 @@ def _find_opened(shipped: Shipped) -> Opened:
     if shipped.token not in OPENED:
         OPENED[shipped.token] = _open(shipped)
     OPENED.move_to_end(shipped.token)
+    # The query that was used longest ago; it is unpickled again if it comes back.
     while len(OPENED) > MOST_OPENED:
         OPENED.popitem(last=False)
     return OPENED[shipped.token]

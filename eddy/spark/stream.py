@@ -101,6 +101,11 @@ def _answers(plan: AttachPlan, options: Options) -> DataFrame:
     def step(key: tuple[Any, ...], parcels: Iterable[pd.DataFrame], state: GroupState) -> Iterator[pd.DataFrame]:
         yield from frozen_from_gc(cell.run(shipped, key, parcels, state))
 
+    # All streams as one frame of parcels, so that a single operator with one state serves them:
+    #
+    #     a -> parcels \
+    #     b -> parcels  > union -> by cell -> engine -> payloads and reports -> rows
+    #     c -> parcels /
     packed = reduce(DataFrame.unionAll, [_packed(plan, stream) for stream in plan.query.streams])
     answers = packed.groupBy("cell").applyInPandasWithState(
         step, RESULTS, cell.STATE, "append", GroupStateTimeout.NoTimeout
@@ -125,6 +130,7 @@ def _plan(query: Query, frames: Frames, options: Options) -> AttachPlan:
     query = bind(replace(query, case_sensitive=frames.case_sensitive), frames.schemas).query
     spoken_of = _texts(options.policy)
     may = pushable(query, frames.schemas, frames.spark) if options.pushdown else []
+    # A filter that the policy names has to stay: the policy would not find it.
     pushed = [f for f in may if f.name not in spoken_of]
     left = replace(query, filters=[f for f in query.filters if f not in pushed])
     schemas = _projected(left, frames, options)
@@ -202,6 +208,7 @@ def _delay(plan: AttachPlan, stream: Stream) -> str:
     No more rows are late for it than without rounding. If times are whole numbers of milliseconds, no fewer are late
     either.
     """
+    # A delay of 1.5 ms becomes 2 ms: a row may be kept for longer than needed, and none is late that would not be.
     delay = (stream.delay_ticks or 0) / plan.ticks_per_ms
     whole = plan.ticks_per_ms == 1 and plan.binding.tick_type is np.int64
     return f"{math.floor(delay) if whole else math.ceil(delay)} milliseconds"

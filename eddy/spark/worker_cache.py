@@ -36,6 +36,7 @@ def resume(shipped: Shipped, cell: int, saved: Snapshot | None) -> Engine:
 
     It is not kept until `keep` is called.
     """
+    # Taken out of the cache: an engine that fails is of no use any more, and must not be found again.
     identity, found = ENGINES.pop((shipped.token, cell), (None, None))
     if found is not None and saved is not None and identity == _identity(saved):
         return found
@@ -61,6 +62,7 @@ def frozen_from_gc(batches: Iterator[Batch]) -> Iterator[Batch]:
     loaded = set(sys.modules)
     if not loaded <= SET_ASIDE:
         SET_ASIDE.update(loaded)
+        # Garbage goes first: what is frozen is never looked at again.
         gc.collect()
         gc.freeze()
 

@@ -41,6 +41,7 @@ def ticks(column: pa.Array, dtype: Any) -> tuple[Ticks, Any]:
     valid = None if column.null_count == 0 else column.is_valid().to_numpy(zero_copy_only=False)
     numbers = (values if valid is None else values.fill_null(0)).to_numpy(zero_copy_only=False)
     if pa.types.is_floating(column.type):
+        # NaN compares with nothing, so a row with it would be neither late nor on time.
         real = ~np.isnan(numbers)
         if not real.all():
             valid = real if valid is None else valid & real
@@ -65,7 +66,7 @@ def age(now: Ticks, then: Ticks) -> np.ndarray[Any, Any]:
     The difference of two 64-bit integers needs 64 bits and a sign, so it is taken without one.
     """
     if now.dtype == np.float64:
-        # Of two infinite times neither is later, and their difference would be no number. That of two finite ones may
+        # Two infinite times are equally late, and their difference would be no number. That of two finite ones may
         # be too large for one: then it is infinite.
         with np.errstate(over="ignore"):
             return np.subtract(now, then, out=np.zeros(len(now)), where=now > then)
@@ -76,6 +77,7 @@ def _micros(column: pa.Array, data_type: pa.TimestampType) -> pa.Array:
     if data_type.unit != "ns":
         return column.cast(pa.timestamp("us", data_type.tz)).cast(pa.int64())
     numbers = column.cast(pa.int64())
+    # Arrow divides towards zero, and a time before 1970 is negative: one less, unless it came out even.
     whole = pc.divide(numbers, 1_000)
     below = pc.less(numbers, pc.multiply(whole, 1_000))
     return pc.subtract(whole, below.cast(pa.int64()))

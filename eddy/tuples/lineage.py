@@ -73,6 +73,7 @@ class Machine:
 
         They stand in the order in which the query lists the operators.
         """
+        # Asked for every batch of tuples, and there are few lineages: the table is read once for each.
         found = self._ready.get(lineage)
         if found is None:
             _make_room(self._ready)
@@ -116,6 +117,7 @@ class Machine:
             _make_room(self._independent)
             ready = set(self.ready(lineage))
             probes = [hop for hop in ready if self.adds(hop.operator)]
+            # A probe may make other hops ready, or change their patterns; then no route can be planned to its end.
             found = all(set(self.ready_after(lineage, [hop])) == ready - {hop} for hop in probes)
             self._independent[lineage] = found
         return found

@@ -52,6 +52,7 @@ class Reach:
 
         Gives the segment's place among those that each of them reaches, and the probes.
         """
+        # first [0 1 2], last [2 3 3], segment 1: probes [0 1], and it is their place [1 0]
         probes = np.flatnonzero((self.first <= segment) & (segment < self.last))
         return segment - self.first.take(probes), probes
 
@@ -86,6 +87,12 @@ class Ranges:
 
         Gives the probe's position and the row's id for each of them.
         """
+        # Each run is a start and a count. `shift` turns a position in the output into one in `rows`:
+        #
+        #     starts  [10  40]   counts [3 2]   ends [3 5]   shift [10 37]
+        #     arange   0   1   2   3   4
+        #     shift   10  10  10  37  37       (repeated by counts)
+        #     where   10  11  12  40  41
         counts = self.counts[:probes].ravel()
         total = int(counts.sum())
         if not total:

@@ -56,6 +56,7 @@ class Tuples:
             return self
         noted = np.zeros(len(self), np.uint8) if self.faults is None else self.faults.copy()
         at: Any = slice(None) if rows is None else rows
+        # One fault is enough to fail a tuple that has met several, and the larger number is as good as any.
         noted[at] = np.maximum(noted[at], faults)
         return Tuples(self.lineage, self.ids, noted)
 

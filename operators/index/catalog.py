@@ -29,6 +29,7 @@ class Catalog:
     def get(self, name: str, keys: tuple[Key, ...]) -> Index:
         """An index over some keys."""
         kind = (name, keys)
+        # Popped and put back, so that the dict stands in the order of use.
         index = self._indexes.pop(kind, None) or INDEXES[name]()
         if kind not in self._fresh:
             index.refresh(list(self._segments), lambda start, stop: _codes(keys, start, stop))
@@ -44,6 +45,7 @@ class Catalog:
         for index in self._indexes.values():
             index.rest()
         used = 0
+        # Latest first, as long as they fit: the rows come first, indexes can be built again.
         for kind in list(reversed(self._indexes)):
             used += self._indexes[kind].nbytes
             if used > room:

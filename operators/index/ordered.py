@@ -59,6 +59,7 @@ def _run(part: SortedRun, bounds: Sequence[tuple[str, KeyCodes]]) -> tuple[Integ
     first, last = np.zeros(probes, np.int64), np.full(probes, len(part.order))
     for op, codes in bounds:
         edge = _edge(part, codes, op)
+        # Several bounds on one key are one run:   keys [1 3 5 7], `> 1` and `<= 5`  ->  [1, 3)
         first, last = (np.maximum(first, edge), last) if op in (">", ">=") else (first, np.minimum(last, edge))
     return first, last
 

@@ -81,6 +81,7 @@ class Segments:
         room = min(last.capacity - last.rows, len(ticks))
         if room <= 0 or self._span == math.inf:
             return max(room, 0)
+        # A few rows belong to it even if their time is too far away: tiny segments would each cost every probe a look.
         soonest = min(max(FEWEST_SEALED - last.rows, 0), room)
         outside = age(ticks[:room], np.full_like(ticks[:room], last.oldest)) > self._span
         return max(int(outside.argmax()), soonest) if outside.any() else room
@@ -92,22 +93,30 @@ class Segments:
         """
         if len(self) < FEWEST_NARROWED:
             return None
+        # Segments stand by arrival, so a bound on ids is one on segments. Their times may overlap where rows come late:
+        #
+        #     segment     0    1    2    3
+        #     starts      0   40   80  120      before 90   ->  last 3: segment 3 came later
+        #     newest     10   22   19   31      window 9, latest 30 -> times from 21 -> first 1
         first, last = np.zeros(len(latest), np.int64), np.full(len(latest), len(self))
         if before is not None:
             last = np.searchsorted([segment.start for segment in self], before)
         # Differences of floats are rounded, and a time that is just inside must not be missed.
         if self._window < math.inf and latest.dtype == np.int64:
             window = math.ceil(self._window)
+            # The running maximum rises, as a search needs; it only ever leaves out less.
             newest = np.maximum.accumulate([segment.newest for segment in self])
             first = np.searchsorted(newest, np.maximum(latest, np.iinfo(np.int64).min + window) - window)
         return Reach(first, last)
 
     def retain(self, keep: np.ndarray[Any, np.dtype[np.bool_]]) -> None:
         """Follow the rows when only some are kept."""
+        # How many rows are kept before each: a segment's new place.   keep [T F T T] -> before [0 1 1 2 3]
         before = np.concatenate(([0], np.cumsum(keep)))
         kept = []
         for segment in self._segments:
             rows, segment.start, segment.stop = segment.rows, int(before[segment.start]), int(before[segment.stop])
+            # Other rows need a new serial, so that indexes are built anew; moved as a whole, a segment keeps its own.
             if segment.rows != rows:
                 segment.serial = self._next()
             if segment.rows:

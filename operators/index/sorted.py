@@ -68,6 +68,7 @@ def mix(codes: Sequence[KeyCodes]) -> ShortHashes:
     """One hash for the codes of several keys."""
     mixed = np.zeros(len(codes[0]), np.uint64)
     for code in codes:
+        # Only the top bits are kept in the end, so every bit of a code has to reach them.
         mixed ^= code.view(np.uint64)
         mixed *= GOLDEN
         mixed ^= mixed >> np.uint64(32)
@@ -92,9 +93,14 @@ def _look_up(
     """Find the place of each wanted key, and whether it is there."""
     bits = len(table).bit_length() - 1
     leading = wanted >> np.uint16(HASH_BITS - bits)
+    # The table leads to the first key with the same leading bits; from there it is a walk of a step or two:
+    #
+    #     keys    0001 0011 0110 1100      table by two bits  [0 2 3 3 4]
+    #     wanted  0011 -> bits 00 -> place 0 -> next: 0011 found
     place = table.take(leading).astype(np.int64)
     np.minimum(place, len(keys) - 1, out=place)
     found = keys.take(place) == wanted
+    # All probes take their next step together; those that found their key, or left their bits, stop.
     last = table.take(leading.astype(np.int64) + 1)
     left = np.flatnonzero(~found & (place + 1 < last))
     while len(left):

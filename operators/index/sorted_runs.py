@@ -60,6 +60,7 @@ class SortedRuns:
         """Follow the segments: forget old runs, build new ones."""
         known = {(part.serial, part.rows): part for part in self._parts}
         self._parts = [known.get((s.serial, s.rows)) or self._build(s, *keys(s.start, s.stop)) for s in segments]
+        # Parts count rows from their segment's start. The sum is the only array that changes when old segments go.
         placed = [part.order + np.int64(s.start) for part, s in zip(self._parts, segments, strict=True)]
         self.rows = np.concatenate(placed) if placed else np.empty(0, np.int64)
 
@@ -69,6 +70,7 @@ class SortedRuns:
 
     def _build(self, segment: Segment, codes: Sequence[KeyCodes], valid: Valid) -> SortedRun:
         keys = self._combine(codes)
+        # codes [7 3 7 3]  ->  order [1 3 0 2]   keys [3 7]   begins [0 2 4]: the rows with 7 are order[2:4] = 0 and 2
         order = np.argsort(keys, kind="stable")
         if valid is not None:
             order = order[valid.take(order)]

@@ -59,6 +59,7 @@ def _find_in_group(group: Sequence[JoinKey], given: Mapping[str, Sequence[Any]])
         taken: dict[int, str] = {}
         for stream, key in attribute.names.items():
             codes = _codes(key, given.get(key, ()), attribute.type)
+            # Both streams' rows with the value would be divided, and would not meet.
             twice = [taken[code] for code in codes if code in taken]
             if twice:
                 raise QueryError(

@@ -64,6 +64,7 @@ def hash_rows(batch: pa.RecordBatch) -> Hashes:
     hashes: Hashes = np.zeros(batch.num_rows, np.uint64)
     for column in fixed if len(fixed) > 1 else flat:
         codes, valid = encode(column)
+        # A null has any number for a code; rows that are alike must be hashed alike.
         hashes = mix_in(codes if valid is None else np.where(valid, codes, -1), hashes)
     return hashes
 
@@ -75,6 +76,9 @@ def label(cell: int) -> int:
     [0, 1, 2, 3, 4]
     """
     before = _join_word(SEED, cell)
+    # The low word is the cell itself; the high word is worked out backwards, so that the hash of both is the cell:
+    #
+    #     seed --join(low)--> before --join(high)--> state --final--> cell
     high = _undo_mix(_undo_join(_undo_final(cell)) ^ before)
     return _to_signed(high << 32 | cell, 64)
 

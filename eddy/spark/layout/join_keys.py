@@ -80,6 +80,7 @@ def _connect(equalities: Sequence[_Equality]) -> list[list[_Equality]]:
     """Group the equalities so that groups share no value."""
     groups: list[list[_Equality]] = []
     for equality in equalities:
+        # a.k = b.k and b.k = c.k are one group; an equality may also join two groups that stood apart until now.
         met = [group for group in groups if set(_sides(group)) & set(equality.sides)]
         groups = [group for group in groups if group not in met]
         groups.append([*(one for group in met for one in group), equality])
@@ -97,6 +98,7 @@ def _find_common_type(compared: Sequence[pa.DataType], own: Sequence[pa.DataType
         return None
     if any(types.is_floating(type) for type in compared):
         return None if any(types.is_decimal(type) for type in (*compared, *own)) else types.DOUBLE
+    # Wide enough for all digits of every type: rounding would make values equal that Spark tells apart.
     widest = reduce(types.wider_decimal, (types.as_decimal(type) for type in compared))
     if all(types.is_integer(type) for type in compared):
         return types.BIGINT

@@ -82,6 +82,7 @@ class Layout:
             return [Placed(0, batch, None)] if batch.num_rows else []
         rows, cells, copied = self._targets(stream, batch)
         moved = batch.take(pa.array(rows))
+        # The rows stand by cell, so a cell is a slice:   cells [0 0 2 2 2 5]  ->  starts [0 2 5], ends [2 5 6]
         starts = np.flatnonzero(np.diff(cells, prepend=-1))
         ends = np.append(starts[1:], len(rows))
         return [
@@ -157,6 +158,7 @@ class Layout:
             return self._encode_apart(batch, text)
 
     def _encode_apart(self, batch: pa.RecordBatch, text: str) -> PlacedKeys:
+        # A row whose key cannot be computed must not fail here: a filter may still drop it.
         found = ask_by_halves(lambda part: self._codes(batch.take(pa.array(part)), text), batch.num_rows)
         codes, valid = np.zeros(batch.num_rows, np.int64), np.ones(batch.num_rows, np.bool_)
         for part, (coded, known) in found.parts:

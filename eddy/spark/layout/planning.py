@@ -104,6 +104,7 @@ def _find_groups(binding: Binding) -> list[Group]:
     together: dict[frozenset[str], list[JoinKey]] = {}
     for attribute in find_join_keys(binding):
         together.setdefault(frozenset(attribute.keys), []).append(attribute)
+    # A key of a and b alone is left out beside one of a, b and c: that one divides both too, and copies less.
     largest = [streams for streams in together if not any(streams < others for others in together)]
     loose = [s.name for s in binding.query.streams if not any(s.name in streams for streams in largest)]
     return [*(together[streams] for streams in largest), *loose]
@@ -156,6 +157,7 @@ def _search(
     if not rest:
         found = _find_cost(dimensions, weights, chosen)
         return found if best is None or found < best else best
+    # Large shares first: the common case, one key for all, is found at once and rules out nearly everything else.
     for share in range(room, 0, -1):
         longer = (*chosen, share)
         if best is None or _find_bound(dimensions, weights, longer, room // share) <= best.rows:
