@@ -80,7 +80,7 @@ def memory(rows: int = ROWS) -> Iterator[Line]:
         engine = _engine(workload, parts[0], policy)
         for batch in parts:
             _drain(engine, batch)
-        stored = engine.counted().streams
+        stored = engine.read_counters().streams
         arrow = sum(parts[0][s].nbytes for s in STREAMS) / (BATCH * len(STREAMS))
         each = sum(count.nbytes for count in stored.values()) / sum(count.stored for count in stored.values())
         most = 1.5 * arrow + 16
@@ -210,7 +210,7 @@ def _count_candidates(workload: Workload, parts: Sequence[Batch]) -> dict[str, l
                 engine = _engine(workload, batch, _fixed(order))
                 engine.restore(snapshot)
                 _drain(engine, batch)
-                counts.append(sum(s.evaluated for s in engine.counted().operators.values()))
+                counts.append(sum(s.evaluated for s in engine.read_counters().operators.values()))
         _drain(filling, batch)
     return looked
 

@@ -27,7 +27,7 @@ from eddy.tuples import Hop, Lineage, Tuples
 from eddy.tuples.arrays import FaultCodes, Floats, Hashes, Integers, KeyCodes, Mask, Numbers, RowIds, Valid
 from eddy.tuples.event_time import Ticks
 from eddy.tuples.lineage import Rule
-from eddy.tuples.runs import Ranges, Reach, Segment, everything, reached
+from eddy.tuples.runs import Ranges, Reach, Segment, find_probes, scan_all
 
 __all__ = [
     "MOST_BUCKETS",
@@ -81,10 +81,10 @@ __all__ = [
     "Valid",
     "check_whole",
     "choose",
-    "everything",
     "fading",
+    "find_probes",
     "quoted",
-    "reached",
+    "scan_all",
     "unknown",
 ]
 

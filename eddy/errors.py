@@ -29,7 +29,7 @@ class EddyError(Exception):
 
 
 class EddyWarning(UserWarning):
-    """What goes on, and is seldom meant."""
+    """Warns of something that is allowed, and seldom meant."""
 
 
 class QueryError(EddyError):
@@ -49,7 +49,10 @@ class RowError(QueryError):
         self.final = final
 
     def bare(self) -> RowError:
-        """The same without its frames, and without the error that it came from: they hold the rows of the call."""
+        """Give the same error without its frames and its cause.
+
+        They hold the rows of the call.
+        """
         return RowError(str(self), kind=self.kind, final=self.final)
 
 
@@ -62,7 +65,10 @@ class CheckpointError(EddyError):
 
 
 def warn(text: str) -> None:
-    """Warn of something at the line of the caller's that led to it, so that Python says it once for that line."""
+    """Warn at the line of the caller's that led to it.
+
+    Python says it once for that line.
+    """
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_globals["__name__"].partition(".")[0] in ("eddy", "contextlib"):
         frame, level = frame.f_back, level + 1
@@ -70,7 +76,9 @@ def warn(text: str) -> None:
 
 
 def shortened(text: str, most: int = LONGEST) -> str:
-    """A text of any length, without its middle: the end often says what to do.
+    """Cut the middle out of a long text.
+
+    The end often says what to do.
 
     >>> shortened("x" * 30 + " is too long", 20)
     'xxxxxxx ... too long'
@@ -92,7 +100,7 @@ def clip(text: str, most: int) -> str:
 
 
 def text_of(error: BaseException) -> str:
-    """What an exception says, even if it cannot be asked."""
+    """Give the text of an exception, even if asking it fails."""
     try:
         return shortened(str(error))
     except Exception as another:  # whatever an exception of the user's raises when it is asked for its text
@@ -100,7 +108,7 @@ def text_of(error: BaseException) -> str:
 
 
 def said(error: BaseException) -> str:
-    """An exception as people know it.
+    """Write an exception as people know it.
 
     >>> said(ValueError("no such thing")), said(ValueError())
     ('ValueError: no such thing', 'ValueError')
@@ -110,7 +118,7 @@ def said(error: BaseException) -> str:
 
 
 def repr_of(value: Any) -> str:
-    """A value as it is written in Python, even if it cannot be asked."""
+    """Write a value as Python does, even if asking it fails."""
     try:
         return shortened(repr(value), NAME)
     except Exception as error:

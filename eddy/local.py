@@ -50,9 +50,9 @@ class Run:
 
 
 class Running:
-    """A run under way: an iterator over the results, in parts of bounded size, as they are found.
+    """A run under way: an iterator over its results.
 
-    `report` tells of the micro-batches that are over.
+    Results come in parts of bounded size, as they are found. `report` tells of the micro-batches that are over.
     """
 
     def __init__(self, engine: Engine, batches: Iterator[Mapping[str, pa.RecordBatch]]) -> None:
@@ -79,7 +79,7 @@ class Running:
     def _run(self, batches: Iterator[Mapping[str, pa.RecordBatch]]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             yield from self._engine.run(batch)
-            self._counters.append(self._engine.counted())
+            self._counters.append(self._engine.read_counters())
 
 
 def run_local(
@@ -108,7 +108,7 @@ def iter_local(
     seed: int = 0,
     clock: Clock = time.perf_counter,
 ) -> Running:
-    """The same as `run_local`, for an answer that does not fit into memory."""
+    """Answer a query like `run_local`, part by part."""
     from eddy import wiring  # noqa: PLC0415  a plug-in that is imported first needs the contracts before the wiring
 
     _check_arguments(query, data, batch_rows, seed)
@@ -134,7 +134,7 @@ def _check_arguments(query: object, data: object, batch_rows: object, seed: obje
 
 
 def _feed(name: str, data: Data, batch_rows: int) -> Iterator[pa.Table]:
-    """The micro-batches of one input."""
+    """Cut one input into micro-batches."""
     if isinstance(data, pa.Table | pa.RecordBatch | pd.DataFrame):
         table = whole(name, data)
         for start in range(0, max(table.num_rows, 1), batch_rows):
@@ -147,7 +147,7 @@ def _feed(name: str, data: Data, batch_rows: int) -> Iterator[pa.Table]:
 
 
 def whole(name: str, data: object) -> pa.Table:
-    """An input that is there as a whole, as a table."""
+    """Turn an input that is there as a whole into a table."""
     if isinstance(data, pa.Table):
         return data
     if isinstance(data, pa.RecordBatch):
@@ -177,7 +177,10 @@ def _chain(first: pa.Table | None, rest: Iterator[pa.Table]) -> Iterator[pa.Tabl
 def _together(
     feeds: Mapping[str, Iterator[pa.Table | None]], schemas: Mapping[str, pa.Schema]
 ) -> Iterator[dict[str, pa.RecordBatch]]:
-    """One micro-batch of every input at a time; an input that has ended goes on with no rows."""
+    """Give one micro-batch of every input at a time.
+
+    An input that has ended goes on with no rows.
+    """
     for tables in zip_longest(*feeds.values()):
         yield {
             name: no_rows(schemas[name]) if table is None else one_batch(name, table)

@@ -1,4 +1,4 @@
-"""What must not be printed."""
+"""Hides secrets in texts that are printed."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 KeyPath = tuple[str, ...]
-"""Where something stands in a config file: ("streams", "orders", "delay")."""
+"""The place of a value in a config file: ("streams", "orders", "delay")."""
 
 HIDDEN = "(hidden)"
 
-NAMED = 2
-"""How deep the names stand that the user gives: `filters.NAME`."""
+NAME_DEPTH = 2
+"""The depth at which names stand that the user gives: `filters.NAME`."""
 
 _WORDS = (
     r"passw|passphrase|pwd|secret|token|credential|jaas|signature|connection[._-]?string|user[._-]?info"
@@ -27,12 +27,12 @@ _IN_TEXT = re.compile(
 )
 """Repeats are bounded, so that no text takes long."""
 
-SHORTEST = 4
-"""Letters of a secret: what is shorter is found in any text, and is none."""
+SHORTEST_SECRET = 4
+"""Letters of a secret: a shorter one would be found in any text, and is none."""
 
 
 def is_secret(path: KeyPath) -> bool:
-    """Does the name of a key say that its value is a secret.
+    """Tell whether a key's name says that its value is a secret.
 
     The type of a column never is one, nor is what the user calls a stream, a table or a filter the name of a key.
 
@@ -41,60 +41,64 @@ def is_secret(path: KeyPath) -> bool:
     >>> is_secret(("streams", "logins", "source", "schema", "token")), is_secret(("filters", "bad_token"))
     (False, False)
     """
-    named = len(path) == NAMED and path[0] in ("streams", "tables", "filters")
+    named = len(path) == NAME_DEPTH and path[0] in ("streams", "tables", "filters")
     return bool(path) and not named and path[-2:-1] != ("schema",) and _SECRET.search(path[-1]) is not None
 
 
-def shown(path: KeyPath, value: Any) -> str:
-    """A value for people, as TOML would spell it; a secret is not.
+def display(path: KeyPath, value: Any) -> str:
+    """Write a value as TOML would spell it; hide secrets.
 
-    >>> shown(("source", "path"), "s3://me:hush@host/a"), shown(("password",), "hush"), shown(("cross",), True)
+    >>> display(("source", "path"), "s3://me:hush@host/a"), display(("password",), "hush"), display(("cross",), True)
     ('"s3://(hidden)@host/a"', '(hidden)', 'true')
     """
-    return HIDDEN if is_secret(path) else cleaned(_spelled(value, path))
+    return HIDDEN if is_secret(path) else hide_marked(_spell(value, path))
 
 
-def cleaned(text: str) -> str:
-    """A text without the secrets that can be told by what stands before them.
+def hide_marked(text: str) -> str:
+    """Hide the secrets that the text before them gives away.
 
-    >>> cleaned("jdbc:x://h/d?user=me&password=hush"), cleaned("LoginModule required password='hush';")
+    >>> hide_marked("jdbc:x://h/d?user=me&password=hush"), hide_marked("LoginModule required password='hush';")
     ('jdbc:x://h/d?user=me&password=(hidden)', 'LoginModule required password=(hidden);')
     """
     return _IN_TEXT.sub(rf"\1{HIDDEN}", _IN_URL.sub(HIDDEN, text))
 
 
-def blotted(text: str, values: Mapping[str, Any]) -> str:
-    """A text of somebody else's, such as an error of Spark's, without the secrets of a file.
+def hide_secrets(text: str, values: Mapping[str, Any]) -> str:
+    """Hide a file's secrets in a foreign text, such as an error.
 
-    >>> blotted("cannot log in with hush!", {"sink": {"password": "hush!"}})
+    >>> hide_secrets("cannot log in with hush!", {"sink": {"password": "hush!"}})
     'cannot log in with (hidden)'
     """
-    for secret in sorted(_secrets(values, ()), key=len, reverse=True):
+    # Longest first: one secret may be the beginning of another, whose end would be left.
+    for secret in sorted(_find_secrets(values, ()), key=len, reverse=True):
         text = text.replace(secret, HIDDEN)
-    return cleaned(text)
+    return hide_marked(text)
 
 
-def _secrets(value: Any, path: KeyPath) -> Iterator[str]:
-    """The texts within a value that are secrets: by their key, or by what stands before them."""
+def _find_secrets(value: Any, path: KeyPath) -> Iterator[str]:
+    """Find the texts within a value that are secrets.
+
+    A secret is known by its key, or by the text that stands before it.
+    """
     if isinstance(value, Mapping):
         for name, inner in value.items():
-            yield from _secrets(inner, path if is_secret(path) else (*path, name))
+            yield from _find_secrets(inner, path if is_secret(path) else (*path, name))
     elif isinstance(value, list):
         for inner in value:
-            yield from _secrets(inner, path)
+            yield from _find_secrets(inner, path)
     elif isinstance(value, str):
         found = [value] if is_secret(path) else _IN_URL.findall(value)
         found += [one["value"].strip("\"'\\") for one in _IN_TEXT.finditer(value)]
-        yield from (one for one in found if len(one) >= SHORTEST)
+        yield from (one for one in found if len(one) >= SHORTEST_SECRET)
 
 
-def _spelled(value: Any, path: KeyPath) -> str:
+def _spell(value: Any, path: KeyPath) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
         return f'"{value}"'
     if isinstance(value, list):
-        return f"[{', '.join(_spelled(one, path) for one in value)}]"
+        return f"[{', '.join(_spell(one, path) for one in value)}]"
     if isinstance(value, dict):
-        return f"{{ {', '.join(f'{name} = {shown((*path, name), one)}' for name, one in value.items())} }}"
+        return f"{{ {', '.join(f'{name} = {display((*path, name), one)}' for name, one in value.items())} }}"
     return "not set" if value is None else str(value)

@@ -54,7 +54,9 @@ def engine(
     cell: int = 0,
     parts: Mapping[str, str] | None = None,
 ) -> Engine:
-    """Build the engine of one cell; `schemas` are the streams', and the tables come as they are.
+    """Build the engine of one cell.
+
+    `schemas` are those of the streams; the tables come as they are.
 
     `parts` are what its state depends on, by names for people, where that is more than the query says.
     """
@@ -162,7 +164,10 @@ def make_policy(choice: PolicyChoice, setting: Setting) -> Policy:
 
 
 def _check_contract(policy: Policy, name: str) -> Policy:
-    """Refuse a policy that lacks a part of the contract, before it is asked for it in the middle of a query."""
+    """Refuse a policy that lacks a part of the contract.
+
+    Otherwise the part would be missed in the middle of a query.
+    """
     missing = [part for part in POLICY_PARTS if not hasattr(policy, part)]
     if missing:
         raise QueryError(f'policy "{name}": it has no {quoted(missing)}; derive its class from eddy.contracts.Policy')
@@ -170,7 +175,9 @@ def _check_contract(policy: Policy, name: str) -> Policy:
 
 
 def policy_parameters(name: str) -> dict[str, Any]:
-    """The parameters of a policy and what they are when nobody says; `inspect.Parameter.empty` where one must.
+    """List the parameters of a policy with their defaults.
+
+    `inspect.Parameter.empty` stands for a parameter that must be given.
 
     >>> policy_parameters("lottery")
     {'half_life': 1000}
@@ -180,19 +187,22 @@ def policy_parameters(name: str) -> dict[str, Any]:
 
 
 def policy_names() -> list[str]:
-    """The policies that come with this project."""
+    """List the policies that come with this project."""
     return list(POLICIES)
 
 
 def policy_name(choice: PolicyChoice) -> str:
-    """What tells one choice of policy and parameters from another."""
+    """Write a choice of policy and parameters as one text."""
     if isinstance(choice, str | Mapping):
         return json.dumps({"name": choice} if isinstance(choice, str) else dict(choice), sort_keys=True, default=str)
     return getattr(choice, "__qualname__", type(choice).__name__)
 
 
 def _policy(name: str) -> Callable[..., Policy]:
-    """One of ours, or one that another package registers under a name that ours do not have."""
+    """Find one of our policies, or of another package's.
+
+    A registered name counts only if none of ours has it.
+    """
     if name in POLICIES:
         return POLICIES[name]
     points = {point.name: point for point in entry_points(group=ENTRY_POINTS)}

@@ -1,1 +1,1 @@
-"""What can be done to tuples, one operator a file, and the stored rows behind them."""
+"""Operators, one a file, and the stored rows behind them."""

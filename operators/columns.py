@@ -13,31 +13,31 @@ import pyarrow as pa
 
 from eddy.errors import QueryError
 from eddy.tuples.arrays import Numbers, RowIds
-from eddy.tuples.arrow import raw
+from eddy.tuples.arrow import read_raw
 
-ROOM = 0.125
-"""An array is made this much longer than what it has to hold: an eighth keeps a row well under 1.5 times its Arrow
+GROWTH = 0.125
+"""Share by which an array is made longer than it has to be: an eighth keeps a row well under 1.5 times its Arrow
 size, and a row is still moved only about eight times on average."""
 
-CHUNKS = 32
+MOST_CHUNKS = 32
 """Arrow arrays in a column before they are made one: taking from many costs a look-up in each."""
 
-STORED = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
-"""Times are kept as integers of their width."""
+TIME_TYPES = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
+"""The integers that hold times of each width."""
 
 
 class Rowwise(Protocol):
-    """Something that is held for every row."""
+    """A store with an entry for every row."""
 
     @property
     def nbytes(self) -> int:
-        """What it occupies."""
+        """The bytes that it occupies."""
 
     def drop(self, count: int) -> None:
-        """Let go of the oldest."""
+        """Forget the oldest rows."""
 
     def keep(self, ids: RowIds) -> None:
-        """Let go of all but some."""
+        """Forget all rows but some."""
 
 
 class Stored(Rowwise, Protocol):
@@ -45,7 +45,7 @@ class Stored(Rowwise, Protocol):
 
     @property
     def size(self) -> int:
-        """What the values themselves occupy, without room to grow."""
+        """The bytes of the values themselves, without room to grow."""
 
     def append(self, array: pa.Array) -> None:
         """Add values at the end."""
@@ -67,23 +67,27 @@ class Growing:
 
     @property
     def values(self) -> Numbers:
-        """What is held, without a copy; good until the next change."""
+        """The values, without a copy; good until the next change."""
         return self._buffer[self._start : self._stop]
 
     @property
     def nbytes(self) -> int:
-        """What it occupies, with the room to grow."""
+        """The bytes that it occupies, with the room to grow."""
         return self._buffer.nbytes
 
     def append(self, values: Numbers) -> None:
         """Add values at the end; the first ones are adopted as they are."""
         if not len(self):
+            # This is Arrow's own memory, which may not be written to; the next append copies it.
             self._buffer, self._start, self._stop = values.astype(self._buffer.dtype, copy=False), 0, len(values)
             return
         needed = self._stop + len(values)
+        # The dropped rows at the start are not copied along, so an array that only slides does not grow:
+        #
+        #     buffer  [ gone gone | live live live | room ]     start 2, stop 5
         if needed > len(self._buffer) or not self._buffer.flags.writeable:
             live = len(self) + len(values)
-            buffer = np.empty(live + int(live * ROOM), self._buffer.dtype)
+            buffer = np.empty(live + int(live * GROWTH), self._buffer.dtype)
             buffer[: len(self)] = self.values
             self._buffer, self._start, self._stop = buffer, 0, len(self)
         self._buffer[self._stop : self._stop + len(values)] = values
@@ -113,35 +117,37 @@ class FixedWidth:
 
     @property
     def values(self) -> Numbers:
-        """The numbers; whatever stands there where a value is null."""
+        """The numbers; any number may stand where a value is null."""
         return self._values.values
 
     @property
     def valid(self) -> Numbers | None:
-        """Where there is a value; None when there is one everywhere."""
+        """The rows with a value; None for all of them."""
         return None if self._valid is None else self._valid.values
 
     @property
     def nbytes(self) -> int:
-        """What it occupies, with the room to grow."""
+        """The bytes that it occupies, with the room to grow."""
         return self._values.nbytes + (0 if self._valid is None else self._valid.nbytes)
 
     @property
     def size(self) -> int:
-        """What the values themselves occupy."""
+        """The bytes of the values themselves."""
         return self.values.nbytes
 
     def append(self, array: pa.Array) -> None:
         """Add values at the end."""
         if array.null_count and self._valid is None:
+            # The first null: all rows before it had a value.
             self._valid = Growing(np.bool_)
             self._valid.append(np.ones(len(self._values), np.bool_))
         if self._valid is not None:
             self._valid.append(array.is_valid().to_numpy(zero_copy_only=False))
-        self._values.append(raw(array, self._values.values.dtype))
+        self._values.append(read_raw(array, self._values.values.dtype))
 
     def take(self, ids: RowIds) -> pa.Array:
         """The values at some positions."""
+        # Arrow has a bit for each row, least significant first; one byte each is what numpy can pick from.
         validity = None if self.valid is None else pa.py_buffer(np.packbits(self.valid.take(ids), bitorder="little"))
         values = pa.py_buffer(self.values.take(ids))
         return pa.Array.from_buffers(self.type, len(ids), [validity, values])
@@ -172,19 +178,19 @@ class Chunked:
 
     @property
     def nbytes(self) -> int:
-        """What it occupies."""
+        """The bytes that it occupies."""
         return self._whole.nbytes
 
     @property
     def size(self) -> int:
-        """What the values themselves occupy."""
+        """The bytes of the values themselves."""
         return self._whole.nbytes
 
     def append(self, array: pa.Array) -> None:
         """Add values at the end."""
         values = array.dictionary_decode() if isinstance(array, pa.DictionaryArray) else array
         self._whole = pa.chunked_array([*self._whole.chunks, values], self._whole.type)
-        if self._whole.num_chunks > CHUNKS:
+        if self._whole.num_chunks > MOST_CHUNKS:
             self._whole = pa.chunked_array([self._whole.combine_chunks()], self._whole.type)
 
     def take(self, ids: RowIds) -> pa.Array:
@@ -213,12 +219,12 @@ class Chunked:
 
 
 def column(data_type: pa.DataType) -> FixedWidth | Chunked:
-    """The column for a type."""
+    """Make the column for a type."""
     return FixedWidth(data_type) if is_fixed(data_type) else Chunked(data_type)
 
 
 def is_fixed(data_type: pa.DataType) -> bool:
-    """Is it a type whose values numpy can hold."""
+    """Tell whether numpy can hold the values of a type."""
     return (
         pa.types.is_integer(data_type)
         or pa.types.is_floating(data_type)
@@ -228,5 +234,5 @@ def is_fixed(data_type: pa.DataType) -> bool:
 
 def _dtype(data_type: pa.DataType) -> Any:
     if pa.types.is_temporal(data_type):
-        return STORED[data_type.bit_width // 8]
+        return TIME_TYPES[data_type.bit_width // 8]
     return data_type.to_pandas_dtype()

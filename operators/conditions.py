@@ -58,14 +58,15 @@ class Residual:
     sides: Sequence[Bound]
 
     def holds(self, stems: Mapping[str, Stem], ids: Mapping[str, RowIds], rows: int) -> Judged:
-        """Where it is true, or has no answer.
+        """Mask the tuples for which the condition is true.
 
-        Null compares with nothing, also with what cannot be computed: an index that is searched for a null finds
-        nothing, whichever side it is on.
+        Null compares with nothing, also with a side that cannot be computed: an index that is searched for a null
+        finds nothing, whichever side it is on.
         """
         judged = self.judge.ask(columns_of(self.columns, stems, ids), rows)
         if judged.faults is None:
             return judged
+        # `a = b` with b null is null whatever a is: such a row is no match, and no error if a cannot be computed.
         faulty = judged.faults.nonzero()[0]
         met = {name: held.take(faulty) for name, held in ids.items()}
         for side in self.sides:
@@ -97,6 +98,7 @@ def conditions(
         bound = predicate.condition(types)
         compared = _between_two(predicate.comparison())
         pair = _pair(compared, types, stems, faults) if compared is not None else None
+        # An equality is checked by its keys, so it needs no residual. An order's key only finds candidates.
         if pair is not None and "=" in pair.ops.values():
             equalities.append(pair)
             continue
@@ -120,7 +122,10 @@ def columns_of(
 
 
 def _is_null(side: Bound, columns: Mapping[Column, pa.Array], rows: int) -> Mask:
-    """Where one side of a comparison is null, and not what cannot be computed."""
+    """Mask the rows with a null on one side of a comparison.
+
+    A side that cannot be computed is not null.
+    """
     null = np.zeros(rows, np.bool_)
     for part, known in ask_by_halves(lambda part: _nulls(side, columns, part), rows).parts:
         null[part] = known
@@ -134,7 +139,7 @@ def _nulls(side: Bound, columns: Mapping[Column, pa.Array], part: RowIds) -> Mas
 
 
 def _between_two(comparison: ComparedPair | None) -> ComparedPair | None:
-    """The comparison, if each side is about one input, and they are two."""
+    """Give the comparison if it compares one input with another."""
     if comparison is None:
         return None
     left, right = comparison.left.inputs, comparison.right.inputs
@@ -151,11 +156,15 @@ def _residual(predicate: Expression, bound: Bound, sides: Sequence[Bound], fault
 def _pair(
     comparison: ComparedPair, types: Mapping[Column, pa.DataType], stems: Mapping[str, Stem], faults: Faults
 ) -> JoinPair | None:
-    """The comparison with its keys; None for one of values whose codes do not sort as they do, and for `!=`."""
+    """Add the keys to a comparison.
+
+    Gives None for `!=`, and for orders of values whose codes do not sort as they do.
+    """
     if comparison.op not in MIRRORED:
         return None
     expressions = (comparison.left, comparison.right)
     bounds = bind_pair(*expressions, types)
+    # Hashes have no order.
     if comparison.op != "=" and not all(is_exact(bound.type) for bound in bounds):
         return None
     sides = {}

@@ -27,7 +27,7 @@ class Memory(Protocol):
 
 
 class FilterColumns(NamedTuple):
-    """The inputs that a filter is about, the columns that it reads, and where they are.
+    """The inputs of a filter, its columns, and their stores.
 
     `times` are the columns with the event times of those inputs that have any.
     """
@@ -41,8 +41,8 @@ class FilterColumns(NamedTuple):
 class FilterOperator:
     """A predicate over the inputs that it reads.
 
-    With a memory, a filter over one input runs at most once for each of its rows, whoever meets the row first: the
-    row itself when it arrives, or a later tuple that joined with it.
+    With a memory, a filter over one input runs at most once for each of its rows: when the row arrives, or when a later
+    tuple comes that joined with it.
     """
 
     def __init__(self, name: str, judge: Judge, reading: FilterColumns, memory: Memory | None = None) -> None:
@@ -55,7 +55,7 @@ class FilterOperator:
         self._memory = memory
 
     def pattern(self, lineage: Lineage) -> str:
-        """Whether it meets rows as they arrive, or rows that have been stored and may have been judged before."""
+        """Tell rows as they arrive from stored rows."""
         return "stored" if self._memory is not None and lineage.origin != self._on else ""
 
     def run(self, tuples: Tuples) -> Outcome:
@@ -67,7 +67,7 @@ class FilterOperator:
             judged, evaluated = self._memory.verdicts(self.name, ids, self._ask_stored, repeated=repeated)
         kept = judged.passed.nonzero()[0]
         faults = None if judged.faults is None else judged.faults.take(kept)
-        return Outcome(tuples.take(kept).faulty(faults), judged.passed, evaluated, judged.skipped)
+        return Outcome(tuples.take(kept).with_faults(faults), judged.passed, evaluated, judged.skipped)
 
     def _ask_stored(self, ids: RowIds) -> Judged:
         return self._ask({self._on: ids}, len(ids))
@@ -79,7 +79,7 @@ class FilterOperator:
             raise TooSlow(f"{error}; {self._told(ids)}") from None
 
     def _told(self, ids: Mapping[str, RowIds]) -> str:
-        """Which rows they were, as a person can find them."""
+        """Describe rows so that a person can find them."""
         parts = []
         for name, column, take in self._times:
             known = take(column, ids[name]).drop_null()

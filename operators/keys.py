@@ -28,24 +28,30 @@ class Key(Protocol):
 
     @property
     def exact(self) -> bool:
-        """Does equality of codes mean equality of values."""
+        """Equal codes mean equal values."""
 
     def codes(self, ids: RowIds) -> Integers:
         """The codes at some positions."""
 
     @property
     def faulty(self) -> bool:
-        """Is there a row whose key cannot be computed."""
+        """The key of some row cannot be computed."""
 
     def valid(self, ids: RowIds) -> Valid:
-        """Which of them have a key; None for all."""
+        """Mask the rows that have a key; None for all."""
 
     def faults(self, ids: RowIds) -> FaultCodes:
-        """The fault of each, 0 for none; asked for where there are faulty rows."""
+        """Give the fault of each row, 0 for none.
+
+        Only asked for if there are faulty rows.
+        """
 
 
 class CodedKeys(NamedTuple):
-    """The codes of new rows, which of them have a key, and the faults; None for all, and for none."""
+    """The codes of new rows, which have a key, and their faults.
+
+    None stands for all rows, and for no faults.
+    """
 
     codes: Integers
     valid: Valid
@@ -61,22 +67,22 @@ class ColumnKey:
     faulty: bool = False
 
     def codes(self, ids: RowIds) -> Integers:
-        """The codes at some positions."""
+        """Give the codes at some positions."""
         return self.column.values.take(ids).astype(np.int64, copy=False)
 
     def valid(self, ids: RowIds) -> Valid:
-        """Which of them have a key; None for all."""
+        """Mask the rows that have a key; None for all."""
         return None if self.column.valid is None else self.column.valid.take(ids)
 
     def faults(self, ids: RowIds) -> FaultCodes:
-        """None has any."""
+        """Give zeros: no row has a fault."""
         return np.zeros(len(ids), np.uint8)
 
 
 class ComputedKey:
-    """Codes of any expression over one input, worked out when a row is stored.
+    """Codes of an expression, computed when a row is stored.
 
-    Where that is not possible the row has no key, but a fault.
+    The expression is over one input. A row for which it cannot be computed has no key, but a fault.
     """
 
     def __init__(self, bound: Bound, text: str, faults: Faults) -> None:
@@ -90,26 +96,27 @@ class ComputedKey:
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """What the expression reads."""
+        """The columns that the expression reads."""
         return self._bound.columns
 
     @property
     def nbytes(self) -> int:
-        """What it occupies."""
+        """The bytes that it occupies."""
         faults = 0 if self._faults is None else self._faults.nbytes
         return self._codes.nbytes + self._valid.nbytes + faults
 
     @property
     def faulty(self) -> bool:
-        """Is there a row whose key cannot be computed."""
+        """The key of some row cannot be computed."""
         return self._faults is not None
 
     def encode(self, columns: Mapping[Column, pa.Array], rows: int) -> CodedKeys:
         """Work out the codes of new rows."""
         try:
+            # Whole columns first. Only if some row raises, the others are looked for by halves.
             return CodedKeys(*encode(self._bound.evaluate(columns, rows)), None)
         except RowError:
-            return self._apart(columns, rows)
+            return self._encode_apart(columns, rows)
 
     def append(self, coded: CodedKeys) -> None:
         """Store the codes of new rows."""
@@ -127,7 +134,7 @@ class ComputedKey:
         return self._codes.values.take(ids)
 
     def valid(self, ids: RowIds) -> Valid:
-        """Which of them have a key."""
+        """Mask the rows that have a key."""
         return self._valid.values.take(ids)
 
     def faults(self, ids: RowIds) -> FaultCodes:
@@ -152,11 +159,12 @@ class ComputedKey:
 
     def _forget(self) -> None:
         """Nothing is faulty any more, once the rows are gone that were."""
+        # While any row is faulty every probe has to look at it; without one, indexes suffice again.
         if self._faults is not None and not self._faults.values.any():
             self._faults = None
 
-    def _apart(self, columns: Mapping[Column, pa.Array], rows: int) -> CodedKeys:
-        """The codes of the rows that have one, one part of them after the other."""
+    def _encode_apart(self, columns: Mapping[Column, pa.Array], rows: int) -> CodedKeys:
+        """Find the rows without a code, and encode the others."""
 
         def ask(part: RowIds) -> tuple[Integers, Valid]:
             places = pa.array(part)
@@ -173,12 +181,16 @@ class ComputedKey:
 
 
 def is_plain(stored: pa.DataType, compared: pa.DataType) -> bool:
-    """Are the numbers of a stored column its codes when it is compared as another type."""
+    """Tell whether the numbers of a stored column are its codes.
+
+    It is compared as another type.
+    """
     if pa.types.is_signed_integer(stored):
+        # Widening an integer changes no value, so its code is the same in the wider type.
         return pa.types.is_signed_integer(compared)
     return stored == compared and (pa.types.is_date32(stored) or pa.types.is_timestamp(stored))
 
 
-def equal(left: pa.Array, right: pa.Array) -> np.ndarray[Any, np.dtype[np.bool_]]:
+def compare_values(left: pa.Array, right: pa.Array) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """Compare values whose codes agree by chance or by right."""
     return pc.equal(left, right).fill_null(False).to_numpy(zero_copy_only=False)

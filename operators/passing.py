@@ -1,4 +1,4 @@
-"""The rows of a query over one stream: nothing joins with them, so nothing is kept of them."""
+"""Rows of a query over one stream, which are not kept."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Passing:
 
     @property
     def nbytes(self) -> int:
-        """Nothing stays."""
+        """Zero, since nothing stays."""
         return 0
 
     def append(self, rows: pa.RecordBatch, ticks: Ticks, arrivals: RowIds) -> RowIds:
-        """Hold rows; says under which ids."""
+        """Hold rows, and give their ids."""
         self._columns = {field.name: column(field.type) for field in self._schema}
         for name, held in self._columns.items():
             held.append(rows.column(name))

@@ -1,8 +1,8 @@
-"""The rows of one input, once per cell, with what is known of them.
+"""The stored rows of one input, and what is known of them.
 
-Rows stand in the order in which they arrived, so a row's id is its position, and of two rows of a stream the one with
-the smaller id came first. Ids hold for one micro-batch: in between, rows whose time has passed and rows that a filter
-has failed are let go of, and the rest move up.
+Rows stand in the order in which they arrived, so a row's id is its position, and of two rows of a stream the one
+with the smaller id came first. Ids hold for one micro-batch: in between, rows whose time has passed and rows that a
+filter has failed are forgotten, and the rest move up.
 """
 
 from __future__ import annotations
@@ -56,6 +56,14 @@ class Stem:
         self._columns: dict[str, Stored] = {field.name: column(field.type) for field in schema}
         self._time = time
         self._tick_type = tick_type
+        # Columns, times, verdicts, keys and `alive` are arrays of one length, and an id is a position in each of them:
+        #
+        #     id        0  1  2  3 | 4  5      `fresh` is 4: 4 and 5 came in this micro-batch
+        #     ticks     1  3  4  9 | 5  7      sorted within a micro-batch only
+        #     alive     T  F  T  T | T  F
+        #     verdicts  P  F  P  ? | P  F      of one filter: passed, failed, not asked yet
+        #
+        # Rows are written once, at the end; old ones go at the start. Neither moves the others.
         self._ticks = self._ticking()
         self._alive = Growing(np.bool_)
         self._ranks = Growing(np.int64)
@@ -69,12 +77,12 @@ class Stem:
 
     @property
     def nbytes(self) -> int:
-        """What the rows occupy, with everything that is known of them."""
+        """The bytes of the rows, and of what is known of them."""
         return sum(part.nbytes for part in self._parts()) + self.catalog.nbytes
 
     @property
     def timed(self) -> bool:
-        """Do the rows have event times: a stream's do, a table's do not."""
+        """The rows have event times: a stream's do, a table's do not."""
         return self._time is not None
 
     @property
@@ -84,7 +92,10 @@ class Stem:
 
     @property
     def ranks(self) -> Integers:
-        """How many rows of the stream came before each row, those that are gone included."""
+        """The number of the stream's rows that came before each row.
+
+        Rows that are gone count too.
+        """
         return self._ranks.values
 
     @property
@@ -97,7 +108,10 @@ class Stem:
         return self._columns[column].take(ids)
 
     def key(self, expression: Expression, bound: Bound, faults: Faults) -> Key:
-        """The codes of an expression over this input; asked for before the first row is stored."""
+        """Give the codes of an expression over this input.
+
+        Must be called before the first row is stored.
+        """
         column = expression.as_column()
         stored = self._columns[column.name] if column else None
         if isinstance(stored, FixedWidth) and is_plain(stored.type, bound.type):
@@ -106,11 +120,12 @@ class Stem:
         return self._keys.setdefault((expression.text, str(bound.type)), made)
 
     def append(self, rows: pa.RecordBatch, ticks: Ticks, arrivals: Integers) -> RowIds:
-        """Store rows, in the order of their arrival; says under which ids.
+        """Store rows in the order of their arrival, and give their ids.
 
         `arrivals` are their numbers among all rows of the micro-batch.
         """
         count = rows.num_rows
+        # Keys are computed before anything is stored: if one raises, the arrays are still of one length.
         codes = [key.encode({c: rows.column(c.name) for c in key.columns}, count) for key in self._keys.values()]
         self.fresh = len(self)
         for name, stored in self._columns.items():
@@ -131,19 +146,35 @@ class Stem:
         return np.arange(self.fresh, len(self))
 
     def arrivals(self, ids: RowIds) -> Integers:
-        """The numbers, among all arrivals of the micro-batch, of rows that have just come."""
+        """Give the numbers of rows that have just come.
+
+        They count all arrivals of the micro-batch.
+        """
         return self._arrivals.take(ids - self.fresh)
 
     def before(self, arrivals: Integers) -> RowIds | None:
-        """Below which id rows had come when others arrived, by the numbers of those; None where all rows had."""
+        """Give for each arrival the id below which rows had come.
+
+        None stands for all rows.
+        """
         if len(self) == self.fresh and not isinstance(self.window, Rows):
             return None
+        # The arrivals of fresh rows rise, so how many came before another row is a search among them:
+        #
+        #     own arrivals  [0 3 5]    fresh 10    other row arrived as 4  ->  2 + 10: ids below 12 were there
         return np.searchsorted(self._arrivals, arrivals) + self.fresh
 
     def stood(self, rows: RowIds, before: RowIds) -> Mask:
-        """Which rows are below some ids, and were still in a window of rows when all of those had come."""
+        """Mask the rows that stood here when others arrived.
+
+        They are below the others' ids, and still in a window of rows when all of those had come.
+        """
+        # A pair is found once, by the row of the two that came last: it looks only at rows below its own `before`.
         mask: Mask = rows < before
         if isinstance(self.window, Rows):
+            # `arrived - len(self)` rows have gone, so `before` as a rank is that much more. The last `count` stay:
+            #
+            #     arrived 100, stored 40, count 10      before id 35 = rank 95      ranks 85 to 94 are inside
             mask &= self.ranks.take(rows) >= before + (self.arrived - len(self) - self.window.count)
         return mask
 
@@ -179,6 +210,7 @@ class Stem:
         """Remember what a filter says of some rows, each of them once; those that fail are dead."""
         verdicts = np.where(judged.passed, np.uint8(PASS), np.uint8(FAIL))
         if judged.faults is not None:
+            # Faults are numbered above all verdicts, so a row with one keeps it.
             verdicts = np.maximum(verdicts, judged.faults)
             self._faulty.add(filter)
         self._verdicts[filter].put(ids, verdicts)
@@ -187,11 +219,17 @@ class Stem:
         self._alive.put(failed, np.zeros(len(failed), np.bool_))
 
     def settle(self, watermark: float | None) -> None:
-        """End the micro-batch: let go of what is dead, and of segments that no on-time row can meet."""
+        """End the micro-batch.
+
+        Dead rows are forgotten, and segments that no on-time row can meet.
+        """
         keep = np.ones(len(self), np.bool_)
         if self.dead:
+            # Fresh rows are cleared at once, since they are at the end and cheap to move. Among the old ones a hole
+            # moves all rows behind it, and makes their indexes anew; it waits until a quarter of the rows are holes.
             first = 0 if self.dead * DEAD_SHARE > len(self) else self.fresh
             keep[first:] = self.alive[first:]
+        # Whole segments only: nobody looks for single rows that are too old, and probes check the times themselves.
         for segment in self.segments:
             if self._is_past(segment, watermark):
                 keep[segment.start : segment.stop] = False
@@ -202,12 +240,18 @@ class Stem:
         self.catalog.rest(self._room())
 
     def _room(self) -> int:
-        """What the indexes may occupy: what the rows leave of one and a half times their Arrow size and 16 bytes."""
+        """Give the bytes that the indexes may occupy.
+
+        They are what the rows leave of one and a half times their Arrow size and 16 bytes a row.
+        """
         values = sum(column.size for column in self._columns.values())
         return max(len(self) * SPARE + values + values // 2 - sum(part.nbytes for part in self._parts()), 0)
 
     def snapshot(self) -> tuple[dict[str, int], pa.RecordBatch]:
-        """The rows that are alive, with their verdicts; a filter without an answer is asked again."""
+        """Give the rows that are alive, with their verdicts.
+
+        A filter that had no answer is asked again.
+        """
         ids = np.flatnonzero(self.alive)
         parts = {f"column {name}": stored.take(ids) for name, stored in self._columns.items()}
         parts |= {f"verdict {name}": pa.array(_known(held.values.take(ids))) for name, held in self._verdicts.items()}
@@ -216,7 +260,7 @@ class Stem:
         return {"arrived": self.arrived}, pa.RecordBatch.from_arrays(list(parts.values()), names=list(parts))
 
     def restore(self, numbers: Mapping[str, int], rows: pa.RecordBatch) -> None:
-        """Go on from a snapshot; called on a STeM that is empty."""
+        """Go on from a snapshot, in a STeM that is empty."""
         stored = pa.RecordBatch.from_arrays(
             [rows.column(f"column {name}") for name in self._columns], schema=self.schema
         )
@@ -229,6 +273,7 @@ class Stem:
         if isinstance(self.window, Rows):
             self._ranks.put(np.arange(len(self)), rows.column("rank").to_numpy())
         self.arrived = numbers["arrived"]
+        # The restored rows are old ones: nothing is fresh before the next micro-batch.
         self.settle(None)
 
     def _is_past(self, segment: Segment, watermark: float | None) -> bool:
@@ -239,10 +284,11 @@ class Stem:
         return False
 
     def _retain(self, keep: Mask) -> None:
-        """Keep only some rows; the oldest go without moving the others."""
+        """Keep only some rows; the oldest go at no cost."""
         ids = np.flatnonzero(keep)
         gone = len(keep) - len(ids)
         for part in self._parts():
+            # The common case: only the oldest rows go, and arrays just begin later.
             if keep[gone:].all():
                 part.drop(gone)
             else:
@@ -257,9 +303,13 @@ class Stem:
         return [*self._columns.values(), *own, *ranks, *self._verdicts.values(), *self._keys.values(), self._alive]
 
     def _ticking(self) -> FixedWidth | Growing:
-        """Where the event times are: in their column, if it holds them as they are compared."""
+        """Find the event times.
+
+        They are in their column, if it holds them as they are compared.
+        """
         if self._time is not None:
             stored, data_type = self._columns[self._time], self.schema.field(self._time).type
+            # A time column that is compared as it is stored serves as the ticks too: eight bytes less for each row.
             if (
                 isinstance(stored, FixedWidth)
                 and event_time.are_ticks(data_type)

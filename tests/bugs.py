@@ -138,8 +138,8 @@ BUGS = (
     Bug(
         name="a wrong cell: a row's copies go to one place",
         file="eddy/spark/layout/placement.py",
-        old="self._offsets = _sums(self._offsets, np.arange(share) * stride)",
-        new="self._offsets = _sums(self._offsets, np.zeros(share, np.int64) * stride)",
+        old="self._offsets = _add_each(self._offsets, np.arange(share) * stride)",
+        new="self._offsets = _add_each(self._offsets, np.zeros(share, np.int64) * stride)",
         tests=(LAYOUT,),
     ),
     Bug(
@@ -195,8 +195,8 @@ BUGS = (
     Bug(
         name="a tuple is lost when its leg leaves the others",
         file="eddy/routing/side_by_side.py",
-        old="tuples = self._tuples.take(self._places([n])).at(self._lineages[n])",
-        new="tuples = self._tuples.take(self._places([n])[1:]).at(self._lineages[n])",
+        old="tuples = self._tuples.take(self._find_places([n])).with_lineage(self._lineages[n])",
+        new="tuples = self._tuples.take(self._find_places([n])[1:]).with_lineage(self._lineages[n])",
         tests=(ROUTER,),
     ),
     Bug(

@@ -1,4 +1,4 @@
-"""Classifier attributes as small integer buckets, one byte each.
+"""Classifier attributes as small buckets, one byte each.
 
 A policy tells rows apart by buckets, not by values. A discrete attribute gives each of its first values a bucket of its
 own, so that few values are never confused, and hashes the rest; a continuous one is cut into equal ranges between the
@@ -24,46 +24,50 @@ from eddy.sql import Column
 from eddy.sql.values.name_case import own
 from eddy.tuples.arrays import Integers
 
-
-class Look(Protocol):
-    """A look at the buckets of some rows."""
-
-    def __call__(self, attributes: Sequence[int] | None = None, rows: Integers | None = None) -> Buckets:
-        """A row for each tuple and a column for each of the attributes.
-
-        Attributes are named by number, tuples by position; all of them when none are named.
-        """
-
-    def join(self, others: Sequence[Self]) -> Self:
-        """One look at these rows and those of others, of the same stream and micro-batch, one after the other."""
-
-
 MOST_BUCKETS = 250
 """Buckets of an attribute, besides that of null: a bucket is one byte."""
 
 LOOKED_UP_SHARE = 0.5
-"""Of a micro-batch: up to this share, rows are looked at by themselves, beyond it all rows are, once."""
+"""A share of a micro-batch's rows. When more than this share is asked for, the whole column is divided and kept."""
 
-
-JUDGED = 256
+JUDGED_ROWS = 256
 """Rows of a micro-batch from which an attribute is judged: more than a judgement needs, so that one will mostly do."""
 
-SIZES = 16
-"""Sizes of micro-batches for which it is kept where those rows are: most are of one size."""
+MOST_SIZES = 16
+"""Sizes of micro-batches for which the judged rows' places are kept: most micro-batches are of one size."""
 
 GOLDEN_MEAN = 0.6180339887498949
 """Steps of this share of a whole, taken around it, lie nearly evenly and never fall in with a period of the rows."""
 
 
+class Look(Protocol):
+    """A look at the buckets of some rows."""
+
+    def __call__(self, attributes: Sequence[int] | None = None, rows: Integers | None = None) -> Buckets:
+        """Give a row for each tuple and a column for each attribute.
+
+        Attributes are named by number, tuples by position; all of them when none are named.
+        """
+
+    def join(self, others: Sequence[Self]) -> Self:
+        """Join the rows of several looks into one look.
+
+        All are of one stream and micro-batch, and stand one after the other.
+        """
+
+
 @dataclass(frozen=True, kw_only=True)
 class Features:
-    """The attributes that a policy wants to see, each in `buckets` buckets and one for null."""
+    """The attributes that a policy wants to see.
+
+    Each is divided into `buckets` buckets, and one for null.
+    """
 
     attributes: tuple[Attribute, ...] = ()
     buckets: int = 24
 
     def of(self, stream: str) -> tuple[Attribute, ...]:
-        """A stream's attributes, in the order of the columns of its bucket matrix."""
+        """Give a stream's attributes in the order of bucket columns."""
         return tuple(a for a in self.attributes if a.column.stream == stream)
 
 
@@ -88,7 +92,7 @@ def choose(names: Sequence[str] | None, known: Sequence[Column], buckets: int, *
 
 
 class Arrived:
-    """The rows of a stream in one micro-batch; a bucket is worked out when it is first asked for."""
+    """The rows of a stream in one micro-batch, divided on demand."""
 
     def __init__(self, rows: pa.RecordBatch, first: int, dividers: Mapping[str, Divider]) -> None:
         self._rows = rows
@@ -98,51 +102,49 @@ class Arrived:
         self._looked: set[int] = set()
 
     def buckets(self, ids: Integers, attributes: Sequence[int] | None) -> Buckets:
-        """The buckets of some rows, a column for each of the attributes; of all attributes when none are named.
+        """Give the buckets of some rows, a column for each attribute.
 
-        Asked for a few rows, it looks at those alone: a sample is seen by every attribute, all rows only by those
-        that classify.
+        A few rows are looked at alone: a sample is seen by every attribute, all rows only by those that classify.
+        All attributes are taken when none are named.
         """
         wanted = range(len(self._dividers)) if attributes is None else attributes
+        # A row per attribute is written in one piece; the transpose that is given away costs nothing.
         found = np.empty((len(wanted), len(ids)), np.uint8)
+        # Ids count all rows of the STeM; `rows` are positions among those that have just arrived.
         rows = ids - self._first
+        # Many rows: each column is divided once as a whole, and then every look is a look-up.
+        #
+        #     _whole[1]   [4 0 4 7 0 2]        rows [5 0 2]  ->  found [2 4 4]
         if len(rows) >= LOOKED_UP_SHARE * self._rows.num_rows or all(attribute in self._whole for attribute in wanted):
             for place, attribute in enumerate(wanted):
-                self._all(attribute).take(rows, out=found[place])
+                self._divide_all(attribute).take(rows, out=found[place])
             return found.T
+        # Few rows: they alone are divided, in the order of their arrival. The columns are then put back into the order
+        # asked for:
+        #
+        #     rows    [5 0 2]    order [1 2 0]    divided [0 2 5] -> found [4 4 2]    back [2 4 4]
         order = np.argsort(rows, kind="stable")
         few = pa.array(rows.take(order))
         for place, attribute in enumerate(wanted):
-            found[place] = self._divided(attribute, few)
+            found[place] = self._divide(attribute, few)
         return found.T if (order[1:] > order[:-1]).all() else found[:, np.argsort(order)].T
 
-    def _all(self, attribute: int) -> Buckets:
+    def _divide_all(self, attribute: int) -> Buckets:
         if attribute not in self._whole:
-            self._whole[attribute] = self._divided(attribute, None)
+            self._whole[attribute] = self._divide(attribute, None)
         return self._whole[attribute]
 
-    def _divided(self, attribute: int, rows: pa.Array | None) -> Buckets:
-        """The buckets of some rows, in the order of their arrival, or of all."""
+    def _divide(self, attribute: int, rows: pa.Array | None) -> Buckets:
+        """Give the buckets of some rows or all, in order of arrival."""
         name, divider = self._dividers[attribute]
         column = self._rows.column(name)
+        # Judged once for each micro-batch, and from all over it, whichever rows a policy happens to ask for.
         if attribute not in self._looked and not divider.is_settled:
-            divider.judge(_spread(column))
+            divider.judge(_take_evenly(column))
         self._looked.add(attribute)
         if divider.is_blind and not column.null_count:
             return np.zeros(len(column) if rows is None else len(rows), np.uint8)
         return divider.divide(column if rows is None else column.take(rows))
-
-
-def _spread(array: pa.Array) -> pa.Array:
-    """Some of the rows in their order, from all over the micro-batch; all of them, if they are few."""
-    if len(array) <= JUDGED:
-        return array
-    return array.take(_places(len(array)))
-
-
-@lru_cache(maxsize=SIZES)
-def _places(rows: int) -> pa.Array:
-    return pa.array(np.unique((np.arange(JUDGED) * GOLDEN_MEAN % 1 * rows).astype(np.int64)))
 
 
 class ArrivedRows:
@@ -162,7 +164,7 @@ class ArrivedRows:
 
 
 class Classifier:
-    """The dividers of all attributes, and the rows that are being told apart."""
+    """The dividers of all attributes, and the rows to tell apart."""
 
     def __init__(self, features: Features, schemas: Mapping[str, pa.Schema]) -> None:
         self._dividers = {
@@ -176,15 +178,18 @@ class Classifier:
         self._arrived: dict[str, Arrived] = {}
 
     def arrive(self, stream: str, rows: pa.RecordBatch, first: int) -> None:
-        """Look at the rows of a new micro-batch; `first` is the id of the first of them."""
+        """Begin with the rows of a new micro-batch.
+
+        `first` is the id of the first of them.
+        """
         self._arrived[stream] = Arrived(rows, first, self._dividers[stream])
 
     def buckets(self, stream: str, ids: Integers) -> Look:
-        """The buckets of some of a stream's rows, for now and for later."""
+        """Give a look at some rows, which may be used now or later."""
         return ArrivedRows(self._arrived[stream], ids)
 
     def names(self, stream: str, attributes: Sequence[int], classes: Sequence[Sequence[int]]) -> Sequence[BucketName]:
-        """What classes of rows are, which a policy knows by the buckets of some attributes, and are called."""
+        """Name classes, given by their buckets of some attributes."""
         dividers = self._numbered[stream]
         if attributes and not 0 <= min(attributes) <= max(attributes) < len(dividers):
             raise EngineError(
@@ -197,11 +202,14 @@ class Classifier:
         return [(",".join(key for key, _ in part), ", ".join(text for _, text in part)) for part in parts]
 
     def snapshot(self) -> dict[str, dict[str, Any]]:
-        """What has been learned of all attributes."""
+        """Give what has been learned of all attributes."""
         return {s: {name: divider.snapshot() for name, divider in d.items()} for s, d in self._dividers.items()}
 
     def restore(self, state: Mapping[str, Mapping[str, Any]]) -> None:
-        """Go on from a snapshot of the same features; others begin anew."""
+        """Go on from a snapshot.
+
+        Attributes that are not in it begin anew.
+        """
         for stream, dividers in self._dividers.items():
             for name, divider in dividers.items():
                 if name in state.get(stream, {}):
@@ -209,7 +217,7 @@ class Classifier:
 
 
 def can_classify(data_type: pa.DataType) -> bool:
-    """Is it a type whose values can be told apart."""
+    """Tell whether values of a type can be told apart."""
     return (
         pa.types.is_integer(data_type)
         or pa.types.is_floating(data_type)
@@ -219,3 +227,19 @@ def can_classify(data_type: pa.DataType) -> bool:
         or pa.types.is_decimal128(data_type)
         or is_time(data_type)
     )
+
+
+def _take_evenly(array: pa.Array) -> pa.Array:
+    """Take rows from all over a micro-batch, in their order.
+
+    A few rows are taken as they are.
+    """
+    if len(array) <= JUDGED_ROWS:
+        return array
+    # Not the first rows: a micro-batch may be sorted, or begin with the rest of another file.
+    return array.take(_choose_places(len(array)))
+
+
+@lru_cache(maxsize=MOST_SIZES)
+def _choose_places(rows: int) -> pa.Array:
+    return pa.array(np.unique((np.arange(JUDGED_ROWS) * GOLDEN_MEAN % 1 * rows).astype(np.int64)))

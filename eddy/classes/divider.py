@@ -1,4 +1,4 @@
-"""The values of one classifier attribute, divided into buckets."""
+"""Divides the values of one attribute into buckets."""
 
 from __future__ import annotations
 
@@ -19,21 +19,29 @@ from eddy.tuples.codes import encode
 from eddy.tuples.splitmix import GOLDEN
 
 Buckets = np.ndarray[Any, np.dtype[np.uint8]]
+
 Shared = np.ndarray[Any, np.dtype[np.bool_]]
+
 BucketName = tuple[str, str]
-"""What a bucket or a class is, in every micro-batch, and what it is called in this one."""
+"""A bucket's or a class's identity, the same in every micro-batch, and its text in this one."""
+
+NameClasses = Callable[[str, Sequence[int], Sequence[Sequence[int]]], Sequence[BucketName]]
+"""Names classes by their stream, its attributes, and the buckets of each class."""
 
 
 @dataclass(frozen=True)
 class Attribute:
-    """A column by which rows are told apart; its values, where they are known beforehand."""
+    """A column by which rows are told apart.
+
+    `values` are its values, if they are known beforehand.
+    """
 
     column: Column
     values: tuple[Any, ...] = ()
 
 
 class Divider:
-    """Divides the values of one attribute into buckets, and says what is in each.
+    """Divides the values of one attribute, and names the buckets.
 
     As long as its values cannot tell rows apart, or too few have been seen to say so, all but the nulls share a bucket.
     When that changes, so does what is in that bucket; what a policy has learned of it fades like all it has learned.
@@ -53,21 +61,21 @@ class Divider:
 
     @property
     def is_settled(self) -> bool:
-        """Is there nothing to judge any more."""
+        """No more rows need to be judged."""
         return self._fixed or self._nature.is_settled
 
     @property
     def is_blind(self) -> bool:
-        """Do all values but the nulls share a bucket."""
+        """All values but the nulls share a bucket."""
         return not self._fixed and not self._nature.tells
 
     def judge(self, array: pa.Array) -> None:
-        """Learn from the first rows of a micro-batch what kind of attribute it is."""
+        """Learn the attribute's nature from a micro-batch's first rows."""
         self._nature.look(array)
         self._names.clear()
 
     def divide(self, array: pa.Array) -> Buckets:
-        """The bucket of each value."""
+        """Give the bucket of each value."""
         valid = array.is_valid().to_numpy(zero_copy_only=False) if array.null_count else None
         if self.is_blind:
             found = np.zeros(len(array), np.uint8)
@@ -78,7 +86,7 @@ class Divider:
         return found
 
     def name(self, bucket: int) -> BucketName:
-        """What a bucket is, and what it is called: by its value, its range as it is now, or what shares it.
+        """Name a bucket by its value, its range as it is now, or ANY.
 
         Buckets are named in every micro-batch, and rarely change: their names are kept until they do.
         """
@@ -90,7 +98,7 @@ class Divider:
         return named
 
     def snapshot(self) -> dict[str, Any]:
-        """What has been learned of the values."""
+        """Give what has been learned of the values."""
         return {
             "nature": self._nature.snapshot(),
             "known": self._known,
@@ -131,9 +139,13 @@ class Divider:
         return range_text(low, high if high < self._high else float(np.nextafter(self._high, np.inf)), self._type)
 
     def _range(self, array: pa.Array, valid: Valid) -> Buckets:
-        """The place between the least and the largest number so far; NaN is beyond all."""
+        """Place numbers between the least and the largest one so far.
+
+        NaN is beyond all.
+        """
         numbers = encode(array)[0].astype(np.float64) if _is_whole(array.type) else _numbers(array)
         present = numbers if valid is None else numbers[valid]
+        # One infinite number would make all other ranges empty.
         finite = present[np.isfinite(present)]
         low, high = finite.min(initial=np.inf), finite.max(initial=-np.inf)
         if low < self._low or high > self._high:
@@ -142,14 +154,18 @@ class Divider:
         width = self._high - self._low
         if not 0 < width < np.inf:
             return np.zeros(len(array), np.uint8)
+        # Equal ranges, and the largest number belongs to the last of them:
+        #
+        #     low 0, high 100, 4 buckets      0..25 -> 0    25..50 -> 1    50..75 -> 2    75..100 -> 3
         place = (numbers - self._low) * (self._buckets / width)
         place[np.isnan(place)] = self._buckets
         return np.clip(place, 0, self._buckets - 1).astype(np.uint8)
 
     def _place(self, array: pa.Array, valid: Valid) -> Buckets:
-        """A bucket of its own for each of the first values; the others share by their hash."""
+        """Give each of the first values a bucket; hash the others."""
         codes, _ = encode(array)
         bucket, strange = self._find(codes, valid)
+        # New values get buckets as long as there are any; beyond that they share, and the shared buckets say so.
         if len(strange) and not self._fixed and len(self._known) < self._buckets:
             self._meet(array, codes, strange)
             bucket, strange = self._find(codes, valid)
@@ -167,11 +183,14 @@ class Divider:
             self._names.clear()
 
     def _find(self, codes: Integers, valid: Valid) -> tuple[Integers, Integers]:
-        """The bucket of every known value, and the rows whose value is not known."""
+        """Find the buckets of values, and the rows with unknown ones."""
         known = np.array(self._known, np.int64)
         if not len(known):
             return np.zeros(len(codes), np.int64), np.flatnonzero(np.ones(len(codes)) if valid is None else valid)
         order = np.argsort(known)
+        # A value's bucket is its place among the known ones, in the order in which they were met:
+        #
+        #     known   [70 10 40]   order [1 2 0]   codes [40 70 99] -> at [1 2 2] -> bucket [2 0 0], 99 is strange
         at = np.minimum(np.searchsorted(known, codes, sorter=order), len(known) - 1)
         bucket = order.take(at)
         strange = known.take(bucket) != codes
@@ -199,7 +218,10 @@ def _codes(attribute: Attribute, data_type: pa.DataType) -> list[int]:
 
 
 def _is_whole(data_type: pa.DataType) -> bool:
-    """Are its codes its numbers, as those of times are, and not those of 64 bits without a sign."""
+    """Tell whether a type's codes are its numbers.
+
+    They are for integers and times, except for 64 bits without a sign.
+    """
     fractional = pa.types.is_floating(data_type) or pa.types.is_decimal(data_type)
     return not fractional and not pa.types.is_uint64(data_type)
 
@@ -208,10 +230,3 @@ def _numbers(array: pa.Array) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Values as floats; a null is some number."""
     floats = array if pa.types.is_float64(array.type) else array.cast(pa.float64(), safe=False)
     return (pc.fill_null(floats, 0.0) if floats.null_count else floats).to_numpy(zero_copy_only=False)
-
-
-NameClasses = Callable[[str, Sequence[int], Sequence[Sequence[int]]], Sequence[BucketName]]
-"""Names classes by their stream, its attributes, and the buckets of each class."""
-
-
-"""Names classes by their stream, its attributes, and the buckets of each class."""

@@ -1,4 +1,4 @@
-"""What kind of attribute it is: discrete or continuous, and whether its values can tell rows apart at all."""
+"""An attribute's nature: discrete, continuous, or useless."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ import pyarrow as pa
 from eddy.tuples.arrays import Integers
 from eddy.tuples.codes import encode, is_exact
 
-LONG = 64
-"""Bytes of a text on average, from which on looking at it costs more than it can save."""
+LONG_TEXT_BYTES = 64
+"""Bytes of an average text above which looking at texts costs more than it can save."""
 
-UNIQUE = 0.9
-"""A discrete attribute with more distinct values than this, by row, tells nothing about the next row."""
+UNIQUE_SHARE = 0.9
+"""Distinct values per row above which a discrete attribute tells nothing about the next row."""
 
 ROWS_TO_JUDGE = 100
 """Rows that a judgement about an attribute needs."""
 
-MOVES = 10
-"""So many moves from one value to another, all up or all down, make an attribute monotone: numbers in any order do that
+MONOTONE_MOVES = 10
+"""Moves from one value to another, all up or all down, that make an attribute monotone: numbers in any order do that
 once in twenty million times."""
 
 
 class Nature:
-    """Learns from the first rows what kind of attribute it is.
+    """Learns the nature of an attribute from its first rows.
 
-    An attribute is judged once, from its first `ENOUGH` rows, however many looks they take. Rows that come before its
-    second value say nothing and do not count. Whether it is monotone is asked for as long as it has moved one way only:
+    An attribute is judged once, from its first `ROWS_TO_JUDGE` rows, however many looks they take. Rows that come
+    before its second value say nothing and do not count. It may prove monotone as long as it has moved one way only:
     one that stands still is not, and one that turns back never is again. Nulls take no part.
     """
 
@@ -49,13 +49,13 @@ class Nature:
 
     @property
     def tells(self) -> bool:
-        """Can its values tell rows apart, as far as is known."""
-        monotone = min(self._moves) == 0 and max(self._moves) >= MOVES
+        """Its values can tell rows apart, as far as is known."""
+        monotone = min(self._moves) == 0 and max(self._moves) >= MONOTONE_MOVES
         return self._is_judged and not self._is_useless and not monotone
 
     @property
     def is_settled(self) -> bool:
-        """Would more rows change nothing."""
+        """More rows would change nothing."""
         return self._is_judged and (self._is_useless or min(self._moves) > 0)
 
     def look(self, array: pa.Array) -> None:
@@ -85,18 +85,22 @@ class Nature:
         self._seen, self._nbytes = state["seen"]
 
     def _follow(self, codes: Integers) -> None:
-        """Count moves up and moves down; more than decide need not be told apart."""
+        """Count moves up and moves down, up to as many as decide."""
+        # It has moved both ways, so it is not monotone, and never will be.
         if min(self._moves):
             return
         known = codes if self._last is None else np.append(self._last, codes)
         self._last = int(codes[-1])
         ups, downs = (known[1:] > known[:-1]).sum(), (known[1:] < known[:-1]).sum()
-        self._moves = [min(before + int(more), MOVES) for before, more in zip(self._moves, (ups, downs), strict=True)]
+        self._moves = [
+            min(before + int(more), MONOTONE_MOVES) for before, more in zip(self._moves, (ups, downs), strict=True)
+        ]
 
     def _collect(self, codes: Integers, nbytes: float) -> None:
         """Gather rows until there are enough."""
         if len(self._distinct) < 2:
             self._distinct = self._distinct or codes[:1].tolist()
+            # Rows before the second value are no evidence: a stream may begin with many of one default.
             others = np.flatnonzero(codes != self._distinct[0])
             codes = codes[others[0] :] if len(others) else codes[:0]
         self._distinct = np.union1d(self._distinct, codes).astype(np.int64).tolist()
@@ -109,12 +113,12 @@ class Nature:
         if self._is_integer:
             self.is_continuous = distinct > self._buckets
         elif not self.is_continuous:
-            is_long = self._is_text and self._nbytes > LONG * self._seen
-            self._is_useless = is_long or distinct > UNIQUE * self._seen
+            is_long = self._is_text and self._nbytes > LONG_TEXT_BYTES * self._seen
+            self._is_useless = is_long or distinct > UNIQUE_SHARE * self._seen
         self._is_judged = True
         self._distinct = []
 
 
 def is_time(data_type: pa.DataType) -> bool:
-    """Is it a moment, a day or a length of time."""
+    """Tell whether a type is a moment, a day or a length of time."""
     return pa.types.is_timestamp(data_type) or pa.types.is_date32(data_type) or pa.types.is_duration(data_type)

@@ -12,32 +12,35 @@ import pyarrow as pa
 from eddy.errors import clip
 
 NULL, ANY, OTHERS = "null", "any", "others"
-"""What is in a bucket that no value names: nulls, all values alike, and all values that have no bucket of their own."""
+"""Names of buckets that no value names: nulls, all values alike, and all values without a bucket of their own."""
 
 LONGEST_VALUE = 24
 """Characters of a value that are shown: a report is read in columns."""
 
-DIGITS = 3
-"""Of the width of a range: its ends are told apart, and what the eye would skip is left out."""
+RANGE_DIGITS = 3
+"""Digits of a range's width that its ends are written with: the ends are told apart, and what the eye would skip is
+left out."""
 
-PRECISE = 6
+VALUE_DIGITS = 6
 """Digits of a number that is shown with an exponent, or stands alone."""
 
 PLAIN_DIGITS = 15
 """Digits before the point and after it from which on a number is written with an exponent."""
 
-SECONDS: Mapping[str, float] = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
-"""How long a tick of a time column is."""
+TICK_SECONDS: Mapping[str, float] = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+"""The length of a tick of a time column."""
 
-COARSE: Mapping[str, float] = {"D": 86_400.0, "m": 60.0, **SECONDS}
-"""What the ends of a range of moments may be cut to, and how many seconds long that is."""
+UNIT_SECONDS: Mapping[str, float] = {"D": 86_400.0, "m": 60.0, **TICK_SECONDS}
+"""Units to which the ends of a range of moments may be cut, and their lengths in seconds."""
 
-UNITS = 10
-"""So many of them a range must be long: its ends are told apart, and so are those of its neighbours."""
+SHORTEST_RANGE = 10
+"""Units that a range must be long to be cut to them: then its ends are told apart, and so are its neighbours'."""
 
 
 def value_text(value: Any) -> str:
-    """A value as it is shown, cut if it is long; quoted where it could be taken for something else.
+    """Write a value for a report, cut if it is long.
+
+    It is quoted where it could be taken for something else.
 
     >>> [value_text(value) for value in (7, True, "Paris", "null", "", b"ab", "a" * 99)]
     ['7', 'true', 'Paris', '"null"', '""', '0x6162', 'aaaaaaaaaaaaaaaaaaaaaaa…']
@@ -56,7 +59,9 @@ def value_text(value: Any) -> str:
 
 
 def range_text(low: float, high: float, data_type: pa.DataType) -> str:
-    """The values from one number up to another, those of times in their own units.
+    """Write the range from one number up to another.
+
+    Times are written in their own units.
 
     >>> range_text(12.5, 25.0, pa.float64()), range_text(83.25, 125.0, pa.int64())
     ('12.5..25', '84..124')
@@ -64,33 +69,33 @@ def range_text(low: float, high: float, data_type: pa.DataType) -> str:
     '1970-01-01T00:00..1970-01-01T01:23'
     """
     if pa.types.is_timestamp(data_type):
-        return _moments(low, high, data_type.unit)
+        return _moment_range(low, high, data_type.unit)
     if pa.types.is_integer(data_type) or pa.types.is_date32(data_type):
         first, last = math.ceil(low), max(math.ceil(high) - 1, math.ceil(low))
         ends = [np.datetime64(end, "D") if pa.types.is_date32(data_type) else end for end in (first, last)]
-        return _joined(str(ends[0]), str(ends[1]))
+        return _join_ends(str(ends[0]), str(ends[1]))
     if pa.types.is_duration(data_type):
-        scale = SECONDS[data_type.unit]
-        return f"{_numbers(low * scale, high * scale)} s"
-    return _numbers(low, high)
+        scale = TICK_SECONDS[data_type.unit]
+        return f"{_number_range(low * scale, high * scale)} s"
+    return _number_range(low, high)
 
 
-def _numbers(low: float, high: float) -> str:
+def _number_range(low: float, high: float) -> str:
     if high <= low:
-        return f"{low:.{PRECISE}g}"
-    decimals = DIGITS - 1 - math.floor(math.log10(high - low))
+        return f"{low:.{VALUE_DIGITS}g}"
+    decimals = RANGE_DIGITS - 1 - math.floor(math.log10(high - low))
     if decimals > PLAIN_DIGITS or max(abs(low), abs(high)) >= 10.0**PLAIN_DIGITS:
-        return _joined(f"{low:.{PRECISE}g}", f"{high:.{PRECISE}g}")
+        return _join_ends(f"{low:.{VALUE_DIGITS}g}", f"{high:.{VALUE_DIGITS}g}")
     ends = (f"{round(end, decimals) + 0.0:.{max(decimals, 0)}f}" for end in (low, high))
-    return _joined(*(end.rstrip("0").rstrip(".") if "." in end else end for end in ends))
+    return _join_ends(*(end.rstrip("0").rstrip(".") if "." in end else end for end in ends))
 
 
-def _joined(low: str, high: str) -> str:
+def _join_ends(low: str, high: str) -> str:
     return low if low == high else f"{low}..{high}"
 
 
-def _moments(low: float, high: float, unit: str) -> str:
-    seconds = (high - low) * SECONDS[unit]
-    coarse = next((name for name, least in COARSE.items() if seconds >= UNITS * least), unit)
+def _moment_range(low: float, high: float, unit: str) -> str:
+    seconds = (high - low) * TICK_SECONDS[unit]
+    coarse = next((name for name, least in UNIT_SECONDS.items() if seconds >= SHORTEST_RANGE * least), unit)
     ends = np.array([int(low), int(high)]).astype(f"datetime64[{unit}]").astype(f"datetime64[{coarse}]")
-    return _joined(*ends.astype(str).tolist())
+    return _join_ends(*ends.astype(str).tolist())

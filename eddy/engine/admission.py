@@ -1,4 +1,4 @@
-"""Which rows take part, and in which order they arrive.
+"""Admits rows, and puts them into the order of their arrival.
 
 A row arrives in the order of event time within its micro-batch, then in the order in which the query lists the
 streams, then in the order of its source. A row is late when its time is below the watermark: the smallest, over all
@@ -26,15 +26,15 @@ from eddy.tuples.event_time import Ticks
 
 Tick = int | float
 
-CLEAN = {"untimed": 0, "late": 0, "ahead": 0, "keyless": 0, "malformed": 0}
+NONE_DROPPED = {"untimed": 0, "late": 0, "ahead": 0, "keyless": 0, "malformed": 0}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Admitted:
-    """The rows of one stream that take part, in the order of their arrival, and how many do not.
+    """The rows of one stream that take part, in order of arrival.
 
-    `arrivals` number the rows among all rows of the micro-batch. `copies` are rows that another cell counts; they are
-    neither in `came` nor in `dropped`.
+    `arrivals` number the rows among all rows of the micro-batch. `came` counts the rows that came, `dropped` those
+    that take no part. `copies` are rows that another cell counts; they are neither in `came` nor in `dropped`.
     """
 
     rows: pa.RecordBatch
@@ -47,9 +47,9 @@ class Admitted:
 
 @dataclass(frozen=True)
 class Mark:
-    """How far time has come: the watermark, or None while there is none.
+    """The watermark, or None while there is none.
 
-    `copies` says of the rows of some streams which are copies, that another cell counts.
+    `copies` marks the rows of some streams that are copies: another cell counts them.
     """
 
     watermark: Tick | None
@@ -57,27 +57,34 @@ class Mark:
 
 
 class Gate:
-    """Admits micro-batches, and knows how far each stream has come."""
+    """Admits micro-batches, and remembers how far each stream is."""
 
     def __init__(self, binding: Binding) -> None:
         self._binding = binding
         self._alone = len(binding.query.inputs) == 1
         self._newest: dict[str, Tick] = {}
 
-    def mark(self) -> Mark:
-        """The watermark of the next micro-batch, as far as the rows that came through here say."""
+    def next_mark(self) -> Mark:
+        """Work out the watermark of the next micro-batch.
+
+        It follows from the rows that came through here.
+        """
         streams = self._binding.query.streams
         if len(self._newest) < len(streams):
             return Mark(None)
-        marks = [self._newest[s.name] - self._whole(s.delay_ticks) for s in streams if s.delay_ticks is not None]
+        # A stream without a delay may bring a row of any time, so then there is no watermark at all.
+        marks = [self._newest[s.name] - self._round_length(s.delay_ticks) for s in streams if s.delay_ticks is not None]
         return Mark(min(marks) if len(marks) == len(streams) else None)
 
-    def _whole(self, length: Tick) -> Tick:
-        """A length beside whole times counts in whole ticks: then no difference is rounded."""
+    def _round_length(self, length: Tick) -> Tick:
+        """Round a length beside whole times down to whole ticks.
+
+        Then no difference is rounded.
+        """
         return math.floor(length) if self._binding.tick_type is np.int64 else length
 
     def admit(self, batch: Mapping[str, pa.RecordBatch], number: int, mark: Mark) -> dict[str, Admitted]:
-        """Sort out the rows of one micro-batch; those below the watermark are late."""
+        """Sort out the rows of one micro-batch; old ones are late."""
         streams = self._binding.query.streams
         for stream in streams:
             if stream.name not in batch:
@@ -88,7 +95,7 @@ class Gate:
             if stream.bad_rows == FAILING:
                 self._refuse(stream, number, passed[stream.name][2])
         copied = {name: int(mark.copies[name].sum()) if name in mark.copies else 0 for name in passed}
-        arrivals = _number([ticks for _, ticks, _ in passed.values()])
+        arrivals = _number_rows([ticks for _, ticks, _ in passed.values()])
         return {
             name: Admitted(
                 rows=rows,
@@ -101,8 +108,11 @@ class Gate:
             for (name, (rows, ticks, dropped)), order in zip(passed.items(), arrivals, strict=True)
         }
 
-    def stand(self) -> str:
-        """For people: how far each stream has come; the slowest holds back what the others may forget."""
+    def describe(self) -> str:
+        """Say for people how far each stream has come.
+
+        The slowest stream holds back what the others may forget.
+        """
         streams = self._binding.query.streams
         parts = [f'"{s.name}" {self._newest.get(s.name, "has shown no row yet")}' for s in streams]
         without = [s.name for s in streams if s.delay is None]
@@ -110,27 +120,41 @@ class Gate:
         return f"event times have come to, in ticks: {', '.join(parts)}{hint}"
 
     def snapshot(self) -> dict[str, dict[str, Tick]]:
-        """How far each stream has come."""
+        """Give how far each stream has come."""
         return {"newest": dict(self._newest)}
 
     def restore(self, state: Mapping[str, Mapping[str, Any]]) -> None:
         """Go on from a snapshot."""
         self._newest = dict(state["newest"])
 
+    # A row is in the first of these masks that fits it, so the counts add up to the rows that are dropped:
+    #
+    #     came        [ 0  1  2  3  4  5  6  7 ]
+    #     malformed     x  .  .  .  .  .  .  .      its source could not read it
+    #     untimed       .  x  .  .  .  .  .  .      no event time
+    #     ahead         .  .  x  .  .  .  .  .      a clock that runs ahead
+    #     known         .  .  .  x  x  x  x  x      these times count: they move the stream's newest time
+    #     late          .  .  .  x  .  .  .  .      known, but below the watermark
+    #     keyless       .  .  .  .  x  .  .  .      on time, but null in a join key
+    #     chosen        .  .  .  .  .  x  x  x      sorted by time, they take part
     def _pass(
         self, stream: Stream, rows: pa.RecordBatch, mark: Mark
     ) -> tuple[pa.RecordBatch, Ticks, Mapping[str, int]]:
-        timed, keyed = read_times(stream, rows, self._binding.tick_type), _valid(rows, self._binding.keys[stream.name])
+        timed = read_times(stream, rows, self._binding.tick_type)
+        keyed = _mask_valid(rows, self._binding.keys[stream.name])
         ticks, known = timed.ticks, timed.known
+        # Most micro-batches have nothing to sort out; then no mask is made and no row is copied.
         if known is None and keyed is None and self._is_plain(ticks, mark.watermark):
-            self._come(stream, ticks)
-            return rows, ticks, CLEAN
+            self._note_newest(stream, ticks)
+            return rows, ticks, NONE_DROPPED
         everywhere = np.ones(len(ticks), np.bool_)
         present = everywhere if known is None else known
-        self._come(stream, ticks[present])
+        self._note_newest(stream, ticks[present])
+        # The watermark is of earlier micro-batches: rows of this one cannot make each other late.
         late = present & (ticks < mark.watermark) if mark.watermark is not None else ~everywhere
         kept = present & ~late
         keyless = kept & ~(everywhere if keyed is None else keyed)
+        # Another cell counts the copies; here they only take part.
         counted = ~mark.copies[stream.name] if stream.name in mark.copies else everywhere
         sorted_out = {
             "untimed": timed.untimed,
@@ -142,11 +166,12 @@ class Gate:
         dropped = {kind: 0 if mask is None else int((mask & counted).sum()) for kind, mask in sorted_out.items()}
         # A window of rows counts every row of the stream, also one that joins nothing.
         chosen = np.flatnonzero(kept if isinstance(stream.window, Rows) else kept & ~keyless)
+        # Stable, so that rows of one time keep the order of their source: a replay then arrives in the same order.
         chosen = chosen[np.argsort(ticks[chosen], kind="stable")]
         return rows.take(pa.array(chosen)), ticks[chosen], dropped
 
     def _refuse(self, stream: Stream, number: int, dropped: Mapping[str, int]) -> None:
-        """Bad rows fail the query, if it says so."""
+        """Raise an error for bad rows, if the stream asks for it."""
         keys = quoted(self._binding.keys[stream.name])
         why = {
             "malformed": f'that "{stream.malformed}" says could not be read',
@@ -161,14 +186,17 @@ class Gate:
                 'source, or let bad_rows = "drop" count them and go on'
             )
 
-    def _come(self, stream: Stream, ticks: Ticks) -> None:
+    def _note_newest(self, stream: Stream, ticks: Ticks) -> None:
         """Note how far a stream has come."""
         if len(ticks):
             newest = ticks.max().item()
             self._newest[stream.name] = max(newest, self._newest.get(stream.name, newest))
 
     def _is_plain(self, ticks: Ticks, watermark: Tick | None) -> bool:
-        """Is there nothing to sort out: no row late, and none out of order, where any other could join it."""
+        """Tell whether there is nothing to sort out.
+
+        No row is late, and none is out of order among others that it could join.
+        """
         if not len(ticks):
             return True
         in_order = self._alone or bool((ticks[1:] >= ticks[:-1]).all())
@@ -179,36 +207,43 @@ class Gate:
         if rows.schema.equals(expected):
             return
         if rows.schema.names != expected.names or rows.schema.types != expected.types:
-            raise QueryError(_difference(name, number, expected, rows.schema))
+            raise QueryError(_describe_difference(name, number, expected, rows.schema))
 
 
-def _valid(rows: pa.RecordBatch, columns: Sequence[str]) -> Mask | None:
-    """Which rows have a value in all of some columns; None for all of them."""
+def _mask_valid(rows: pa.RecordBatch, columns: Sequence[str]) -> Mask | None:
+    """Mask the rows with a value in all columns; None for all rows."""
     found = [rows.column(name) for name in columns]
     masks = [column.is_valid().to_numpy(zero_copy_only=False) for column in found if column.null_count]
     return np.logical_and.reduce(masks) if masks else None
 
 
-def _number(ticks: Sequence[Ticks]) -> list[np.ndarray[Any, np.dtype[np.int64]]]:
-    """The place of each row among all rows; equal times keep the order of the streams."""
+def _number_rows(ticks: Sequence[Ticks]) -> list[np.ndarray[Any, np.dtype[np.int64]]]:
+    """Number each row among all rows of the micro-batch.
+
+    Rows of equal times keep the order of the streams.
+    """
     if len(ticks) == 1:
         return [np.arange(len(ticks[0]))]
+    # `order` lists the rows by arrival; its inverse gives each row its number.
+    #
+    #     times   a: [3 5]  b: [3 4]        concatenated  [3 5 3 4]
+    #     order   [0 2 3 1]                 places        [0 3 1 2]     a: [0 3]  b: [1 2]
     order = np.argsort(np.concatenate(ticks), kind="stable")
     places = np.empty(len(order), np.int64)
     places[order] = np.arange(len(order))
     return np.split(places, np.cumsum([len(t) for t in ticks])[:-1])
 
 
-def _difference(name: str, batch: int, expected: pa.Schema, got: pa.Schema) -> str:
+def _describe_difference(name: str, batch: int, expected: pa.Schema, got: pa.Schema) -> str:
     places = [
-        f'column "{column}": expected {_type(expected, column)}, got {_type(got, column)}'
+        f'column "{column}": expected {_type_text(expected, column)}, got {_type_text(got, column)}'
         for column in dict.fromkeys((*expected.names, *got.names))
-        if _type(expected, column) != _type(got, column)
+        if _type_text(expected, column) != _type_text(got, column)
     ]
     detail = "; ".join(places) or "the columns stand in another order"
     return f'data "{name}": micro-batch {batch} has another schema than the first one: {detail}'
 
 
-def _type(schema: pa.Schema, column: str) -> str:
-    """A column's type; all of them where several have the name."""
+def _type_text(schema: pa.Schema, column: str) -> str:
+    """Write a column's type, or all types of columns of that name."""
     return " and ".join(str(f.type) for f in schema if f.name == column) or "no such column"

@@ -1,4 +1,4 @@
-"""The last check of what has come to its end, and its columns.
+"""Lets complete tuples out, within the limits of the query.
 
 Whatever limits the answer is counted here and not on the way: which tuples are formed on the way depends on the
 routing, and what comes out of it does not.
@@ -22,6 +22,11 @@ from eddy.tuples.tuples import merge
 
 FanoutCounts = dict[str, np.ndarray[Any, np.dtype[np.int64]]]
 
+ROWS_PER_LOT = 1 << 13
+"""Results are gathered in lots of this many: each gather has a price of its own, and each lot a size."""
+
+MEGABYTE = 1 << 20
+
 
 class Emission:
     """Lets complete tuples out as rows of the answer."""
@@ -33,14 +38,15 @@ class Emission:
         self.results = 0
 
     def batches(self, done: Iterator[Tuples]) -> Iterator[pa.RecordBatch]:
-        """The results of a micro-batch, in lots of one size."""
+        """Give the results of a micro-batch, in lots of one size."""
         self.results = 0
-        for lot in gather_lots(self._counted(done)):
+        # Results are counted before they are gathered into lots: an answer that is too large fails before it is made.
+        for lot in gather_lots(self._count(done)):
             self._check_faults(lot)
-            yield self._gathered(lot)
+            yield self._gather(lot)
 
-    def _counted(self, done: Iterator[Tuples]) -> Iterator[Tuples]:
-        """The same tuples, as long as they are not too many."""
+    def _count(self, done: Iterator[Tuples]) -> Iterator[Tuples]:
+        """Give the same tuples, as long as they are not too many."""
         query = self._binding.query
         fanned: FanoutCounts = {}
         for tuples in done:
@@ -55,52 +61,59 @@ class Emission:
             yield tuples
 
     def _check_fanout(self, tuples: Tuples, fanned: FanoutCounts, most: int) -> None:
-        """A row sets off the results in which it arrives last, whatever the routing."""
+        """Refuse a row that sets off too many results.
+
+        A row sets off those in which it arrives last, whatever the routing.
+        """
         origin = tuples.lineage.origin
         counts = fanned.setdefault(origin, np.zeros(len(self._stores[origin]), np.int64))
+        # The origin is the row that arrived last, so whichever route its tuples took, they are counted at one row.
         counts += np.bincount(tuples.ids[origin], minlength=len(counts))
         if counts.max() <= most:
             return
         row = {origin: np.array([counts.argmax()])}
         raise QueryError(
-            f'query: one row of "{origin}", with {self._times(row)}, has more results than the {most:,} that '
-            f"max_fanout allows{self._keys(origin, row[origin])}; narrow the windows, add a condition, or raise "
-            "max_fanout"
+            f'query: one row of "{origin}", with {self._describe_times(row)}, has more results than the {most:,} that '
+            f"max_fanout allows{self._describe_keys(origin, row[origin])}; narrow the windows, add a condition, or "
+            "raise max_fanout"
         )
 
-    def _keys(self, origin: str, row: RowIds) -> str:
-        """The columns by which a row is joined, as a person can look for it."""
+    def _describe_keys(self, origin: str, row: RowIds) -> str:
+        """Write the columns by which a row is joined, for a search."""
         read = dict.fromkeys(c for p in self._binding.query.predicates for c in p.columns if c.stream == origin)
         shown = [f"{column} = {self._stores[origin].take(column.name, row)[0]}" for column in read]
         return f"; it is joined by {', '.join(shown)}" if shown else ""
 
     def _check_faults(self, done: Tuples) -> None:
-        """What has come to its end with a fault is an error now."""
+        """Raise the fault of a tuple that has come to its end."""
         if done.faults is None or not done.faults.any():
             return
         faulty = done.faults.nonzero()[0]
         first = done.take(faulty[:1])
         raise QueryError(
             f"{self._faults.text(int(done.faults[faulty[0]]))}\nEverything else lets it pass: the first of "
-            f"{len(faulty):,} such rows or combinations {self._place(first.ids)}; mend it, guard the text, or give "
+            f"{len(faulty):,} such rows or combinations {self._locate(first.ids)}; mend it, guard the text, or give "
             'the filter on_error = "drop" or "keep"'
         )
 
-    def _place(self, ids: Mapping[str, RowIds]) -> str:
-        """How to find the first tuple; a stream without a time is the only one of its query."""
-        if times := self._times(ids):
+    def _locate(self, ids: Mapping[str, RowIds]) -> str:
+        """Say how a person finds the first tuple.
+
+        A stream without a time is the only one of its query, so its rows are counted.
+        """
+        if times := self._describe_times(ids):
             return f"has {times}"
         (row,) = next(iter(ids.values())).tolist()
         return f"is row {row + 1:,} of what came with it"
 
-    def _times(self, ids: Mapping[str, RowIds]) -> str:
-        """The event times of the first tuple."""
+    def _describe_times(self, ids: Mapping[str, RowIds]) -> str:
+        """Write the event times of the first tuple."""
         streams = [(s.name, s.time) for s in self._binding.query.streams if s.name in ids]
         times = [(name, time, self._stores[name].take(time, ids[name][:1])[0]) for name, time in streams if time]
         return ", ".join(f"{name}.{time} = {value}" for name, time, value in times)
 
-    def _gathered(self, done: Tuples) -> pa.RecordBatch:
-        """Only now are the selected columns gathered."""
+    def _gather(self, done: Tuples) -> pa.RecordBatch:
+        """Gather the selected columns, which nobody needed before."""
         columns = [
             self._stores[str(column.stream)].take(column.name, done.ids[str(column.stream)])
             for column, _ in self._binding.outputs
@@ -108,16 +121,16 @@ class Emission:
         return pa.RecordBatch.from_arrays(columns, schema=self._binding.schema)
 
 
-ROWS_PER_LOT = 1 << 13
-"""Results are gathered in lots of this many: each gather has a price of its own, and each lot a size."""
-
-
 def gather_lots(parts: Iterator[Tuples]) -> Iterator[Tuples]:
-    """The same tuples, in parts of one size; their lineages matter no more."""
+    """Give the same tuples in parts of one size.
+
+    Their lineages matter no more.
+    """
     held: list[Tuples] = []
     for part in parts:
         held.append(part)
         if sum(map(len, held)) >= ROWS_PER_LOT:
+            # Merged first and cut then: a lot of many small parts is gathered at once.
             lot = merge(held)
             while len(lot) >= ROWS_PER_LOT:
                 yield lot.first(ROWS_PER_LOT)
@@ -127,11 +140,11 @@ def gather_lots(parts: Iterator[Tuples]) -> Iterator[Tuples]:
         yield merge(held)
 
 
-MEGABYTE = 1 << 20
-
-
 def check_state_limit(stores: Mapping[str, Store], most: int, stand: str) -> None:
-    """Refuse to hold more, and say which streams it is, and which of them holds the others up."""
+    """Refuse to hold more rows than `max_state` allows.
+
+    The error names the streams, and which of them holds the others up.
+    """
     sizes = {name: store.nbytes for name, store in stores.items()}
     if sum(sizes.values()) <= most:
         return

@@ -14,11 +14,11 @@ from eddy.contracts import Clock, Operator, Policy, Store
 from eddy.engine import emission
 from eddy.engine.admission import Admitted, Gate, Mark
 from eddy.engine.emission import Emission
-from eddy.engine.snapshot import Snapshot, from_table, pack, restore_policy, restoring, to_table, unpack
+from eddy.engine.snapshot import Snapshot, from_table, guard_restore, pack, restore_policy, to_table, unpack
 from eddy.errors import EngineError
 from eddy.observe.counters import Counters, StreamCount
 from eddy.observe.insight import Trees
-from eddy.observe.wire import came, latest_routes
+from eddy.observe.wire import count_arrived, latest_routes
 from eddy.predicates.faults import Faults
 from eddy.predicates.setup import prepare
 from eddy.query import fingerprint
@@ -29,7 +29,7 @@ from eddy.tuples import Tuples
 
 
 class Machinery(NamedTuple):
-    """What an engine is made of besides its policy: operators, the rows they are about, and the faults they meet."""
+    """An engine's parts besides its policy."""
 
     operators: Sequence[Operator]
     stores: Mapping[str, Store]
@@ -82,7 +82,7 @@ class Engine:
     def run(self, batch: Mapping[str, pa.RecordBatch], mark: Mark | None = None) -> Iterator[pa.RecordBatch]:
         """Process one micro-batch; it is over when the iterator is.
 
-        The watermark is that of the rows of earlier micro-batches, unless `mark` says what it is: one of several
+        The watermark is that of the rows of earlier micro-batches, unless `next_mark` says what it is: one of several
         cells sees only a part of the rows.
 
         One that fails or is abandoned has left its rows behind: then the engine is of no use any more, and another
@@ -91,36 +91,36 @@ class Engine:
         self._begin()
         prepare((f.name, f.setup) for f in self._binding.query.filters)
         paused, started = 0.0, self._clock()
-        admitted = self._gate.admit(batch, self._batch, mark or self._gate.mark())
+        admitted = self._gate.admit(batch, self._batch, mark or self._gate.next_mark())
         arrived = [self._build(name, rows) for name, rows in admitted.items()]
         self._check_room()
         for emitted in self._outlet.batches(self._router.route(arrived, self._chance())):
             left = self._clock()
             yield emitted
             paused += self._clock() - left
-        known = mark or self._gate.mark()
+        known = mark or self._gate.next_mark()
         for store in self._stores.values():
             store.settle(known.watermark)
         self._check_room()
-        routes = self._routes()
+        routes = self._count_routes()
         self._counters = self._count(admitted, routes, self._clock() - started - paused)
         self._taken = latest_routes(self._taken, self._counters)
-        self._came = came(self._came, self._counters)
+        self._came = count_arrived(self._came, self._counters)
         self._batch += 1
         self._under_way = False
 
     def _check_room(self) -> None:
         """Stop before the machine does."""
         if self._binding.query.max_state is not None:
-            emission.check_state_limit(self._streams, self._binding.query.max_state, self._gate.stand())
+            emission.check_state_limit(self._streams, self._binding.query.max_state, self._gate.describe())
 
     def _begin(self) -> None:
-        self._between("run")
+        self._check_between("run")
         self._counters = None
         self._under_way = True
         self._faults.begin()
 
-    def _between(self, what: str) -> None:
+    def _check_between(self, what: str) -> None:
         """Some things can be done between micro-batches only."""
         if self._under_way:
             raise EngineError(
@@ -128,8 +128,8 @@ class Engine:
                 "results were not all taken; build another engine and restore the last snapshot"
             )
 
-    def _routes(self) -> TalliedRoutes:
-        """Which classes took which routes, by the names of what is in their buckets."""
+    def _count_routes(self) -> TalliedRoutes:
+        """Count the rows of each class on each route, by name."""
         try:
             return self._router.routing.routes(self._classifier.names)
         except EngineError as error:
@@ -164,18 +164,18 @@ class Engine:
             classes=routes.names,
             insight=insight,
             trees=self._trees.lines(insight.decisions),
-            faults=self._faults.counted(),
+            faults=self._faults.list_counts(),
         )
 
-    def counted(self) -> Counters:
-        """What the last micro-batch was, and what it took."""
+    def read_counters(self) -> Counters:
+        """Give the counters of the last micro-batch."""
         if self._counters is None:
             raise EngineError("engine: no micro-batch has been run to its end, so there is nothing to report")
         return self._counters
 
     def snapshot(self) -> Snapshot:
-        """The whole state, between two micro-batches."""
-        self._between("snapshot")
+        """Give the whole state, between two micro-batches."""
+        self._check_between("snapshot")
         numbers, tables = {}, {}
         for name, store in self._streams.items():
             numbers[name], tables[f"stream {name}"] = store.snapshot()
@@ -197,9 +197,12 @@ class Engine:
         }
         return pack(meta, tables)
 
-    @restoring
+    @guard_restore
     def restore(self, snapshot: Snapshot) -> None:
-        """Go on from a snapshot of the same query; another policy keeps the rows and starts learning anew."""
+        """Go on from a snapshot of the same query.
+
+        Another policy keeps the rows and starts learning anew.
+        """
         meta, tables = unpack(snapshot)
         fingerprint.check(meta["query"], self._parts)
         self._batch = meta["batch"]
@@ -208,6 +211,7 @@ class Engine:
         for name, store in self._streams.items():
             store.restore(meta["numbers"][name], tables[f"stream {name}"])
         self._router.statistics.restore(meta["statistics"])
+        # Buckets are numbered for a policy's features; another one has others, and could not read what was learned.
         if meta["policy"] == self._policy_name:
             self._classifier.restore(meta["classifier"])
             arrays = {name: from_table(tables[f"policy {name}"], shape) for name, shape in meta["shapes"].items()}
@@ -215,17 +219,20 @@ class Engine:
             self._taken = meta.get("taken", {})
 
     def _chance(self) -> Callable[[], np.random.Generator]:
-        """The micro-batch's own generator, made when it is first asked for: a retry draws as the first try did."""
+        """Give the micro-batch's generator, made when it is needed.
+
+        A retry draws as the first try did.
+        """
         seed = (*self._seed, self._batch)
         return cache(lambda: np.random.default_rng(seed))
 
     def _build(self, name: str, admitted: Admitted) -> Tuples:
-        """Store the rows of a stream, unfiltered, and make tuples of them."""
+        """Store the rows of a stream, unfiltered, as new tuples."""
         ids = self._stores[name].append(admitted.rows, admitted.ticks, admitted.arrivals)
         self._classifier.arrive(name, admitted.rows, int(ids[0]) if len(ids) else 0)
         return Tuples(self._router.machine.start(name), {name: ids})
 
     def _classify(self, tuples: Tuples) -> Look:
-        """The classifier buckets of the rows that set tuples off."""
+        """Look at the buckets of the rows that set tuples off."""
         origin = tuples.lineage.origin
         return self._classifier.buckets(origin, tuples.ids[origin])

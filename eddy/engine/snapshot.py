@@ -27,7 +27,7 @@ Restorer = TypeVar("Restorer")
 
 
 class Learner(Protocol):
-    """What goes on from plain values and arrays: a policy."""
+    """A policy: it goes on from plain values and arrays."""
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on from them."""
@@ -51,6 +51,10 @@ def pack(meta: Mapping[str, Any], tables: Mapping[str, pa.RecordBatch]) -> Snaps
     sections: dict[str, list[int]] = {}
     sink = pa.BufferOutputStream()
     for name, table in tables.items():
+        # All tables stand in one blob, each a whole Arrow stream; the JSON notes where:
+        #
+        #     meta   "checksum {..., sections: {rows: [0, 640], policy x: [640, 192]}}"
+        #     blob   [ rows ........ | policy x .... ]
         start = sink.tell()
         arrow_ipc.write(table, sink)
         sections[name] = [start, sink.tell() - start]
@@ -62,24 +66,24 @@ def pack(meta: Mapping[str, Any], tables: Mapping[str, pa.RecordBatch]) -> Snaps
 def unpack(snapshot: Snapshot) -> tuple[dict[str, Any], dict[str, pa.RecordBatch]]:
     """Read what `pack` wrote."""
     if snapshot.format != FORMAT:
-        raise CheckpointError(_of_another_format(snapshot.format))
+        raise CheckpointError(_format_text(snapshot.format))
     try:
         checksum, _, written = snapshot.meta.partition(" ")
         intact = checksum == _checksum(written, snapshot.blob)
     except Exception as error:  # what a store gives back in place of texts and bytes may be anything
-        raise CheckpointError(_damaged(snapshot, said(error))) from error
+        raise CheckpointError(_damage_text(snapshot, said(error))) from error
     if not intact:
-        raise CheckpointError(_damaged(snapshot, "the checksum does not match"))
+        raise CheckpointError(_damage_text(snapshot, "the checksum does not match"))
     try:
         meta = json.loads(written)
         whole = pa.py_buffer(snapshot.blob)
         return meta, {name: _read(name, whole, *place) for name, place in meta["sections"].items()}
     except Exception as error:  # the bytes may be anybody's, so anything may be wrong with them
-        raise CheckpointError(_damaged(snapshot, said(error))) from error
+        raise CheckpointError(_damage_text(snapshot, said(error))) from error
 
 
-def restoring(restore: Callable[[Restorer, Snapshot], None]) -> Callable[[Restorer, Snapshot], None]:
-    """Make a function that goes on from a snapshot tell of anything in it that does not fit."""
+def guard_restore(restore: Callable[[Restorer, Snapshot], None]) -> Callable[[Restorer, Snapshot], None]:
+    """Make a method that restores report a snapshot that does not fit."""
 
     @wraps(restore)
     def checked(self: Restorer, snapshot: Snapshot) -> None:
@@ -88,7 +92,7 @@ def restoring(restore: Callable[[Restorer, Snapshot], None]) -> Callable[[Restor
         except EddyError:
             raise
         except Exception as error:  # it can be read, and was written by something else: anything may be missing
-            raise CheckpointError(_damaged(snapshot, said(error))) from error
+            raise CheckpointError(_damage_text(snapshot, said(error))) from error
 
     return checked
 
@@ -106,17 +110,23 @@ def restore_policy(policy: Learner, name: str, state: Mapping[str, Any]) -> None
 
 
 def to_table(values: np.ndarray[Any, Any]) -> pa.RecordBatch:
-    """A numpy array as a table of one column; its shape is kept beside it."""
+    """Write a numpy array as a table of one column.
+
+    Its shape is kept beside it.
+    """
     return pa.record_batch({"values": pa.array(values.ravel())})
 
 
 def from_table(table: pa.RecordBatch, shape: list[int]) -> np.ndarray[Any, Any]:
-    """The array that `to_table` wrote; a copy, since a policy goes on changing it."""
+    """Read the array that `to_table` wrote.
+
+    It is a copy, since a policy goes on changing it.
+    """
     return table.column("values").to_numpy(zero_copy_only=False).reshape(shape).copy()
 
 
 def _checksum(written: str, blob: bytes) -> str:
-    """Of both parts: a change of either is noticed."""
+    """Sum up both parts, so that a change of either is noticed."""
     return f"{zlib.crc32(blob, zlib.crc32(written.encode())):08x}"
 
 
@@ -124,12 +134,13 @@ def _read(name: str, whole: pa.Buffer, start: int, size: int) -> pa.RecordBatch:
     if not 0 <= start <= start + size <= whole.size:
         raise ValueError(f'"{name}": expected a place within {whole.size} bytes, got {size} bytes from {start}')
     rows = arrow_ipc.read(whole.slice(start, size))
+    # Columns of nulls take no bytes, so a damaged count of rows may be huge and valid all the same.
     if rows.num_rows > size * 8:
         raise ValueError(f'"{name}": expected rows of a bit or more, got {rows.num_rows} in {size} bytes')
     return rows
 
 
-def _of_another_format(found: Any) -> str:
+def _format_text(found: Any) -> str:
     older = isinstance(found, int) and found < FORMAT
     return (
         f"checkpoint: expected state of format {FORMAT}, got format {found!r}, which "
@@ -138,7 +149,7 @@ def _of_another_format(found: Any) -> str:
     )
 
 
-def _damaged(snapshot: Snapshot, detail: str) -> str:
+def _damage_text(snapshot: Snapshot, detail: str) -> str:
     sizes = [len(part) if isinstance(part, str | bytes) else 0 for part in (snapshot.meta, snapshot.blob)]
     return (
         f"checkpoint: the state cannot be read, {detail} ({sizes[0]} characters of JSON, {sizes[1]} bytes of rows); "

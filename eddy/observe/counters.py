@@ -1,4 +1,4 @@
-"""What steps did, and the decayed statistics that sum it up.
+"""Counters of a micro-batch: rows, results, routes, seconds.
 
 Statistics add up: the statistic of two batches is the sum of theirs, and a decayed one is a sum in which older
 rows weigh less. They are plain numbers, so they survive a restart.
@@ -16,10 +16,16 @@ from eddy.tuples import Hop
 BAD = ("untimed", "ahead", "keyless", "malformed")
 """The kinds of bad rows."""
 
+ClassRoute = tuple[str, str, tuple[str, ...]]
+"""A stream, a class of its rows, and the operators that these were sent through."""
+
+VARIOUS = ("various",)
+"""A stand-in for the routes of classes that are counted together."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StreamCount:
-    """What became of a stream's rows on their way in, and what is stored when the micro-batch is over.
+    """The rows of a stream in one micro-batch, and its store.
 
     Besides those that are late there are bad ones: without a time, too far ahead, without a value for an equality, and
     malformed in their source. In a window of rows those without a value count, so they are stored all the same. A row
@@ -44,9 +50,10 @@ class StreamCount:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FaultCount:
-    """Rows, or combinations of rows, for which a predicate had no answer: why, and what was done.
+    """Rows or combinations for which a predicate had no answer.
 
-    `kind` has no values of rows in it; `sample`, what the first of them was, is empty unless values may be shown.
+    It says why, and what was done. `kind` has no values of rows in it; `sample`, the text of the first of them, is
+    empty unless values may be shown.
     """
 
     predicate: str
@@ -56,16 +63,9 @@ class FaultCount:
     sample: str
 
 
-ClassRoute = tuple[str, str, tuple[str, ...]]
-"""A stream, a class of its rows, and the operators that these were sent through."""
-
-VARIOUS = ("various",)
-"""In the place of a route, for classes that are counted together."""
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Counters:
-    """What one micro-batch was, and what it took.
+    """The counters of one micro-batch.
 
     `routes` has at most a fixed number of classes for each micro-batch, however many there are: the others of a stream
     are one. `classes` says what a class of a stream is called, as of this micro-batch, and `trees` has the lines of the

@@ -1,4 +1,4 @@
-"""What steps did, and the decayed statistics that sum it up.
+"""Why a policy did what it did: uses, decisions, trees.
 
 Statistics add up: the statistic of two batches is the sum of theirs, and a decayed one is a sum in which older
 rows weigh less. They are plain numbers, so they survive a restart.
@@ -11,10 +11,13 @@ from dataclasses import dataclass
 
 from eddy.classes.divider import NameClasses
 
+MOST_VALUES = 5
+"""Values of a branch that are named: those beyond say less than their number."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Use:
-    """How a policy has used one operator since it began.
+    """The calls of one operator that a policy has accounted for.
 
     `kind` says what the calls were: "classified" by the attribute, "unclassified", or "profiling" to learn. The gain
     ratio is that of the attribute when it was last measured.
@@ -29,9 +32,10 @@ class Use:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RouteCost:
-    """A route that a policy has decided on: which share of a stream's rows it is for, and what a row costs on it.
+    """A route that a policy has decided on, with its cost.
 
-    `predicted` and `observed` are in the unit of the policy's costs: seconds, or calls.
+    `share` is the part of a stream's rows that it is for. `predicted` and `observed` are the cost of a row, in the
+    unit of the policy's costs: seconds, or calls.
     """
 
     route: tuple[str, ...]
@@ -42,7 +46,7 @@ class RouteCost:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Branch:
-    """A line of a decision tree: at some level, the buckets of an attribute, by number; or the number of a way."""
+    """A line of a decision tree: an attribute's buckets, or a way."""
 
     level: int
     attribute: int | None = None
@@ -52,9 +56,9 @@ class Branch:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Decision:
-    """What a policy last decided for a stream: which ways there are, who takes which, when and why.
+    """A policy's last decision about a stream, and its reason.
 
-    `seconds` is how long it took to decide.
+    `ways` are the routes that there are, `tree` says which rows take which. `seconds` is how long it took to decide.
     """
 
     stream: str
@@ -67,7 +71,7 @@ class Decision:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Insight:
-    """What a policy has done, and why: how it has used operators since it began, and what it last decided."""
+    """A policy's uses of operators, and its last decisions."""
 
     uses: Sequence[Use] = ()
     decisions: Sequence[Decision] = ()
@@ -76,21 +80,21 @@ class Insight:
 NO_INSIGHT = Insight()
 
 
-MOST_VALUES = 5
-"""Values of a branch that are named: what more there are says less than their number."""
-
-
 class Trees:
-    """The trees of what was decided last for each stream, in words; each is made once."""
+    """The trees of the last decisions in words, each made once."""
 
     def __init__(self, names: NameClasses) -> None:
         self._names = names
         self._known: dict[str, tuple[int, Sequence[str]]] = {}
 
     def lines(self, decisions: Sequence[Decision]) -> Mapping[str, Sequence[str]]:
-        """For each stream one line for each branch, indented by its level, and one for each way at its end."""
+        """Write a line for each branch, and for each way at its end.
+
+        Lines are indented by the level of their branch.
+        """
         for decision in decisions:
             known = self._known.get(decision.stream)
+            # A tree is decided seldom, and reported with every micro-batch.
             if known is None or known[0] != decision.number:
                 self._known[decision.stream] = (decision.number, tuple(_lines(decision, self._names)))
         return {decision.stream: self._known[decision.stream][1] for decision in decisions}
@@ -102,15 +106,15 @@ def _lines(decision: Decision, names: NameClasses) -> Iterator[str]:
         if branch.attribute is not None:
             attribute = branch.attribute
             named = names(decision.stream, (attribute,), [(bucket,) for bucket in branch.buckets])
-            yield indent + _together([text for _, text in named])
+            yield indent + _join_values([text for _, text in named])
         if branch.way is not None:
             yield f"{indent}-> {' > '.join(decision.ways[branch.way].route)}"
 
 
-def _together(texts: Sequence[str]) -> str:
-    """The values of one attribute.
+def _join_values(texts: Sequence[str]) -> str:
+    """Join the values of one attribute into a text.
 
-    >>> _together(["kind=1", "kind=4"])
+    >>> _join_values(["kind=1", "kind=4"])
     'kind=1 or 4'
     """
     column, _, first = texts[0].partition("=")

@@ -1,4 +1,4 @@
-"""What a notebook shows of a value: escaped, small, and with nothing from elsewhere."""
+"""HTML for notebooks: escaped, small, self-contained."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LONGEST_CELL = 80
 
 
 def heading(text: str) -> str:
-    """A line above a table.
+    """Make a line above a table.
 
     >>> heading("1 < 2")
     '<p><b>1 &lt; 2</b></p>'
@@ -26,7 +26,7 @@ def heading(text: str) -> str:
 
 
 def table(frame: pd.DataFrame, rows: int = MOST_NOTE_ROWS) -> str:
-    """The first rows of a frame; how many there are is said where there are more."""
+    """Make a table of a frame's first rows, and count the others."""
     lines = [[_text(value) for value in row] for row in frame.head(rows).itertuples(index=False, name=None)]
     left = len(frame) - len(lines)
     more = f"<p>{left:,} more</p>" if left > 0 else ""

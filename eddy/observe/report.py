@@ -42,10 +42,13 @@ BATCH: Mapping[str, Callable[[Counters], Any]] = {
 }
 """The columns of `Report.batches`."""
 
+NUMBER_FORMATS = {"seconds": "{:.4f}", "rate": "{:.3f}", "microseconds": "{:.1f}"}
+"""As many digits of a number as say something."""
+
 
 @dataclass(frozen=True, repr=False)
 class Report:
-    """What a run did, micro-batch by micro-batch."""
+    """The counters of a run as frames, by micro-batch or in all."""
 
     counters: Sequence[Counters]
 
@@ -116,7 +119,7 @@ class Report:
         frame = pd.DataFrame(
             [
                 [stream, names.get((stream, key), key), " > ".join(route), count]
-                for (stream, key, route), count in _largest(rows).items()
+                for (stream, key, route), count in _keep_largest(rows).items()
             ],
             columns=["stream", "class", "route", "tuples"],
         )
@@ -152,6 +155,7 @@ class Report:
         for c in self.counters:
             for i in c.insight.uses:
                 key = (i.operator, i.kind, i.attribute)
+                # Uses are counted since the policy began; a row of the frame is about its micro-batch alone.
                 calls, before[key] = i.calls - before.get(key, 0), i.calls
                 if calls:
                     rows.append([c.batch, *key, i.gain_ratio, calls])
@@ -168,7 +172,7 @@ class Report:
         for c in self.counters:
             for d in c.insight.decisions:
                 row = rows.setdefault((d.stream, d.number), {"batch": c.batch, "stream": d.stream, "reason": d.reason})
-                row |= {"ways": len(d.ways), **_averages(d.ways), "seconds": d.seconds}
+                row |= {"ways": len(d.ways), **_average_costs(d.ways), "seconds": d.seconds}
                 row["tree"] = "\n".join(c.trees[d.stream])
         columns = ["batch", "stream", "reason", "ways", "predicted", "observed", "seconds", "tree"]
         return pd.DataFrame(list(rows.values()), columns=columns)
@@ -185,15 +189,11 @@ class Operators(pd.DataFrame):
     """
 
     def __repr__(self) -> str:
-        return self.to_string(formatters={name: form.format for name, form in SHOWN.items() if name in self})
+        return self.to_string(formatters={name: form.format for name, form in NUMBER_FORMATS.items() if name in self})
 
 
-SHOWN = {"seconds": "{:.4f}", "rate": "{:.3f}", "microseconds": "{:.1f}"}
-"""How many digits of a number say something."""
-
-
-def _averages(ways: Sequence[RouteCost]) -> Mapping[str, float]:
-    """What a row costs, whichever way it goes."""
+def _average_costs(ways: Sequence[RouteCost]) -> Mapping[str, float]:
+    """Average the cost of a row over all ways."""
     whole = sum(way.share for way in ways) or 1.0
     return {
         "predicted": sum(way.share * way.predicted for way in ways) / whole,
@@ -201,13 +201,14 @@ def _averages(ways: Sequence[RouteCost]) -> Mapping[str, float]:
     }
 
 
-def _largest(rows: Mapping[ClassRoute, int]) -> Mapping[ClassRoute, int]:
-    """The largest of each stream; the rest of it is one row."""
+def _keep_largest(rows: Mapping[ClassRoute, int]) -> Mapping[ClassRoute, int]:
+    """Keep each stream's largest routes; the rest is one row."""
     kept: dict[ClassRoute, int] = {}
     apart: dict[str, int] = {}
     for route, count in sorted(rows.items(), key=lambda row: -row[1]):
         stream = route[0]
         rest = (stream, OTHERS, VARIOUS)
+        # The rest may be among the rows already, from micro-batches that had many classes; it takes none of the places.
         apart[stream] = apart.get(stream, 0) + (route != rest)
         place = route if apart[stream] <= MOST_ROUTES else rest
         kept[place] = kept.get(place, 0) + count

@@ -1,4 +1,4 @@
-"""What steps did, and the decayed statistics that sum it up.
+"""Statistics of steps, and their decayed sums.
 
 Statistics add up: the statistic of two batches is the sum of theirs, and a decayed one is a sum in which older
 rows weigh less. They are plain numbers, so they survive a restart.
@@ -32,7 +32,9 @@ def fading(rows: N, half_life: int) -> N:
 
 @dataclass(frozen=True, slots=True)
 class Statistic:
-    """What an operator did: rows in, evaluated, out, and seconds; and how many of those evaluated it skipped.
+    """The rows and seconds of an operator's calls.
+
+    `evaluated` are the rows that it looked at itself, `skipped` those of them that its function was not asked about.
 
     >>> Statistic(10, 10, 4, 0.5) + Statistic(10, 0, 2, 0.25)
     Statistic(rows_in=20, evaluated=10, rows_out=6, seconds=0.75, skipped=0)
@@ -62,6 +64,9 @@ class Statistic:
     def cost(self) -> float:
         """Seconds per input; 0 while nothing is known."""
         return self.seconds / self.rows_in if self.rows_in else 0.0
+
+
+NOTHING = Statistic()
 
 
 class Statistics:
@@ -94,9 +99,6 @@ class Statistics:
     def restore(self, rows: Sequence[Sequence[Any]]) -> None:
         """Go on from a snapshot."""
         self._recent = {Hop(row[0], row[1]): Statistic(*row[2:]) for row in rows}
-
-
-NOTHING = Statistic()
 
 
 def total(parts: Mapping[Any, Statistic]) -> Statistic:

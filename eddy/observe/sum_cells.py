@@ -1,4 +1,4 @@
-"""The cells of a query as one: their counters added up, micro-batch by micro-batch."""
+"""Adds up the counters of a query's cells, by micro-batch."""
 
 from __future__ import annotations
 
@@ -12,51 +12,55 @@ from eddy.observe.statistics import NOTHING, Statistic
 from eddy.tuples import Hop
 
 SUMMED = ("results", "decisions", "seconds", "planning", "learning", "restoring", "packing", "saving")
-"""What a micro-batch took is what its cells took together: on several cores that is more than the time that passed."""
+"""Counters that are added up. The seconds of several cores together are more than the time that passed."""
 
 STANDING = frozenset({"stored", "nbytes"})
-"""What a cell has also in micro-batches in which it is not called, because none of its rows came."""
+"""Counts that a cell also has in micro-batches in which it is not called, because none of its rows came."""
 
 
 class CellSum:
-    """Adds up what cells report; remembers what those have that are not called."""
+    """Adds up the counters of cells, called in this batch or not."""
 
     def __init__(self) -> None:
         self._latest: dict[int, Counters] = {}
 
     def add(self, batch: int, parts: Mapping[int, Counters]) -> Counters:
-        """The counters of all cells in one micro-batch."""
+        """Add up the counters of all cells in one micro-batch."""
+        # A cell without rows in this batch is not called, and its store is still there:
+        #
+        #     came      cells called now        ->  rows, results, seconds
+        #     known     all cells seen so far   ->  stored rows, state, uses
         self._latest |= parts
         came, known = parts.values(), self._latest.values()
-        routes, decisions = _routes(came), _decisions(self._latest)
+        routes, decisions = _sum_routes(came), _list_decisions(self._latest)
         sums: dict[str, Any] = {name: sum(getattr(part, name) for part in came) for name in SUMMED}
         return Counters(
             batch=batch,
             **sums,
             state=sum(part.state for part in known),
-            streams={name: _stream(name, came, known) for part in came for name in part.streams},
-            operators=_operators(came),
+            streams={name: _sum_stream(name, came, known) for part in came for name in part.streams},
+            operators=_sum_operators(came),
             routes=routes,
             classes={(stream, name): name for stream, name, _ in routes},
-            insight=Insight(uses=_uses(known), decisions=[d for _, d in decisions]),
-            faults=_faults(came),
+            insight=Insight(uses=_sum_uses(known), decisions=[d for _, d in decisions]),
+            faults=_sum_faults(came),
             trees={d.stream: self._latest[cell].trees.get(stream, ()) for (cell, stream), d in decisions},
         )
 
 
-def _stream(name: str, came: Iterable[Counters], known: Iterable[Counters]) -> StreamCount:
+def _sum_stream(name: str, came: Iterable[Counters], known: Iterable[Counters]) -> StreamCount:
     now = [asdict(part.streams[name]) for part in came]
     ever = [asdict(part.streams[name]) for part in known]
     return StreamCount(**{count: sum(row[count] for row in (ever if count in STANDING else now)) for count in now[0]})
 
 
-def _operators(came: Collection[Counters]) -> dict[Hop, Statistic]:
+def _sum_operators(came: Collection[Counters]) -> dict[Hop, Statistic]:
     hops = dict.fromkeys(hop for part in came for hop in part.operators)
     return {hop: sum((part.operators.get(hop, NOTHING) for part in came), NOTHING) for hop in hops}
 
 
-def _faults(came: Collection[Counters]) -> list[FaultCount]:
-    """By what they are; the sample is the first cell's."""
+def _sum_faults(came: Collection[Counters]) -> list[FaultCount]:
+    """Add up faults of one kind; the sample is the first cell's."""
     faults: dict[tuple[str, str, str], FaultCount] = {}
     for fault in (fault for part in came for fault in part.faults):
         key = (fault.predicate, fault.kind, fault.on_error)
@@ -64,8 +68,11 @@ def _faults(came: Collection[Counters]) -> list[FaultCount]:
     return list(faults.values())
 
 
-def _routes(came: Collection[Counters]) -> dict[ClassRoute, int]:
-    """By the names of classes: in which bucket a value is, is another matter in each cell."""
+def _sum_routes(came: Collection[Counters]) -> dict[ClassRoute, int]:
+    """Add up routes by the names of classes.
+
+    The number of a value's bucket differs from cell to cell.
+    """
     routes: dict[ClassRoute, int] = {}
     for part in came:
         for (stream, key, route), rows in part.routes.items():
@@ -74,8 +81,8 @@ def _routes(came: Collection[Counters]) -> dict[ClassRoute, int]:
     return routes
 
 
-def _decisions(cells: Mapping[int, Counters]) -> list[tuple[tuple[int, str], Decision]]:
-    """What each cell has decided last: each of them learns by itself."""
+def _list_decisions(cells: Mapping[int, Counters]) -> list[tuple[tuple[int, str], Decision]]:
+    """List each cell's last decision: each learns by itself."""
     return [
         ((cell, d.stream), replace(d, stream=f"{d.stream}, cell {cell}") if len(cells) > 1 else d)
         for cell, part in sorted(cells.items())
@@ -83,16 +90,19 @@ def _decisions(cells: Mapping[int, Counters]) -> list[tuple[tuple[int, str], Dec
     ]
 
 
-def _uses(known: Iterable[Counters]) -> list[Use]:
-    """How all policies have used each operator; the gain ratio is the mean of theirs, weighed by calls."""
+def _sum_uses(known: Iterable[Counters]) -> list[Use]:
+    """Add up the uses of each operator by all policies.
+
+    The gain ratio is the mean of theirs, weighed by calls.
+    """
     uses: dict[tuple[str, str, str], list[Use]] = {}
     for part in known:
         for use in part.insight.uses:
             uses.setdefault((use.operator, use.kind, use.attribute), []).append(use)
-    return [_used(*key, same) for key, same in uses.items()]
+    return [_sum_use(*key, same) for key, same in uses.items()]
 
 
-def _used(operator: str, kind: str, attribute: str, same: Collection[Use]) -> Use:
+def _sum_use(operator: str, kind: str, attribute: str, same: Collection[Use]) -> Use:
     calls = sum(use.calls for use in same)
     gain = sum(use.gain_ratio * (use.calls or 1) for use in same) / sum(use.calls or 1 for use in same)
     return Use(operator=operator, kind=kind, attribute=attribute, gain_ratio=gain, calls=calls)

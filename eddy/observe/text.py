@@ -1,4 +1,4 @@
-"""Rows of texts in columns, for people."""
+"""Texts for people: columns of one width, numbers with nouns."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 
 def align_columns(rows: Iterable[Sequence[str]], sides: str) -> Iterator[str]:
-    """Rows as columns of one width each, on the left or the right side of it.
+    """Pad rows of texts to columns of one width each.
+
+    Each column is on the left or the right side, as `sides` says.
 
     >>> list(align_columns([["a", "1"], ["bcd", "23"]], "<>"))
     ['  a     1', '  bcd  23']
@@ -19,7 +21,7 @@ def align_columns(rows: Iterable[Sequence[str]], sides: str) -> Iterator[str]:
 
 
 def plural(number: int, one: str, many: str = "") -> str:
-    """A number and its noun.
+    """Write a number and its noun.
 
     >>> plural(1, "stream"), plural(2_000, "row"), plural(0, "micro-batch", "micro-batches")
     ('1 stream', '2,000 rows', '0 micro-batches')

@@ -1,4 +1,4 @@
-"""Counters as plain values, to be sent from where a cell runs to where they are read."""
+"""Counters as plain values, sent from cells to their readers."""
 
 from __future__ import annotations
 
@@ -15,9 +15,16 @@ from eddy.tuples import Hop
 NESTED = frozenset({"streams", "operators", "routes", "classes", "insight", "trees", "faults"})
 """The parts of counters that are no plain values themselves."""
 
+MOST_LATEST_ROUTES = 32
+"""Classes and their routes that are kept of each stream, the largest: a page, and few bytes beside the rows. The
+others are one more."""
+
 
 def to_plain(counters: Counters) -> dict[str, Any]:
-    """Counters as JSON can hold them; lists stand for what would repeat its names."""
+    """Write counters as JSON can hold them.
+
+    Lists stand for what would repeat its names.
+    """
     return {
         **{field.name: getattr(counters, field.name) for field in fields(Counters) if field.name not in NESTED},
         "streams": {name: list(asdict(count).values()) for name, count in counters.streams.items()},
@@ -25,60 +32,47 @@ def to_plain(counters: Counters) -> dict[str, Any]:
         "routes": [[stream, label, list(route), rows] for (stream, label, route), rows in counters.routes.items()],
         "classes": [[*key, name] for key, name in counters.classes.items()],
         "insight": [list(asdict(use).values()) for use in counters.insight.uses],
-        "decided": [_decision(decision) for decision in counters.insight.decisions],
+        "decided": [_write_decision(decision) for decision in counters.insight.decisions],
         "trees": {stream: list(lines) for stream, lines in counters.trees.items()},
         "faults": [asdict(fault) for fault in counters.faults],
     }
 
 
 def from_plain(values: Mapping[str, Any]) -> Counters:
-    """The counters that `plain` wrote; parts that are not there, because they were too long to be sent, are empty."""
+    """Read the counters that `to_plain` wrote.
+
+    Parts that are missing, because they were too long to be sent, are empty.
+    """
     uses = [f.name for f in fields(Use)]
     return Counters(
         **{field.name: values[field.name] for field in fields(Counters) if field.name not in NESTED},
-        streams=streams(values),
+        streams=read_streams(values),
         operators={Hop(row[0], row[1]): Statistic(*row[2:]) for row in values.get("operators", ())},
         routes={(stream, label, tuple(route)): rows for stream, label, route, rows in values.get("routes", ())},
         classes={(stream, key): name for stream, key, name in values.get("classes", ())},
         insight=Insight(
             uses=[Use(**dict(zip(uses, row, strict=True))) for row in values.get("insight", ())],
-            decisions=[_decided(row) for row in values.get("decided", ())],
+            decisions=[_read_decision(row) for row in values.get("decided", ())],
         ),
         trees={stream: tuple(lines) for stream, lines in values.get("trees", {}).items()},
         faults=[FaultCount(**row) for row in values.get("faults", ())],
     )
 
 
-def streams(values: Mapping[str, Any]) -> dict[str, StreamCount]:
-    """What `plain` wrote of the streams."""
+def read_streams(values: Mapping[str, Any]) -> dict[str, StreamCount]:
+    """Read what `to_plain` wrote of the streams."""
     names = [field.name for field in fields(StreamCount)]
     return {name: StreamCount(**dict(zip(names, row, strict=True))) for name, row in values["streams"].items()}
 
 
-def _decision(decision: Decision) -> list[Any]:
-    """Without the branches: the lines of the tree say the same to people."""
-    ways = [[list(way.route), way.share, way.predicted, way.observed] for way in decision.ways]
-    return [decision.stream, decision.number, decision.reason, decision.seconds, ways]
-
-
-def _decided(row: Sequence[Any]) -> Decision:
-    stream, number, reason, seconds, ways = row
-    made = tuple(RouteCost(route=tuple(r), share=s, predicted=p, observed=o) for r, s, p, o in ways)
-    return Decision(stream=stream, number=number, reason=reason, seconds=seconds, ways=made, tree=())
-
-
-MOST_LATEST_ROUTES = 32
-"""Classes and their routes that are kept of each stream, the largest: a page, and few bytes beside the rows. The others
-are one more."""
-
-
 def latest_routes(before: Mapping[str, Any], last: Counters) -> dict[str, Any]:
-    """For each stream the routes of the last micro-batch in which it had rows, as plain values.
+    """Give each stream's routes in the last batch with its rows.
 
     `routes` are rows of a class, a route and how many tuples took it; `tree` are the lines by which a policy tells the
     classes apart.
     """
     found: dict[str, list[list[Any]]] = {}
+    # The largest come first, so the one row behind `MOST_LATEST_ROUTES` gathers the smallest.
     for (stream, key, route), tuples in sorted(last.routes.items(), key=lambda item: -item[1]):
         rows = found.setdefault(stream, [])
         if len(rows) < MOST_LATEST_ROUTES:
@@ -94,10 +88,28 @@ def latest_routes(before: Mapping[str, Any], last: Counters) -> dict[str, Any]:
     return {**before, **new}
 
 
-def came(before: Mapping[str, Any], last: Counters) -> dict[str, Any]:
-    """For each stream how many rows came since the state began, and how many of them were late, or bad in some way."""
+def count_arrived(before: Mapping[str, Any], last: Counters) -> dict[str, Any]:
+    """Count the rows of each stream since the state began.
+
+    Late rows, and bad ones of each kind, are counted apart.
+    """
     known = dict(before)
     for stream, count in last.streams.items():
         old = known.get(stream, {})
         known[stream] = {name: old.get(name, 0) + int(getattr(count, name)) for name in ("rows", "late", *BAD)}
     return known
+
+
+def _write_decision(decision: Decision) -> list[Any]:
+    """Write a decision without the branches of its tree.
+
+    The lines of the tree say the same to people.
+    """
+    ways = [[list(way.route), way.share, way.predicted, way.observed] for way in decision.ways]
+    return [decision.stream, decision.number, decision.reason, decision.seconds, ways]
+
+
+def _read_decision(row: Sequence[Any]) -> Decision:
+    stream, number, reason, seconds, ways = row
+    made = tuple(RouteCost(route=tuple(r), share=s, predicted=p, observed=o) for r, s, p, o in ways)
+    return Decision(stream=stream, number=number, reason=reason, seconds=seconds, ways=made, tree=())

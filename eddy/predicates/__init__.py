@@ -1,1 +1,1 @@
-"""Filters are asked about rows here, and rows without an answer are found."""
+"""Asks filters about rows, and finds rows without an answer."""

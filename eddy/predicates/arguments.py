@@ -1,9 +1,10 @@
-"""How a function is handed its columns, by what its annotations ask for.
+"""The arguments of a user's function, and its mask.
 
-It sees a null as a function under Spark's `pandas_udf` does that is shown nothing but this row: NaN among floats, NaT
-for a point in time or a duration, None among all other objects. numpy's integers and booleans have no null: a column
-with one is float64 with NaN, or object with None, and the rows beside it are no more what they were. So `alike` groups
-rows by which of these columns are null, and each group has a call of its own.
+Its annotations say in which form it gets its columns. It sees a null as a function under Spark's `pandas_udf` does
+that is shown nothing but this row: NaN among floats, NaT for a point in time or a duration, None among all other
+objects. numpy's integers and booleans have no null: a column with one is float64 with NaN, or object with None, and
+the rows beside it change with it. So `group_by_nulls` groups rows by which of these columns are null, and each group
+has a call of its own.
 """
 
 from __future__ import annotations
@@ -26,24 +27,89 @@ SERIES, NUMPY, ARROW = "pd.Series", "np.ndarray", "pa.Array"
 def forms_of(
     function: Callable[..., Any], parameters: list[inspect.Parameter], count: int, where: str, *, unsaid: str
 ) -> tuple[str, ...]:
-    """The form of each of so many columns: `unsaid` where a parameter has no annotation."""
-    hints = _hints(function)
+    """Find the form of each column.
+
+    A parameter without an annotation gets the form `unsaid`.
+    """
+    hints = _find_hints(function)
     positional = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
     named = [positional[min(i, len(positional) - 1)].name for i in range(count)]
-    return tuple(_form(hints[name], name, where) if name in hints else unsaid for name in named)
+    return tuple(_find_form(hints[name], name, where) if name in hints else unsaid for name in named)
 
 
-def _hints(function: Callable[..., Any]) -> dict[str, Any]:
-    """The annotations of the parameters; one that cannot be evaluated stays text."""
+def group_by_nulls(arrays: Sequence[pa.Array], forms: Sequence[str]) -> Sequence[RowIds] | None:
+    """Group the rows by their nulls; each group has its own call.
+
+    Only columns count that have no null of their own in numpy. None stands for a single call with all rows.
+
+    >>> group_by_nulls([pa.array([1, None, 3])], [SERIES])
+    [array([0, 2]), array([1])]
+    """
+    numpys = [array for array, form in zip(arrays, forms, strict=True) if form in (SERIES, NUMPY)]
+    strict = [_decode(array) for array in numpys if _has_nulls(array) and _has_no_null(array.type)]
+    if not strict:
+        return None
+    nulls = np.stack([array.is_null().to_numpy(zero_copy_only=False) for array in strict], axis=1)
+    # All rows are of one kind, so a single call sees what each of them would see alone.
+    if (nulls == nulls[0]).all():
+        return None
+    # A row's nulls as bits are its kind; rows of one kind are put together, in their order:
+    #
+    #     nulls   a [. x . x]  b [. . . x]      kinds [0 1 0 2]   ->   [0 2] [1] [3]
+    _, kinds = np.unique(np.packbits(nulls, axis=1), axis=0, return_inverse=True)
+    kinds = kinds.ravel()
+    order = np.argsort(kinds, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(kinds[order])) + 1)
+
+
+def mask_complete(arrays: Sequence[pa.Array]) -> Mask | None:
+    """Mask the rows without a null in any column; None for all."""
+    some = [_decode(array) for array in arrays if _has_nulls(array)]
+    if not some:
+        return None
+    found: Mask = np.logical_and.reduce([array.is_valid().to_numpy(zero_copy_only=False) for array in some])
+    return found
+
+
+def check_mask(result: Any, rows: int, who: str) -> Mask:
+    """Copy a function's result as a mask.
+
+    The function may use its array again. Raises a `RowError` if the result is no mask.
+    """
+    # By far the most common result, so it is not sent through Arrow.
+    if type(result) is np.ndarray and result.dtype == np.bool_ and result.shape == (rows,):
+        return result.copy()
+    expected = f"{who}: expected one boolean for each of {rows} rows"
+    if not isinstance(result, pd.Series | np.ndarray | pa.Array | pa.ChunkedArray | list | tuple):
+        hint = "return a mask, not a scalar" if np.isscalar(result) or result is None else "return a Series or array"
+        raise _mask_error(f"{expected}, got {type(result).__name__}; {hint}", type(result).__name__)
+    if len(result) != rows:
+        raise _mask_error(f"{expected}, got {len(result)}", "another number of rows")
+    try:
+        array = _to_arrow(result)
+    except Exception as error:  # Arrow looks into objects of the user's, which may raise anything
+        told = f"{expected}, got {_type_text(result)}: {text_of(error)}; make each of them a bool"
+        raise _mask_error(told, _type_text(result)) from error
+    if not (pa.types.is_boolean(array.type) or pa.types.is_null(array.type)):
+        hint = "compare them with something, or use bool()"
+        raise _mask_error(f"{expected}, got values of type {array.type}; {hint}", f"values of type {array.type}")
+    return np.array(array.cast(pa.bool_()).fill_null(False).to_numpy(zero_copy_only=False), np.bool_)
+
+
+def _find_hints(function: Callable[..., Any]) -> dict[str, Any]:
+    """Read the annotations of the parameters.
+
+    One that cannot be evaluated stays text.
+    """
     target = inspect.unwrap(getattr(function, "func", function))
     if not inspect.isroutine(target):
         target = type(target).__call__
     hints = dict(getattr(target, "__annotations__", {}))
     hints.pop("return", None)
-    return {name: _resolved(hint, target) for name, hint in hints.items()}
+    return {name: _resolve(hint, target) for name, hint in hints.items()}
 
 
-def _resolved(hint: Any, target: Any) -> Any:
+def _resolve(hint: Any, target: Any) -> Any:
     if not isinstance(hint, str):
         return hint
     holder = type("holder", (), {"__annotations__": {"hint": hint}})
@@ -53,7 +119,7 @@ def _resolved(hint: Any, target: Any) -> Any:
         return hint
 
 
-def _form(hint: Any, parameter: str, where: str) -> str:
+def _find_form(hint: Any, parameter: str, where: str) -> str:
     base = typing.get_origin(hint) or hint
     if base is pd.Series or base is typing.Any:
         return SERIES
@@ -62,6 +128,7 @@ def _form(hint: Any, parameter: str, where: str) -> str:
     if isinstance(base, type) and issubclass(base, pa.Array):
         return ARROW
     known = {"Series": SERIES, "ndarray": NUMPY, "NDArray": NUMPY, "Array": ARROW}
+    # An annotation that stayed text, since the module imports its names for type checkers only.
     if isinstance(base, str) and base.split("[")[0].rpartition(".")[2] in known:
         return known[base.split("[")[0].rpartition(".")[2]]
     raise QueryError(
@@ -70,103 +137,61 @@ def _form(hint: Any, parameter: str, where: str) -> str:
     )
 
 
-def alike(arrays: Sequence[pa.Array], forms: Sequence[str]) -> Sequence[RowIds] | None:
-    """The rows of each call, by which columns are null in them that have no null of their own; None for one call.
-
-    >>> alike([pa.array([1, None, 3])], [SERIES])
-    [array([0, 2]), array([1])]
-    """
-    numpys = [array for array, form in zip(arrays, forms, strict=True) if form in (SERIES, NUMPY)]
-    strict = [_decoded(array) for array in numpys if _has_nulls(array) and _has_no_null(array.type)]
-    if not strict:
-        return None
-    nulls = np.stack([array.is_null().to_numpy(zero_copy_only=False) for array in strict], axis=1)
-    if (nulls == nulls[0]).all():
-        return None
-    _, kinds = np.unique(np.packbits(nulls, axis=1), axis=0, return_inverse=True)
-    kinds = kinds.ravel()
-    order = np.argsort(kinds, kind="stable")
-    return np.split(order, np.flatnonzero(np.diff(kinds[order])) + 1)
-
-
-def complete(arrays: Sequence[pa.Array]) -> Mask | None:
-    """The rows without a null in any column; None for all."""
-    some = [_decoded(array) for array in arrays if _has_nulls(array)]
-    if not some:
-        return None
-    found: Mask = np.logical_and.reduce([array.is_valid().to_numpy(zero_copy_only=False) for array in some])
-    return found
-
-
 def _has_nulls(array: pa.Array) -> bool:
-    """May a value be null; in a dictionary, a null may be among its words as well."""
+    """Tell whether a value may be null.
+
+    A null may be among the words of a dictionary as well.
+    """
     return bool(array.null_count or (isinstance(array, pa.DictionaryArray) and array.dictionary.null_count))
 
 
 def _has_no_null(data_type: pa.DataType) -> bool:
-    """Has numpy no null for such values."""
+    """Tell whether numpy has no null for such values."""
     values = data_type.value_type if pa.types.is_dictionary(data_type) else data_type
     return pa.types.is_integer(values) or pa.types.is_boolean(values)
 
 
-def _decoded(array: pa.Array) -> pa.Array:
-    """The values that a dictionary stands for."""
+def _decode(array: pa.Array) -> pa.Array:
+    """Give the values that a dictionary stands for."""
     return array.dictionary_decode() if isinstance(array, pa.DictionaryArray) else array
 
 
-def _series(array: pa.Array) -> Any:
+def _to_series(array: pa.Array) -> Any:
     if pa.types.is_nested(array.type):
         return pd.Series(array.to_pylist(), dtype=object)
-    return _decoded(array).to_pandas()
+    return _decode(array).to_pandas()
 
 
-def _numpy(array: pa.Array) -> Any:
+def _to_numpy(array: pa.Array) -> Any:
     if pa.types.is_nested(array.type):
+        # numpy would make one array of two dimensions of lists that are equally long.
         return np.fromiter(array.to_pylist(), object, len(array))
-    return _decoded(array).to_numpy(zero_copy_only=False)
+    return _decode(array).to_numpy(zero_copy_only=False)
 
 
 FORMS: Mapping[str, Callable[[pa.Array], Any]] = {
-    SERIES: _series,
-    NUMPY: _numpy,
+    SERIES: _to_series,
+    NUMPY: _to_numpy,
     ARROW: lambda array: array,
     "python": lambda array: array.to_pylist(),
 }
-"""How a column is handed over, by what was asked for."""
+"""The conversion of a column to each form."""
 
 
-def check_mask(result: Any, rows: int, who: str) -> Mask:
-    """The result as a mask of our own, since the function may use its array again; a `RowError` if it is none."""
-    if type(result) is np.ndarray and result.dtype == np.bool_ and result.shape == (rows,):
-        return result.copy()
-    expected = f"{who}: expected one boolean for each of {rows} rows"
-    if not isinstance(result, pd.Series | np.ndarray | pa.Array | pa.ChunkedArray | list | tuple):
-        hint = "return a mask, not a scalar" if np.isscalar(result) or result is None else "return a Series or array"
-        raise _wrong(f"{expected}, got {type(result).__name__}; {hint}", type(result).__name__)
-    if len(result) != rows:
-        raise _wrong(f"{expected}, got {len(result)}", "another number of rows")
-    try:
-        array = _arrow(result)
-    except Exception as error:  # Arrow looks into objects of the user's, which may raise anything
-        told = f"{expected}, got {_kind(result)}: {text_of(error)}; make each of them a bool"
-        raise _wrong(told, _kind(result)) from error
-    if not (pa.types.is_boolean(array.type) or pa.types.is_null(array.type)):
-        hint = "compare them with something, or use bool()"
-        raise _wrong(f"{expected}, got values of type {array.type}; {hint}", f"values of type {array.type}")
-    return np.array(array.cast(pa.bool_()).fill_null(False).to_numpy(zero_copy_only=False), np.bool_)
+def _mask_error(text: str, got: str) -> RowError:
+    """Make the error for a wrong result.
 
-
-def _wrong(text: str, got: str) -> RowError:
-    """It is the function that is wrong then, so nothing passes over it."""
+    The function is at fault, and no row, so `on_error` does not pass over it.
+    """
     return RowError(text, kind=f"gives no mask: {got}", final=True)
 
 
-def _arrow(result: Any) -> pa.Array:
+def _to_arrow(result: Any) -> pa.Array:
     if isinstance(result, pa.ChunkedArray):
         return result.combine_chunks()
     return result if isinstance(result, pa.Array) else pa.array(result, from_pandas=True)
 
 
-def _kind(result: Any) -> str:
+def _type_text(result: Any) -> str:
     kind = f"{type(result).__name__} of {result.dtype}" if hasattr(result, "dtype") else type(result).__name__
     return shortened(kind, NAME)

@@ -1,6 +1,6 @@
 """A user's Python function as a predicate over Arrow columns.
 
-The function is handed what its annotations ask for: `pd.Series` (as for a pandas_udf, and when it says nothing),
+The function gets what its annotations ask for: `pd.Series` (as for a pandas_udf, and when it says nothing),
 `np.ndarray` or `pa.Array`; with `rowwise` it is called with plain Python values, one row at a time. It must judge each
 row by itself: rows come in whatever company the routing gives them.
 
@@ -24,20 +24,23 @@ import pyarrow as pa
 
 from eddy.errors import NAME, QueryError, RowError, quoted, repr_of, said, shortened, text_of
 from eddy.predicates import time_limit
-from eddy.predicates.arguments import FORMS, SERIES, alike, check_mask, forms_of
-from eddy.predicates.row_errors import Kinds, RowErrors, ask_by_halves, asked_again
-from eddy.predicates.time_limit import Expired, RowsDone, limited
+from eddy.predicates.arguments import FORMS, SERIES, check_mask, forms_of, group_by_nulls
+from eddy.predicates.row_errors import Kinds, RowErrors, ask_again, ask_by_halves
+from eddy.predicates.time_limit import Expired, RowsDone, call_limited
 from eddy.sql import Column
 from eddy.tuples.arrays import Mask, RowIds
 
-T = TypeVar("T")
+Answer = TypeVar("Answer")
 
 OURS = (__file__, time_limit.__file__)
 """Files whose lines say nothing about what is wrong in a function of someone else's."""
 
 
 class TooSlow(QueryError):
-    """A call took longer than it may: that is no row's fault, and no `on_error` passes over it."""
+    """A call took longer than its time limit.
+
+    That is no row's fault, so no `on_error` passes over it.
+    """
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,7 @@ class Function:
         seconds: float | None = None,
         unsaid: str = SERIES,
     ) -> Function:
-        """Check a function's signature against the columns it is to be called with.
+        """Check a function's signature against its columns.
 
         `unsaid` is the form of columns for parameters without an annotation.
         """
@@ -70,7 +73,7 @@ class Function:
             raise QueryError(f"{where}: expected a function, got {repr_of(function)}")
         named = getattr(getattr(function, "func", function), "__qualname__", type(function).__name__)
         name = shortened(str(named), NAME)
-        parameters = _parameters(function, where, name)
+        parameters = _read_parameters(function, where, name)
         positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
         names = columns if columns is not None else [p.name for p in positional if p.default is p.empty]
         if not names:
@@ -79,20 +82,27 @@ class Function:
         forms: tuple[str, ...] = ("python",) * len(names)
         if not rowwise:
             forms = forms_of(function, parameters, len(names), where, unsaid=unsaid)
-        return Function(name, function, tuple(map(_column, names)), forms, rowwise, where, seconds)
+        return Function(name, function, tuple(map(_parse_column, names)), forms, rowwise, where, seconds)
 
     def qualified(self, resolve: Callable[[Column], Column]) -> Function:
-        """The same function with each column's stream spelled out."""
+        """Spell out each column's stream."""
         return replace(self, columns=tuple(map(resolve, self.columns)))
 
     def mask(self, columns: Mapping[Column, pa.Array], rows: int) -> Mask:
-        """Call the function; true where a row passes, and a `RowError` if it has no answer for some of them."""
-        arrays = [columns[column] for column in self.columns]
-        groups = alike(arrays, self.forms)
-        return self._call(arrays, rows) if groups is None else self._each_group(arrays, rows, groups)
+        """Call the function for a mask of the rows that pass.
 
-    def _each_group(self, arrays: list[pa.Array], rows: int, groups: Sequence[RowIds]) -> Mask:
-        """Call the function once for each group; where one raises, only its rows are asked again."""
+        Raises a `RowError` if it has no answer for some of them.
+        """
+        arrays = [columns[column] for column in self.columns]
+        # A row must look the same in any company, and a null beside it would turn a column of integers into floats.
+        groups = group_by_nulls(arrays, self.forms)
+        return self._call(arrays, rows) if groups is None else self._call_groups(arrays, rows, groups)
+
+    def _call_groups(self, arrays: list[pa.Array], rows: int, groups: Sequence[RowIds]) -> Mask:
+        """Call the function once for each group of rows.
+
+        If one call raises, only its rows are asked again.
+        """
         passed = np.zeros(rows, np.bool_)
         faulty: list[int] = []
         errors: list[RowError] = []
@@ -101,7 +111,8 @@ class Function:
             try:
                 passed[group] = self._call(own, len(group))
             except RowError as error:
-                found = asked_again(partial(self._part, own), len(group), error)
+                # The other groups have their answers, so only this one is halved.
+                found = ask_again(partial(self._call_part, own), len(group), error)
                 passed[group] = found.passed
                 faulty += group[found.faulty].tolist()
                 errors += found.errors
@@ -109,30 +120,33 @@ class Function:
             raise RowErrors(passed, np.array(faulty, np.int64), errors)
         return passed
 
-    def _part(self, arrays: list[pa.Array], part: RowIds) -> Mask:
+    def _call_part(self, arrays: list[pa.Array], part: RowIds) -> Mask:
         return self._call([array.take(pa.array(part)) for array in arrays], len(part))
 
     def _call(self, arrays: list[pa.Array], rows: int) -> Mask:
         try:
             arguments = [FORMS[form](array) for array, form in zip(arrays, self.forms, strict=True)]
             if self.rowwise:
-                results, raised = self._each(arguments, arrays)
+                results, raised = self._call_each(arguments, arrays)
             else:
-                results, raised = self._ended(lambda: self.function(*arguments), lambda: 0, rows), {}
+                results, raised = self._call_limited(lambda: self.function(*arguments), lambda: 0, rows), {}
         except TooSlow:
             raise
         except Exception as error:
-            raise self._failure(error, arrays, rows) from error
+            raise self._make_error(error, arrays, rows) from error
         if not self.rowwise:
             return check_mask(results, rows, self._who)
-        return self._gathered(results, raised)
+        return self._merge_results(results, raised)
 
-    def _each(self, arguments: list[list[Any]], arrays: list[pa.Array]) -> tuple[list[Any], dict[int, RowError]]:
-        """Call a function of single rows, once for each of them, whatever it raises."""
+    def _call_each(self, arguments: list[list[Any]], arrays: list[pa.Array]) -> tuple[list[Any], dict[int, RowError]]:
+        """Call a function of single rows for each, whatever it raises."""
         rows = len(arrays[0])
         results: list[Any] = []
         raised: dict[int, RowError] = {}
         kinds = Kinds()
+        # One iterator in C over all rows. It goes on behind a row that raised, so no row is asked twice:
+        #
+        #     results  [T F]  row 2 raises  ->  [T F F]  raised {2: error}  ->  the next call is for row 3
         calls = itertools.starmap(self.function, zip(*arguments, strict=True))
 
         def go_on() -> None:
@@ -144,18 +158,19 @@ class Function:
                 except Exception as caught:
                     error = caught
                 if error is not None:
-                    raised[len(results)] = kinds.one(self._failure(error, arrays, 1))
+                    raised[len(results)] = kinds.find_first(self._make_error(error, arrays, 1))
                     results.append(False)
 
-        self._ended(go_on, lambda: len(results), rows)
+        self._call_limited(go_on, lambda: len(results), rows)
         return results, raised
 
-    def _gathered(self, results: list[Any], errors: dict[int, RowError]) -> Mask:
-        """The mask of single results; some of them may be no booleans."""
+    def _merge_results(self, results: list[Any], errors: dict[int, RowError]) -> Mask:
+        """Make a mask of single results; some may be no booleans."""
         rows = len(results)
         try:
             passed = check_mask(results, rows, self._who)
         except RowError:
+            # The function has been asked already: only its results are halved, until wrong ones are alone.
             parts, wrong, found = ask_by_halves(lambda p: check_mask([results[n] for n in p], len(p), self._who), rows)
             passed = np.zeros(rows, np.bool_)
             for part, mask in parts:
@@ -165,12 +180,12 @@ class Function:
             raise RowErrors(passed, np.array(list(errors), np.int64), list(errors.values()))
         return passed
 
-    def _ended(self, call: Callable[[], T], progress: RowsDone, rows: int) -> T:
-        """Call something, and end it if it takes longer than it may."""
+    def _call_limited(self, call: Callable[[], Answer], progress: RowsDone, rows: int) -> Answer:
+        """Call something, and end it if it takes too long."""
         if self.seconds is None:
             return call()
         try:
-            return limited(self.seconds, progress, call)
+            return call_limited(self.seconds, progress, call)
         except Expired:
             which = f"row {progress() + 1} of {rows}" if self.rowwise else f"{rows} rows"
             raise TooSlow(
@@ -182,11 +197,11 @@ class Function:
     def _who(self) -> str:
         return f'{self.where}: function "{self.name}"'
 
-    def _failure(self, error: Exception, arrays: list[pa.Array], rows: int) -> RowError:
+    def _make_error(self, error: Exception, arrays: list[pa.Array], rows: int) -> RowError:
         code = getattr(inspect.unwrap(self.function), "__code__", None)
-        own = _raised_at(error, getattr(code, "co_filename", None))
+        own = _find_line(error, getattr(code, "co_filename", None))
         place = f", at line {own.line} of {own.file}: {own.text}" if own else ""
-        types = ", ".join(_told(column, array) for column, array in zip(self.columns, arrays, strict=True))
+        types = ", ".join(_describe_column(column, array) for column, array in zip(self.columns, arrays, strict=True))
         name = shortened(type(error).__name__, NAME)
         return RowError(
             f"{self._who} raised {said(error)}{place}; it was called with {rows} rows of {shortened(types)}",
@@ -194,7 +209,7 @@ class Function:
         )
 
 
-def _told(column: Column, array: pa.Array) -> str:
+def _describe_column(column: Column, array: pa.Array) -> str:
     return f"{column} {array.type}{' with nulls' if array.null_count else ''}"
 
 
@@ -206,15 +221,16 @@ class _Line(NamedTuple):
 
     @property
     def text(self) -> str:
-        """What stands there, if the file can be read."""
+        """The text of the line, if the file can be read."""
         linecache.checkcache(self.file)
         return shortened(linecache.getline(self.file, self.line).strip(), NAME)
 
 
-def _raised_at(error: Exception, file: str | None) -> _Line | None:
-    """The last line of a file, or else of any that is not ours, on the way to where an error was raised.
+def _find_line(error: Exception, file: str | None) -> _Line | None:
+    """Find the line at which an error was raised.
 
-    The way is as long as a recursion was deep, and of its lines only one is read.
+    It is the last line of the function's file, or else of any that is not ours. The way there is as long as a
+    recursion was deep, and of its lines only one is read.
     """
     own = other = None
     step = error.__traceback__
@@ -229,7 +245,7 @@ def _raised_at(error: Exception, file: str | None) -> _Line | None:
     return None if last is None else _Line(last.tb_frame.f_code.co_filename, last.tb_lineno)
 
 
-def _parameters(function: Callable[..., Any], where: str, name: str) -> list[inspect.Parameter]:
+def _read_parameters(function: Callable[..., Any], where: str, name: str) -> list[inspect.Parameter]:
     try:
         return list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
@@ -247,7 +263,7 @@ def _check_call(function: Callable[..., Any], names: Sequence[str], where: str, 
         ) from None
 
 
-def _column(name: str) -> Column:
-    """A column as `name`, `stream.name` or, where the name has a dot itself, stream.`na.me`."""
+def _parse_column(name: str) -> Column:
+    """Parse `name`, `stream.name`, or stream.`na.me` with a dot."""
     stream, dot, column = name.partition(".") if not name.startswith("`") else ("", "", name)
     return Column(stream if dot else None, (column if dot else name).strip("`"))

@@ -1,4 +1,4 @@
-"""Asks a predicate about rows, and lets no row answer for another."""
+"""Asks a predicate about rows; no row answers for another."""
 
 from __future__ import annotations
 
@@ -10,17 +10,22 @@ import pyarrow as pa
 
 from eddy import sql
 from eddy.errors import RowError, repr_of
-from eddy.predicates.arguments import complete
+from eddy.predicates.arguments import mask_complete
 from eddy.predicates.faults import FAIL, PENDING, Faults
-from eddy.predicates.row_errors import RowErrors, asked_again
+from eddy.predicates.row_errors import RowErrors, ask_again
 from eddy.sql import Column
 from eddy.tuples.arrays import FaultCodes, Mask, RowIds
 
+Predicate = Callable[[Mapping[sql.Column, pa.Array], int], Mask]
+"""A function from columns and a number of rows to a mask, true where a row passes; it raises a `RowError` if it has
+no answer for some."""
+
 
 class Judged(NamedTuple):
-    """Which rows go on, and the faults of those of them that the predicate has no answer for; None for no faults.
+    """The rows that go on, and their faults; None for no faults.
 
-    `skipped` rows do not pass because the predicate is not asked about rows with a null.
+    A row with a fault goes on without an answer. `skipped` rows do not pass because the predicate is not asked about
+    rows with a null.
     """
 
     passed: Mask
@@ -29,7 +34,7 @@ class Judged(NamedTuple):
 
 
 class Judge:
-    """A predicate, and what is done where it has no answer."""
+    """A predicate, and the treatment of rows without an answer."""
 
     def __init__(
         self, name: str, predicate: Predicate, faults: Faults, *, on_error: str, skips_nulls: bool = False
@@ -41,13 +46,16 @@ class Judge:
         self._skips_nulls = skips_nulls
 
     def ask(self, columns: Mapping[Column, pa.Array], rows: int) -> Judged:
-        """Judge some rows; where nulls are skipped, those without one."""
-        passed = complete(list(columns.values())) if self._skips_nulls else None
+        """Judge some rows; those with a null may be skipped."""
+        # Rows with a null are settled without the function; the answers for the others go back to their places:
+        #
+        #     complete [T F T T]   asked [0 2 3]   answers [F T T]   ->   passed [F F T T]
+        passed = mask_complete(list(columns.values())) if self._skips_nulls else None
         if passed is None:
             return self._ask(columns, rows)
         asked, faults = np.flatnonzero(passed), None
         if len(asked):
-            judged = self._ask(_taken(columns, asked), len(asked))
+            judged = self._ask(_take_rows(columns, asked), len(asked))
             passed[asked] = judged.passed
             if judged.faults is not None:
                 faults = np.zeros(rows, np.uint8)
@@ -55,40 +63,38 @@ class Judge:
         return Judged(passed, faults, rows - len(asked))
 
     def _ask(self, columns: Mapping[Column, pa.Array], rows: int) -> Judged:
-        """Judge some rows.
+        """Judge some rows, and find those that raise alone.
 
-        Those of a call that raises are asked again, fewer at a time, until the ones are found that raise alone. A
-        function of single rows is asked once about each.
+        The rows of a call that raises are asked again, fewer at a time. A function of single rows is asked once
+        about each.
         """
         try:
             return Judged(self._predicate(columns, rows), None)
         except RowErrors as errors:
             passed, faulty, found = errors.passed, errors.faulty, errors.errors
         except RowError as error:
-            passed, faulty, found = asked_again(
-                lambda part: self._predicate(_taken(columns, part), len(part)), rows, error
+            passed, faulty, found = ask_again(
+                lambda part: self._predicate(_take_rows(columns, part), len(part)), rows, error
             )
-        verdicts = self._faults.note(self._name, found, self._on_error, lambda n: _shown(columns, int(faulty[n])))
-        return _judged(passed, faulty, verdicts)
+        # Rows are shown only if the query allows it, so their texts are made on demand.
+        verdicts = self._faults.note(self._name, found, self._on_error, lambda n: _row_text(columns, int(faulty[n])))
+        return _apply_verdicts(passed, faulty, verdicts)
 
 
-def _judged(passed: Mask, faulty: RowIds, verdicts: FaultCodes) -> Judged:
+def _apply_verdicts(passed: Mask, faulty: RowIds, verdicts: FaultCodes) -> Judged:
     passed[faulty] = verdicts != FAIL
     if not len(verdicts) or verdicts.max() < PENDING:
         return Judged(passed, None)
     faults = np.zeros(len(passed), np.uint8)
+    # "drop" and "keep" have settled their rows: only faults that may still fail the query travel with the tuple.
     faults[faulty] = np.where(verdicts < PENDING, np.uint8(0), verdicts)
     return Judged(passed, faults)
 
 
-def _taken(columns: Mapping[Column, pa.Array], rows: RowIds) -> dict[Column, pa.Array]:
+def _take_rows(columns: Mapping[Column, pa.Array], rows: RowIds) -> dict[Column, pa.Array]:
     places = pa.array(rows)
     return {column: array.take(places) for column, array in columns.items()}
 
 
-def _shown(columns: Mapping[Column, pa.Array], row: int) -> str:
+def _row_text(columns: Mapping[Column, pa.Array], row: int) -> str:
     return ", ".join(f"{column} = {repr_of(array[row].as_py())}" for column, array in columns.items())
-
-
-Predicate = Callable[[Mapping[sql.Column, pa.Array], int], Mask]
-"""Columns and a number of rows to a mask: true where a row passes; a `RowError` where there is no answer for some."""

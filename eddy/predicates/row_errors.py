@@ -11,7 +11,7 @@ from eddy.errors import QueryError, RowError
 from eddy.tuples.arrays import Mask, RowIds
 from eddy.tuples.halves import ask_halves
 
-T = TypeVar("T")
+Answer = TypeVar("Answer")
 
 
 class RowErrors(RowError):
@@ -33,23 +33,26 @@ class Kinds:
     def __init__(self) -> None:
         self._known: dict[tuple[str, bool], RowError] = {}
 
-    def one(self, error: RowError) -> RowError:
-        """The first error that was of this kind."""
+    def find_first(self, error: RowError) -> RowError:
+        """Give the first error of this kind."""
         key = (error.kind, error.final)
         if key not in self._known:
             self._known[key] = error.bare()
         return self._known[key]
 
 
-class Bisected(NamedTuple, Generic[T]):
-    """Parts of the rows with the answer for each, and the rows that have none, each with an error of its kind."""
+class Bisected(NamedTuple, Generic[Answer]):
+    """Answers for parts of the rows, and the rows without one.
 
-    parts: Sequence[tuple[RowIds, T]]
+    Each of these has an error of its kind.
+    """
+
+    parts: Sequence[tuple[RowIds, Answer]]
     faulty: RowIds
     errors: Sequence[RowError]
 
 
-def ask_by_halves(ask: Callable[[RowIds], T], rows: int) -> Bisected[T]:
+def ask_by_halves(ask: Callable[[RowIds], Answer], rows: int) -> Bisected[Answer]:
     """Ask about ever fewer rows, until all that raise are alone.
 
     >>> found = ask_by_halves(lambda rows: [10 // row for row in rows.tolist()], 0)
@@ -62,29 +65,32 @@ def ask_by_halves(ask: Callable[[RowIds], T], rows: int) -> Bisected[T]:
 
     def refuse(row: int, error: RowError) -> None:
         faulty.append(row)
-        errors.append(kinds.one(error))
+        errors.append(kinds.find_first(error))
 
     parts = ask_halves(ask, rows, RowError, refuse)
     return Bisected(parts, np.array(faulty, np.int64), errors)
 
 
-class Found(NamedTuple):
-    """Which of some rows pass, and those without an answer, each with an error of its kind."""
+class RowAnswers(NamedTuple):
+    """The rows that pass, and those without an answer.
+
+    Each of these has an error of its kind.
+    """
 
     passed: Mask
     faulty: RowIds
     errors: Sequence[RowError]
 
 
-def asked_again(ask: Callable[[RowIds], Mask], rows: int, error: RowError) -> Found:
-    """What a predicate says of each row that raised this error about all of them."""
+def ask_again(ask: Callable[[RowIds], Mask], rows: int, error: RowError) -> RowAnswers:
+    """Ask about the rows of a call that raised, fewer at a time."""
     parts, faulty, found = ask_by_halves(ask, rows)
     if error.final and not len(faulty):
         # It is not wrong about any row alone, so it does not judge each row by itself: that is no row's error.
         raise QueryError(str(error)) from error
-    # Of a function that gives no mask, what it gave for all says more than what it gives for each.
+    # If a function gives no mask, its result for all rows says more than its result for one.
     found = [error if one.final and error.final else one for one in found]
     passed = np.zeros(rows, np.bool_)
     for part, mask in parts:
         passed[part] = mask
-    return Found(passed, faulty, found)
+    return RowAnswers(passed, faulty, found)

@@ -1,4 +1,4 @@
-"""What filters' functions need before their first rows: made once in a process.
+"""Runs the setups of filters, once in each process.
 
 A `setup` is a function of the user's without parameters, for what is dear to make and the same for all rows: a model
 that is loaded, a dictionary that is read. It leaves what it makes where the filter's function finds it, in a global of
@@ -26,7 +26,7 @@ LOCK = threading.Lock()
 
 
 def check_setup(setup: object, where: str) -> None:
-    """Refuse what cannot be called without arguments."""
+    """Refuse a setup that cannot be called without arguments."""
     if not inspect.isroutine(setup):
         raise QueryError(f"{where}: setup: expected a function, got {repr_of(setup)}")
     try:
@@ -41,9 +41,13 @@ def check_setup(setup: object, where: str) -> None:
 
 
 def prepare(setups: Iterable[tuple[str, SetupFunction | None]]) -> None:
-    """Run the setups of filters that have not run in this process; one that fails is tried again the next time."""
+    """Run the setups that have not run in this process.
+
+    One that fails is tried again the next time.
+    """
     for name, setup in setups:
         if setup is not None and setup not in READY:
+            # Looked up again inside: another thread may have run it while this one waited.
             with LOCK:
                 if setup not in READY:
                     _run(setup, name)

@@ -1,4 +1,4 @@
-"""The Python function inside of what Spark's `udf`, `pandas_udf` and `arrow_udf` make.
+"""Unwraps the Python function of a `udf` or `pandas_udf`.
 
 Those are for columns of DataFrames, and hold on to Spark; the function inside is what a filter calls. The core does not
 import pyspark, so they are known by what they have: a function, a kind, and the type of what it returns.
@@ -12,19 +12,22 @@ from typing import Any, NamedTuple
 from eddy.errors import QueryError, shortened
 from eddy.predicates.arguments import ARROW, SERIES
 
-MARKS = ("func", "evalType", "returnType")
+WRAPPER_ATTRIBUTES = ("func", "evalType", "returnType")
 
-ROWS: Mapping[int, str] = {100: "a udf", 101: "a udf with useArrow"}
-COLUMNS: Mapping[int, tuple[str, str]] = {200: ("a pandas_udf", SERIES), 250: ("an arrow_udf", ARROW)}
-"""By the number that Spark's protocol has for each kind: functions of a row's values, and of whole columns; what they
-are called, and what a parameter without an annotation is handed."""
+ROW_KINDS: Mapping[int, str] = {100: "a udf", 101: "a udf with useArrow"}
+COLUMN_KINDS: Mapping[int, tuple[str, str]] = {200: ("a pandas_udf", SERIES), 250: ("an arrow_udf", ARROW)}
+"""Kinds of functions by their number in Spark's protocol: those of a row's values, and those of whole columns with
+the form of a parameter without an annotation."""
 
-ITERATORS = frozenset({204, 251})
-"""Kinds that are handed an iterator over batches."""
+ITERATOR_KINDS = frozenset({204, 251})
+"""Kinds that take an iterator over batches."""
 
 
 class Unwrapped(NamedTuple):
-    """A function, whether it is called with single rows, and what a parameter without an annotation is handed."""
+    """A user's function, and how it is called.
+
+    It takes single rows or whole columns. `unsaid` is the form of a parameter without an annotation.
+    """
 
     function: Callable[..., Any]
     rowwise: bool
@@ -32,23 +35,24 @@ class Unwrapped(NamedTuple):
 
 
 def unwrap(given: Any, *, rowwise: bool, where: str) -> Unwrapped:
-    """What a filter calls; a function of the user's as it is, and one that Spark has wrapped without its wrapper."""
-    if not all(hasattr(given, mark) for mark in MARKS):
+    """Take a user's function out of Spark's wrapper, if any."""
+    # Known by its attributes and not by its class: the core does not import pyspark.
+    if not all(hasattr(given, mark) for mark in WRAPPER_ATTRIBUTES):
         return Unwrapped(given, rowwise, SERIES)
     kind = given.evalType
-    if kind not in ROWS and kind not in COLUMNS:
-        what = "an iterator over batches" if kind in ITERATORS else "groups of rows, or frames"
+    if kind not in ROW_KINDS and kind not in COLUMN_KINDS:
+        what = "an iterator over batches" if kind in ITERATOR_KINDS else "groups of rows, or frames"
         raise QueryError(
             f"{where}: function: expected a udf, or a pandas_udf from pd.Series to pd.Series, got one of Spark's "
             f"functions that is handed {what}; a filter judges each row by itself: write it so, without a decorator"
         )
-    called = ROWS[kind] if kind in ROWS else COLUMNS[kind][0]
-    _check(given, rowwise and kind in COLUMNS, f"{where}: function: {called}")
-    return Unwrapped(given.func, kind in ROWS, SERIES if kind in ROWS else COLUMNS[kind][1])
+    called = ROW_KINDS[kind] if kind in ROW_KINDS else COLUMN_KINDS[kind][0]
+    _check(given, rowwise and kind in COLUMN_KINDS, f"{where}: function: {called}")
+    return Unwrapped(given.func, kind in ROW_KINDS, SERIES if kind in ROW_KINDS else COLUMN_KINDS[kind][1])
 
 
 def _check(given: Any, called_by_row: bool, where: str) -> None:
-    """Refuse what would mean something else as a filter."""
+    """Refuse functions that would mean something else here."""
     if (returns := _type_text(given.returnType)) != "boolean":
         raise QueryError(
             f'{where} that returns "{shortened(returns, 100)}"; expected "boolean": make it a comparison, '
@@ -64,7 +68,10 @@ def _check(given: Any, called_by_row: bool, where: str) -> None:
 
 
 def _type_text(returns: Any) -> str:
-    """The name of a type of Spark's; one that has not been parsed yet says its text."""
+    """Write the name of a type of Spark's.
+
+    A type that has not been parsed yet has a text.
+    """
     unparsed = getattr(returns, "data_type_string", returns)
     text = unparsed if isinstance(unparsed, str) else returns.simpleString()
     return str(text).strip().lower()

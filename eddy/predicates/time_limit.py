@@ -20,22 +20,35 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import TypeVar
 
-T = TypeVar("T")
+Result = TypeVar("Result")
 
-LEAST = 0.001
-"""Seconds: the least limit. A look takes some microseconds, and there are four in a limit."""
+SHORTEST_LIMIT = 0.001
+"""Seconds of the least time limit. A look takes some microseconds, and there are four in a limit."""
 
-TICKS = 4
+LOOKS_PER_LIMIT = 4
 """Looks at how far a call has come, in a time limit: a call is ended after the limit, and a quarter of it at most."""
 
-SHORTEST = 0.001
-"""Seconds: a timer of someone else that would have come during a call comes so soon after it."""
+SHORTEST_TIMER = 0.001
+"""Seconds after which a foreign timer goes off that was due during a call."""
 
 RowsDone = Callable[[], int]
 
 
 class Expired(BaseException):
-    """A call has taken too long; no `except Exception` of the function's catches it."""
+    """A call has taken too long.
+
+    No `except Exception` of the function's catches it.
+    """
+
+
+def call_limited(seconds: float, progress: RowsDone, call: Callable[[], Result]) -> Result:
+    """Call something, and raise `Expired` in it after the limit.
+
+    The limit begins anew whenever `progress()` changes.
+    """
+    # Python lets only the main thread handle signals.
+    in_main = threading.current_thread() is threading.main_thread()
+    return (_by_signal if in_main else _by_thread)(seconds / LOOKS_PER_LIMIT, _Watch(progress), call)
 
 
 class _Watch:
@@ -46,35 +59,31 @@ class _Watch:
         self._seen = progress()
         self._still = 0
 
-    def expired(self) -> bool:
-        """Has the same call been under way for the whole limit."""
+    def has_expired(self) -> bool:
+        """Tell whether one call has lasted for the whole limit."""
         now = self._progress()
         self._still = self._still + 1 if now == self._seen else 0
         self._seen = now
-        return self._still >= TICKS
+        return self._still >= LOOKS_PER_LIMIT
 
 
-def limited(seconds: float, progress: RowsDone, call: Callable[[], T]) -> T:
-    """Call something; raises `Expired` in it once `progress()` has been the same for so long."""
-    in_main = threading.current_thread() is threading.main_thread()
-    return (_by_signal if in_main else _by_thread)(seconds / TICKS, _Watch(progress), call)
-
-
-def _by_signal(tick: float, watch: _Watch, call: Callable[[], T]) -> T:
+def _by_signal(tick: float, watch: _Watch, call: Callable[[], Result]) -> Result:
     ticks, own = 0, id(sys._getframe())
 
-    def body() -> T:
+    def body() -> Result:
         return call()
 
     def look(_signal: int, frame: FrameType | None) -> None:
         nonlocal ticks
         ticks += 1
-        if watch.expired() and _is_inside(frame, own, body.__code__):
+        if watch.has_expired() and _is_inside(frame, own, body.__code__):
             raise Expired
 
     handler, hook = signal.getsignal(signal.SIGALRM), sys.unraisablehook
+    # Somebody else's timer rests during the call, and goes on with the time that it has left.
     left, interval = signal.setitimer(signal.ITIMER_REAL, 0)
     try:
+        # A finalizer that swallows `Expired` would print it; the next look raises it again.
         sys.unraisablehook = lambda told: None if told.exc_type is Expired else hook(told)
         signal.signal(signal.SIGALRM, look)
         signal.setitimer(signal.ITIMER_REAL, tick, tick)
@@ -86,11 +95,15 @@ def _by_signal(tick: float, watch: _Watch, call: Callable[[], T]) -> T:
         sys.unraisablehook = hook
         if left:
             passed = ticks * tick + (tick - remaining)
-            signal.setitimer(signal.ITIMER_REAL, max(left - passed, SHORTEST), interval)
+            signal.setitimer(signal.ITIMER_REAL, max(left - passed, SHORTEST_TIMER), interval)
 
 
 def _is_inside(frame: FrameType | None, own: int, body: CodeType) -> bool:
-    """Is the body under way; a finalizer may be called as well, in the lines around it."""
+    """Tell whether the body is under way.
+
+    A finalizer may be called as well, in the lines around it.
+    """
+    # From the interrupted frame outwards: the frame right below `_by_signal` is `body` while the call is under way.
     while frame is not None and frame.f_back is not None:
         if id(frame.f_back) == own:
             return frame.f_code is body
@@ -98,14 +111,14 @@ def _is_inside(frame: FrameType | None, own: int, body: CodeType) -> bool:
     return False
 
 
-def _by_thread(tick: float, watch: _Watch, call: Callable[[], T]) -> T:
+def _by_thread(tick: float, watch: _Watch, call: Callable[[], Result]) -> Result:
     over, lock = threading.Event(), threading.Lock()
     caller = ctypes.c_ulong(threading.get_ident())
 
     def look() -> None:
         while not over.wait(tick):
             with lock:
-                if not over.is_set() and watch.expired():
+                if not over.is_set() and watch.has_expired():
                     ctypes.pythonapi.PyThreadState_SetAsyncExc(caller, ctypes.py_object(Expired))
                     return
 

@@ -1,4 +1,4 @@
-"""A query, checked when it is built and against the schemas of its inputs."""
+"""Queries, checked when built and against their schemas."""
 
 from eddy.query.filter import Filter
 from eddy.query.inputs import Range, Rows, Stream, Table, Unbounded, Window

@@ -1,4 +1,4 @@
-"""A query and the schemas of its inputs, checked against each other."""
+"""Checks a query against the schemas of its inputs."""
 
 from __future__ import annotations
 
@@ -13,17 +13,29 @@ import pyarrow as pa
 
 from eddy import sql
 from eddy.errors import QueryError, quoted, unknown
-from eddy.query.exact_names import exact
+from eddy.query.exact_names import spell_query
 from eddy.query.inputs import Range
 from eddy.query.query import Query, Stream
 from eddy.sql import Column
 from eddy.sql.values.calendar import DAY
 from eddy.tuples import event_time
 
+POSSIBLE: Mapping[str, Callable[[float, float, float], bool]] = {
+    "=": lambda low, high, c: low <= c <= high,
+    "<": lambda low, _, c: low < c,
+    "<=": lambda low, _, c: low <= c,
+    ">": lambda _, high, c: high > c,
+    ">=": lambda _, high, c: high >= c,
+}
+"""Tests for each comparison whether a difference from `low` to `high` can compare so with `c`."""
+
+CLOCK_CHANGE = DAY // 12
+"""Microseconds by which a day may be shorter or longer where clocks change; shorter intervals are exact."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Binding:
-    """What is known of a query once its inputs have schemas."""
+    """A query together with the schemas of its inputs."""
 
     query: Query
     schemas: Mapping[str, pa.Schema]
@@ -33,7 +45,8 @@ class Binding:
     tick_type: Any
 
     def stored(self, name: str) -> pa.Schema:
-        """The columns of an input that anything reads."""
+        """Give the columns of an input that anything reads."""
+        # Stored are columns of the answer, the conditions and the clock; classifiers read theirs on arrival only.
         read = {column for column, _ in self.outputs}
         read |= {
             column
@@ -45,10 +58,14 @@ class Binding:
 
     @cached_property
     def keys(self) -> Mapping[str, Sequence[str]]:
-        """The columns of each input that some equality compares as they are: a row with a null there joins nothing."""
+        """The columns of each input that equalities compare unchanged.
+
+        A row with a null in one of them joins nothing.
+        """
         found: dict[str, list[str]] = {name: [] for name in self.query.inputs}
         for predicate in self.query.predicates:
             compared = predicate.comparison()
+            # A comparison within one input is a filter, for which null is an ordinary value.
             if compared is None or compared.op != "=" or compared.left.inputs == compared.right.inputs:
                 continue
             for side in (compared.left.as_column(), compared.right.as_column()):
@@ -63,7 +80,10 @@ class Binding:
 
 
 def bind(query: Query, schemas: Mapping[str, pa.Schema]) -> Binding:
-    """Check every column and type that the query names; what is bound has the names of its inputs."""
+    """Check every column and type that the query names.
+
+    The bound query has the columns' names as its inputs spell them.
+    """
     for name in schemas:
         if name not in query.inputs:
             raise unknown("stream or table", name, query.inputs, where="data")
@@ -73,17 +93,45 @@ def bind(query: Query, schemas: Mapping[str, pa.Schema]) -> Binding:
     for name in query.inputs:
         _check_names(name, schemas[name])
         _check_types(name, schemas[name])
-    query = exact(query, schemas)
+    # From here on every name is as the inputs spell it, so nothing below compares names in any case.
+    query = spell_query(query, schemas)
     types = {Column(name, f.name): f.type for name in query.inputs for f in schemas[name]}
     _check_times(query, schemas)
-    check(query, types)
-    outputs = query.outputs if query.outputs is not None else _every(query, schemas)
+    check_windows(query, types)
+    outputs = query.outputs if query.outputs is not None else _select_all(query, schemas)
     for column, _ in outputs:
         if column not in types:
             known = [f.name for f in schemas[str(column.stream)]]
             raise unknown("column", column.name, known, where=f'select "{column}"')
+    # One type for the times of all streams, since a window compares times of one stream with another's.
     tick_type = event_time.dtype(*(schemas[s.name].field(s.time).type for s in query.streams if s.time is not None))
     return Binding(query=query, schemas=schemas, types=types, outputs=outputs, tick_type=tick_type)
+
+
+def check_windows(query: Query, types: Mapping[Column, pa.DataType]) -> None:
+    """Refuse a join of two times that their windows rule out."""
+    streams = {stream.name: stream for stream in query.streams}
+    for predicate in query.predicates:
+        compared = predicate.comparison()
+        if compared is None or compared.op not in POSSIBLE:
+            continue
+        left = _find_time(compared.left, streams, types)
+        right = _find_time(compared.right, streams, types)
+        if left is None or right is None or left[0] is right[0]:
+            continue
+        (a, ahead_a), (b, ahead_b) = left, right
+        slack = CLOCK_CHANGE if max(abs(ahead_a), abs(ahead_b)) >= DAY and _is_zoned(types, a) else 0
+        # Rows a and b are both inside their windows only if their times differ by so much at most:
+        #
+        #     a.time - b.time  is in  [ -window(a) .. +window(b) ]      a may be older by its window, b by its own
+        #
+        # `a.time + ahead_a  op  b.time + ahead_b` asks it to compare with `ahead_b - ahead_a`.
+        low, high = -_ticks(a) - slack, _ticks(b) + slack
+        if not POSSIBLE[compared.op](low, high, ahead_b - ahead_a):
+            raise QueryError(
+                f'join "{predicate.text}": no two rows inside their windows satisfy it: "{a.name}" has {a.window} and '
+                f'"{b.name}" has {b.window}, so their times cannot be that far apart; widen a window or change the join'
+            )
 
 
 def _check_names(name: str, schema: pa.Schema) -> None:
@@ -93,9 +141,10 @@ def _check_names(name: str, schema: pa.Schema) -> None:
 
 
 def _check_types(name: str, schema: pa.Schema) -> None:
-    """Every value must be one that can be picked out by its position."""
+    """Refuse types whose values cannot be picked out by position."""
     for f in schema:
         try:
+            # Arrow has types that no kernel takes from; one try with a null tells.
             pa.nulls(1, f.type).take(pa.array([0]))
         except pa.ArrowNotImplementedError:
             raise QueryError(
@@ -121,7 +170,7 @@ def _check_time(stream: Stream, schema: pa.Schema) -> str | None:
     where = f'stream "{stream.name}": time "{stream.time}"'
     if stream.time not in schema.names:
         raise unknown("column", stream.time, schema.names, where=where)
-    kind = event_time.kind(schema.field(stream.time).type, where=where)
+    kind = event_time.find_kind(schema.field(stream.time).type, where=where)
     _check_arrived(stream, schema, kind)
     window = stream.window.length if isinstance(stream.window, Range) else None
     lengths = {"delay": stream.delay, "window": window, "max_ahead": stream.max_ahead}
@@ -135,13 +184,13 @@ def _check_time(stream: Stream, schema: pa.Schema) -> str | None:
 
 
 def _check_arrived(stream: Stream, schema: pa.Schema, kind: str) -> None:
-    """Times are held against each other only if they are of one kind of clock."""
+    """Check that `arrived` has times of the same kind as `time`."""
     if stream.arrived is None:
         return
     where = f'stream "{stream.name}": arrived'
     if stream.arrived not in schema.names:
         raise unknown("column", stream.arrived, schema.names, where=where)
-    found = event_time.kind(schema.field(stream.arrived).type, where=f'{where} "{stream.arrived}"')
+    found = event_time.find_kind(schema.field(stream.arrived).type, where=f'{where} "{stream.arrived}"')
     if found != kind:
         raise QueryError(
             f'{where}: expected a column of the kind of time "{stream.time}", {kind}, got "{stream.arrived}", which is '
@@ -149,8 +198,12 @@ def _check_arrived(stream: Stream, schema: pa.Schema, kind: str) -> None:
         )
 
 
-def _every(query: Query, schemas: Mapping[str, pa.Schema]) -> list[tuple[Column, str]]:
-    """Every column, as `stream_column`, but those that say something about their row."""
+def _select_all(query: Query, schemas: Mapping[str, pa.Schema]) -> list[tuple[Column, str]]:
+    """Select every column, as `stream_column`.
+
+    Columns that say something about their row are left out.
+    """
+    # Both are there to admit rows; an answer has them only if it asks for them.
     about = {Column(s.name, name) for s in query.streams for name in (s.malformed, s.arrived) if name is not None}
     every = [(Column(name, f.name), f"{name}_{f.name}") for name in query.inputs for f in schemas[name]]
     outputs = [(column, name) for column, name in every if column not in about]
@@ -164,59 +217,31 @@ def _every(query: Query, schemas: Mapping[str, pa.Schema]) -> list[tuple[Column,
     return outputs
 
 
-POSSIBLE: Mapping[str, Callable[[float, float, float], bool]] = {
-    "=": lambda low, high, c: low <= c <= high,
-    "<": lambda low, _, c: low < c,
-    "<=": lambda low, _, c: low <= c,
-    ">": lambda _, high, c: high > c,
-    ">=": lambda _, high, c: high >= c,
-}
-"""Can a difference between `low` and `high` compare with `c` as asked."""
-
-
-CLOCK_CHANGE = DAY // 12
-"""A day may be shorter or longer by as much where clocks change; shorter intervals are exact."""
-
-
-def check(query: Query, types: Mapping[Column, pa.DataType]) -> None:
-    """Refuse a join of two streams' times that their windows rule out."""
-    streams = {stream.name: stream for stream in query.streams}
-    for predicate in query.predicates:
-        compared = predicate.comparison()
-        if compared is None or compared.op not in POSSIBLE:
-            continue
-        left = _time(compared.left, streams, types)
-        right = _time(compared.right, streams, types)
-        if left is None or right is None or left[0] is right[0]:
-            continue
-        (a, ahead_a), (b, ahead_b) = left, right
-        slack = CLOCK_CHANGE if max(abs(ahead_a), abs(ahead_b)) >= DAY and _is_zoned(types, a) else 0
-        low, high = -_ticks(a) - slack, _ticks(b) + slack
-        if not POSSIBLE[compared.op](low, high, ahead_b - ahead_a):
-            raise QueryError(
-                f'join "{predicate.text}": no two rows inside their windows satisfy it: "{a.name}" has {a.window} and '
-                f'"{b.name}" has {b.window}, so their times cannot be that far apart; widen a window or change the join'
-            )
-
-
-def _time(
+def _find_time(
     expression: sql.Expression, streams: Mapping[str, Stream], types: Mapping[Column, pa.DataType]
 ) -> tuple[Stream, int | float] | None:
-    """The stream whose time an expression is, and the constant that it adds; None if it is anything else."""
+    """Find the stream whose time an expression is, if any.
+
+    Gives the stream, and the constant that is added to its time.
+    """
     column = expression.shifted_column()
     stream = streams.get(str(column.stream)) if column is not None else None
     if column is None or stream is None or stream.time != column.name:
         return None
-    moment = _moment(types[column])
+    moment = _make_moment(types[column])
     value = expression.bind(types).evaluate({column: moment}, 1)
     if not (pa.types.is_timestamp(value.type) or pa.types.is_integer(value.type)):
         return None
+    # The expression is computed for one moment; the difference is the constant, in whatever way it is written.
     (begin,), (shifted,) = (event_time.ticks(one, np.int64)[0].tolist() for one in (moment, value))
     return stream, shifted - begin
 
 
-def _moment(data_type: pa.DataType) -> pa.Array:
-    """Some time: how far ahead of it an expression is does not depend on which."""
+def _make_moment(data_type: pa.DataType) -> pa.Array:
+    """Make some time of a type.
+
+    An expression is as far ahead of this one as of any other.
+    """
     if pa.types.is_timestamp(data_type):
         return pa.array([0], pa.timestamp("us", data_type.tz)).cast(data_type)
     return pa.array([0], data_type)

@@ -1,4 +1,4 @@
-"""A query in the very names that its inputs have.
+"""Spells a query's columns as its inputs do.
 
 Spark finds a column in any case, unless `spark.sql.caseSensitive` is set, and so do queries. The names are looked up
 here and nowhere else: whatever comes after has them as the inputs spell them, in texts too. What is selected is called
@@ -23,52 +23,56 @@ from eddy.sql.values.name_case import fold_case
 
 
 class Names:
-    """The columns of a query's inputs, as far as they are known, by what Spark compares of their names."""
+    """The known columns of a query's inputs, by their spelling.
+
+    Two spellings are one name if Spark says so.
+    """
 
     def __init__(self, query: Query, columns: Mapping[str, Iterable[str]]) -> None:
-        self._key = _kept if query.case_sensitive else fold_case
+        self._key = _keep_case if query.case_sensitive else fold_case
         self._known: dict[str, dict[tuple[str, int], list[str]]] = {name: {} for name in query.inputs}
         for name, known in self._known.items():
             for column in columns.get(name, ()):
                 known.setdefault(self._key(column), []).append(column)
 
     def find(self, column: Column) -> Sequence[str]:
-        """The names of the columns that are meant; an ambiguous one means several."""
+        """Find the columns that a name may mean."""
         return self._known[str(column.stream)].get(self._key(column.name), ())
 
-    def one(self, column: Column, where: str) -> str:
-        """The name of the column that is meant; itself where there is none, which others tell."""
+    def resolve(self, column: Column, where: str) -> str:
+        """Find the one column that a name means.
+
+        An unknown name stays as it is: others complain of it.
+        """
+        # Under Spark's rule `V` finds `v`; with both there, neither is meant more than the other.
         found = self.find(column)
         if len(found) > 1:
             raise QueryError(f"{where}: {sql.ambiguous(column.name, found)}")
         return found[0] if found else column.name
 
 
-def exact(query: Query, schemas: Mapping[str, pa.Schema]) -> Query:
+def spell_query(query: Query, schemas: Mapping[str, pa.Schema]) -> Query:
     """The query in its inputs' own names; the same one, if it has them already."""
     names = Names(query, {name: schema.names for name, schema in schemas.items()})
-    streams = [_stream(stream, names) for stream in query.streams]
-    filters = [exact_filter(f, names) for f in query.filters]
+    streams = [_spell_stream(stream, names) for stream in query.streams]
+    filters = [spell_filter(f, names) for f in query.filters]
     spelled = all(predicate.is_spelled(names.find) for predicate in query.predicates)
-    joins = query.joins if spelled else [exact_join(query, text, names) for text in query.joins]
-    selected = [_selected(column, name, names) for column, name in query.outputs or ()]
+    joins = query.joins if spelled else [spell_join(query, text, names) for text in query.joins]
+    selected = [_spell_selected(column, name, names) for column, name in query.outputs or ()]
+    # Rebuilding a query parses its texts again.
     if spelled and not any(selected) and (*streams, *filters) == (*query.streams, *query.filters):
         return query
     select = query.select and [new or old for new, old in zip(selected, query.select, strict=True)]
     return replace(query, streams=streams, filters=filters, joins=joins, select=select)
 
 
-def _kept(name: str) -> tuple[str, int]:
-    return name, len(name)
-
-
-def exact_filter(asked: Filter, names: Names) -> Filter:
-    """The filter in its inputs' own names."""
+def spell_filter(asked: Filter, names: Names) -> Filter:
+    """Spell a filter as its inputs do."""
     predicate = asked.predicate
     if not isinstance(predicate, Function):
         return asked if predicate.is_spelled(names.find) else replace(asked, where=predicate.respelled(names.find))
     where = f'filter "{asked.name}"'
-    found = [Column(column.stream, names.one(column, where)) for column in predicate.columns]
+    found = [Column(column.stream, names.resolve(column, where)) for column in predicate.columns]
     if found == [*predicate.columns]:
         return asked
     renamed = replace(asked, columns=[str(column) for column in found])
@@ -77,9 +81,18 @@ def exact_filter(asked: Filter, names: Names) -> Filter:
     return renamed
 
 
-def _stream(stream: Stream, names: Names) -> Stream:
+def spell_join(query: Query, text: str, names: Names) -> str:
+    """Spell the text of a join as its inputs do."""
+    return sql.parse(text, where=f'join "{text}"').qualified(query.named).respelled(names.find)
+
+
+def _keep_case(name: str) -> tuple[str, int]:
+    return name, len(name)
+
+
+def _spell_stream(stream: Stream, names: Names) -> Stream:
     def own(place: str, name: str | None) -> str | None:
-        return name and names.one(Column(stream.name, name), f'stream "{stream.name}": {place}')
+        return name and names.resolve(Column(stream.name, name), f'stream "{stream.name}": {place}')
 
     time, malformed, arrived = (
         own("time", stream.time),
@@ -90,12 +103,7 @@ def _stream(stream: Stream, names: Names) -> Stream:
     return stream if same else replace(stream, time=time, malformed=malformed, arrived=arrived)
 
 
-def exact_join(query: Query, text: str, names: Names) -> str:
-    """The text of a join in its inputs' own names."""
-    return sql.parse(text, where=f'join "{text}"').qualified(query.named).respelled(names.find)
-
-
-def _selected(column: Column, name: str, names: Names) -> str:
+def _spell_selected(column: Column, name: str, names: Names) -> str:
     """The text of a column to select that has another name; nothing for the others."""
-    found = names.one(column, f'select "{column}"')
+    found = names.resolve(column, f'select "{column}"')
     return "" if found == column.name else f"{column.stream}.{sql.backtick(found)} AS {sql.backtick(name)}"

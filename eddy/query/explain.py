@@ -1,4 +1,4 @@
-"""What a query asks for, and what a run has learned, for people to read."""
+"""Explains queries and runs in words."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Protocol
 import pandas as pd
 
 from eddy.classes.value_names import OTHERS
-from eddy.errors import QueryError, clip, quoted
+from eddy.errors import QueryError, quoted
 from eddy.observe.report import Report
 from eddy.observe.text import align_columns, plural
 from eddy.predicates.function import Function
@@ -18,28 +18,31 @@ from eddy.query.query import Query, Stream
 from eddy.sql import Column
 
 MOST_CLASSES = 12
-"""Classes that are shown of each stream, at most: the rest is a tail that nobody reads."""
+"""Classes that are shown of each stream: the rest is a tail that nobody reads."""
 
 SMALLEST_CLASS = 0.01
-"""Of a stream's rows: smaller classes say less than all of them together."""
+"""Share of a stream's rows below which a class says less than all such classes together."""
 
-ROUTES = 3
+MOST_ROUTES = 3
 """Routes that are shown of each class: the usual one, and those that were tried or taken before."""
 
-DECISIONS = 8
+MOST_DECISIONS = 8
 """Decisions that are shown of each stream: the latest."""
 
 WIDEST_NAME = 48
 """Characters of a class, a route or an access pattern: two of them and some numbers fit into a line."""
 
-LONG, REASON = 110, 70
+WIDEST_BRANCH, WIDEST_REASON = 110, 70
 """Characters of a line of a tree, and of the reason for a decision, which comes after its numbers."""
 
-ALIKE = "all alike"
-"""What a class is called that is not one: rows that the policy does not tell apart."""
+ALL_ALIKE = "all alike"
+"""The name of a stream's rows if the policy does not tell them apart."""
 
-BY = {"unclassified": "none", "profiling": "profiling"}
-"""What calls went by that went by no attribute."""
+CALLS_WITHOUT_ATTRIBUTE = {"unclassified": "none", "profiling": "profiling"}
+"""The names of calls that went by no attribute."""
+
+MICROSECONDS_PER_MILLISECOND = 1_000
+"""Spark's watermark counts milliseconds."""
 
 
 class Reported(Protocol):
@@ -47,11 +50,13 @@ class Reported(Protocol):
 
     @property
     def report(self) -> Report:
-        """What it did."""
+        """The report of the run."""
 
 
 def explain(what: Query | Reported | Report) -> str:
-    """Say what a query asks for; of a run, which class took which route, what told the classes apart, and what it cost.
+    """Explain in words what a query asks for, or what a run did.
+
+    Of a run it shows which class took which route, by what the classes were told apart, and what it cost.
 
     >>> import pyarrow as pa
     >>> from eddy import Filter, Query, Stream, run_local
@@ -68,6 +73,7 @@ def explain(what: Query | Reported | Report) -> str:
     """
     if isinstance(what, Query):
         return describe_query(what)
+    # A frame of the report for each paragraph.
     report = _report(what)
     batches = report.batches()
     rows, results, calls = (int(batches[name].sum()) for name in ("rows", "results", "routing_calls"))
@@ -75,119 +81,53 @@ def explain(what: Query | Reported | Report) -> str:
     head = ", ".join([*counted, plural(calls, "routing call")])
     parts = [f"{head} ({calls / rows:.1f} a row)" if rows else head]
     for stream, part in report.routes().groupby("stream"):
-        parts += ["", f'classes of "{stream}" and their routes', *classes(part)]
-    parts += _decisions(report)
-    parts += _classifiers(report.learning())
-    return "\n".join([*parts, "", "operators", *_operators(report.operators())])
+        parts += ["", f'classes of "{stream}" and their routes', *list_classes(part)]
+    parts += _list_decisions(report)
+    parts += _list_classifiers(report.learning())
+    return "\n".join([*parts, "", "operators", *_list_operators(report.operators())])
 
 
-def _report(run: Reported | Report) -> Report:
-    report = getattr(run, "report", run)
-    if not isinstance(report, Report):
-        raise QueryError(f"explain: expected a Query(...), a run or a Report, got {type(run).__name__}")
-    return report
+def list_classes(routes: pd.DataFrame) -> Iterator[str]:
+    """Write the largest classes, each with its routes.
 
-
-def classes(routes: pd.DataFrame) -> Iterator[str]:
-    """The largest classes, each with its routes; what was counted together comes last."""
+    The others are counted together, and come last.
+    """
+    # Stable sorts throughout, so that equal classes keep the report's order and a run explains itself the same way.
     sizes = routes.groupby("class")["share"].sum().sort_values(ascending=False, kind="stable")
     shown = [str(name) for name, share in sizes.items() if name != OTHERS and share >= SMALLEST_CLASS][:MOST_CLASSES]
     rows = [["class", "rows", "route", "of these"]]
     for name in shown:
-        rows += _routes(name or ALIKE, routes[routes["class"] == name])
+        rows += _list_routes(name or ALL_ALIKE, routes[routes["class"] == name])
+    # The tail, and what the engine has counted together already, are one class to a reader.
     left = routes[~routes["class"].isin(shown)].groupby("route")["share"].sum()
     if len(left):
-        rows += _routes(OTHERS, left.sort_values(ascending=False, kind="stable").reset_index())
+        rows += _list_routes(OTHERS, left.sort_values(ascending=False, kind="stable").reset_index())
     return align_columns(rows, "<><>")
 
 
-def _routes(name: str, routes: pd.DataFrame) -> Iterator[list[str]]:
-    """A line for each of a class's largest routes, and one for the rest."""
-    share = routes["share"].sum()
-    within = routes["share"] / share
-    for place, (route, part) in enumerate(zip(routes["route"][:ROUTES], within[:ROUTES], strict=True)):
-        yield [
-            *(("", "") if place else (clip(name, WIDEST_NAME), _percent(share))),
-            clip(route, WIDEST_NAME),
-            _percent(part),
-        ]
-    if len(routes) > ROUTES:
-        yield ["", "", f"{len(routes) - ROUTES} more", _percent(within[ROUTES:].sum())]
-
-
-def _decisions(report: Report) -> Iterator[str]:
-    """For each stream what was decided last, and when and why decisions were made."""
-    for stream, part in report.decisions().groupby("stream"):
-        yield from ("", f'who takes which way of "{stream}", as decided last')
-        yield from (f"  {clip(line, LONG)}" for line in part["tree"].iloc[-1].splitlines())
-        rows = [["micro-batch", "ways", "predicted", "observed", "decided because"]]
-        rows += [
-            [
-                f"{row.batch}",
-                f"{row.ways}",
-                f"{row.predicted:.3g}",
-                f"{row.observed:.3g}",
-                clip(str(row.reason), REASON),
-            ]
-            for row in part.tail(DECISIONS).itertuples()
-        ]
-        yield from ("", f'decisions about "{stream}", and what a row costs', *align_columns(rows, ">>>><"))
-
-
-def _classifiers(learning: pd.DataFrame) -> list[str]:
-    """For each operator the attributes that its calls went by, and the gain ratio that was measured last."""
-    if learning.empty:
-        return []
-    rows = [["operator", "gain ratio", "its calls went by"]]
-    for operator, part in learning.groupby("operator"):
-        by = part["attribute"].where(part["kind"] == "classified", part["kind"].map(BY))
-        shares = (part["calls"].groupby(by).sum() / part["calls"].sum()).sort_values(ascending=False, kind="stable")
-        told = [f"{name} {_percent(share)}" for name, share in shares[: ROUTES + len(BY)].items()]
-        rows.append([clip(str(operator), WIDEST_NAME), f"{part['gain_ratio'].iloc[-1]:.3f}", ", ".join(told)])
-    return ["", "what told the classes apart", *align_columns(rows, "<><")]
-
-
-def _operators(frame: pd.DataFrame) -> Iterator[str]:
-    rows = [["operator", "searched by", "rows in", "evaluated", "rows out", "rate", "us a row"]]
-    columns = ["operator", "pattern", "rows_in", "evaluated", "rows_out", "rate", "microseconds"]
-    for operator, pattern, *counts, rate, microseconds in frame[columns].itertuples(index=False, name=None):
-        told = [f"{int(count):,}" for count in counts]
-        rows.append(
-            [clip(operator, WIDEST_NAME), clip(pattern, WIDEST_NAME), *told, f"{rate:.3f}", f"{microseconds:.2f}"]
-        )
-    if frame["pattern"].any():
-        return align_columns(rows, "<<>>>>>")
-    return align_columns([[name, *rest] for name, _, *rest in rows], "<>>>>>")
-
-
-def _percent(share: float) -> str:
-    return f"{share:.0%}" if share >= 0.005 or not share else "<1%"
-
-
-MICROSECONDS = 1_000
-"""In a millisecond."""
-
-
 def describe_query(query: Query) -> str:
-    """A query in words: its joins, its windows, its filters, and what is seldom meant."""
-    parts = [f'query "{query.name}"', "", "joins", *joins(query)]
-    parts += ["", "access patterns: what each input is searched by", *patterns(query)]
-    parts += ["", "windows and watermarks", *windows(query)]
-    parts += ["", 'filters, in the order in which "fixed" runs them', *_filters(query)]
-    parts += ["", "aggregates of the answer on Spark", *aggregates(query)]
-    return "\n".join([*parts, *(f"warning: {warning}" for warning in warnings(query))])
+    """Describe a query: joins, windows, filters, and warnings."""
+    parts = [f'query "{query.name}"', "", "joins", *list_joins(query)]
+    parts += ["", "access patterns: what each input is searched by", *list_patterns(query)]
+    parts += ["", "windows and watermarks", *list_windows(query)]
+    parts += ["", 'filters, in the order in which "fixed" runs them', *_list_filters(query)]
+    parts += ["", "aggregates of the answer on Spark", *list_aggregates(query)]
+    return "\n".join([*parts, *(f"warning: {warning}" for warning in list_warnings(query))])
 
 
-def joins(query: Query) -> Iterator[str]:
-    """Which inputs each condition connects."""
+def list_joins(query: Query) -> Iterator[str]:
+    """Write which inputs each condition connects."""
     for predicate in query.predicates:
         yield f"  {' -- '.join(sorted(predicate.inputs))}: {predicate.text}"
     if not query.predicates:
         yield "  none"
 
 
-def patterns(query: Query) -> Iterator[str]:
-    """For each input the columns that equalities with others compare; nobody searches the rows of a single one."""
+def list_patterns(query: Query) -> Iterator[str]:
+    """Write by which columns the rows of each input are searched.
+
+    Those are the columns that equalities compare. Nobody searches the rows of a single input.
+    """
     if len(query.inputs) == 1:
         yield "  none: rows of one stream are filtered as they come, and not kept"
         return
@@ -203,20 +143,20 @@ def patterns(query: Query) -> Iterator[str]:
         yield f"  {name}: {', '.join(told) or 'no equality; all rows in the window are looked at'}"
 
 
-def windows(query: Query) -> Iterator[str]:
-    """What each stream's time is, and how long its rows are waited for and kept."""
+def list_windows(query: Query) -> Iterator[str]:
+    """Write each stream's time, window and delay."""
     for stream in query.streams:
         delay = f'rows up to "{stream.delay}" late' if stream.delay is not None else "no delay"
         time = f'by "{stream.time}"' if stream.time is not None else "no event time"
-        yield f"  {stream.name}: {time}, {_window(stream.window)}, {delay}"
+        yield f"  {stream.name}: {time}, {_window_text(stream.window)}, {delay}"
     if all(stream.delay is not None for stream in query.streams):
         yield "  the watermark is that of the slowest stream; later rows are dropped and counted"
     else:
         yield "  there is no watermark, since not every stream has a delay: no row is late, and none is forgotten"
 
 
-def warnings(query: Query) -> Iterator[str]:
-    """What is allowed, and seldom meant."""
+def list_warnings(query: Query) -> Iterator[str]:
+    """Warn of settings that are allowed, and seldom meant."""
     if len(query.inputs) == 1:
         return
     for stream in query.streams:
@@ -227,13 +167,13 @@ def warnings(query: Query) -> Iterator[str]:
         yield f'stream "{late[0]}" has no delay: there is no watermark, and no row ever leaves the state'
 
 
-def aggregates(query: Query) -> Iterator[str]:
-    """How results are aggregated by time so that Spark drops none of them as late.
+def list_aggregates(query: Query) -> Iterator[str]:
+    """Write how to aggregate results so that Spark drops none.
 
-    A result comes out when its last row arrives, which is on time: so the newest time in it is not below the watermark,
-    whatever else is. A time of another row in it may be. While no row of a stream comes later than its delay says, that
-    of stream `i` is no older than the newest time that Spark has been shown in results by its own window, and the
-    window and the delay of the stream that is furthest behind.
+    A result comes out when its last row arrives, which is on time: so the newest time in it is not below the
+    watermark, whatever else is. A time of another row in it may be. While no row of a stream comes later than its
+    delay says, that of stream `i` is no older than the newest time that Spark has been shown in results by its own
+    window, and the window and the delay of the stream that is furthest behind.
     """
     if any(stream.time is None for stream in query.streams):
         yield "  none: no row has an event time"
@@ -242,55 +182,137 @@ def aggregates(query: Query) -> Iterator[str]:
     if late:
         yield f"  results of any age may come, and Spark will drop some: give {quoted(late)} a delay"
         return
-    columns = [_output(query, stream) for stream in query.streams]
+    columns = [_find_output(query, stream) for stream in query.streams]
     newest = columns[0] if len(columns) == 1 else f"greatest({', '.join(columns)})"
     if isinstance(query.streams[0].delay, int | float):
         newest = f"timestamp_millis({newest})"
     yield f"  by the newest time in a result: {newest}, withWatermark with any delay"
-    yield from align_columns([["by the time of", "withWatermark with at least"], *_rows(query, columns)], "<<")
+    yield from align_columns([["by the time of", "withWatermark with at least"], *_list_delays(query, columns)], "<<")
 
 
-def _rows(query: Query, columns: list[str]) -> Iterator[list[str]]:
+def _report(run: Reported | Report) -> Report:
+    report = getattr(run, "report", run)
+    if not isinstance(report, Report):
+        raise QueryError(f"explain: expected a Query(...), a run or a Report, got {type(run).__name__}")
+    return report
+
+
+def _list_routes(name: str, routes: pd.DataFrame) -> Iterator[list[str]]:
+    """Write a class's largest routes, and one line for the rest."""
+    share = routes["share"].sum()
+    within = routes["share"] / share
+    for place, (route, part) in enumerate(zip(routes["route"][:MOST_ROUTES], within[:MOST_ROUTES], strict=True)):
+        yield [*(("", "") if place else (_cut(name), _percent(share))), _cut(route), _percent(part)]
+    if len(routes) > MOST_ROUTES:
+        yield ["", "", f"{len(routes) - MOST_ROUTES} more", _percent(within[MOST_ROUTES:].sum())]
+
+
+def _list_decisions(report: Report) -> Iterator[str]:
+    """Write each stream's last decision, and the latest reasons."""
+    for stream, part in report.decisions().groupby("stream"):
+        yield from ("", f'who takes which way of "{stream}", as decided last')
+        yield from (f"  {_cut(line, WIDEST_BRANCH)}" for line in part["tree"].iloc[-1].splitlines())
+        rows = [["micro-batch", "ways", "predicted", "observed", "decided because"]]
+        rows += [
+            [
+                f"{row.batch}",
+                f"{row.ways}",
+                f"{row.predicted:.3g}",
+                f"{row.observed:.3g}",
+                _cut(str(row.reason), WIDEST_REASON),
+            ]
+            for row in part.tail(MOST_DECISIONS).itertuples()
+        ]
+        yield from ("", f'decisions about "{stream}", and what a row costs', *align_columns(rows, ">>>><"))
+
+
+def _list_classifiers(learning: pd.DataFrame) -> list[str]:
+    """Write by which attributes each operator's calls went.
+
+    The gain ratio is the one that was measured last.
+    """
+    if learning.empty:
+        return []
+    rows = [["operator", "gain ratio", "its calls went by"]]
+    for operator, part in learning.groupby("operator"):
+        by = part["attribute"].where(part["kind"] == "classified", part["kind"].map(CALLS_WITHOUT_ATTRIBUTE))
+        shares = (part["calls"].groupby(by).sum() / part["calls"].sum()).sort_values(ascending=False, kind="stable")
+        told = [
+            f"{name} {_percent(share)}" for name, share in shares[: MOST_ROUTES + len(CALLS_WITHOUT_ATTRIBUTE)].items()
+        ]
+        rows.append([_cut(str(operator)), f"{part['gain_ratio'].iloc[-1]:.3f}", ", ".join(told)])
+    return ["", "what told the classes apart", *align_columns(rows, "<><")]
+
+
+def _list_operators(frame: pd.DataFrame) -> Iterator[str]:
+    rows = [["operator", "searched by", "rows in", "evaluated", "rows out", "rate", "us a row"]]
+    columns = ["operator", "pattern", "rows_in", "evaluated", "rows_out", "rate", "microseconds"]
+    for operator, pattern, *counts, rate, microseconds in frame[columns].itertuples(index=False, name=None):
+        told = [f"{int(count):,}" for count in counts]
+        rows.append([_cut(operator), _cut(pattern), *told, f"{rate:.3f}", f"{microseconds:.2f}"])
+    if frame["pattern"].any():
+        return align_columns(rows, "<<>>>>>")
+    return align_columns([[name, *rest] for name, _, *rest in rows], "<>>>>>")
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}" if share >= 0.005 or not share else "<1%"
+
+
+def _cut(text: str, most: int = WIDEST_NAME) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _list_delays(query: Query, columns: list[str]) -> Iterator[list[str]]:
     for stream, column in zip(query.streams, columns, strict=True):
-        needed = _needed(query, stream)
-        yield [column, "none is enough" if needed is None else _length(stream, needed)]
+        needed = _find_delay(query, stream)
+        yield [column, "none is enough" if needed is None else _delay_text(stream, needed)]
 
 
-def _needed(query: Query, stream: Stream) -> float | None:
-    """The delay with which results may be aggregated by the time of one stream; None if none is long enough."""
+def _find_delay(query: Query, stream: Stream) -> float | None:
+    """Find the delay for aggregates by the time of one stream.
+
+    Gives None if no delay is long enough.
+    """
     found = stream.delay_ticks or 0
     for other in query.streams:
         if other is stream:
             continue
         if not (isinstance(stream.window, Range) and isinstance(other.window, Range)):
             return None
+        # The newest time that Spark has seen may be ahead of this stream's row by all of these:
+        #
+        #     row of this stream --its window--> newest in its result --other's window, other's delay--> newest seen
         found = max(found, stream.window.ticks + other.window.ticks + (other.delay_ticks or 0))
     return found
 
 
-def _length(stream: Stream, ticks: float | None) -> str:
-    """A delay as Spark takes it; a number of a numeric time stands for a millisecond."""
+def _delay_text(stream: Stream, ticks: float | None) -> str:
+    """Write a delay as Spark takes it.
+
+    A number of a numeric time stands for a millisecond.
+    """
     numbers = isinstance(stream.delay, int | float)
-    millis = math.ceil((ticks or 0) / (1 if numbers else MICROSECONDS))
+    millis = math.ceil((ticks or 0) / (1 if numbers else MICROSECONDS_PER_MILLISECOND))
     return f'"{millis // 1_000} seconds"' if millis % 1_000 == 0 else f'"{millis} milliseconds"'
 
 
-def _output(query: Query, stream: Stream) -> str:
-    """What a stream's time is called in the answer."""
+def _find_output(query: Query, stream: Stream) -> str:
+    """Find the name of a stream's time in the answer."""
     column = Column(stream.name, str(stream.time))
     if query.outputs is None:
         return f"{stream.name}_{stream.time}"
     return next((name for found, name in query.outputs if found == column), f"{column} (not selected)")
 
 
-def _window(window: Window) -> str:
-    """A window in the words of the file."""
+def _window_text(window: Window) -> str:
+    """Write a window in the words of the file."""
     if isinstance(window, Range):
         return f'window "{window.length}"'
     return f"the newest {window.count:,} rows" if isinstance(window, Rows) else "no window"
 
 
-def _filters(query: Query) -> Iterator[str]:
+def _list_filters(query: Query) -> Iterator[str]:
     for f in query.filters:
         asked = f.predicate
         what = f"{asked.name} of {quoted(map(str, asked.columns))}" if isinstance(asked, Function) else asked.text

@@ -1,4 +1,7 @@
-"""A filter: a predicate over one input or more, and what is done where it has no answer."""
+"""A filter: a predicate over one input or more.
+
+It also says what is done with rows for which the predicate has no answer.
+"""
 
 from __future__ import annotations
 
@@ -15,16 +18,17 @@ from eddy.predicates.function import Function
 from eddy.predicates.judge import Predicate
 from eddy.predicates.setup import SetupFunction, check_setup
 from eddy.predicates.spark_wrappers import unwrap
-from eddy.predicates.time_limit import LEAST
+from eddy.predicates.time_limit import SHORTEST_LIMIT
 from eddy.query.validation import duration, fill, named, texts
 from eddy.sql.values.name_case import own
 
-MICROS = 1_000_000
-"""In a second."""
+MICROSECONDS_PER_SECOND = 1_000_000
+"""Durations are in microseconds, limits in seconds."""
 
 SHOW, SKIP = "show", "skip"
 NULLS = (SHOW, SKIP)
-"""What becomes of rows with a null among the columns of a function: it is asked about them, or they do not pass."""
+"""The treatments of rows with a null among a function's columns: the function is asked about them, or they do not
+pass."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,7 @@ class Filter:
         for key, known, got in (("on_error", ON_ERROR, self.on_error), ("nulls", NULLS, self.nulls)):
             if got not in known:
                 raise QueryError(f"{where}: {key}: expected {quoted(known)}, got {repr_of(got)}")
+        # Either text or a function: with both, nobody could tell which one the reports are about.
         if (self.where is None) == (self.function is None):
             got = "neither" if self.where is None else "both"
             raise QueryError(f"{where}: expected either where or function, got {got}")
@@ -76,13 +81,14 @@ class Filter:
                 raise QueryError(f"{error}; fields of a struct cannot be read")
 
     def bind(self, types: Mapping[sql.Column, pa.DataType]) -> Predicate:
-        """The filter over columns of these types, as a function to a mask."""
+        """Give the filter as a function from columns to a mask."""
         if isinstance(self.predicate, Function):
             for column in self.predicate.columns:
                 if column not in types:
                     known = [c.name for c in types if c.stream == column.stream]
                     raise unknown("column", column.name, known, where=f'filter "{self.name}"')
             return self.predicate.mask
+        # Only its own inputs: an unknown column is then named beside the ones that could have been meant.
         bound = self.predicate.condition({column: t for column, t in types.items() if column.stream in self.on})
         return lambda columns, rows: sql.truth(bound.evaluate(columns, rows))
 
@@ -101,6 +107,7 @@ class Filter:
         made = unwrap(self.function, rowwise=self.rowwise, where=where)
         fill(self, "function", made.function)
         fill(self, "rowwise", made.rowwise)
+        # The field keeps None where the parameters name the columns, so that the filter prints as it was written.
         columns = None if self.columns is None else texts(self.columns, f"{where}: columns")
         fill(self, "columns", columns)
         if self.setup is not None:
@@ -123,7 +130,10 @@ class Filter:
 
 
 def _seconds(limit: object, where: str) -> float:
-    if not isinstance(limit, str) or (seconds := duration(limit, where=where) / MICROS) < LEAST:
-        least = f"{LEAST * 1_000:g} millisecond"
+    if (
+        not isinstance(limit, str)
+        or (seconds := duration(limit, where=where) / MICROSECONDS_PER_SECOND) < SHORTEST_LIMIT
+    ):
+        least = f"{SHORTEST_LIMIT * 1_000:g} millisecond"
         raise QueryError(f'{where}: expected a duration such as "5 seconds", of {least} or more, got {repr_of(limit)}')
     return seconds

@@ -1,4 +1,4 @@
-"""What of a query its saved state depends on."""
+"""The parts of a query that its saved state depends on."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from eddy.query.query import Filter
 
 
 def of(binding: Binding) -> dict[str, str]:
-    """Each part of the query that stored rows and verdicts depend on, by a name for people.
+    """List the parts that stored rows and verdicts depend on.
+
+    Each has a name for people.
 
     What is selected is not among them, nor is the policy: both may change from one start to the next, as long as the
     columns are stored.
@@ -27,14 +29,18 @@ def of(binding: Binding) -> dict[str, str]:
         parts |= {f'{place}: column "{f.name}"': str(f.type) for f in binding.stored(stream.name)}
     parts |= {f'table "{table.name}"': "a table" for table in query.tables}
     parts |= {f'join "{text}"': "a join" for text in query.joins}
-    parts |= {f'filter "{f.name}"': _filter(f) for f in query.filters}
+    parts |= {f'filter "{f.name}"': _describe_filter(f) for f in query.filters}
     return parts
 
 
 def check(saved: Mapping[str, str], wanted: Mapping[str, str]) -> None:
-    """Refuse state that another query has written, and say where they differ; columns may be left unused."""
+    """Refuse state that another query has written.
+
+    The error says where they differ. Columns may be left unused.
+    """
     differences = [
-        f"{shortened(part)}: the checkpoint has {_said(saved.get(part))}, the query has {_said(wanted.get(part))}"
+        f"{shortened(part)}: the checkpoint has {_quote_part(saved.get(part))}, "
+        f"the query has {_quote_part(wanted.get(part))}"
         for part in dict.fromkeys((*wanted, *saved))
         if saved.get(part) != wanted.get(part) and not (part not in wanted and ": column " in part)
     ]
@@ -45,12 +51,12 @@ def check(saved: Mapping[str, str], wanted: Mapping[str, str]) -> None:
         )
 
 
-def _filter(asked: Filter) -> str:
+def _describe_filter(asked: Filter) -> str:
     predicate = asked.predicate
     if isinstance(predicate, Function):
         return f"on {', '.join(asked.on)}: function {predicate.name} of {', '.join(map(str, predicate.columns))}"
     return f"on {', '.join(asked.on)}: {predicate.text}"
 
 
-def _said(part: str | None) -> str:
+def _quote_part(part: str | None) -> str:
     return "nothing" if part is None else f'"{shortened(part)}"'

@@ -1,4 +1,4 @@
-"""The inputs of a query: streams, and tables."""
+"""The inputs of a query: streams with windows, and tables."""
 
 from __future__ import annotations
 
@@ -7,6 +7,19 @@ from functools import cached_property
 
 from eddy.errors import QueryError, check_whole
 from eddy.query.validation import fill, named, ticks
+
+DROPPED, FAILING = "drop", "fail"
+
+BAD_ROWS = (DROPPED, FAILING)
+"""The treatments of bad rows: they are dropped and counted, or fail the query."""
+
+WITHOUT_ARRIVED = (
+    "expected arrived to name the column with the time at which the source received a row, got none; name one, for "
+    'example Kafka\'s timestamp (a job adds it with add = ["timestamp"], as "kafka_timestamp"), or '
+    '_metadata.file_modification_time of files (a job adds it with add = ["modified"], as "file_modified"), or make '
+    'one in a frame of your own with .withColumn("arrived", F.current_timestamp()), when the micro-batch began'
+)
+"""An error's text about a missing `arrived`, with the ways to mend it."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +41,7 @@ class Range:
 
     @cached_property
     def ticks(self) -> int | float:
-        """The window in microseconds, or in the units of a numeric time column."""
+        """The window in microseconds, or in a numeric column's units."""
         return ticks(self.length, "window Range")
 
     def __str__(self) -> str:
@@ -61,19 +74,6 @@ class Unbounded:
 
 
 Window = Range | Rows | Unbounded
-
-
-DROPPED, FAILING = "drop", "fail"
-BAD_ROWS = (DROPPED, FAILING)
-"""What may become of bad rows."""
-
-WITHOUT_ARRIVED = (
-    "expected arrived to name the column with the time at which the source received a row, got none; name one, for "
-    'example Kafka\'s timestamp (a job adds it with add = ["timestamp"], as "kafka_timestamp"), or '
-    '_metadata.file_modification_time of files (a job adds it with add = ["modified"], as "file_modified"), or make '
-    'one in a frame of your own with .withColumn("arrived", F.current_timestamp()), when the micro-batch began'
-)
-"""What to write."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,11 @@ class Stream:
         self._check_arrived(where)
 
     def _check_arrived(self, where: str) -> None:
-        """What is ahead is so of a time in the row itself, not of a clock that a second run would read anew."""
+        """Check that `max_ahead` and `arrived` come together.
+
+        A row is ahead of a time in the row itself, not of a clock that a second run would read anew.
+        """
+        # The two are of use only together: the limit is a distance from the time of arrival.
         if self.max_ahead is not None and self.arrived is None:
             raise QueryError(f"{where}: max_ahead: {WITHOUT_ARRIVED}")
         if self.max_ahead is None and self.arrived is not None:
@@ -130,7 +134,7 @@ class Stream:
             )
 
     def _check_timed(self, where: str) -> None:
-        """What counts in event time needs one."""
+        """Refuse settings in event time on a stream without one."""
         window = self.window if isinstance(self.window, Range) else None
         for name, given in (("window", window), ("delay", self.delay), ("max_ahead", self.max_ahead)):
             if self.time is None and given is not None:
@@ -138,12 +142,12 @@ class Stream:
 
     @cached_property
     def delay_ticks(self) -> int | float | None:
-        """The delay in microseconds, or in the units of a numeric time column."""
+        """The delay in microseconds, or in a numeric column's units."""
         return None if self.delay is None else ticks(self.delay, f'stream "{self.name}": delay')
 
     @cached_property
     def ahead_ticks(self) -> int | float | None:
-        """How far a row's time may be after the time at which it arrived, in the same units."""
+        """The limit `max_ahead` in the same units."""
         return None if self.max_ahead is None else ticks(self.max_ahead, f'stream "{self.name}": max_ahead')
 
 

@@ -1,4 +1,4 @@
-"""What is asked: streams, tables, joins, filters, columns; checked when built.
+"""A query: streams, tables, joins, filters, selected columns.
 
 A `Query` is a value. It knows no data yet, so what depends on types is checked when it meets a schema
 (`eddy.query.binding`); everything else, from a name that is used twice to a syntax error in a filter, is found here.
@@ -17,7 +17,7 @@ from eddy.observe.notebook import heading, table
 from eddy.predicates.judge import Predicate
 from eddy.query.filter import Filter
 from eddy.query.inputs import Rows, Stream, Table
-from eddy.query.join_graph import probe_name, reachable
+from eddy.query.join_graph import find_reachable, probe_name
 from eddy.query.validation import distinct, fill, members, named, texts
 from eddy.sql.values.name_case import own
 
@@ -72,6 +72,7 @@ class Query:
         for name, where in [(name, f'filter "{f.name}"') for f in self.filters for name in f.on]:
             self._check_input(name, where)
         fill(self, "joins", texts(self.joins, "query: joins") if self.joins else ())
+        # `x and y` becomes two predicates, so that each can serve as soon as its own inputs are there.
         fill(self, "predicates", tuple(part for text in self.joins for part in self._join(text)))
         fill(self, "outputs", self._outputs())
         self._check_shape()
@@ -86,25 +87,29 @@ class Query:
         rows = [("stream", s.name, f"by {s.time}, {s.window}, delay {s.delay}") for s in self.streams]
         rows += [("table", one.name, "") for one in self.tables]
         rows += [("join", "", text) for text in self.joins]
-        rows += [("filter", f.name, f"{', '.join(f.on)}: {f.where or _called(f)}") for f in self.filters]
+        rows += [("filter", f.name, f"{', '.join(f.on)}: {f.where or _spell_call(f)}") for f in self.filters]
         rows += [("select", "", ", ".join(self.select))] if self.select else []
         return (
             f"{heading(f'Query {self.name}')}{table(pd.DataFrame(rows, columns=['part', 'name', 'says']), len(rows))}"
         )
 
     def named(self, column: sql.Column) -> sql.Column:
-        """The column with its stream or table as the query calls it: a text may call it in another case."""
+        """Spell the stream of a column as the query does.
+
+        A text may write it in another case.
+        """
         return column if column.stream is None else sql.Column(own(column.stream, self.inputs), column.name)
 
     def _check_shape(self) -> None:
-        """Can every tuple reach every input, and do the windows mean something."""
+        """Check the limits, and that tuples can reach every input."""
         for limit in ("max_fanout", "max_results", "max_state"):
             most = getattr(self, limit)
             if most is not None:
                 fill(self, limit, check_whole(most, limit, where="query"))
         sets = [predicate.inputs for predicate in self.predicates]
         for stream in self.streams:
-            apart = [name for name in self.inputs if name not in reachable(stream.name, sets)]
+            # From every stream, since any of its rows may arrive last and set the tuple off.
+            apart = [name for name in self.inputs if name not in find_reachable(stream.name, sets)]
             if apart and not self.cross:
                 raise QueryError(
                     f'query: no join leads from "{stream.name}" to {quoted(apart)}; '
@@ -115,8 +120,9 @@ class Query:
                 raise QueryError(f'filter "{probe_name(name)}": the probe of "{name}" has this name; choose another')
 
     def _check_times(self) -> None:
-        """What needs an event time has one, and what needs another stream."""
+        """Check that streams have times where they are needed."""
         timeless = [stream.name for stream in self.streams if stream.time is None]
+        # Without a time nothing says which of two rows came later, and set off what they are part of.
         if timeless and len(self.inputs) > 1:
             raise QueryError(
                 f'stream "{timeless[0]}": expected the name of its event-time column as time, got none; only a stream '
@@ -162,6 +168,6 @@ class Query:
         return outputs
 
 
-def _called(f: Filter) -> str:
+def _spell_call(f: Filter) -> str:
     name = getattr(f.function, "__name__", type(f.function).__name__)
     return f"{name}({', '.join(f.columns or ())})"

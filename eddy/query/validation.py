@@ -1,4 +1,4 @@
-"""Checks that the parts of a query share while they are being built."""
+"""Checks of names, texts, lists and durations in a query."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ def named(kind: str, name: object) -> str:
 
 
 def ticks(length: object, where: str) -> int | float:
-    """Read a length of time: microseconds of a duration, or a plain number."""
+    """Read a length of time.
+
+    It is a duration, in microseconds, or a plain number.
+    """
     if isinstance(length, str):
         return duration(length, where=where)
     if (

@@ -1,1 +1,1 @@
-"""Tuples are routed here: plan, step, until they are complete."""
+"""The eddy routes tuples here: plan, step, until complete."""

@@ -16,7 +16,7 @@ from eddy.tuples import Hop, Lineage
 from eddy.tuples.arrays import RowIds
 from eddy.tuples.lineage import Machine
 
-NOBODY: RowIds = np.empty(0, np.int64)
+NO_ROWS: RowIds = np.empty(0, np.int64)
 
 
 def check_plan(legs: object, lineage: Lineage, rows: int, machine: Machine) -> Sequence[Leg]:
@@ -35,7 +35,8 @@ def check_plan(legs: object, lineage: Lineage, rows: int, machine: Machine) -> S
 def _check_partition(legs: Sequence[Leg], rows: int) -> None:
     """Every row in exactly one leg."""
     parts = [np.arange(rows) if leg.rows is None else leg.rows.astype(np.int64, copy=False) for leg in legs]
-    taken = np.bincount(np.concatenate([NOBODY, *parts]), minlength=rows)
+    # How many legs each row is in. `NO_ROWS` gives the array its type if there are no legs at all.
+    taken = np.bincount(np.concatenate([NO_ROWS, *parts]), minlength=rows)
     if not (taken == 1).all():
         lost, doubled = int((taken == 0).sum()), int((taken > 1).sum())
         raise EngineError(

@@ -1,4 +1,4 @@
-"""The eddy: plan, run and observe until every tuple is complete or dropped.
+"""The eddy: plan, run, observe, until every tuple is complete.
 
 Tasks wait by lineage, so that tuples which took different routes to the same lineage go on together.
 """
@@ -27,7 +27,7 @@ Chance = Callable[[], np.random.Generator]
 
 NO_HOPS: tuple[Hop, ...] = ()
 
-CROWD = 1 << 20
+MOST_WAITING = 1 << 20
 """Tuples that may wait before those nearest to their end go first: some tens of megabytes of row ids."""
 
 
@@ -43,11 +43,11 @@ class Waiting:
 
     @property
     def is_crowd(self) -> bool:
-        """More wait than may be held at a time."""
-        return self._tuples > CROWD
+        """More tuples wait than may be held at a time."""
+        return self._tuples > MOST_WAITING
 
     def put(self, tuples: Tuples) -> None:
-        """Let some more wait."""
+        """Let some more tuples wait."""
         self._parts.setdefault(tuples.lineage, []).append(tuples)
         self._tuples += len(tuples)
 
@@ -57,14 +57,22 @@ class Waiting:
         Normally they are the least advanced: nothing that is still under way can join them any more. In a crowd they
         are the most advanced, which is the shortest way out of it.
         """
+        # All tuples of the least advanced lineage wait here already: only less advanced ones could add to it. So a
+        # lineage is decided about once, however many routes lead to it:
+        #
+        #     a -> {f} -> {f, g}        g first and f first come together in {f, g}, and go on as one batch
+        #     a -> {g} -> {f, g}
         choose = max if self.is_crowd else min
-        tuples = merge(self._parts.pop(choose(self._parts, key=_advance)))
+        tuples = merge(self._parts.pop(choose(self._parts, key=_count_done)))
         self._tuples -= len(tuples)
         return tuples
 
 
 class HopCounts(NamedTuple):
-    """What a hop did to every tuple; `faults` are those of the tuples that passed it, if it is a filter."""
+    """The outputs of a hop for every tuple, as counts.
+
+    `faults` are those of the tuples that passed it, if it is a filter.
+    """
 
     counts: Counts
     statistic: Statistic
@@ -88,7 +96,7 @@ class Router:
         self.routing = RouteTally()
 
     def route(self, arrived: Sequence[Tuples], chance: Chance) -> Iterator[Tuples]:
-        """Bring tuples to their end; yields those that completed, as they do."""
+        """Bring tuples to their end; yields those that complete."""
         self.routing = RouteTally()
         waiting = Waiting()
         for tuples in arrived:
@@ -118,12 +126,16 @@ class Router:
             if leg.exhaustive:
                 yield from self._exhaust(part, leg)
             else:
+                # Legs that are no experiments wait for each other, so that filters that they share are called once.
                 parts.append((leg, part))
         if parts:
             yield from self._walk(SideBySide(parts, self.machine.after))
 
     def _walk(self, walks: SideBySide) -> Iterator[Tuples]:
-        """Go all routes to their end, step by step; a leg that is alone, or at a probe, goes by itself."""
+        """Go all routes to their end, step by step.
+
+        A leg that is alone, or comes to a probe, goes by itself.
+        """
         while len(walks) > 1:
             hop = walks.next_hop()
             if self.machine.adds(hop.operator):
@@ -138,8 +150,8 @@ class Router:
             yield from self._follow(*walk)
 
     def _place(self, tuples: Tuples, waiting: Waiting) -> Iterator[Tuples]:
-        """Hand over tuples that are complete, and let others wait for the next decision."""
-        if len(tuples) and self.machine.complete(tuples.lineage):
+        """Yield complete tuples; let others wait for a decision."""
+        if len(tuples) and self.machine.is_complete(tuples.lineage):
             yield tuples
         elif len(tuples):
             waiting.put(tuples)
@@ -148,6 +160,7 @@ class Router:
         lineage = tuples.lineage
         ready = self.machine.ready(lineage)
         started = self._clock()
+        # The policy gets functions and not lists: most policies ask for few of these, and buckets are dear.
         legs = self._policy.plan(
             Task(
                 lineage=lineage,
@@ -155,7 +168,7 @@ class Router:
                 statistics=self.statistics,
                 chance=chance,
                 after=lambda route: self.machine.ready_after(lineage, route),
-                independent=self.machine.independent(lineage),
+                independent=self.machine.is_independent(lineage),
                 buckets=self._classify(tuples),
             ),
             ready,
@@ -170,8 +183,8 @@ class Router:
     def _follow(self, tuples: Tuples, leg: Leg, route: Sequence[Hop]) -> Iterator[Tuples]:
         """Take a route, step by step, with the tuples that are left.
 
-        Where a step acts on some of its tuples only, those go all the way before the others come: however many
-        tuples come out, only as many as one step makes are held at a time.
+        A step may act on its first tuples only. Those go all the way before the others come: however many tuples
+        come out, only as many as one step makes are held at a time.
         """
         if not route:
             yield tuples
@@ -180,15 +193,20 @@ class Router:
         onward = self.machine.after(tuples.lineage, hop.operator)
         while len(tuples):
             outcome, statistic = self._step(hop, tuples)
-            self._learn(_alone(tuples, leg, len(outcome.counts)), (hop,), (outcome.counts,), (statistic,))
-            yield from self._follow(outcome.tuples.at(onward), leg, route[1:])
+            self._learn(_make_step(tuples, leg, len(outcome.counts)), (hop,), (outcome.counts,), (statistic,))
+            # Depth first: a probe may turn each tuple into thousands, and only one step's are held at each depth.
+            #
+            #     tuples  [0 1 2 3 4 5]    step takes [0 1 2] -> their results go all the way -> [3 4 5] remain
+            yield from self._follow(outcome.tuples.with_lineage(onward), leg, route[1:])
             tuples = tuples.rest(len(outcome.counts))
 
     def _exhaust(self, tuples: Tuples, leg: Leg) -> Iterator[Tuples]:
-        """Run every hop on every tuple; those that no filter drops go on, through the route's last probe if any.
+        """Run every hop on every tuple, whatever the others do.
 
-        What the probes found on the way is only counted: keeping it would mean joining tuples that a filter drops.
+        Tuples that no filter drops go on, through the route's last probe if any. Other probes only count: keeping
+        their finds would mean joining tuples that a filter drops.
         """
+        # `tuples` stay all of them here, so that every hop is observed on the same ones; `passed` alone shrinks.
         passed = np.ones(len(tuples), np.bool_)
         onward, last = tuples.lineage, NO_HOPS
         taken = []
@@ -199,22 +217,24 @@ class Router:
                 last = (hop,)
             else:
                 passed &= counted.counts.astype(np.bool_)
-                tuples = tuples.faulty(counted.faults, counted.counts.nonzero()[0])
+                tuples = tuples.with_faults(counted.faults, counted.counts.nonzero()[0])
                 onward = self.machine.after(onward, hop.operator)
-        step = _alone(tuples, leg, len(tuples))
+        step = _make_step(tuples, leg, len(tuples))
         self._learn(step, leg.route, [c.counts for c in taken], [c.statistic for c in taken])
-        yield from self._follow(tuples.take(np.flatnonzero(passed)).at(onward), Leg(route=last), last)
+        yield from self._follow(tuples.take(np.flatnonzero(passed)).with_lineage(onward), Leg(route=last), last)
 
     def _count(self, hop: Hop, tuples: Tuples) -> HopCounts:
-        """Run a hop on every tuple, for the counts alone, and the faults that a filter finds."""
+        """Run a hop on every tuple, for its counts and faults alone."""
         outcome, statistic = self._step(hop, tuples)
         if len(outcome.counts) == len(tuples):
             return HopCounts(outcome.counts, statistic, outcome.tuples.faults)
         parts = [outcome.counts.astype(np.int64)]
+        # A probe stops after a bounded number of candidates; the counts of its parts are put together.
         while len(tuples := tuples.rest(len(parts[-1]))):
             outcome, step = self._step(hop, tuples)
             parts.append(outcome.counts.astype(np.int64))
             statistic += step
+        # Only probes act in parts. Their results are not kept here, and so neither are the faults of these.
         return HopCounts(np.concatenate(parts), statistic, None)
 
     def _step(self, hop: Hop, tuples: Tuples) -> tuple[Outcome, Statistic]:
@@ -245,10 +265,10 @@ class Router:
         self.routing.learning += self._clock() - started
 
 
-def _alone(tuples: Tuples, leg: Leg, rows: int) -> SharedStep:
-    """A step of one leg, on its first tuples."""
+def _make_step(tuples: Tuples, leg: Leg, rows: int) -> SharedStep:
+    """Make a step of one leg, on its first tuples."""
     return SharedStep(tuples.first(rows), (leg,), (rows,))
 
 
-def _advance(lineage: Lineage) -> int:
+def _count_done(lineage: Lineage) -> int:
     return len(lineage.done) + len(lineage.spans)

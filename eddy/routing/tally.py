@@ -1,4 +1,4 @@
-"""What routing one micro-batch took."""
+"""Counts of one micro-batch: steps, decisions, routes."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ MOST_ROUTES = 256
 few enough to be reported every time."""
 
 MOST_OTHER_ROUTES = 32
-"""Routes that are counted apart of all classes beyond those: where there are many classes, they say more than a few."""
+"""Routes that are counted apart for all classes beyond those: where there are many classes, they say more than a
+few."""
 
 
 class TalliedRoutes(NamedTuple):
-    """How many rows of each class set out on each route, and what the classes are called."""
+    """The rows of each class on each route, and the classes' names."""
 
     counted: Mapping[ClassRoute, int]
     names: Mapping[tuple[str, str], str]
@@ -36,8 +37,8 @@ class Started(NamedTuple):
     route: tuple[str, ...]
     rows: int
 
-    def named(self, least: int, names: NameClasses) -> Iterable[tuple[BucketName, int]]:
-        """The classes that have so many rows at least, and how many they have."""
+    def name_classes(self, least: int, names: NameClasses) -> Iterable[tuple[BucketName, int]]:
+        """Name the classes with enough rows, and give their rows."""
         if self.classes is None:
             return [((self.label, self.label), self.rows)] if self.rows >= least else []
         large = [size for size in self.classes.sizes if size[1] >= least]
@@ -46,7 +47,7 @@ class Started(NamedTuple):
 
 
 class RouteTally:
-    """What routing one micro-batch took."""
+    """Counts the steps, decisions and routes of one micro-batch."""
 
     def __init__(self) -> None:
         self.operators: dict[Hop, Statistic] = {}
@@ -61,7 +62,11 @@ class RouteTally:
         self.operators[hop] = statistic if known is None else known + statistic
 
     def start(self, lineage: Lineage, leg: Leg, rows: int) -> None:
-        """Note the rows that begin a route; they are counted when the micro-batch is over."""
+        """Note the rows that begin a route.
+
+        They are counted when the micro-batch is over.
+        """
+        # A route is counted where it sets out; decisions on the way belong to the same rows.
         if not lineage.done:
             route = tuple([hop.operator for hop in leg.route])
             self._started.append(Started(lineage.origin, leg.label, leg.classes, route, rows))
@@ -69,15 +74,16 @@ class RouteTally:
     def routes(self, names: NameClasses) -> TalliedRoutes:
         """Count the rows of each class on each route.
 
-        No more than the `MOST` largest are told apart; of the others only the `MOST_OTHERS` largest routes are.
+        No more than the `MOST_ROUTES` largest are told apart; of the others only the `MOST_OTHER_ROUTES` largest
+        routes are.
         """
         counted: dict[ClassRoute, int] = {}
         called: dict[tuple[str, str], str] = {}
         others: dict[ClassRoute, int] = {}
-        least = self._least()
+        least = self._find_least()
         for started in self._started:
             stream, left = started.stream, started.rows
-            for (key, name), rows in started.named(least, names):
+            for (key, name), rows in started.name_classes(least, names):
                 called[stream, key] = name
                 _count(counted, (stream, key, started.route), rows)
                 left -= rows
@@ -87,11 +93,15 @@ class RouteTally:
             _count(counted, route if place < MOST_OTHER_ROUTES else (route[0], OTHERS, VARIOUS), rows)
         return TalliedRoutes(counted, called)
 
-    def _least(self) -> int:
-        """Rows that a class must have to be told apart, so that no more than `MOST` are."""
+    def _find_least(self) -> int:
+        """Find the rows that a class must have to be told apart.
+
+        No more than `MOST_ROUTES` classes have so many.
+        """
         sizes: list[int] = []
         for started in self._started:
             sizes += [started.rows] if started.classes is None else [rows for _, rows in started.classes.sizes]
+        # One more than the largest class that must not be told apart: classes of equal size then go the same way.
         return 1 if len(sizes) <= MOST_ROUTES else max(sorted(sizes)[-MOST_ROUTES - 1] + 1, 1)
 
 

@@ -1,4 +1,4 @@
-"""attach: a query becomes a step of a streaming job."""
+"""Makes a query a step of a streaming job."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def attach(
     sizes: Mapping[str, float] | None = None,
     heavy: Mapping[str, Sequence[Any]] | None = None,
 ) -> DataFrame:
-    """Answer a query over streaming DataFrames, as a streaming DataFrame.
+    """Answer a query over streaming DataFrames, as one more.
 
     `frames` has a streaming DataFrame for each stream, and for each lookup table a batch DataFrame, a pyarrow Table or
     a pandas DataFrame, which is read now and sent to the workers. Write the answer in append mode.

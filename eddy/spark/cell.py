@@ -1,8 +1,8 @@
-"""One call for a cell and micro-batch: restore, run, emit, snapshot.
+"""One call of a cell: restore, run a micro-batch, emit, save.
 
 Facts about Spark 4.3 that shape it:
 
-* Without a timeout, `applyInPandasWithState` is handed all rows, also those below the watermark. (With one by event
+* Without a timeout, `applyInPandasWithState` gets all rows, also those below the watermark. (With one by event
   time, Spark would drop late parcels, and the rows on time in them.) So the cell sees every late row, drops it, and
   counts it.
 * The watermark is 0 while any of the streams has shown no row.
@@ -30,7 +30,7 @@ from eddy.errors import CheckpointError, EddyError, QueryError
 from eddy.observe import wire
 from eddy.spark import checkpoint_guard, worker_cache
 from eddy.spark.layout.hashing import cell_of
-from eddy.spark.parcels import one, payloads, report_text, rows_of
+from eddy.spark.parcels import merge_batches, payloads, report_text, rows_of
 from eddy.spark.shipped import Shipped
 from eddy.tuples.arrays import Mask
 from eddy.tuples.arrow import no_rows
@@ -41,8 +41,11 @@ STATE = "format int, meta string, blob binary"
 LARGEST_STATE = 1 << 30
 """Bytes of a cell's state: Spark writes it as one row, pickled and with copies, and no row can reach 2 GB."""
 
-SENT = 64 << 20
+FLUSH_BYTES = 64 << 20
 """Bytes of results after which they are sent on: much more than the price of doing it, much less than a worker has."""
+
+MarkedRows = tuple[pa.RecordBatch, Mask]
+"""Rows, and which of them are copies."""
 
 
 def run(
@@ -60,6 +63,33 @@ def run(
         raise error.with_traceback(None) from None
 
 
+@dataclass(frozen=True, kw_only=True)
+class Arrivals:
+    """The rows of each stream in one batch, and which are copies.
+
+    `copies` says which are copies of rows that are counted in another cell; streams without any are not in it.
+    """
+
+    rows: Mapping[str, pa.RecordBatch]
+    copies: Mapping[str, Mask]
+
+
+def unpack_arrivals(frames: Iterable[pd.DataFrame], schemas: Mapping[str, pa.Schema]) -> Arrivals:
+    """Read the frames of Spark, which bring parcels in any order."""
+    held: dict[str, list[MarkedRows]] = {name: [] for name in schemas}
+    for name, payload in _sort_parcels(frames):
+        held[name].append(_split_copies(rows_of(payload), schemas[name]))
+    return Arrivals(
+        rows={
+            n: merge_batches([rows for rows, _ in parts], n) if parts else no_rows(schemas[n])
+            for n, parts in held.items()
+        },
+        copies={
+            n: np.concatenate([c for _, c in parts]) for n, parts in held.items() if any(c.any() for _, c in parts)
+        },
+    )
+
+
 class _Call:
     """One call, and the time that its parts take."""
 
@@ -74,13 +104,14 @@ class _Call:
         started = time.perf_counter()
         engine = self._resume()
         restoring = time.perf_counter() - started
+        # Results leave as they are found. The state is saved after the last of them, so a failure leaves the old one.
         working = yield from self._emit(payloads(engine.run(came.rows, self._mark(came))))
         started = time.perf_counter()
         state = self._save(engine)
         counters = replace(
-            engine.counted(),
+            engine.read_counters(),
             restoring=restoring,
-            packing=working - engine.counted().seconds,
+            packing=working - engine.read_counters().seconds,
             saving=time.perf_counter() - started,
             state=state,
         )
@@ -88,7 +119,7 @@ class _Call:
         yield pd.DataFrame({"payload": [None], "report": [report]})
 
     def _resume(self) -> Engine:
-        """The engine as the state says; where the state says nothing that can be understood, whose it is."""
+        """Restore the engine; an error names the cell."""
         saved = Snapshot(*self._state.get) if self._state.exists else None
         try:
             if saved is not None and _size(saved) > LARGEST_STATE:
@@ -98,26 +129,30 @@ class _Call:
             raise CheckpointError(f"cell {self._cell}: {error}") from error
 
     def _mark(self, came: Arrivals) -> Mark:
-        """The watermark of all cells, counted as the engine counts time."""
+        """Give the watermark of all cells, in the engine's ticks."""
         known = self._state.getCurrentWatermarkMs() if self._shipped.ticks_per_ms else 0
         return Mark(known * self._shipped.ticks_per_ms if known else None, came.copies)
 
     def _emit(self, results: Iterator[bytes]) -> Generator[pd.DataFrame, None, float]:
-        """Send results; says how long it took to make them, without the time in which others had their turn."""
+        """Send results, and give the seconds that making them took.
+
+        The time in which others had their turn does not count.
+        """
         held, working = 0, 0.0
         started = time.perf_counter()
         for payload in results:
             working += time.perf_counter() - started
-            yield _rows([payload])
+            yield _result_rows([payload])
             held += len(payload)
-            if held > SENT:
-                yield _rows([None] * self._shipped.flush)
+            if held > FLUSH_BYTES:
+                # Rows of nulls fill Spark's buffer, so that it sends on the payloads before them.
+                yield _result_rows([None] * self._shipped.flush)
                 held = 0
             started = time.perf_counter()
         return working + time.perf_counter() - started
 
     def _save(self, engine: Engine) -> int:
-        """Write the state; says how many bytes it has."""
+        """Write the state, and give its size in bytes."""
         snapshot = engine.snapshot()
         if _size(snapshot) > LARGEST_STATE:
             raise QueryError(f"cell {self._cell}: {self._too_large('has grown to', snapshot)}")
@@ -133,50 +168,30 @@ class _Call:
 
 
 def _size(snapshot: Snapshot) -> int:
-    """Characters and bytes; what is neither text nor bytes is refused when it is read."""
+    """Count characters and bytes.
+
+    A part that is neither text nor bytes is refused when it is read.
+    """
     return sum(len(part) for part in (snapshot.meta, snapshot.blob) if part)
 
 
-def _rows(payloads: list[bytes] | list[None]) -> pd.DataFrame:
+def _result_rows(payloads: list[bytes] | list[None]) -> pd.DataFrame:
     return pd.DataFrame({"payload": payloads, "report": [None] * len(payloads)})
 
 
-MarkedRows = tuple[pa.RecordBatch, Mask]
-"""Rows, and which of them are copies."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Arrivals:
-    """The rows of each stream in one batch, and what is to be known of them.
-
-    `copies` says which are copies of rows that are counted in another cell; streams without any are not in it.
-    """
-
-    rows: Mapping[str, pa.RecordBatch]
-    copies: Mapping[str, Mask]
-
-
-def unpack_arrivals(frames: Iterable[pd.DataFrame], schemas: Mapping[str, pa.Schema]) -> Arrivals:
-    """Read the frames that Spark hands over, which bring parcels in any order."""
-    held: dict[str, list[MarkedRows]] = {name: [] for name in schemas}
-    for name, payload in _in_order(frames):
-        held[name].append(_told_apart(rows_of(payload), schemas[name]))
-    return Arrivals(
-        rows={n: one([rows for rows, _ in parts], n) if parts else no_rows(schemas[n]) for n, parts in held.items()},
-        copies={
-            n: np.concatenate([c for _, c in parts]) for n, parts in held.items() if any(c.any() for _, c in parts)
-        },
-    )
-
-
-def _in_order(frames: Iterable[pd.DataFrame]) -> list[tuple[str, bytes]]:
-    """The parcels in an order that a retried task finds again."""
+def _sort_parcels(frames: Iterable[pd.DataFrame]) -> list[tuple[str, bytes]]:
+    """Put parcels into an order that a retried task finds again."""
+    # Spark hands parcels over in the order of the shuffle, which may differ in a retry; sorted, the routes do not.
     found = [row for f in frames for row in zip(f["stream"], f["time"], f["payload"], strict=True)]
     return [(name, payload) for name, _, payload in sorted(found)]
 
 
-def _told_apart(rows: pa.RecordBatch, schema: pa.Schema) -> MarkedRows:
-    """The rows of a parcel, and which of them are copies: its last column, if it has one more than the stream."""
+def _split_copies(rows: pa.RecordBatch, schema: pa.Schema) -> MarkedRows:
+    """Split a parcel into the rows and the marks of copies.
+
+    The marks are its last column, if it has one more than the stream.
+    """
     if rows.num_columns == len(schema):
         return rows, np.zeros(rows.num_rows, np.bool_)
+    # columns  [stream's own ... | >copied]: true for rows that another cell counts
     return rows.select(schema.names), rows.column(len(schema)).to_numpy(zero_copy_only=False)

@@ -2,7 +2,7 @@
 
 A cell can tell that its own state is of another query. It cannot tell that there is state under labels that nothing is
 sent to any more, because the layout is another one. So every micro-batch has a parcel for one group that is no cell,
-whose state says what the checkpoint was begun with. Where that differs the micro-batch fails, and nothing of it is
+whose state says what the checkpoint was begun with. If that differs the micro-batch fails, and nothing of it is
 kept.
 """
 
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 from pyspark.sql.streaming.state import GroupState
 
-from eddy.engine.snapshot import Snapshot, pack, restoring, unpack
+from eddy.engine.snapshot import Snapshot, guard_restore, pack, unpack
 from eddy.errors import CheckpointError
 from eddy.query import fingerprint
 from eddy.spark.layout.layout import check_layout
@@ -26,6 +26,7 @@ LABEL = -1
 
 def label_with_state(parcels: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Parcels, with one for the guard if there are any."""
+    # One more parcel with each task's first ones; an empty task sends none.
     for number, batch in enumerate(parcels):
         if number == 0:
             values = [[LABEL], [""], batch.column("time")[:1], [b""]]
@@ -35,7 +36,7 @@ def label_with_state(parcels: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBat
 
 
 def check(shipped: Shipped, state: GroupState) -> None:
-    """Note what the checkpoint is for, or refuse to go on with it."""
+    """Note what the checkpoint is for, or refuse another query."""
     if state.exists:
         try:
             _hold_against(shipped, Snapshot(*state.get))
@@ -45,7 +46,7 @@ def check(shipped: Shipped, state: GroupState) -> None:
     state.update((noted.format, noted.meta, noted.blob))
 
 
-@restoring
+@guard_restore
 def _hold_against(shipped: Shipped, snapshot: Snapshot) -> None:
     saved, _ = unpack(snapshot)
     fingerprint.check(saved["query"], shipped.parts)

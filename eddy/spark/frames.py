@@ -1,4 +1,4 @@
-"""The frames that a user hands over: streams, and tables read into memory.
+"""The user's frames: streams, and tables read into memory.
 
 What the engine would complain of is left to it (`eddy.query.binding`). Here is what only Spark can be asked.
 """
@@ -33,7 +33,7 @@ Needed = Set[tuple[str, tuple[str, int]]] | None
 
 @dataclass(frozen=True, kw_only=True)
 class Frames:
-    """The inputs of a query, each with the columns that Spark can hand to Python."""
+    """The inputs of a query, with the columns for Python."""
 
     spark: SparkSession
     streams: Mapping[str, DataFrame]
@@ -46,7 +46,7 @@ class Frames:
 def read(query: Query, given: Mapping[str, Any]) -> Frames:
     """Check the frames, and read the tables."""
     streams = {
-        stream.name: _stream(stream.name, given[stream.name]) for stream in query.streams if stream.name in given
+        stream.name: _check_stream(stream.name, given[stream.name]) for stream in query.streams if stream.name in given
     }
     if not streams:
         raise QueryError(
@@ -54,13 +54,14 @@ def read(query: Query, given: Mapping[str, Any]) -> Frames:
         )
     spark = next(iter(streams.values())).sparkSession
     names = {table.name for table in query.tables}
-    tables = {name: _table(spark, name, value) for name, value in given.items() if name in names}
+    tables = {name: _read_table(spark, name, value) for name, value in given.items() if name in names}
     fields = {name: list(frame.schema) for name, frame in streams.items()}
+    # Tables go through Spark's types too, so that a column of a table compares as Spark's own would.
     fields |= {name: list(from_arrow_schema(table.schema, True)) for name, table in tables.items()}
     # A frame for something that the query does not have is no stream and no table: the engine says so, by its name.
     schemas = {name: pa.schema([]) for name in given if name not in fields}
-    needed = _needed(query)
-    schemas |= {name: _schema(spark, needed, name, parts) for name, parts in fields.items()}
+    needed = _find_needed(query)
+    schemas |= {name: _read_schema(spark, needed, name, parts) for name, parts in fields.items()}
     known = {name: {field.name: field for field in parts} for name, parts in fields.items()}
     case_sensitive = spark.conf.get("spark.sql.caseSensitive", "false") == "true"
     return Frames(
@@ -68,10 +69,11 @@ def read(query: Query, given: Mapping[str, Any]) -> Frames:
     )
 
 
-def readable(frame: DataFrame) -> tuple[DataFrame, Mapping[str, str]]:
-    """The frame with names that tell its columns apart in any case, and the new names of those that had others.
+def make_readable(frame: DataFrame) -> tuple[DataFrame, Mapping[str, str]]:
+    """Rename columns that Spark does not tell apart.
 
-    Spark finds none of several columns that differ in case only, unless it is told to mind the case.
+    Spark finds none of several columns that differ in case only, unless it is told to mind the case. Gives the
+    frame, and the new names.
     """
     alike = Counter(fold_case(name) for name in frame.columns)
     new = {name: f"{place} {name}" for place, name in enumerate(frame.columns) if alike[fold_case(name)] > 1}
@@ -79,12 +81,12 @@ def readable(frame: DataFrame) -> tuple[DataFrame, Mapping[str, str]]:
 
 
 def arrow_options(spark: SparkSession) -> dict[str, Any]:
-    """What decides how Spark writes its types in Arrow."""
+    """Read the settings of how Spark writes its types in Arrow."""
     large = spark.conf.get("spark.sql.execution.arrow.useLargeVarTypes", "false") == "true"
     return {"timezone": spark.conf.get("spark.sql.session.timeZone"), "prefers_large_types": large}
 
 
-def _stream(name: str, frame: object) -> DataFrame:
+def _check_stream(name: str, frame: object) -> DataFrame:
     if not isinstance(frame, DataFrame):
         raise QueryError(f'frame "{name}": expected a streaming DataFrame, got {type(frame).__name__}')
     if not frame.isStreaming:
@@ -95,8 +97,11 @@ def _stream(name: str, frame: object) -> DataFrame:
     return frame
 
 
-def _schema(spark: SparkSession, needed: Needed, name: str, fields: list[StructField]) -> pa.Schema:
-    """The columns as they will arrive in Python; those of a type that has no way there must not be needed."""
+def _read_schema(spark: SparkSession, needed: Needed, name: str, fields: list[StructField]) -> pa.Schema:
+    """Read the columns as they will arrive in Python.
+
+    Columns of a type that has no way there must not be needed.
+    """
     options = arrow_options(spark)
     found = []
     for field in fields:
@@ -112,8 +117,8 @@ def _schema(spark: SparkSession, needed: Needed, name: str, fields: list[StructF
     return pa.schema([field.remove_metadata() for field in found])
 
 
-def _needed(query: Query) -> Needed:
-    """The columns that the query names, in any case; None for all."""
+def _find_needed(query: Query) -> Needed:
+    """Find the columns that the query names; None for all."""
     if query.outputs is None:
         return None
     parts = (*query.predicates, *(f.predicate for f in query.filters))
@@ -122,9 +127,12 @@ def _needed(query: Query) -> Needed:
     return {(str(c.stream), fold_case(c.name)) for c in read}
 
 
-def _table(spark: SparkSession, name: str, given: object) -> pa.RecordBatch:
-    """A lookup table as Spark would spell its types, and no larger than a worker can hold."""
-    table = _arrow(name, given)
+def _read_table(spark: SparkSession, name: str, given: object) -> pa.RecordBatch:
+    """Read a lookup table as Spark would spell its types.
+
+    It must not be larger than a worker can hold.
+    """
+    table = _to_arrow(name, given)
     if table.nbytes > LARGEST_TABLE:
         raise QueryError(
             f'table "{name}": expected at most {LARGEST_TABLE >> 20} MB, since every worker holds it, got '
@@ -137,7 +145,7 @@ def _table(spark: SparkSession, name: str, given: object) -> pa.RecordBatch:
         raise QueryError(f'table "{name}": Spark has no way to hold it: {text_of(error)}; cast the column') from error
 
 
-def _arrow(name: str, given: object) -> pa.Table:
+def _to_arrow(name: str, given: object) -> pa.Table:
     if isinstance(given, DataFrame):
         if given.isStreaming:
             raise QueryError(

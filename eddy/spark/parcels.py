@@ -1,4 +1,4 @@
-"""Parcels: rows on their way to a cell, and results on their way back.
+"""Parcels: rows on their way to a cell, results on theirs back.
 
 Only `payload` holds rows, as one Arrow stream with a checksum in front, so every type comes out as it went in: nothing
 of it passes through pandas or Spark's own columns, and nothing is unpickled.
@@ -9,7 +9,7 @@ of it passes through pandas or Spark's own columns, and nothing is unpickled.
     unpack(batches)                -> batches of results out of RESULTS rows, for mapInArrow; reports are left out
     write(rows), rows_of(payload)  -> one payload, of whatever size
 
-Of a row of results, `payload` is null in a report and `report` is null in all others, so that `collect_list(report)`
+In rows of results, `payload` is null in a report and `report` is null in all others, so that `collect_list(report)`
 has the reports alone; rows with neither are passed over.
 """
 
@@ -32,9 +32,11 @@ from eddy.tuples import arrow_ipc, event_time
 from eddy.tuples.arrow import one_batch
 
 PARCELS = "cell bigint, stream string, time timestamp, payload binary"
+
 PARCEL_SCHEMA = pa.schema(
     {"cell": pa.int64(), "stream": pa.string(), "time": pa.timestamp("us", "UTC"), "payload": pa.binary()}
 )
+
 RESULTS = "payload binary, report string"
 
 PAYLOAD_BYTES = 16 * 2**20
@@ -68,26 +70,30 @@ def pack(batches: Iterable[pa.RecordBatch], stream: Stream, layout: Layout) -> I
     does not, so that no other row is late for it. Where no time counts it is 1970, where Spark's watermark begins.
     Numbers are milliseconds since then.
     """
-    for batch in _gathered(batches, stream.name):
+    for batch in _gather(batches, stream.name):
         held: list[tuple[int, str, int, bytes]] = []
         size = 0
         for cell, rows, copied in layout.place(stream.name, batch):
             told = rows if copied is None else rows.append_column(COPIED, pa.array(copied))
-            for part in _divided(told):
-                parcel = (label(cell), stream.name, latest(part, stream), write(part))
+            for part in _divide(told):
+                parcel = (label(cell), stream.name, find_latest(part, stream), write(part))
+                # Parcels leave in batches of bounded size: an Arrow column of bytes ends at 2 GB.
                 if held and size + len(parcel[-1]) > PAYLOAD_BYTES:
-                    yield _parcels(held)
+                    yield _make_parcels(held)
                     held, size = [], 0
                 held.append(parcel)
                 size += len(parcel[-1])
         if held:
-            yield _parcels(held)
+            yield _make_parcels(held)
 
 
 def payloads(batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
-    """Turn results into payloads as they are found, neither many small ones nor any large one."""
-    for batch in _gathered(batches, "results"):
-        for part in _divided(batch):
+    """Turn results into payloads as they are found.
+
+    There are neither many small ones nor any large one.
+    """
+    for batch in _gather(batches, "results"):
+        for part in _divide(batch):
             yield write(part)
 
 
@@ -112,24 +118,28 @@ def write(rows: pa.RecordBatch) -> bytes:
 
 
 def rows_of(payload: bytes) -> pa.RecordBatch:
-    """Give the rows of a payload; they are views of it."""
+    """Read the rows of a payload; they are views of it."""
     begin = len(MARK) + CHECKSUM_BYTES
     body = pa.py_buffer(payload).slice(min(begin, len(payload)))
     if not payload.startswith(MARK):
-        raise EngineError(_damaged(payload, f"it begins with {payload[: len(MARK)]!r} instead of {MARK!r}"))
+        raise EngineError(_damage_text(payload, f"it begins with {payload[: len(MARK)]!r} instead of {MARK!r}"))
     if payload[len(MARK) : begin] != _checksum(body):
-        raise EngineError(_damaged(payload, "the checksum does not match"))
+        raise EngineError(_damage_text(payload, "the checksum does not match"))
     try:
         return arrow_ipc.read(body)
     except Exception as error:  # the bytes may be anybody's, so anything may be wrong with them
-        raise EngineError(_damaged(payload, said(error))) from error
+        raise EngineError(_damage_text(payload, said(error))) from error
 
 
 def report_text(report: Mapping[str, Any]) -> str:
-    """Give a report as JSON; without its largest entries, which it then names, if it is too long."""
+    """Write a report as JSON of bounded length.
+
+    If it is too long, its largest entries are left out and named.
+    """
     texts = {name: json.dumps(value) for name, value in report.items()}
     left_out: list[str] = []
     while sum(map(len, texts.values())) > REPORT_CHARACTERS:
+        # The longest part goes first: it is of the most classes, and says the least about each.
         left_out.append(max(texts, key=lambda name: len(texts[name])))
         del texts[left_out[-1]]
     if left_out:
@@ -137,8 +147,11 @@ def report_text(report: Mapping[str, Any]) -> str:
     return "{" + ", ".join(f"{json.dumps(name)}: {text}" for name, text in texts.items()) + "}"
 
 
-def latest(rows: pa.RecordBatch, stream: Stream) -> int:
-    """The largest event time that counts, in microseconds from 1970 as Spark's watermark is to have it."""
+def find_latest(rows: pa.RecordBatch, stream: Stream) -> int:
+    """Find the largest event time that counts.
+
+    It is in microseconds from 1970, as Spark's watermark is to have it.
+    """
     if stream.time is None:
         return 0
     kind = rows.schema.field(stream.time).type
@@ -151,36 +164,39 @@ def latest(rows: pa.RecordBatch, stream: Stream) -> int:
     return math.floor(min(max(newest, 0), LATEST // unit)) * unit
 
 
-def _gathered(batches: Iterable[pa.RecordBatch], name: str) -> Iterator[pa.RecordBatch]:
+def merge_batches(batches: Sequence[pa.RecordBatch], name: str) -> pa.RecordBatch:
+    """Merge batches into one; there is one at least."""
+    return batches[0] if len(batches) == 1 else one_batch(name, pa.Table.from_batches(batches))
+
+
+def _gather(batches: Iterable[pa.RecordBatch], name: str) -> Iterator[pa.RecordBatch]:
     """Small batches made into larger ones."""
     held: list[pa.RecordBatch] = []
     for batch in batches:
         if held and sum(part.nbytes for part in held) + batch.nbytes > GATHERED_BYTES:
-            yield one(held, name)
+            yield merge_batches(held, name)
             held = []
         if batch.num_rows:
             held.append(batch)
     if held:
-        yield one(held, name)
+        yield merge_batches(held, name)
 
 
-def one(batches: Sequence[pa.RecordBatch], name: str) -> pa.RecordBatch:
-    """Batches as one, of which there is at least one."""
-    return batches[0] if len(batches) == 1 else one_batch(name, pa.Table.from_batches(batches))
+def _divide(rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """Divide rows into parts that are small enough.
 
-
-def _divided(rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """Rows in parts that are small enough, unless it is not the rows that are large but a dictionary that all share."""
+    Rows stay whole if they share a large dictionary: parts would be no smaller.
+    """
     half = rows.num_rows // 2
     parts = (rows.slice(0, half), rows.slice(half))
     if not half or rows.nbytes <= PAYLOAD_BYTES or parts[0].nbytes + parts[1].nbytes > rows.nbytes * 3 // 2:
         yield rows
         return
     for part in parts:
-        yield from _divided(part)
+        yield from _divide(part)
 
 
-def _parcels(parcels: list[tuple[int, str, int, bytes]]) -> pa.RecordBatch:
+def _make_parcels(parcels: list[tuple[int, str, int, bytes]]) -> pa.RecordBatch:
     columns = [pa.array(values, f.type) for values, f in zip(zip(*parcels, strict=True), PARCEL_SCHEMA, strict=True)]
     return pa.RecordBatch.from_arrays(columns, schema=PARCEL_SCHEMA)
 
@@ -189,7 +205,7 @@ def _checksum(body: pa.Buffer) -> bytes:
     return zlib.crc32(body).to_bytes(CHECKSUM_BYTES, "big")
 
 
-def _damaged(payload: bytes, detail: str) -> str:
+def _damage_text(payload: bytes, detail: str) -> str:
     return (
         f"parcel: its {len(payload)} bytes cannot be read, {detail}; run the same version of the project on the driver "
         "and all workers, and read only what it has packed"

@@ -1,4 +1,4 @@
-"""What the cells report, from Spark's progress to a `Report`.
+"""Makes a `Report` of what cells tell by Spark's progress.
 
 Every cell sends one report in JSON for each micro-batch in which it is called. Spark collects them as an observed
 metric of the micro-batch, which reaches the driver with the query's progress: also through Spark Connect, where there
@@ -13,17 +13,6 @@ import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
-from weakref import WeakSet
-
-from pyspark.sql import SparkSession
-from pyspark.sql.streaming.listener import (
-    QueryIdleEvent,
-    QueryProgressEvent,
-    QueryStartedEvent,
-    QueryTerminatedEvent,
-    StreamingQueryListener,
-)
-from pyspark.sql.utils import is_remote
 
 from eddy.errors import EngineError, QueryError, said, warn
 from eddy.observe import wire
@@ -33,17 +22,19 @@ from eddy.observe.sum_cells import CellSum
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.listener import StreamingQueryProgress
-    from pyspark.sql.streaming.query import StreamingQuery, StreamingQueryManager
-
+    from pyspark.sql.streaming.query import StreamingQuery
 
 OBSERVED = "eddy"
 """The name of the observed metric; the report of each cell is in its list `reports`."""
 
 MOST_CHARACTERS = 64 << 20
-"""Of reports that are remembered of a run, the newest: a day of micro-batches of ten seconds, where each has 7,000."""
+"""Characters of the reports that are remembered of a run, the newest: a day of micro-batches of ten seconds, where
+each has 7,000."""
 
 MOST_RUNS = 32
 """Runs that are remembered in one driver, the newest."""
+
+RUNS: OrderedDict[str, Progress] = OrderedDict()
 
 
 class Progress:
@@ -56,28 +47,85 @@ class Progress:
         self._lock = threading.Lock()
 
     def add(self, batch: int, reports: Sequence[str]) -> None:
-        """Take the reports of a micro-batch, unless it is known already; a listener's thread may call this."""
+        """Take the reports of a micro-batch, unless they are known.
+
+        A listener's thread may call this.
+        """
         with self._lock:
             if batch in self._reports or not reports:
                 return
             self._reports[batch] = list(reports)
             self._characters += sum(map(len, reports))
+            # The oldest go first, and one always stays.
             while self._characters > MOST_CHARACTERS and len(self._reports) > 1:
                 self._characters -= sum(map(len, self._reports.pop(min(self._reports))))
 
     def look_behind(self, progress: StreamingQueryProgress) -> None:
         """Warn, once, if results are lost after the eddy."""
         with self._lock:
-            known, self._warned = self._warned, self._warned or drops(progress)
+            known, self._warned = self._warned, self._warned or has_dropped(progress)
         if self._warned and not known:
             warn_of_drops(progress)
 
     def report(self) -> Report:
-        """What is known so far; progress comes in no order."""
+        """Give the report so far; progress comes in no order."""
         with self._lock:
             known = sorted(self._reports.items())
         whole = CellSum()
         return Report([whole.add(batch, _cells(reports)) for batch, reports in known])
+
+
+def collect(progress: StreamingQueryProgress) -> bool:
+    """Take a micro-batch's reports; tell whether there are any."""
+    found = progress.observedMetrics.get(OBSERVED)
+    if found is not None:
+        # Through Spark Connect, a micro-batch without rows has a metric without any value.
+        known = find_run(str(progress.runId))
+        known.add(progress.batchId, found.asDict().get("reports") or [])
+        known.look_behind(progress)
+    return found is not None
+
+
+def find_run(run_id: str) -> Progress:
+    """Find the progress of a run."""
+    found = RUNS.setdefault(run_id, Progress())
+    while len(RUNS) > MOST_RUNS:
+        RUNS.popitem(last=False)
+    return found
+
+
+def report_of(query: StreamingQuery) -> Report:
+    """Report on a streaming query that writes an eddy's frame.
+
+    It has the micro-batches since the query started, numbered as Spark does. Those without rows are not among them.
+    A row that was sent to several cells counts once, in `streams()` the others are its copies; what operators did is
+    counted in every cell. Seconds are those of all cells together.
+    """
+    recent = query.recentProgress
+    ours = [collect(progress) for progress in recent]
+    if ours and not any(ours):
+        raise QueryError(
+            f'report_of: query "{query.name or query.id}" has no reports of an eddy; expected one that writes a frame '
+            "made by eddy.attach"
+        )
+    return find_run(str(query.runId)).report()
+
+
+def has_dropped(progress: StreamingQueryProgress) -> bool:
+    """Tell whether an aggregate has dropped results as late.
+
+    The eddy's own operator never drops a row in this way.
+    """
+    return any(operator.numRowsDroppedByWatermark for operator in progress.stateOperators)
+
+
+def warn_of_drops(progress: StreamingQueryProgress) -> None:
+    """Warn that the answer of a query is not whole, and say why."""
+    warn(
+        f'query "{progress.name or progress.id}": micro-batch {progress.batchId}: what comes behind the eddy has '
+        "dropped results as late, since withWatermark is on the time of one of their rows; declare it on the newest "
+        "time in each result, or with a longer delay: print(eddy.explain(query)) says what to write"
+    )
 
 
 def _cells(reports: Sequence[str]) -> dict[int, Counters]:
@@ -89,97 +137,3 @@ def _cells(reports: Sequence[str]) -> dict[int, Counters]:
             "run the same version of the project on the driver and all workers"
         ) from error
     return dict(sorted(cells.items()))
-
-
-RUNS: OrderedDict[str, Progress] = OrderedDict()
-
-
-def collect(progress: StreamingQueryProgress) -> bool:
-    """Take the reports from a micro-batch's progress; says whether it has any of ours."""
-    found = progress.observedMetrics.get(OBSERVED)
-    if found is not None:
-        # Through Spark Connect, a micro-batch without rows has a metric without any value.
-        known = run(str(progress.runId))
-        known.add(progress.batchId, found.asDict().get("reports") or [])
-        known.look_behind(progress)
-    return found is not None
-
-
-def run(run_id: str) -> Progress:
-    """The progress of a run."""
-    found = RUNS.setdefault(run_id, Progress())
-    while len(RUNS) > MOST_RUNS:
-        RUNS.popitem(last=False)
-    return found
-
-
-def report_of(query: StreamingQuery) -> Report:
-    """What a streaming query did that writes the frame of `attach`, micro-batch by micro-batch, since it started.
-
-    Micro-batches are numbered as Spark does. Those without rows are not among them. A row that was sent to several
-    cells counts once, in `streams()` the others are its copies; what operators did is counted in every cell. Seconds
-    are those of all cells together.
-    """
-    recent = query.recentProgress
-    ours = [collect(progress) for progress in recent]
-    if ours and not any(ours):
-        raise QueryError(
-            f'report_of: query "{query.name or query.id}" has no reports of an eddy; expected one that writes a frame '
-            "made by eddy.attach"
-        )
-    return run(str(query.runId)).report()
-
-
-def drops(progress: StreamingQueryProgress) -> bool:
-    """Has an aggregate found results below the watermark; the eddy's own operator never drops a row in this way."""
-    return any(operator.numRowsDroppedByWatermark for operator in progress.stateOperators)
-
-
-def warn_of_drops(progress: StreamingQueryProgress) -> None:
-    """Say that the answer of a query is not whole, and what makes it so."""
-    warn(
-        f'query "{progress.name or progress.id}": micro-batch {progress.batchId}: what comes behind the eddy has '
-        "dropped results as late, since withWatermark is on the time of one of their rows; declare it on the newest "
-        "time in each result, or with a longer delay: print(eddy.explain(query)) says what to write"
-    )
-
-
-class Listener(StreamingQueryListener):
-    """Collects the reports of queries that have an eddy in them."""
-
-    def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802  Spark's names
-        """Nothing is known yet."""
-
-    def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802
-        """Take what the cells report."""
-        collect(event.progress)
-
-    def onQueryIdle(self, event: QueryIdleEvent) -> None:  # noqa: N802
-        """Nothing has happened."""
-
-    def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802
-        """What is known can still be asked for."""
-
-
-LISTENED_TO: WeakSet[SparkSession] = WeakSet()
-
-
-def listen(spark: SparkSession) -> None:
-    """Listen to a session, once."""
-    if spark in LISTENED_TO:
-        return
-    streams, listener = spark.streams, Listener()
-    streams.addListener(listener)
-    LISTENED_TO.add(spark)
-    if is_remote():
-        threading.Thread(target=_leave, args=(streams, listener), daemon=True).start()
-
-
-def _leave(streams: StreamingQueryManager, listener: Listener) -> None:
-    """Stop listening when the job's main thread ends.
-
-    Through Spark Connect the client hears in a thread that is no daemon: a job that fails, or forgets to stop its
-    session, would never end for our listener's sake.
-    """
-    threading.main_thread().join()
-    streams.removeListener(listener)

@@ -25,13 +25,16 @@ LONGEST_PUSHED = 10_000
 
 
 def pushable(query: Query, schemas: Mapping[str, pa.Schema], spark: SparkSession) -> list[Filter]:
-    """The filters that mean the same when Spark evaluates them."""
+    """List the filters that mean the same to Spark."""
     ansi = spark.conf.get("spark.sql.ansi.enabled") == "true"
-    return alike(query, schemas, ansi=ansi, zone=str(spark.conf.get("spark.sql.session.timeZone")))
+    return find_pushable(query, schemas, ansi=ansi, zone=str(spark.conf.get("spark.sql.session.timeZone")))
 
 
-def alike(query: Query, schemas: Mapping[str, pa.Schema], *, ansi: bool, zone: str) -> list[Filter]:
-    """The same for settings that are known: the mode of Spark's SQL, and the session's time zone."""
+def find_pushable(query: Query, schemas: Mapping[str, pa.Schema], *, ansi: bool, zone: str) -> list[Filter]:
+    """List them for known settings.
+
+    These are the mode of Spark's SQL, and the session's time zone.
+    """
     # Our SQL is that of Spark in ANSI mode: in the other one, what cannot be computed is null and no error.
     if not ansi:
         return []
@@ -50,29 +53,44 @@ def alike(query: Query, schemas: Mapping[str, pa.Schema], *, ansi: bool, zone: s
 
 
 def push(frame: DataFrame, name: str, filters: Sequence[Filter]) -> DataFrame:
-    """Apply the filters on one stream; its columns may be spelled with its name, as in `a.v`."""
+    """Apply the filters on one stream.
+
+    Its columns may be spelled with its name, as in `a.v`.
+    """
     for f in filters:
         if f.on == (name,):
             frame = frame.alias(name).where(str(f.where))
     return frame
 
 
-def described(filters: Sequence[Filter]) -> dict[str, str]:
-    """The filters that Spark evaluates, as the part of a query that its saved state depends on."""
+def describe_pushed(filters: Sequence[Filter]) -> dict[str, str]:
+    """Describe the filters that Spark evaluates.
+
+    They are a part of the query that its saved state depends on.
+    """
     return {f'filter "{f.name}"': f"on {f.on[0]}, evaluated by Spark: {f.where}" for f in filters}
 
 
 def _fails(asked: Filter, schema: pa.Schema) -> bool:
-    """Are there rows for which it has no answer: Spark would fail, though another predicate drops them."""
+    """Tell whether a filter may have no answer for some row.
+
+    Spark would fail, though another predicate drops the row.
+    """
     types = {Column(asked.on[0], field.name): field.type for field in schema}
     return isinstance(asked.predicate, Expression) and asked.predicate.bind(types).fails
 
 
 def _same_zone(schema: pa.Schema, zone: str) -> bool:
-    """Our SQL takes the time zone from the columns, and UTC where none of them has one; Spark from the session."""
+    """Tell whether Spark and the eddy use one time zone.
+
+    Our SQL takes it from the columns, and UTC where none of them has one; Spark takes it from the session.
+    """
     return zone == "UTC" or any(pa.types.is_timestamp(field.type) and field.type.tz for field in schema)
 
 
 def _distinct(names: list[str]) -> bool:
-    """Spark does not tell columns apart that differ in case only."""
+    """Tell whether Spark tells all columns apart.
+
+    It does not if they differ in case only.
+    """
     return len({name.lower() for name in names}) == len(names)

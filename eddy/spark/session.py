@@ -1,4 +1,4 @@
-"""What a session says that a query depends on."""
+"""Checks the settings of a session that a query depends on."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 PARTITIONS = "spark.sql.shuffle.partitions"
 
-MANY, EMPTY = 4, 16
-"""Partitions for each cell, and partitions without any, from which on they are what a micro-batch takes its time for:
-each is a task and some files, whether rows come to it or not. A handful costs less than it would to read this."""
+MANY_PER_CELL, MANY_EMPTY = 4, 16
+"""Partitions for each cell, and partitions without any, from which on they are what a micro-batch takes its time
+for: each is a task and some files, whether rows come to it or not. A handful costs less than it would to read this."""
 
 
 def check(spark: SparkSession) -> None:
-    """Settings with which the answer would be another one."""
+    """Refuse settings with which the answer would be another one."""
     policy = spark.conf.get("spark.sql.streaming.multipleWatermarkPolicy", "min")
     if policy != "min":
         raise QueryError(
@@ -28,9 +28,12 @@ def check(spark: SparkSession) -> None:
 
 
 def look_at_partitions(spark: SparkSession, cells: int) -> None:
-    """Warn of partitions that no cell is in, as with Spark's default of 200: a checkpoint keeps their number."""
+    """Warn of partitions that no cell is in.
+
+    Spark's default is 200 partitions, and a checkpoint keeps their number.
+    """
     partitions = int(str(spark.conf.get(PARTITIONS)))
-    if partitions >= MANY * cells and partitions - cells >= EMPTY:
+    if partitions >= MANY_PER_CELL * cells and partitions - cells >= MANY_EMPTY:
         raised = f"{plural(cells, 'cell')} in {plural(partitions, 'partition')}"
         warn(
             f"attach: {raised}: each micro-batch will have {partitions - cells:,} tasks with nothing to do, and a "

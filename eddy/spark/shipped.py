@@ -1,4 +1,4 @@
-"""What travels to the workers, once for a query: the query, the policy, the schemas, the tables.
+"""The query, policy, schemas and tables that workers get.
 
 Spark hands it to every task. What is larger than a megabyte it broadcasts by itself, so that an executor gets it once.
 A worker unpickles the user's functions once for a query, and keeps what it has read in a module global: it is cheap to
@@ -25,14 +25,16 @@ from eddy.wiring import PolicyChoice, engine
 MOST_OPENED = 4
 """Queries that a worker keeps read: it may serve several, and a restarted query is a new one."""
 
+OPENED: OrderedDict[str, Opened] = OrderedDict()
+
 
 @dataclass(frozen=True, kw_only=True)
 class Shipped:
-    """Everything that a worker needs; plain values, and the user's code as bytes.
+    """Everything that a worker needs.
 
-    `parts` and `layout` say what the state in a checkpoint depends on. `ticks_per_ms` turns Spark's watermark into the
-    engine's; 0 where not every stream has a delay, so that there is none. `flush` is how many rows make Spark send on
-    what it holds.
+    Values are plain, and the user's code is bytes. `parts` and `layout` say what the state in a checkpoint depends
+    on. `ticks_per_ms` turns Spark's watermark into the engine's; 0 if some stream has no delay, so that there is
+    none. `flush` is how many rows make Spark send on what it holds.
     """
 
     token: str
@@ -48,7 +50,7 @@ class Shipped:
 
     def engine(self, cell: int, clock: Clock) -> Engine:
         """A new engine for a cell."""
-        opened = _opened(self)
+        opened = _find_opened(self)
         return engine(
             opened.query,
             self.schemas,
@@ -63,27 +65,24 @@ class Shipped:
 
 @dataclass(frozen=True)
 class Opened:
-    """The same, read."""
+    """The query, policy and tables, unpickled."""
 
     query: Query
     policy: PolicyChoice
     tables: Mapping[str, pa.RecordBatch]
 
 
-OPENED: OrderedDict[str, Opened] = OrderedDict()
-
-
 def pack_code(query: Query, policy: PolicyChoice) -> tuple[bytes, tuple[str, ...]]:
-    """Pickle the query and the policy, and name the functions in them."""
+    """Pickle the query and the policy, and name their functions."""
     asked = [f for f in query.filters if f.function is not None]
     for f in asked:
-        _pickled(f.function, f'filter "{f.name}": its function')
-        _pickled(f.setup, f'filter "{f.name}": its setup')
-    code = _pickled((query, policy), "policy: the class")
+        _pickle(f.function, f'filter "{f.name}": its function')
+        _pickle(f.setup, f'filter "{f.name}": its setup')
+    code = _pickle((query, policy), "policy: the class")
     return code, tuple(f'filter "{f.name}"' for f in asked)
 
 
-def _pickled(value: object, what: str) -> bytes:
+def _pickle(value: object, what: str) -> bytes:
     try:
         return cloudpickle.dumps(value)
     except Exception as error:  # whatever an object of the user's raises when it is asked for its state
@@ -93,10 +92,11 @@ def _pickled(value: object, what: str) -> bytes:
         ) from error
 
 
-def _opened(shipped: Shipped) -> Opened:
+def _find_opened(shipped: Shipped) -> Opened:
     if shipped.token not in OPENED:
         OPENED[shipped.token] = _open(shipped)
     OPENED.move_to_end(shipped.token)
+    # The query that was used longest ago; it is unpickled again if it comes back.
     while len(OPENED) > MOST_OPENED:
         OPENED.popitem(last=False)
     return OPENED[shipped.token]

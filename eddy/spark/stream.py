@@ -25,23 +25,24 @@ from eddy.errors import QueryError, check_whole
 from eddy.query import Filter, Query, Stream, fingerprint
 from eddy.query.binding import Binding, bind
 from eddy.spark import cell, checkpoint_guard, session, workers
-from eddy.spark.frames import Frames, read, readable
+from eddy.spark.frames import Frames, make_readable, read
 from eddy.spark.layout.layout import Layout
 from eddy.spark.layout.planning import CELLS, plan_layout
+from eddy.spark.listener import listen
 from eddy.spark.parcels import PARCELS, RESULTS, pack, unpack, write
-from eddy.spark.progress import OBSERVED, listen
-from eddy.spark.pushdown import described, push, pushable
+from eddy.spark.progress import OBSERVED
+from eddy.spark.pushdown import describe_pushed, push, pushable
 from eddy.spark.shipped import Shipped, pack_code
 from eddy.spark.worker_cache import frozen_from_gc
 from eddy.wiring import PolicyChoice, schemas_read
 
 MICROSECONDS = 1_000
-"""In a millisecond, which is what Spark's watermark counts in."""
+"""Microseconds in a millisecond, in which Spark's watermark counts."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """How a query is to be run."""
+    """The user's settings of a run."""
 
     policy: PolicyChoice
     cells: int | None
@@ -53,7 +54,7 @@ class Options:
 
 @dataclass(frozen=True, kw_only=True)
 class AttachPlan:
-    """A query as it is run: what is left for the eddy, over the columns that it needs."""
+    """A query as it is run: the part that is left for the eddy."""
 
     frames: Frames
     query: Query
@@ -63,19 +64,25 @@ class AttachPlan:
 
     @property
     def watermarked(self) -> bool:
-        """Is there a watermark: a stream without a delay never says how far it has come."""
+        """There is a watermark.
+
+        A stream without a delay never says how far it has come.
+        """
         return all(stream.delay is not None for stream in self.query.streams)
 
     @property
     def ticks_per_ms(self) -> int:
-        """Of the engine in one of Spark's watermark: a number of a numeric time column stands for one."""
+        """The engine's ticks in one of Spark's watermark.
+
+        A number of a numeric time column stands for a millisecond.
+        """
         stream = self.query.streams[0]
         time_type = self.binding.schemas[stream.name].field(str(stream.time)).type
         return MICROSECONDS if pa.types.is_timestamp(time_type) else 1
 
 
 def attach(query: Query, given: Mapping[str, Any], options: Options) -> DataFrame:
-    """Check everything that can be checked here, and lay out the steps."""
+    """Check all that can be checked here, and make the steps."""
     _check_arguments(query, given, options)
     frames = read(query, given)
     session.check(frames.spark)
@@ -92,6 +99,11 @@ def _answers(plan: AttachPlan, options: Options) -> DataFrame:
     def step(key: tuple[Any, ...], parcels: Iterable[pd.DataFrame], state: GroupState) -> Iterator[pd.DataFrame]:
         yield from frozen_from_gc(cell.run(shipped, key, parcels, state))
 
+    # All streams as one frame of parcels, so that a single operator with one state serves them:
+    #
+    #     a -> parcels \
+    #     b -> parcels  > union -> by cell -> engine -> payloads and reports -> rows
+    #     c -> parcels /
     packed = reduce(DataFrame.unionAll, [_packed(plan, stream) for stream in plan.query.streams])
     answers = packed.groupBy("cell").applyInPandasWithState(
         step, RESULTS, cell.STATE, "append", GroupStateTimeout.NoTimeout
@@ -110,10 +122,11 @@ def _check_arguments(query: object, given: object, options: Options) -> None:
 
 
 def _plan(query: Query, frames: Frames, options: Options) -> AttachPlan:
-    """What Spark does before the eddy, what the eddy does, and where."""
+    """Divide the work between Spark and the eddy, and lay it out."""
     query = bind(replace(query, case_sensitive=frames.case_sensitive), frames.schemas).query
     spoken_of = _texts(options.policy)
     may = pushable(query, frames.schemas, frames.spark) if options.pushdown else []
+    # A filter that the policy names has to stay: the policy would not find it.
     pushed = [f for f in may if f.name not in spoken_of]
     left = replace(query, filters=[f for f in query.filters if f not in pushed])
     binding = bind(left, schemas_read(left, frames.schemas, options.policy, time.perf_counter))
@@ -122,7 +135,10 @@ def _plan(query: Query, frames: Frames, options: Options) -> AttachPlan:
 
 
 def _texts(value: Any) -> set[str]:
-    """Every text in what a user chose as policy: a filter that it speaks of stays with the eddy."""
+    """Collect every text in a user's choice of policy.
+
+    A filter that the policy speaks of stays with the eddy.
+    """
     if isinstance(value, str):
         return {value}
     if isinstance(value, Mapping):
@@ -141,7 +157,7 @@ def _shipped(plan: AttachPlan, options: Options) -> Shipped:
         schemas={stream.name: plan.binding.schemas[stream.name] for stream in query.streams},
         tables={name: write(table) for name, table in plan.frames.tables.items()},
         seed=int(options.seed),
-        parts={**fingerprint.of(plan.binding), **described(plan.pushed)},
+        parts={**fingerprint.of(plan.binding), **describe_pushed(plan.pushed)},
         layout=plan.layout.describe(),
         ticks_per_ms=plan.ticks_per_ms if plan.watermarked else 0,
         flush=rows + 1 if rows > 0 else 0,
@@ -149,10 +165,10 @@ def _shipped(plan: AttachPlan, options: Options) -> Shipped:
 
 
 def _packed(plan: AttachPlan, stream: Stream) -> DataFrame:
-    """A stream as parcels, with the watermark on the largest event time of each.
+    """Turn a stream into parcels, and declare the watermark.
 
-    Declared before `mapInArrow` a watermark is not visible after it. The columns go without their names, since Spark
-    does not find one there that has a dot in it.
+    It is on the largest event time of each parcel: declared before `mapInArrow` a watermark is not visible after it.
+    The columns go without their names, since Spark does not find one there that has a dot in it.
     """
     layout = plan.layout
     names = plan.binding.schemas[stream.name].names
@@ -163,17 +179,19 @@ def _packed(plan: AttachPlan, stream: Stream) -> DataFrame:
         )
 
     frame = push(plan.frames.streams[stream.name], stream.name, plan.pushed)
-    frame, renamed = readable(frame)
+    frame, renamed = make_readable(frame)
     columns = [_column(renamed.get(name, name)).alias(f"c{place}") for place, name in enumerate(names)]
     parcels = frame.select(*columns).mapInArrow(packer, PARCELS)
     return parcels.withWatermark("time", _delay(plan, stream)) if plan.watermarked else parcels
 
 
 def _delay(plan: AttachPlan, stream: Stream) -> str:
-    """The delay in whole milliseconds, as Spark counts: no more rows are late for it than without rounding.
+    """Round the delay to whole milliseconds, as Spark counts.
 
-    Where times are whole numbers of milliseconds, no fewer are late either.
+    No more rows are late for it than without rounding. If times are whole numbers of milliseconds, no fewer are late
+    either.
     """
+    # A delay of 1.5 ms becomes 2 ms: a row may be kept for longer than needed, and none is late that would not be.
     delay = (stream.delay_ticks or 0) / plan.ticks_per_ms
     whole = plan.ticks_per_ms == 1 and plan.binding.tick_type is np.int64
     return f"{math.floor(delay) if whole else math.ceil(delay)} milliseconds"

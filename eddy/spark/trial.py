@@ -1,4 +1,4 @@
-"""A query tried out on Spark, over data at hand."""
+"""Runs a query on Spark, over data at hand."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from eddy.spark.progress import report_of
 from eddy.spark.session import PARTITIONS
 from eddy.wiring import PolicyChoice
 
-OLDEST = 1_000_000_000
-"""Seconds since 1970: the time of the first file. Spark takes the oldest files first."""
+FIRST_FILE_SECONDS = 1_000_000_000
+"""Seconds from 1970 to the time of the first file. Spark takes the oldest files first."""
 
 
 class SparkTrial:
-    """Files of the streams, one for each micro-batch, and runs over them; the files are gone at the end.
+    """Files of the streams, one per micro-batch, and their runs.
 
-    It takes the session that there is, which must see this machine's files.
+    The files are gone at the end. It takes the session that there is, which must see this machine's files.
     """
 
     def __init__(self, query: Query, data: Mapping[str, pa.Table], *, cells: int | None) -> None:
@@ -49,7 +49,7 @@ class SparkTrial:
         self._place.cleanup()
 
     def run(self, policy: PolicyChoice, *, batch_rows: int, seed: int) -> tuple[pa.Table, Report, float]:
-        """The answer, the report, and the seconds from the start of the query to its end.
+        """Give the answer, the report, and the seconds of the query.
 
         All filters stay with the eddy, since what Spark does before it is the same for every policy.
         """
@@ -58,14 +58,14 @@ class SparkTrial:
         self._spark.conf.set(PARTITIONS, str(self._cells or CELLS))
         try:
             frame = attach(self._query, frames, policy=policy, cells=self._cells, pushdown=False, seed=seed)
-            return self._drained(frame)
+            return self._drain(frame)
         finally:
             if before is None:
                 self._spark.conf.unset(PARTITIONS)
             else:
                 self._spark.conf.set(PARTITIONS, before)
 
-    def _drained(self, frame: DataFrame) -> tuple[pa.Table, Report, float]:
+    def _drain(self, frame: DataFrame) -> tuple[pa.Table, Report, float]:
         name = f"eddy_trial_{uuid.uuid4().hex}"
         checkpoint = Path(self._place.name) / name
         writer = frame.writeStream.format("memory").queryName(name).option("checkpointLocation", str(checkpoint))
@@ -106,4 +106,4 @@ def _write(place: Path, table: pa.Table, batch_rows: int) -> None:
     for number, start in enumerate(range(0, max(table.num_rows, 1), batch_rows)):
         file = place / f"{number:06}.parquet"
         pq.write_table(table.slice(start, batch_rows), file)
-        os.utime(file, (OLDEST + number, OLDEST + number))
+        os.utime(file, (FIRST_FILE_SECONDS + number, FIRST_FILE_SECONDS + number))

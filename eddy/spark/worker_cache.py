@@ -1,8 +1,8 @@
-"""A cell's engine, out of its state.
+"""Caches of a worker: engines of cells, and modules.
 
-The state row is the truth: a task that is retried, or that another worker takes over, goes on from it. A worker keeps
-the engines that it has used last, and takes one of them only if the state row is the very one that this engine has
-written.
+The state row is the truth: a task that is retried, or that another worker takes over, goes on from it. A worker
+keeps the engines that it has used last, and takes one of them only if the state row is the very one that this engine
+has written.
 """
 
 from __future__ import annotations
@@ -25,9 +25,18 @@ Identity = tuple[int, str, int]
 
 ENGINES: OrderedDict[tuple[str, int], tuple[Identity, Engine]] = OrderedDict()
 
+Batch = TypeVar("Batch")
+
+SET_ASIDE: set[str] = set()
+"""The modules that gc need not look through any more."""
+
 
 def resume(shipped: Shipped, cell: int, saved: Snapshot | None) -> Engine:
-    """The engine of a cell as its state says; it is not kept until `keep` is called."""
+    """Give the engine of a cell as its state says.
+
+    It is not kept until `keep` is called.
+    """
+    # Taken out of the cache: an engine that fails is of no use any more, and must not be found again.
     identity, found = ENGINES.pop((shipped.token, cell), (None, None))
     if found is not None and saved is not None and identity == _identity(saved):
         return found
@@ -44,22 +53,23 @@ def keep(shipped: Shipped, cell: int, engine: Engine, saved: Snapshot) -> None:
         ENGINES.popitem(last=False)
 
 
-def _identity(saved: Snapshot) -> Identity:
-    """What tells states apart: the JSON begins with a checksum of everything. A store may have lost the rest."""
-    return saved.format, saved.meta, len(saved.blob or b"")
-
-
-Batch = TypeVar("Batch")
-
-SET_ASIDE: set[str] = set()
-"""The modules that this process need not look through any more."""
-
-
 def frozen_from_gc(batches: Iterator[Batch]) -> Iterator[Batch]:
-    """The same batches; when they are over, all that was loaded for them is set aside."""
+    """Give the same batches, and then freeze all that was loaded.
+
+    Modules stay for the life of the process, so gc looks through them in vain.
+    """
     yield from batches
     loaded = set(sys.modules)
     if not loaded <= SET_ASIDE:
         SET_ASIDE.update(loaded)
+        # Garbage goes first: what is frozen is never looked at again.
         gc.collect()
         gc.freeze()
+
+
+def _identity(saved: Snapshot) -> Identity:
+    """Tell one state from another.
+
+    The JSON begins with a checksum of everything. A store may have lost the rest.
+    """
+    return saved.format, saved.meta, len(saved.blob or b"")

@@ -1,4 +1,4 @@
-"""Which Python Spark starts its workers with.
+"""Chooses the Python that Spark starts its workers with.
 
 Spark knows it by name: that in PYSPARK_PYTHON when the session starts, else `python3`, which is then the first one on
 the path of the machine that a worker is on. The name goes along with each function, when the function is given to
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-NAMED = "PYSPARK_PYTHON"
+PYTHON_VARIABLE = "PYSPARK_PYTHON"
 
-UNNAMED = ("", "python3")
-"""What Spark calls the workers' Python where nobody names one."""
+DEFAULT_PYTHONS = ("", "python3")
+"""Spark's names of the workers' Python where nobody names one."""
 
-NEEDED = ("eddy", "pandas", "pyarrow", "numpy", "cloudpickle")
+NEEDED_MODULES = ("eddy", "pandas", "pyarrow", "numpy", "cloudpickle")
 
 QUESTION = (
     "import sys; from importlib.util import find_spec; "
@@ -45,21 +45,22 @@ VERSION = "{}.{}".format(*sys.version_info[:2])
 
 @contextmanager
 def suit_workers(spark: SparkSession) -> Iterator[None]:
-    """In the body, functions that are given to Spark are for a Python that has what they need."""
+    """Let workers run a Python that has the needed modules."""
     context: SparkContext | None = getattr(spark, "_sc", None)  # Spark Connect has none
     if context is None or not sys.executable:
         yield
         return
     named, here = context.pythonExec, str(context.master).startswith("local")
-    if os.environ.get(NAMED) or named not in UNNAMED:
+    if os.environ.get(PYTHON_VARIABLE) or named not in DEFAULT_PYTHONS:
         if here:
-            _check(named, _environment(context))
+            _check(named, _make_environment(context))
     elif here:
         context.pythonExec = sys.executable
     else:
         warn(
-            f'attach: {NAMED} is not set, so workers start the first "{UNNAMED[-1]}" on the path of their machines; it '
-            f"needs to be Python {VERSION} and to find {quoted(NEEDED)}; name one that does before the session starts"
+            f'attach: {PYTHON_VARIABLE} is not set, so workers start the first "{DEFAULT_PYTHONS[-1]}" on the path of '
+            f"their machines; it needs to be Python {VERSION} and to find {quoted(NEEDED_MODULES)}; name one that does "
+            "before the session starts"
         )
     try:
         yield
@@ -68,7 +69,7 @@ def suit_workers(spark: SparkSession) -> Iterator[None]:
 
 
 def find_fault(named: str, environment: Mapping[str, str]) -> str:
-    """What is wrong with a Python of this machine, for our functions; empty if nothing is.
+    """Find the fault of a Python of this machine, if any.
 
     >>> find_fault(sys.executable, {})
     ''
@@ -81,7 +82,7 @@ def find_fault(named: str, environment: Mapping[str, str]) -> str:
     if os.path.abspath(program) == os.path.abspath(sys.executable):
         return ""
     try:
-        asked = [program, "-c", QUESTION, *NEEDED]
+        asked = [program, "-c", QUESTION, *NEEDED_MODULES]
         said = subprocess.run(
             asked, env=environment, capture_output=True, text=True, timeout=ANSWER_SECONDS, check=False
         )
@@ -99,13 +100,16 @@ def _check(named: str, environment: Mapping[str, str]) -> None:
     wrong = find_fault(named, environment)
     if wrong:
         raise QueryError(
-            f'attach: the Python that Spark starts its workers with, "{named}", {wrong}; set {NAMED} to '
+            f'attach: the Python that Spark starts its workers with, "{named}", {wrong}; set {PYTHON_VARIABLE} to '
             f'"{sys.executable}", or unset it, before the session starts'
         )
 
 
-def _environment(context: SparkContext) -> dict[str, str]:
-    """What a worker on this machine is started with: it also finds what --py-files has brought."""
+def _make_environment(context: SparkContext) -> dict[str, str]:
+    """Make the environment of a worker on this machine.
+
+    It also finds what --py-files has brought.
+    """
     root = SparkFiles.getRootDirectory()
     sent = [os.path.join(root, name) for name in context._python_includes or ()]
     given = {**os.environ, **context.environment}

@@ -20,10 +20,10 @@ RowIds = Integers
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 Valid = Mask | None
-"""Which rows have a value; None for all of them."""
+"""The rows that have a value; None for all of them."""
 
 KeyCodes = np.ndarray[Any, Any]
 """Values of a key as 64-bit codes: equal values have equal codes."""
 
 FaultCodes = np.ndarray[Any, np.dtype[np.uint8]]
-"""What went wrong for each row, as a number of `Faults`; 0 for nothing."""
+"""The fault of each row, as a number of `Faults`; 0 for none."""

@@ -26,7 +26,7 @@ def one_batch(name: str, table: pa.Table) -> pa.RecordBatch:
     return batches[0] if batches else no_rows(table.schema)
 
 
-def raw(array: pa.Array, dtype: Any) -> np.ndarray[Any, Any]:
+def read_raw(array: pa.Array, dtype: Any) -> np.ndarray[Any, Any]:
     """The bytes of an Arrow array of a fixed width, as numbers."""
     data = array.buffers()[1]
     if data is None:

@@ -12,7 +12,7 @@ from eddy.tuples.arrays import RowIds
 T = TypeVar("T")
 E = TypeVar("E", bound=Exception)
 
-ALONE = 8
+MOST_SINGLE_ROWS = 8
 """Rows that are asked one by one: if all rows raise, there are a quarter more calls than rows, and not twice as many,
 as there would be if every part were halved to its end."""
 
@@ -43,5 +43,5 @@ def ask_halves(
 
 def _divide(part: RowIds) -> list[RowIds]:
     """Two halves, or single rows; the first one last, since it is taken from there."""
-    pieces = len(part) if len(part) <= ALONE else 2
+    pieces = len(part) if len(part) <= MOST_SINGLE_ROWS else 2
     return [piece for piece in reversed(np.array_split(part, max(pieces, 1))) if len(piece)]

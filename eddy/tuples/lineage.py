@@ -1,4 +1,4 @@
-"""The state machine: what a tuple has done, and where it may go.
+"""The state machine: which operators may act on a tuple next.
 
 | an operator may act on a tuple when | filter | probe |
 | --- | --- | --- |
@@ -19,13 +19,16 @@ from typing import Any, NamedTuple
 
 from eddy.errors import EngineError, quoted
 
-KNOWN = 4_096
-"""Lineages that are kept with what may follow them: twelve operators in any order have no more. With twenty there are a
-million, and a policy that draws comes to hundreds of new ones in every micro-batch."""
+MOST_KNOWN_LINEAGES = 4_096
+"""Lineages that are kept with what may follow them: twelve operators in any order have no more. With twenty there
+are a million, and a policy that draws comes to hundreds of new ones in every micro-batch."""
 
 
 class Lineage(NamedTuple):
-    """The stream whose row set a tuple off, what it spans, and which operators it has done."""
+    """A tuple's origin, its inputs, and what has acted on it.
+
+    The origin is the stream whose row set the tuple off; `done` are the operators that have acted on it.
+    """
 
     origin: str
     spans: frozenset[str]
@@ -42,7 +45,7 @@ class Rule:
 
 
 class Hop(NamedTuple):
-    """An operator as a policy sees it: its name and the access pattern.
+    """An operator and the access pattern that it uses.
 
     How many tuples a probe returns depends on what it searches by, so the two together have statistics.
     """
@@ -62,11 +65,15 @@ class Machine:
         self._independent: dict[Lineage, bool] = {}
 
     def start(self, stream: str) -> Lineage:
-        """The lineage of a row that has just arrived."""
+        """Give the lineage of a row that has just arrived."""
         return Lineage(stream, frozenset([stream]), frozenset())
 
     def ready(self, lineage: Lineage) -> tuple[Hop, ...]:
-        """The hops that may be next, in the order in which the query lists the operators."""
+        """List the hops that may be next.
+
+        They stand in the order in which the query lists the operators.
+        """
+        # Asked for every batch of tuples, and there are few lineages: the table is read once for each.
         found = self._ready.get(lineage)
         if found is None:
             _make_room(self._ready)
@@ -79,7 +86,7 @@ class Machine:
         return found
 
     def after(self, lineage: Lineage, operator: str) -> Lineage:
-        """The lineage of a tuple once an operator has acted on it."""
+        """Give a tuple's lineage once an operator has acted on it."""
         found = self._after.get((lineage, operator))
         if found is None:
             if all(hop.operator != operator for hop in self.ready(lineage)):
@@ -94,31 +101,36 @@ class Machine:
         return found
 
     def ready_after(self, lineage: Lineage, route: Sequence[Hop]) -> tuple[Hop, ...]:
-        """The hops that may be next once a route has been taken."""
+        """List the hops that may be next once a route has been taken."""
         for hop in route:
             lineage = self.after(lineage, hop.operator)
         return self.ready(lineage)
 
-    def independent(self, lineage: Lineage) -> bool:
-        """Is nothing but the ready hops left to do, in any order: then a whole route can be planned at once.
+    def is_independent(self, lineage: Lineage) -> bool:
+        """Tell whether nothing but the ready hops is left, in any order.
 
-        Only a probe can change that: after a filter a tuple spans what it spanned.
+        Then a whole route can be planned at once. Only a probe can change that: after a filter a tuple spans what it
+        spanned.
         """
         found = self._independent.get(lineage)
         if found is None:
             _make_room(self._independent)
             ready = set(self.ready(lineage))
             probes = [hop for hop in ready if self.adds(hop.operator)]
+            # A probe may make other hops ready, or change their patterns; then no route can be planned to its end.
             found = all(set(self.ready_after(lineage, [hop])) == ready - {hop} for hop in probes)
             self._independent[lineage] = found
         return found
 
     def adds(self, operator: str) -> bool:
-        """Do tuples span another input afterwards: a probe's do, a filter's do not."""
+        """Tell whether tuples span another input after an operator.
+
+        They do after a probe, and do not after a filter.
+        """
         return self._rules[operator].gives is not None
 
-    def complete(self, lineage: Lineage) -> bool:
-        """Has every operator acted that ever will."""
+    def is_complete(self, lineage: Lineage) -> bool:
+        """Tell whether every operator that ever acts has acted."""
         return all(name in lineage.done or rule.gives in lineage.spans for name, rule in self._rules.items())
 
     def _allows(self, lineage: Lineage, name: str, rule: Rule) -> bool:
@@ -131,6 +143,9 @@ class Machine:
 
 
 def _make_room(known: dict[Any, Any]) -> None:
-    """Forget everything where there is too much of it: what is in use is known again at once."""
-    if len(known) >= KNOWN:
+    """Forget everything once there is too much of it.
+
+    Lineages that are in use are looked up again at once.
+    """
+    if len(known) >= MOST_KNOWN_LINEAGES:
         known.clear()

@@ -1,4 +1,4 @@
-"""Runs of rows: the segments of a STeM, and where the candidates of many probes lie in them."""
+"""Runs of rows: segments of a STeM, and candidates of probes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from eddy.tuples.arrays import Integers, RowIds
 
 @dataclass(slots=True)
 class Segment:
-    """Rows from `start` to `stop`, the first and the newest event time, and how many it is to hold.
+    """A run of a STeM's rows, from `start` up to `stop`.
+
+    `oldest` is the event time of its first row, `newest` the largest one, `capacity` how many rows it is to hold.
 
     A serial never comes back: an index that knows the serial and the number of rows knows the rows.
     """
@@ -26,15 +28,15 @@ class Segment:
 
     @property
     def rows(self) -> int:
-        """How many there are."""
+        """The number of rows in it."""
         return self.stop - self.start
 
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """In which segments each probe may find anything: from its `first` up to its `last`, which is none of them.
+    """The segments that each probe searches: from `first` to `last`.
 
-    Segments are numbered in the order in which an index is told of them.
+    The range is half-open. Segments are numbered in the order in which an index is told of them.
     """
 
     first: Integers
@@ -42,23 +44,30 @@ class Reach:
 
     @property
     def width(self) -> int:
-        """In how many at the most."""
+        """The largest number of segments that one probe searches."""
         return max(int((self.last - self.first).max(initial=0)), 0)
 
     def of(self, segment: int) -> tuple[Integers, Integers]:
-        """The probes that reach a segment: the place of it among those that each of them reaches, and the probes."""
+        """Find the probes that reach a segment.
+
+        Gives the segment's place among those that each of them reaches, and the probes.
+        """
+        # first [0 1 2], last [2 3 3], segment 1: probes [0 1], and it is their place [1 0]
         probes = np.flatnonzero((self.first <= segment) & (segment < self.last))
         return segment - self.first.take(probes), probes
 
 
-def reached(reach: Reach | None, segment: int) -> tuple[Any, Any]:
-    """The places and the probes of a segment, as `Reach.of` has them; without a reach every probe looks everywhere."""
+def find_probes(reach: Reach | None, segment: int) -> tuple[Any, Any]:
+    """Find a segment's places and probes, as `Reach.of` does.
+
+    Without a reach every probe searches every segment.
+    """
     return (segment, slice(None)) if reach is None else reach.of(segment)
 
 
 @dataclass(frozen=True, slots=True)
 class Ranges:
-    """For each probe, and each segment in its reach, a run of `rows`: where it starts, and how long it is.
+    """A run of `rows` for each probe and each segment that it reaches.
 
     Runs are not spelled out until they are asked for, so that a probe with a million candidates costs a million
     places only when its turn comes.
@@ -69,12 +78,21 @@ class Ranges:
     rows: np.ndarray[Any, Any]
 
     def per_probe(self) -> Integers:
-        """How many candidates each probe has."""
+        """Count the candidates of each probe."""
         totals: Integers = self.counts.sum(axis=1)
         return totals
 
     def expand(self, probes: int) -> tuple[RowIds, RowIds]:
-        """The candidates of the first probes: the probe's position, and the row's id, probe by probe."""
+        """List the candidates of the first probes, probe by probe.
+
+        Gives the probe's position and the row's id for each of them.
+        """
+        # Each run is a start and a count. `shift` turns a position in the output into one in `rows`:
+        #
+        #     starts  [10  40]   counts [3 2]   ends [3 5]   shift [10 37]
+        #     arange   0   1   2   3   4
+        #     shift   10  10  10  37  37       (repeated by counts)
+        #     where   10  11  12  40  41
         counts = self.counts[:probes].ravel()
         total = int(counts.sum())
         if not total:
@@ -87,7 +105,7 @@ class Ranges:
         return at, self.rows.take(where).astype(np.int64, copy=False)
 
 
-def everything(probes: int, rows: int) -> Ranges:
-    """Every row is a candidate of every probe: a scan."""
+def scan_all(probes: int, rows: int) -> Ranges:
+    """Make every row a candidate of every probe: a scan."""
     starts = np.zeros((probes, 1), np.int64)
     return Ranges(starts, np.full((probes, 1), rows, np.int64), np.arange(rows))

@@ -19,7 +19,10 @@ from eddy.tuples.lineage import Lineage
 
 @dataclass(frozen=True, slots=True)
 class Tuples:
-    """Row ids, one array for each input that is spanned, all of one length; and the fault of each, 0 for none."""
+    """Row ids, one array for each input that is spanned.
+
+    All arrays have one length; `faults` has the fault of each tuple, 0 for none.
+    """
 
     lineage: Lineage
     ids: Mapping[str, RowIds]
@@ -31,28 +34,29 @@ class Tuples:
         return 0
 
     def take(self, rows: RowIds) -> Tuples:
-        """The tuples at some positions."""
+        """Give the tuples at some positions."""
         faults = None if self.faults is None else self.faults.take(rows)
         return Tuples(self.lineage, {name: ids.take(rows) for name, ids in self.ids.items()}, faults)
 
     def first(self, count: int) -> Tuples:
-        """The first tuples."""
+        """Give the first tuples."""
         return self if len(self) <= count else self._part(slice(count))
 
     def rest(self, count: int) -> Tuples:
-        """All but the first tuples."""
+        """Give all but the first tuples."""
         return self._part(slice(count, None))
 
-    def at(self, lineage: Lineage) -> Tuples:
-        """The same tuples, further on."""
+    def with_lineage(self, lineage: Lineage) -> Tuples:
+        """Give the same tuples with another lineage."""
         return Tuples(lineage, self.ids, self.faults)
 
-    def faulty(self, faults: FaultCodes | None, rows: RowIds | None = None) -> Tuples:
-        """The same tuples, with the faults of all of them, or of those at some positions, noted too."""
+    def with_faults(self, faults: FaultCodes | None, rows: RowIds | None = None) -> Tuples:
+        """Note more faults, of all tuples or of those at some positions."""
         if faults is None:
             return self
         noted = np.zeros(len(self), np.uint8) if self.faults is None else self.faults.copy()
         at: Any = slice(None) if rows is None else rows
+        # One fault is enough to fail a tuple that has met several, and the larger number is as good as any.
         noted[at] = np.maximum(noted[at], faults)
         return Tuples(self.lineage, self.ids, noted)
 
@@ -62,7 +66,10 @@ class Tuples:
 
 
 def merge(parts: Sequence[Tuples]) -> Tuples:
-    """One value for several that span the same inputs; what they have done may differ."""
+    """Make one value of several that span the same inputs.
+
+    The tuples may differ in what they have done; the first part's lineage stands for all of them.
+    """
     if len(parts) == 1:
         return parts[0]
     ids = {name: np.concatenate([part.ids[name] for part in parts]) for name in parts[0].ids}

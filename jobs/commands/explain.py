@@ -13,9 +13,9 @@ from eddy.jobs.run.checking import Checked
 from eddy.jobs.run.checkpoints import Checkpoint, describe_learned, has_state, read
 from eddy.query import Filter, fingerprint
 from eddy.query.binding import bind
-from eddy.query.explain import joins, patterns, windows
+from eddy.query.explain import list_joins, list_patterns, list_windows
 from eddy.spark.layout.layout import check_layout
-from eddy.spark.pushdown import alike, described
+from eddy.spark.pushdown import describe_pushed, find_pushable
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -69,7 +69,7 @@ def _check_same(checked: Checked, found: Checkpoint) -> None:
         return
     pushed, query = _pushed(checked), checked.binding.query
     left = replace(query, filters=[f for f in query.filters if f not in pushed])
-    wanted = {**fingerprint.of(bind(left, checked.schemas)), **described(pushed)}
+    wanted = {**fingerprint.of(bind(left, checked.schemas)), **describe_pushed(pushed)}
     fingerprint.check(*({p: t for p, t in parts.items() if ": column " not in p} for parts in (found.query, wanted)))
     check_layout(found.layout, checked.layout.describe())
 
@@ -78,10 +78,17 @@ def text(checked: Checked) -> str:
     """Joins, access patterns, cells and copies, watermarks, and who evaluates which filter."""
     query = checked.job.query
     parts = [f'query "{query.name}", policy "{checked.job.policy["name"]}"']
-    parts += ["", "joins", *joins(query), "", "access patterns: what each input is searched by", *patterns(query)]
+    parts += [
+        "",
+        "joins",
+        *list_joins(query),
+        "",
+        "access patterns: what each input is searched by",
+        *list_patterns(query),
+    ]
     layout = checked.layout.text() if checked.layout else "known only when Spark has read the columns"
     parts += ["", "cells", *(f"  {line}" for line in layout.splitlines())]
-    parts += ["", "windows and watermarks", *windows(query), "", "filters", *_filters(checked)]
+    parts += ["", "windows and watermarks", *list_windows(query), "", "filters", *_filters(checked)]
     return "\n".join([*parts, *(f"warning: {warning}" for warning in checked.warnings)])
 
 
@@ -105,7 +112,9 @@ def _pushed(checked: Checked) -> list[Filter]:
     ansi = job.spark.get("spark.sql.ansi.enabled", "true") == "true"
     zone = job.spark.get("spark.sql.session.timeZone", "UTC")
     spoken = {text for value in job.policy.values() for text in (value if isinstance(value, list) else [value])}
-    return [f for f in alike(checked.binding.query, checked.schemas, ansi=ansi, zone=zone) if f.name not in spoken]
+    return [
+        f for f in find_pushable(checked.binding.query, checked.schemas, ansi=ansi, zone=zone) if f.name not in spoken
+    ]
 
 
 COMMAND = Command(text="say how a job will run: joins, cells, copies, watermarks", arguments=arguments, run=run)

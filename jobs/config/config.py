@@ -25,7 +25,7 @@ from eddy.jobs.config.sections import JOB
 from eddy.jobs.config.to_query import build_query
 from eddy.query import Query
 from eddy.query.validation import duration
-from eddy.redaction import KeyPath, shown
+from eddy.redaction import KeyPath, display
 from eddy.wiring import policy_names, policy_parameters
 
 WIDEST_ALIGNED = 60
@@ -145,7 +145,7 @@ def _check_whole(read: Mapping[str, Any], mistakes: Mistakes) -> None:
     name = sink.get("name")
     if name and not name.isidentifier():
         # Spark makes a folder of it, below the setting spark.sql.streaming.checkpointLocation.
-        mistakes.add(("sink", "name"), f"expected a name of letters, digits and underscores, got {shown((), name)}")
+        mistakes.add(("sink", "name"), f"expected a name of letters, digits and underscores, got {display((), name)}")
     if sink.get("format") == "foreach_batch" and sink.get("function"):
         import_function(sink["function"], ("sink", "function"), mistakes)
     for kind in ("sizes", "heavy"):
@@ -204,7 +204,7 @@ def write_resolved(job: Job) -> str:
     Secrets are not shown.
     """
     rows = [
-        (join_key(path), shown(path, value), job.origins.get(path, "default")) for path, value in _leaves(job.values)
+        (join_key(path), display(path, value), job.origins.get(path, "default")) for path, value in _leaves(job.values)
     ]
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
     widest = min(widths[1], WIDEST_ALIGNED)
@@ -218,7 +218,7 @@ def write_stated(job: Job) -> Iterator[str]:
     """
     for path, value in _leaves(job.values):
         if path in job.origins:
-            yield f'config {join_key(path)}={shown(path, value)} from="{job.origins[path]}"'
+            yield f'config {join_key(path)}={display(path, value)} from="{job.origins[path]}"'
 
 
 def _leaves(values: Mapping[str, Any], path: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from eddy.jobs.config.schema import ConfigKey, ConfigPart, NamedSections, Section, Variants
 from eddy.jobs.config.sections import JOB
 from eddy.jobs.workloads.registry import WORKLOADS
-from eddy.redaction import shown
+from eddy.redaction import display
 from eddy.wiring import policy_names, policy_parameters
 
 HEAD = """# Configuration
@@ -111,7 +111,7 @@ def _expected(key: ConfigKey) -> str:
 def _default(key: ConfigKey) -> str:
     if key.required:
         return "**needed**"
-    return f"`{shown((), key.default)}`" if key.default not in (None, []) else ""
+    return f"`{display((), key.default)}`" if key.default not in (None, []) else ""
 
 
 def _policies() -> Iterator[str]:
@@ -132,7 +132,7 @@ def _told(name: str, default: object) -> str:
 
 
 def _value(default: object) -> str:
-    return shown((), list(default) if isinstance(default, tuple) else default)
+    return display((), list(default) if isinstance(default, tuple) else default)
 
 
 def main() -> int:

@@ -11,7 +11,7 @@ from eddy.errors import QueryError
 from eddy.jobs.config.places import is_key, join_key, split
 from eddy.jobs.config.schema import ConfigKey, ConfigPart, Section
 from eddy.jobs.config.sections import JOB
-from eddy.redaction import KeyPath, shown
+from eddy.redaction import KeyPath, display
 
 PREFIX = "spark.eddy."
 """Settings that `spark-submit --conf` gives to a job of ours begin with this."""
@@ -71,7 +71,7 @@ def put(values: dict[str, Any], override: Override) -> KeyPath:
         part = part.section(name, table) if part is not None else None
         inner = table.setdefault(name, {})
         if not isinstance(inner, dict):
-            got = shown(override.path[: depth + 1], inner)
+            got = display(override.path[: depth + 1], inner)
             raise QueryError(f"{override.origin} {join_key(override.path)}: {name} is no table, got {got}")
         table = inner
     key = _key(part, table, path[-1])

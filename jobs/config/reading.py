@@ -10,7 +10,7 @@ from eddy.errors import quoted, unknown
 from eddy.jobs.config.file_paths import Places
 from eddy.jobs.config.places import Mistakes, join_key
 from eddy.jobs.config.schema import ConfigKey, ConfigPart, NamedSections, Section, Variants
-from eddy.redaction import KeyPath, shown
+from eddy.redaction import KeyPath, display
 
 
 class TableReader:
@@ -28,7 +28,7 @@ class TableReader:
     def part(self, part: ConfigPart, value: Any, path: KeyPath) -> dict[str, Any]:
         """A table of the file."""
         if not isinstance(value, dict):
-            self._mistakes.add(path, f"expected a table [{join_key(path)}], got {shown(path, value)}")
+            self._mistakes.add(path, f"expected a table [{join_key(path)}], got {display(path, value)}")
             return self.part(part, {}, path) if _may_be_empty(part) else {}
         if isinstance(part, NamedSections):
             return self._named(part, value, path)
@@ -93,7 +93,7 @@ class TableReader:
             return key.default
         self.given.add(path)
         if not key.kind.fits(value):
-            self._mistakes.add(path, f"expected {key.kind.expected}, got {shown(path, value)}")
+            self._mistakes.add(path, f"expected {key.kind.expected}, got {display(path, value)}")
             return key.default
         if key.choices and value not in key.choices:
             error = unknown(path[-1], str(value), key.choices, where="")

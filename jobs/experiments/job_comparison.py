@@ -23,9 +23,9 @@ from eddy.jobs.run.own_session import own_session
 from eddy.local import BATCH_ROWS, run_local
 from eddy.observe.text import plural
 from eddy.query import Filter, Query, Stream
-from eddy.query.exact_names import exact
-from eddy.redaction import blotted
-from eddy.spark.pushdown import alike
+from eddy.query.exact_names import spell_query
+from eddy.redaction import hide_secrets
+from eddy.spark.pushdown import find_pushable
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -69,7 +69,7 @@ def experiment(conf: str, sets: Iterable[str], asked: Asked) -> tuple[Experiment
             data = sample(job, checked.sources, asked.rows, spark.session)
     except QueryError as error:
         # Spark and its connectors may say what they were given.
-        raise QueryError(f'config "{job.file}": {blotted(str(error), job.values)}') from error
+        raise QueryError(f'config "{job.file}": {hide_secrets(str(error), job.values)}') from error
     counted = ", ".join(f"{plural(table.num_rows, 'row')} of {name}" for name, table in data.items())
     query, data, pushed = _left(job, data)
     workload = Workload(name=query.name, query=query, data=data)
@@ -123,7 +123,7 @@ def _batch_rows(job: Job) -> int:
 
 def _left(job: Job, data: Mapping[str, pa.Table]) -> tuple[Query, dict[str, pa.Table], list[Filter]]:
     """The query and the rows that come to the eddy, and the filters that Spark has evaluated before."""
-    whole = exact(job.query, {name: table.schema for name, table in data.items()})
+    whole = spell_query(job.query, {name: table.schema for name, table in data.items()})
     pushed = list(_pushed(job, whole, data))
     query = replace(whole, filters=[f for f in whole.filters if f not in pushed])
     if len(query.inputs) == 1 and not query.filters:
@@ -141,7 +141,7 @@ def _pushed(job: Job, query: Query, data: Mapping[str, pa.Table]) -> Iterator[Fi
     spoken = {text for value in job.policy.values() for text in (value if isinstance(value, list) else [value])}
     if job.engine["pushdown"]:
         schemas = {name: table.schema for name, table in data.items()}
-        yield from (f for f in alike(query, schemas, ansi=ansi, zone=zone) if f.name not in spoken)
+        yield from (f for f in find_pushable(query, schemas, ansi=ansi, zone=zone) if f.name not in spoken)
 
 
 def _passing(table: pa.Table, name: str, filters: Sequence[Filter]) -> pa.Table:

@@ -59,7 +59,7 @@ def _times(job: Job, read: Mapping[str, Rows]) -> dict[str, str]:
     """The time column of each stream that has one, as its source spells it."""
     names = Names(job.query, {name: part.schema.names for name, part in read.items()})
     return {
-        stream.name: names.one(Column(stream.name, stream.time), f'stream "{stream.name}": time')
+        stream.name: names.resolve(Column(stream.name, stream.time), f'stream "{stream.name}": time')
         for stream in job.query.streams
         if stream.time is not None
     }

@@ -22,8 +22,8 @@ from eddy.jobs.sources.registry import SOURCES
 from eddy.jobs.sources.source import JobSource
 from eddy.query import Filter, Query, Rows, Stream, Unbounded
 from eddy.query.binding import Binding, bind
-from eddy.query.exact_names import Names, exact_filter, exact_join
-from eddy.query.explain import warnings
+from eddy.query.exact_names import Names, spell_filter, spell_join
+from eddy.query.explain import list_warnings
 from eddy.redaction import KeyPath
 from eddy.spark.layout.layout import Layout
 from eddy.spark.layout.planning import CELLS, plan_layout
@@ -172,7 +172,7 @@ def _bind_alone(job: Job, stream: Stream, schema: pa.Schema) -> Binding | None:
 def _filter(job: Job, asked: Filter, names: Names, types: Mapping[Column, pa.DataType]) -> Filter:
     """A filter that fits its columns, or one of its name that lets everything pass."""
     path = ("filters", asked.name, "where" if asked.where else "columns")
-    if _try(job, path, lambda: exact_filter(asked, names).bind(types)) is not None:
+    if _try(job, path, lambda: spell_filter(asked, names).bind(types)) is not None:
         return asked
     return Filter(asked.name, on=asked.on, where="true")
 
@@ -180,7 +180,7 @@ def _filter(job: Job, asked: Filter, names: Names, types: Mapping[Column, pa.Dat
 def _check_join(job: Job, text: str, names: Names, types: Mapping[Column, pa.DataType]) -> bool:
     """Check a join as a condition, as far as columns are known."""
     path = ("query", "joins")
-    spelled = _try(job, path, partial(exact_join, job.query, text, names))
+    spelled = _try(job, path, partial(spell_join, job.query, text, names))
     if spelled is None:
         return False
     found = sql.parse(spelled, where=f'join "{text}"')
@@ -195,7 +195,7 @@ def _is_selected(job: Job, text: str, names: Names, types: Mapping[Column, pa.Da
     column = job.query.named(sql.parse_select(text, where=where)[0])
     if column.stream not in {known.stream for known in types}:
         return True
-    name = _try(job, path, partial(names.one, column, where))
+    name = _try(job, path, partial(names.resolve, column, where))
     if name is not None and Column(column.stream, name) not in types:
         listed = [one.name for one in types if one.stream == column.stream]
         job.mistakes.add(path, str(unknown("column", column.name, listed, where=f'select "{column}"')))
@@ -282,7 +282,7 @@ def _layout(job: Job, binding: Binding) -> Layout | None:
 
 def _warnings(job: Job, unknown_yet: Iterable[str]) -> Iterable[str]:
     """Warn of settings that are allowed, and seldom meant."""
-    yield from warnings(job.query)
+    yield from list_warnings(job.query)
     for name in unknown_yet:
         yield f'the columns of "{name}" are known only when Spark reads it: what depends on them is checked then'
     rates = [name for name, values in job.sources.items() if values["format"] == "rate"]

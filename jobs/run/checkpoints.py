@@ -17,7 +17,7 @@ from eddy.jobs.config.file_paths import local
 from eddy.jobs.run.own_session import own_session
 from eddy.observe.statistics import NOTHING, Statistic
 from eddy.observe.text import align_columns
-from eddy.query.explain import classes
+from eddy.query.explain import list_classes
 from eddy.spark.layout.hashing import cell_of
 from eddy.tuples import Hop
 
@@ -115,7 +115,7 @@ def _routes(stream: str, cells: Sequence[CellState]) -> Iterator[str]:
     frame = pd.DataFrame(taken, columns=["class", "route", "tuples"])
     frame = frame.groupby(["class", "route"], sort=False)["tuples"].sum().reset_index()
     frame["share"] = frame["tuples"] / frame["tuples"].sum()
-    return classes(frame.sort_values("tuples", ascending=False, kind="stable", ignore_index=True))
+    return list_classes(frame.sort_values("tuples", ascending=False, kind="stable", ignore_index=True))
 
 
 def _statistics(cells: Sequence[CellState]) -> Iterator[str]:

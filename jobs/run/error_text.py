@@ -9,7 +9,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from eddy.errors import EddyError
-from eddy.redaction import cleaned
+from eddy.redaction import hide_marked
 
 EXPECTED = (EddyError, PySparkException, Py4JError)
 """The errors that a wrong file, wrong data or a wrong Spark may raise."""
@@ -72,4 +72,4 @@ def explain_error(error: BaseException) -> str:
     if "Traceback" in text and last and last[-1] not in lines:
         lines.append(last[-1])
     told = [f"error: {line}" if not place else f"  {line}" for place, line in enumerate([*lines, *hints])]
-    return cleaned("\n".join(told))
+    return hide_marked("\n".join(told))

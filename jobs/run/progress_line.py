@@ -146,7 +146,7 @@ def sums_of(progress: Mapping[str, Any]) -> Sums:
     found.told = True
     for report in map(json.loads, observed["reports"] or []):
         found.results += report["results"]
-        for stream, count in wire.streams(report).items():
+        for stream, count in wire.read_streams(report).items():
             found.late += Counter({stream: count.late})
             found.bad += Counter({stream: sum(count.bad.values())})
     return found

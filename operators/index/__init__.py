@@ -1,1 +1,1 @@
-"""How a STeM finds the rows that a probe may match."""
+"""Indexes, by which a STeM finds the rows that may match."""

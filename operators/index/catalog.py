@@ -1,4 +1,4 @@
-"""The indexes of one STeM, each built when a probe first asks for it."""
+"""The indexes of one STeM, each built when a probe needs it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ IndexKind = tuple[str, tuple[Key, ...]]
 
 
 class Catalog:
-    """Hands out indexes that are up to date, and keeps those that were asked for last."""
+    """Hands out fresh indexes, and keeps those asked for last."""
 
     def __init__(self, segments: Segments) -> None:
         self._segments = segments
@@ -23,12 +23,13 @@ class Catalog:
 
     @property
     def nbytes(self) -> int:
-        """What the indexes occupy."""
+        """The bytes that the indexes occupy."""
         return sum(index.nbytes for index in self._indexes.values())
 
     def get(self, name: str, keys: tuple[Key, ...]) -> Index:
         """An index over some keys."""
         kind = (name, keys)
+        # Popped and put back, so that the dict stands in the order of use.
         index = self._indexes.pop(kind, None) or INDEXES[name]()
         if kind not in self._fresh:
             index.refresh(list(self._segments), lambda start, stop: _codes(keys, start, stop))
@@ -37,10 +38,14 @@ class Catalog:
         return index
 
     def rest(self, room: int) -> None:
-        """The micro-batch is over: keep the indexes that were asked for last, as far as there is room."""
+        """End the micro-batch, and keep the latest indexes.
+
+        Only as many are kept as there is room for.
+        """
         for index in self._indexes.values():
             index.rest()
         used = 0
+        # Latest first, as long as they fit: the rows come first, indexes can be built again.
         for kind in list(reversed(self._indexes)):
             used += self._indexes[kind].nbytes
             if used > room:
@@ -48,7 +53,7 @@ class Catalog:
         self.changed()
 
     def changed(self) -> None:
-        """The rows are no longer those that the indexes have seen."""
+        """Note that the rows are no longer those of the indexes."""
         self._fresh = set()
 
 

@@ -1,4 +1,4 @@
-"""The slices of a STeM that are indexed, and let go of, one by one."""
+"""The slices of a STeM, indexed and forgotten one by one."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ FEWEST_SEALED = 1_024
 """Rows of a segment that is sealed because of its time, or where a window counts rows: smaller ones would let rows go
 sooner, but a search looks into each that is in reach."""
 
-SHARE = 4
-"""A segment covers a quarter of the window and of the rows, so that a probe looks into about five, and a row outlives
-its time by a quarter of the window at most."""
+SEGMENTS_PER_WINDOW = 4
+"""Segments for a window and for all rows: a probe looks into about five then, and a row outlives its time by a
+quarter of the window at most."""
 
 
-SEARCHED_ANYWAY = 8
-"""Segments into which every probe looks: to find out which it could leave out takes as long."""
+FEWEST_NARROWED = 8
+"""Segments from which on a probe leaves some out: among fewer, finding out which takes as long as looking into all."""
 
 
 class Segments:
@@ -41,8 +41,10 @@ class Segments:
         self._span = math.inf
         self._window = window.ticks if isinstance(window, Range) else math.inf
         if isinstance(window, Range) and delay is not None:
-            self._span = (window.ticks + delay) / SHARE
-        self._smallest = max(FEWEST_SEALED, window.count // SHARE) if isinstance(window, Rows) else SMALLEST_SEALED
+            self._span = (window.ticks + delay) / SEGMENTS_PER_WINDOW
+        self._smallest = (
+            max(FEWEST_SEALED, window.count // SEGMENTS_PER_WINDOW) if isinstance(window, Rows) else SMALLEST_SEALED
+        )
 
     def __iter__(self) -> Iterator[Segment]:
         return iter(self._segments)
@@ -51,14 +53,17 @@ class Segments:
         return len(self._segments)
 
     def extend(self, ticks: Ticks) -> None:
-        """Add rows with these event times at the end: fill the last segment, then begin new ones."""
+        """Add rows with these event times at the end.
+
+        They fill the last segment, then begin new ones.
+        """
         start = self._segments[-1].stop if self._segments else 0
         total, taken = start + len(ticks), 0
         while taken < len(ticks):
             left = ticks[taken:]
             room = self._room(left) if self._segments else 0
             if not room:
-                capacity = max(self._smallest, total // SHARE)
+                capacity = max(self._smallest, total // SEGMENTS_PER_WINDOW)
                 place, tick = start + taken, left[0].item()
                 self._segments.append(Segment(self._next(), place, place, tick, tick, capacity))
                 room = max(self._room(left), 1)
@@ -68,35 +73,50 @@ class Segments:
             taken += room
 
     def _room(self, ticks: Ticks) -> int:
-        """How many of the next rows belong to the last segment: up to the first that is too far from its first."""
+        """Count the next rows that belong to the last segment.
+
+        The first that is too far from its first row does not, nor do those after it.
+        """
         last = self._segments[-1]
         room = min(last.capacity - last.rows, len(ticks))
         if room <= 0 or self._span == math.inf:
             return max(room, 0)
+        # A few rows belong to it even if their time is too far away: tiny segments would each cost every probe a look.
         soonest = min(max(FEWEST_SEALED - last.rows, 0), room)
         outside = age(ticks[:room], np.full_like(ticks[:room], last.oldest)) > self._span
         return max(int(outside.argmax()), soonest) if outside.any() else room
 
     def reach(self, before: RowIds | None, latest: Ticks) -> Reach | None:
-        """Where there can be rows below some ids, or any, that are inside their window at some times; None for all."""
-        if len(self) < SEARCHED_ANYWAY:
+        """Find the segments in which each tuple may find rows.
+
+        Rows are below some ids, or any, and inside their window at some times. None stands for all segments.
+        """
+        if len(self) < FEWEST_NARROWED:
             return None
+        # Segments stand by arrival, so a bound on ids is one on segments. Their times may overlap where rows come late:
+        #
+        #     segment     0    1    2    3
+        #     starts      0   40   80  120      before 90   ->  last 3: segment 3 came later
+        #     newest     10   22   19   31      window 9, latest 30 -> times from 21 -> first 1
         first, last = np.zeros(len(latest), np.int64), np.full(len(latest), len(self))
         if before is not None:
             last = np.searchsorted([segment.start for segment in self], before)
         # Differences of floats are rounded, and a time that is just inside must not be missed.
         if self._window < math.inf and latest.dtype == np.int64:
             window = math.ceil(self._window)
+            # The running maximum rises, as a search needs; it only ever leaves out less.
             newest = np.maximum.accumulate([segment.newest for segment in self])
             first = np.searchsorted(newest, np.maximum(latest, np.iinfo(np.int64).min + window) - window)
         return Reach(first, last)
 
     def retain(self, keep: np.ndarray[Any, np.dtype[np.bool_]]) -> None:
         """Follow the rows when only some are kept."""
+        # How many rows are kept before each: a segment's new place.   keep [T F T T] -> before [0 1 1 2 3]
         before = np.concatenate(([0], np.cumsum(keep)))
         kept = []
         for segment in self._segments:
             rows, segment.start, segment.stop = segment.rows, int(before[segment.start]), int(before[segment.stop])
+            # Other rows need a new serial, so that indexes are built anew; moved as a whole, a segment keeps its own.
             if segment.rows != rows:
                 segment.serial = self._next()
             if segment.rows:

@@ -1,4 +1,7 @@
-"""Equality, by the sorted keys of each segment and a table of where to look among them."""
+"""Searches by equality among the sorted hashes of keys.
+
+Each segment has its own, and a table of where to look among them.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +13,18 @@ import numpy as np
 from eddy.contracts import Keys
 from eddy.operators.index.sorted_runs import SortedRun, SortedRuns
 from eddy.tuples.arrays import Integers, KeyCodes
-from eddy.tuples.runs import Ranges, Reach, Segment, reached
+from eddy.tuples.runs import Ranges, Reach, Segment, find_probes
 from eddy.tuples.splitmix import GOLDEN
 
 ShortHashes = np.ndarray[Any, np.dtype[np.uint16]]
 
-BITS = 16
-"""Of a hash. Sixteen bits sort ten times as fast as 32 (radix), and among the few thousand rows of a segment they
-bring together less than one row in ten that does not match; the probe compares the keys themselves anyway."""
+HASH_BITS = 16
+"""Bits of a hash. Sixteen bits sort ten times as fast as 32 (radix), and among the few thousand rows of a segment
+they bring together less than one row in ten that does not match; the probe compares the keys themselves anyway."""
 
 
 class SortedIndex:
-    """Finds the rows whose keys are all equal to those of a probe."""
+    """Finds the rows whose keys all equal those of a probe."""
 
     def __init__(self) -> None:
         self._parts = SortedRuns(mix)
@@ -29,7 +32,7 @@ class SortedIndex:
 
     @property
     def nbytes(self) -> int:
-        """What is kept between micro-batches."""
+        """The bytes that are kept between micro-batches."""
         return self._parts.nbytes + sum(table.nbytes for table in self._tables.values())
 
     def refresh(self, segments: Sequence[Segment], keys: Keys) -> None:
@@ -41,18 +44,18 @@ class SortedIndex:
         }
 
     def rest(self) -> None:
-        """Let go of what the next refresh makes anyway."""
+        """Forget everything that the next refresh makes anyway."""
         self._parts.rest()
 
     def search(self, bounds: Sequence[tuple[str, KeyCodes]], reach: Reach | None = None) -> Ranges:
-        """Where the rows with each probe's keys are; `op` is = throughout."""
+        """Find the rows with each probe's keys; `op` is = throughout."""
         wanted = mix([codes for _, codes in bounds])
         starts = np.zeros((len(self._parts) if reach is None else reach.width, len(wanted)), np.int64)
         counts = np.zeros_like(starts)
         offset = 0
         for number, part in enumerate(self._parts):
             if len(part.keys):
-                slot, probes = reached(reach, number)
+                slot, probes = find_probes(reach, number)
                 place, found = _look_up(part.keys, self._tables[part.serial], wanted[probes])
                 begins = part.begins.take(place).astype(np.int64)
                 starts[slot, probes] = begins + offset
@@ -65,17 +68,21 @@ def mix(codes: Sequence[KeyCodes]) -> ShortHashes:
     """One hash for the codes of several keys."""
     mixed = np.zeros(len(codes[0]), np.uint64)
     for code in codes:
+        # Only the top bits are kept in the end, so every bit of a code has to reach them.
         mixed ^= code.view(np.uint64)
         mixed *= GOLDEN
         mixed ^= mixed >> np.uint64(32)
     mixed *= GOLDEN
-    return (mixed >> np.uint64(64 - BITS)).astype(np.uint16)
+    return (mixed >> np.uint64(64 - HASH_BITS)).astype(np.uint16)
 
 
 def _table(part: SortedRun) -> np.ndarray[Any, Any]:
-    """Where the keys with each leading bits begin; about two entries for each key."""
-    bits = min(max(len(part.keys) - 1, 1).bit_length() + 1, BITS)
-    leading = part.keys >> np.uint16(BITS - bits)
+    """Note where the keys with each leading bits begin.
+
+    There are about two entries for each key.
+    """
+    bits = min(max(len(part.keys) - 1, 1).bit_length() + 1, HASH_BITS)
+    leading = part.keys >> np.uint16(HASH_BITS - bits)
     counts = np.bincount(leading, minlength=1 << bits)
     return np.concatenate(([0], np.cumsum(counts))).astype(np.min_scalar_type(len(part.keys)))
 
@@ -83,12 +90,17 @@ def _table(part: SortedRun) -> np.ndarray[Any, Any]:
 def _look_up(
     keys: ShortHashes, table: np.ndarray[Any, Any], wanted: ShortHashes
 ) -> tuple[Integers, np.ndarray[Any, np.dtype[np.bool_]]]:
-    """The place of each wanted key among the keys, and whether it is there."""
+    """Find the place of each wanted key, and whether it is there."""
     bits = len(table).bit_length() - 1
-    leading = wanted >> np.uint16(BITS - bits)
+    leading = wanted >> np.uint16(HASH_BITS - bits)
+    # The table leads to the first key with the same leading bits; from there it is a walk of a step or two:
+    #
+    #     keys    0001 0011 0110 1100      table by two bits  [0 2 3 3 4]
+    #     wanted  0011 -> bits 00 -> place 0 -> next: 0011 found
     place = table.take(leading).astype(np.int64)
     np.minimum(place, len(keys) - 1, out=place)
     found = keys.take(place) == wanted
+    # All probes take their next step together; those that found their key, or left their bits, stop.
     last = table.take(leading.astype(np.int64) + 1)
     left = np.flatnonzero(~found & (place + 1 < last))
     while len(left):

@@ -1,4 +1,7 @@
-"""What every index has in common: one part for each segment, kept while the segment is as it was."""
+"""The common part of all indexes: one sorted run per segment.
+
+A run is kept as long as its segment does not change.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +21,9 @@ Combine = Callable[[Sequence[KeyCodes]], KeyCodes]
 
 @dataclass(frozen=True, slots=True)
 class SortedRun:
-    """One segment: its distinct keys in order, where the run of each begins, and the rows in the order of the runs.
+    """One segment's distinct keys in order, and its rows by key.
 
-    `begins` has one entry more than there are keys.
+    `begins` says where the run of each key begins in `order`; it has one entry more than there are keys.
     """
 
     serial: int
@@ -31,7 +34,7 @@ class SortedRun:
 
 
 class SortedRuns:
-    """The sorted rows of every segment, built only for segments that have changed.
+    """The sorted runs of all segments, built where one changes.
 
     Row numbers count from the segment's start, in as few bytes as they need, so that an index takes less than ten
     bytes a row and stays as it is when older segments go.
@@ -50,22 +53,24 @@ class SortedRuns:
 
     @property
     def nbytes(self) -> int:
-        """What is kept between micro-batches."""
+        """The bytes that are kept between micro-batches."""
         return self.rows.nbytes + sum(p.keys.nbytes + p.begins.nbytes + p.order.nbytes for p in self._parts)
 
     def refresh(self, segments: Sequence[Segment], keys: Keys) -> None:
-        """Follow the segments: forget those that are gone, build those that are new."""
+        """Follow the segments: forget old runs, build new ones."""
         known = {(part.serial, part.rows): part for part in self._parts}
         self._parts = [known.get((s.serial, s.rows)) or self._build(s, *keys(s.start, s.stop)) for s in segments]
+        # Parts count rows from their segment's start. The sum is the only array that changes when old segments go.
         placed = [part.order + np.int64(s.start) for part, s in zip(self._parts, segments, strict=True)]
         self.rows = np.concatenate(placed) if placed else np.empty(0, np.int64)
 
     def rest(self) -> None:
-        """Let go of the rows of all parts in one; each part has its own."""
+        """Forget the rows of all parts in one; each part has its own."""
         self.rows = np.empty(0, np.int64)
 
     def _build(self, segment: Segment, codes: Sequence[KeyCodes], valid: Valid) -> SortedRun:
         keys = self._combine(codes)
+        # codes [7 3 7 3]  ->  order [1 3 0 2]   keys [3 7]   begins [0 2 4]: the rows with 7 are order[2:4] = 0 and 2
         order = np.argsort(keys, kind="stable")
         if valid is not None:
             order = order[valid.take(order)]

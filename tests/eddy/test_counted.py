@@ -17,7 +17,7 @@ def test_counters_come_back_as_they_were(policy: PolicyChoice) -> None:
     running = engine(query(filters=[eddy.Filter("f", on="a", where="k > 0")]), policy)
     pairs(running, a=[(1, 1), (2, 0), (3, 1)], b=[(1, 1)])
     pairs(running, a=[(3, 1)], b=[(4, 1), (5, 2)])
-    counted = running.counted()
+    counted = running.read_counters()
     assert counted.operators
     assert counted.routes
     assert len(counted.insight.uses) > 0 or policy == "fixed"

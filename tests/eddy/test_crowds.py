@@ -10,8 +10,8 @@ import pytest
 import eddy
 from eddy.contracts import Leg, Observation, Policy, Task
 from eddy.engine.emission import ROWS_PER_LOT
-from eddy.operators.probe import CANDIDATES
-from eddy.routing.router import CROWD
+from eddy.operators.probe import MOST_CANDIDATES
+from eddy.routing.router import MOST_WAITING
 from eddy.tuples import Hop, Lineage
 from tests.eddy.test_engine import batch, engine, pairs, query
 
@@ -64,9 +64,11 @@ def test_a_crowd_goes_to_its_end_before_more_tuples_are_made() -> None:
     rows = [(t // 400, 7) for t in range(4_000)]
     assert [*running.run(batch(a=rows, b=rows[:2_000], c=[(5, -1)]))] == []
     assert (
-        sum(statistic.rows_out for statistic in running.counted().operators.values()) == len(rows) * 2_000 > 4 * CROWD
+        sum(statistic.rows_out for statistic in running.read_counters().operators.values())
+        == len(rows) * 2_000
+        > 4 * MOST_WAITING
     )
-    assert stepwise.most <= CROWD + CANDIDATES + 6_001
+    assert stepwise.most <= MOST_WAITING + MOST_CANDIDATES + 6_001
 
 
 @pytest.mark.parametrize("joins", [["a.k = b.k"], ["a.k <= b.k"], ["abs(a.k - b.k) <= 1"]])
@@ -107,7 +109,7 @@ def test_an_exhaustive_leg_counts_a_crowd_to_its_end() -> None:
     exhaustive = Exhaustive()
     running = engine(query(), lambda _: exhaustive)
     rows = [(1, 7)] * 1_000
-    assert len(rows) ** 2 > CANDIDATES
+    assert len(rows) ** 2 > MOST_CANDIDATES
     assert len(pairs(running, a=rows, b=rows)) == len(rows) ** 2
     assert [counts.tolist() for o in exhaustive.observed for counts in o.outcomes if o.legs[0].exhaustive] == [
         [0] * len(rows),

@@ -46,7 +46,7 @@ PROBES_FIRST = {"name": "fixed", "order": ["probe_a", "probe_b"]}
 
 def calls(found: Engine) -> dict[str, Statistic]:
     """What each operator did in the last micro-batch, for queries in which each has one access pattern."""
-    return {hop.operator: statistic for hop, statistic in found.counted().operators.items()}
+    return {hop.operator: statistic for hop, statistic in found.read_counters().operators.items()}
 
 
 def query(**changes: Any) -> eddy.Query:
@@ -59,7 +59,7 @@ def test_a_watermark_from_outside_counts_and_not_that_of_the_rows_seen() -> None
     for mark, a, b in [(None, [50], [50]), (None, [1], [1]), (40, [45], [39]), (60, [], []), (61, [], [])]:
         rows = batch(a=[(ts, 1) for ts in a], b=[(ts, 1) for ts in b])
         results = sum(part.num_rows for part in running.run(rows, Mark(mark)))
-        counted = running.counted().streams
+        counted = running.read_counters().streams
         seen.append((results, counted["a"].late, counted["b"].late, counted["a"].stored))
     assert seen == [(1, 0, 0, 1), (1, 0, 0, 2), (1, 0, 1, 3), (0, 0, 0, 3), (0, 0, 0, 0)]
 
@@ -68,7 +68,7 @@ def test_the_watermark_is_that_of_the_slowest_stream() -> None:
     running = engine(query())
     assert pairs(running, a=[(100, 1)], b=[(5, 1)]) == []
     assert pairs(running, a=[(6, 1), (4, 1)], b=[(6, 1)]) == [(6, 5), (6, 6)]
-    [a, b] = running.counted().streams.values()
+    [a, b] = running.read_counters().streams.values()
     assert (a.late, b.late) == (1, 0)
 
 
@@ -91,7 +91,7 @@ def test_rows_leave_when_no_row_on_time_can_meet_them() -> None:
     for start in range(0, 40_000, 1_000):
         rows = [(t, t) for t in range(start, start + 1_000)]
         pairs(running, a=rows, b=rows)
-        stored.append(running.counted().streams["a"].stored)
+        stored.append(running.read_counters().streams["a"].stored)
     assert max(stored[5:]) <= 3_000
 
 
@@ -106,7 +106,7 @@ def test_without_a_delay_nothing_is_late_and_nothing_leaves() -> None:
     running = engine(query(streams=streams))
     pairs(running, a=[(1000, 1)], b=[(1000, 1)])
     assert pairs(running, a=[(0, 1)], b=[(1, 1)]) == [(0, 1)]
-    assert running.counted().streams["a"].stored == 2
+    assert running.read_counters().streams["a"].stored == 2
 
 
 def test_equal_times_arrive_in_the_order_of_the_streams() -> None:
@@ -139,7 +139,7 @@ def test_rows_that_fail_later_leave_the_state_once_they_are_many() -> None:
     stored = []
     for k in range(4):
         assert pairs(running, a=[], b=[(9, k)]) == []
-        stored.append(running.counted().streams["a"].stored)
+        stored.append(running.read_counters().streams["a"].stored)
     assert stored == [10, 10, 7, 7]
 
 
@@ -154,7 +154,7 @@ def test_rows_that_failed_are_joined_no_more() -> None:
 def test_failed_rows_leave_the_state_at_once() -> None:
     running = engine(query(filters=[eddy.Filter("odd", on="a", where="k % 2 = 1")]))
     pairs(running, a=[(t, t) for t in range(10)], b=[(0, 1)])
-    assert running.counted().streams["a"].stored == 5
+    assert running.read_counters().streams["a"].stored == 5
 
 
 def test_an_engine_that_was_stopped_in_the_middle_is_not_used_again() -> None:

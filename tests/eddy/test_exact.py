@@ -11,7 +11,7 @@ import pytest
 import eddy
 from eddy.query import fingerprint
 from eddy.query.binding import bind
-from eddy.spark.pushdown import described
+from eddy.spark.pushdown import describe_pushed
 from eddy.sql.values.name_case import fold_case
 from tests.eddy.spark import feeds
 from tests.eddy.sql.test_spark import setting
@@ -173,4 +173,4 @@ def test_a_checkpoint_takes_the_query_in_another_case() -> None:
     ]
     bound = [bind(query, schemas) for query in queries]
     assert fingerprint.of(bound[0]) == fingerprint.of(bound[1])
-    assert described(bound[0].query.filters) == described(bound[1].query.filters)
+    assert describe_pushed(bound[0].query.filters) == describe_pushed(bound[1].query.filters)

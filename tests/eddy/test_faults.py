@@ -19,8 +19,7 @@ from hypothesis import strategies as st
 import eddy
 from eddy.errors import RowError
 from eddy.predicates.faults import LARGEST_FAULT, PENDING, Faults
-from eddy.predicates.row_errors import ask_by_halves
-from eddy.tuples.halves import ALONE
+from eddy.predicates.row_errors import MOST_SINGLE_ROWS, ask_by_halves
 from tests.eddy.test_engine import engine, pairs, query
 
 BAD = {3, 7}
@@ -136,7 +135,7 @@ def test_the_rows_that_raise_are_found_with_a_bounded_number_of_calls(rows: int,
     assert sorted(good) == [row for row in range(rows) if row not in bad]
     assert sorted(found.faulty.tolist()) == [row for row in range(rows) if row in bad]
     assert all(part.tolist() == answer for part, answer in found.parts)
-    assert calls <= rows + rows // (ALONE // 2) + 2
+    assert calls <= rows + rows // (MOST_SINGLE_ROWS // 2) + 2
 
 
 NULLS = pa.table({"v": range(6), "w": [1, None, 3, None, 5, 6], "s": ["a", "b", None, None, "e", "f"]})
@@ -233,7 +232,7 @@ def test_more_kinds_of_errors_than_there_are_numbers_share_the_last() -> None:
     numbers = faults.note("f", errors, "fail")
     assert numbers.tolist() == [min(PENDING + n, LARGEST_FAULT) for n in range(400)]
     assert faults.text(PENDING) == "text 0"
-    assert len(faults.counted()) == 400
+    assert len(faults.list_counts()) == 400
 
 
 def hangs(v: int) -> bool:

@@ -140,7 +140,7 @@ def test_a_run_that_is_stopped_everywhere_goes_on_as_it_was(case: Case, policy: 
 
 def _what_happened(running: Engine) -> dict[str, Any]:
     """Rows that came, were dropped and were routed; not seconds, nor what is stored of rows that are dead."""
-    counted = running.counted()
+    counted = running.read_counters()
     streams = {name: (s.rows, s.untimed, s.late, s.ahead) for name, s in counted.streams.items()}
     calls = {hop: (s.rows_in, s.rows_out) for hop, s in counted.operators.items()}
     return {"batch": counted.batch, "streams": streams, "calls": calls, "routes": counted.routes}

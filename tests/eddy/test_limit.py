@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from eddy.predicates import time_limit
-from eddy.predicates.time_limit import LEAST, TICKS, Expired, limited
+from eddy.predicates.time_limit import LOOKS_PER_LIMIT, SHORTEST_LIMIT, Expired, call_limited
 from tests.house import ROOT
 
 # What ends a test that hangs must not use the timer that is tested here.
@@ -56,7 +56,7 @@ def go_off_at_every_step(rounds: int) -> None:
         frame.f_trace_opcodes = True
         if event == "opcode":
             gone_off.append(frame.f_code.co_name)
-            for _ in range(TICKS):
+            for _ in range(LOOKS_PER_LIMIT):
                 signal.raise_signal(signal.SIGALRM)
         return go_off
 
@@ -67,7 +67,7 @@ def go_off_at_every_step(rounds: int) -> None:
         ended = False
         sys.settrace(go_off)
         try:
-            limited(seconds, still, call)
+            call_limited(seconds, still, call)
         except Expired:
             ended = True
         finally:
@@ -102,7 +102,7 @@ def test_calls_with_the_least_limit_end_or_give_their_answer(ignored: list[str])
     for number in range(CALLS):
         steps = number * number % 25_013
         try:
-            assert limited(LEAST, still, partial(work, steps)) == steps * (steps - 1) // 2
+            assert call_limited(SHORTEST_LIMIT, still, partial(work, steps)) == steps * (steps - 1) // 2
         except Expired:
             ends[True] += 1
         else:
@@ -127,7 +127,7 @@ def test_what_a_finalizer_swallows_comes_again(ignored: list[str]) -> None:
                 pass
 
     with pytest.raises(Expired):
-        limited(LEAST, still, call)
+        call_limited(SHORTEST_LIMIT, still, call)
     assert not ignored
 
 
@@ -143,7 +143,7 @@ def test_outside_of_the_main_thread_it_is_the_call_that_is_ended() -> None:
     def ask() -> None:
         for steps in (*range(0, 100_000, 4_000), math.inf):
             try:
-                limited(LEAST, still, partial(count, steps))
+                call_limited(SHORTEST_LIMIT, still, partial(count, steps))
             except Expired:
                 ends.append("ended")
             else:
@@ -163,14 +163,14 @@ def test_one_limit_within_another(ignored: list[str]) -> None:
 
     def inner() -> str:
         with pytest.raises(Expired):
-            limited(LEAST, still, forever)
+            call_limited(SHORTEST_LIMIT, still, forever)
         return "inside"
 
     def both() -> None:
         inner()
         forever()
 
-    assert limited(1_000, still, inner) == "inside"
+    assert call_limited(1_000, still, inner) == "inside"
     with pytest.raises(Expired):
-        limited(LEAST * 20, still, both)
+        call_limited(SHORTEST_LIMIT * 20, still, both)
     assert not ignored

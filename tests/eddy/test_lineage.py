@@ -38,15 +38,15 @@ def test_a_route_opens_what_it_needs() -> None:
 def test_complete_is_everything_spanned_and_every_filter_done() -> None:
     machine = machine_of(CHAIN)
     spanned = Lineage("a", frozenset("abc"), frozenset(["probe_b", "probe_c", "big"]))
-    assert not machine.complete(spanned)
-    assert machine.complete(machine.after(spanned, "pair"))
+    assert not machine.is_complete(spanned)
+    assert machine.is_complete(machine.after(spanned, "pair"))
 
 
 def test_a_tuple_that_cannot_go_on_is_not_complete() -> None:
     near_b = frozenset([frozenset("b")])
     machine = machine_of({"probe_a": Rule(near=near_b, gives="a"), "probe_c": Rule(near=near_b, gives="c")})
     assert machine.ready(machine.start("a")) == ()
-    assert not machine.complete(machine.start("a"))
+    assert not machine.is_complete(machine.start("a"))
 
 
 def test_all_inputs_of_a_condition_are_needed() -> None:

@@ -186,4 +186,4 @@ def test_nothing_is_reported_before_a_batch_has_ended() -> None:
 
     engine = wiring.engine(query(), {"a": TABLE.schema}, "fixed", tables={}, clock=lambda: 0.0, seed=0)
     with pytest.raises(eddy.EngineError, match="no micro-batch has been run to its end"):
-        engine.counted()
+        engine.read_counters()

@@ -157,4 +157,4 @@ def test_a_state_goes_on_under_another_limit() -> None:
     after.restore(pack({**meta, "gate": {**meta["gate"], "astray": {"a": 2}}}, tables))
     rows = pa.record_batch({"ts": [9, 900, 901], "at": [9, 900, 890]})
     assert [part.to_pylist() for part in after.run({"a": rows})] == [[{"ts": 900}]]
-    assert (after.counted().streams["a"].late, after.counted().streams["a"].ahead) == (1, 1)
+    assert (after.read_counters().streams["a"].late, after.read_counters().streams["a"].ahead) == (1, 1)

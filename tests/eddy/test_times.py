@@ -58,4 +58,4 @@ def test_how_much_later_a_time_is(now: list[float], then: list[float], age: list
 @pytest.mark.parametrize("wrong", [pa.string(), pa.date32(), pa.bool_(), pa.decimal128(10, 2), pa.list_(pa.int64())])
 def test_what_is_no_time(wrong: pa.DataType) -> None:
     with pytest.raises(QueryError, match="expected a time column that is a timestamp, an integer or a float, got"):
-        event_time.kind(wrong, where="here")
+        event_time.find_kind(wrong, where="here")

@@ -13,7 +13,7 @@ from eddy.errors import QueryError
 from eddy.jobs import cli
 from eddy.jobs.config.config import load, write_resolved
 from eddy.jobs.config.overrides import from_command
-from eddy.redaction import HIDDEN, blotted
+from eddy.redaction import HIDDEN, hide_secrets
 from tests.house import ROOT
 
 CANARY = "c4n4ry"
@@ -109,7 +109,7 @@ def test_what_a_filter_is_called_makes_no_secret_of_its_columns() -> None:
         "filters": {"bad_token": {"on": "logins", "columns": ["body"]}},
         "streams": {"tokens": {"source": {"options": {"password": CANARY}}}},
     }
-    assert blotted(f'logins: "body" {CANARY}', values) == f'logins: "body" {HIDDEN}'
+    assert hide_secrets(f'logins: "body" {CANARY}', values) == f'logins: "body" {HIDDEN}'
 
 
 def test_what_spark_says_is_told_without_the_secrets_of_the_file(tmp_path: Path) -> None:
@@ -117,8 +117,8 @@ def test_what_spark_says_is_told_without_the_secrets_of_the_file(tmp_path: Path)
     said = (
         f"cannot log in at kafka://nowhere:{CANARY}2@host with {JAAS} or {CANARY}3, {CANARY}4, me:{CANARY}5, {CANARY}7"
     )
-    told = blotted(said, values)
-    assert blotted("expected bigint", {"schema": {"token": "bigint"}}) == "expected bigint"
+    told = hide_secrets(said, values)
+    assert hide_secrets("expected bigint", {"schema": {"token": "bigint"}}) == "expected bigint"
     assert CANARY not in told
     assert told.startswith("cannot log in at kafka://(hidden)@host with ")
 

@@ -13,7 +13,7 @@ from eddy.contracts import Operator
 from eddy.operators.conditions import conditions
 from eddy.operators.filter import FilterColumns, FilterOperator
 from eddy.operators.passing import Passing
-from eddy.operators.probe import CANDIDATES, Probe
+from eddy.operators.probe import MOST_CANDIDATES, Probe
 from eddy.operators.stem import Stem
 from eddy.predicates.faults import Faults
 from eddy.predicates.judge import Judge
@@ -73,7 +73,7 @@ def a_probe() -> Sample:
 
 def a_probe_of_a_crowd() -> Sample:
     """Acts on the first of its tuples only: each has more candidates than half of what is looked at in one go."""
-    few, rows = 5, 2 * CANDIDATES // 3
+    few, rows = 5, 2 * MOST_CANDIDATES // 3
     stems = {"a": Stem(pa.schema([("k", pa.int64())])), "b": Stem(pa.schema([("k", pa.int64())]))}
     stems["a"].append(pa.record_batch({"k": np.arange(few)}), np.zeros(few, np.int64), np.arange(few))
     stems["b"].append(pa.record_batch({"k": np.arange(rows) % 3}), np.zeros(rows, np.int64), np.arange(rows))
@@ -118,7 +118,7 @@ def check_the_rest_has_its_turn(sample: Sample) -> None:
     counts, sizes = _run_all(sample.operator, sample.tuples)
     alone = [_run_all(sample.operator, sample.tuples.take(np.array([row])))[0] for row in range(len(sample.tuples))]
     assert counts == [one[0] for one in alone]
-    assert max(sizes) < 2 * CANDIDATES
+    assert max(sizes) < 2 * MOST_CANDIDATES
 
 
 def check_fates_are_independent(sample: Sample) -> None:

@@ -265,7 +265,7 @@ def _above(column: str, least: float) -> reference.Condition:
 
 
 def _calls(engine: Engine) -> dict[Hop, tuple[float, float]]:
-    return {hop: (s.rows_in, s.rows_out) for hop, s in engine.counted().operators.items()}
+    return {hop: (s.rows_in, s.rows_out) for hop, s in engine.read_counters().operators.items()}
 
 
 CHECKS = [check for name, check in sorted(globals().items()) if name.startswith("check_")]

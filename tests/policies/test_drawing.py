@@ -16,7 +16,7 @@ from eddy.contracts import Policy, Setting, Task
 from eddy.observe.statistics import Statistics
 from eddy.policies.shared.drawing import MOST_GROUPS, draw
 from eddy.tuples import Hop, Lineage
-from eddy.tuples.lineage import KNOWN, Machine, Rule
+from eddy.tuples.lineage import MOST_KNOWN_LINEAGES, Machine, Rule
 from tests.eddy.test_router import Blind
 from tests.policies.checks import Watched
 
@@ -118,10 +118,10 @@ def test_what_may_follow_is_not_kept_for_every_order_there_is() -> None:
     rules = {f"f{i}": Rule(needs=frozenset("s")) for i in range(20)}
     machine = Machine(rules, {name: lambda lineage: "" for name in rules})
     chance = np.random.default_rng(0)
-    for _ in range(2 * KNOWN // 20):
+    for _ in range(2 * MOST_KNOWN_LINEAGES // 20):
         lineage = machine.start("s")
         for name in chance.permutation(list(rules)).tolist():
-            assert machine.independent(lineage)
+            assert machine.is_independent(lineage)
             lineage = machine.after(lineage, name)
-        assert machine.complete(lineage)
-    assert max(len(machine._ready), len(machine._after), len(machine._independent)) <= KNOWN
+        assert machine.is_complete(lineage)
+    assert max(len(machine._ready), len(machine._after), len(machine._independent)) <= MOST_KNOWN_LINEAGES

@@ -107,7 +107,7 @@ def test_what_is_found_later_is_tried_and_kept_if_it_pays(dependent: bool) -> No
     trials, calls = [], []
     for part in data["s"].to_batches(max_chunksize=1_000):
         list(engine.run({"s": part}))
-        calls.append(sum(s.rows_in for hop, s in engine.counted().operators.items() if hop.operator[0] == "f"))
+        calls.append(sum(s.rows_in for hop, s in engine.read_counters().operators.items() if hop.operator[0] == "f"))
         trials.append(held[0].snapshot()["trial"])
     assert not any(trials[:30])
     tried = [trial for trial in trials if trial is not None]

@@ -23,7 +23,7 @@ from eddy.comparison.readable import digits, percent
 from eddy.comparison.summary import group_by_workload, summary
 from eddy.comparison.verdict import Verdict, verdict
 from eddy.observe.text import plural
-from eddy.redaction import KeyPath, shown
+from eddy.redaction import KeyPath, display
 
 if TYPE_CHECKING:
     from eddy.comparison.result import Comparison
@@ -147,7 +147,7 @@ def _cell(value: object) -> TableCell:
 
 def _command(command: str) -> str:
     """Without the password of an address in it."""
-    return shown(("command",), command)[1:-1]
+    return display(("command",), command)[1:-1]
 
 
 def pictures(comparison: Comparison) -> str:
@@ -171,7 +171,7 @@ def _picture(comparison: Comparison, name: str, plot: Plot) -> str:
 def settings(values: Mapping[str, Any]) -> str:
     """A line for each."""
     lines = [
-        Line(cells=[TableCell(text=" / ".join(path)), TableCell(text=shown(path, value))])
+        Line(cells=[TableCell(text=" / ".join(path)), TableCell(text=display(path, value))])
         for path, value in flat(values)
     ]
     return table(["setting", "value"], lines, texts=2)

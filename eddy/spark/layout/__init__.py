@@ -1,1 +1,1 @@
-"""Cells, and which of them a row goes to."""
+"""Cells, and the cells that each row goes to."""

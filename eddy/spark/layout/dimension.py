@@ -1,4 +1,4 @@
-"""One direction of the grid of cells."""
+"""One direction of the grid of cells, and its heavy values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from eddy.tuples.codes import encode
 
 @dataclass(frozen=True, kw_only=True)
 class Heavy:
-    """Values that so many rows of a stream have that they are divided by the row.
+    """Values of so many rows that the rows are divided.
 
     The other streams' rows with such a value are copied along the dimension. `position` says which of the dimension's
     keys it is; the values stand as codes.
@@ -28,7 +28,7 @@ class Heavy:
 
 @dataclass(frozen=True, kw_only=True)
 class Dimension:
-    """One direction of the grid of cells, and what divides each stream along it.
+    """One direction of the grid of cells, and its dividers.
 
     `keys` has for a stream that is divided the SQL of its values, each converted to the type in which they are
     compared; without any, it is divided by its rows. Streams that are not in it are copied. Of several `heavy` that a
@@ -41,21 +41,25 @@ class Dimension:
     heavy: tuple[Heavy, ...] = ()
 
 
-def heavy_values(groups: Sequence[Sequence[JoinKey]], given: Mapping[str, Sequence[Any]]) -> list[tuple[Heavy, ...]]:
-    """The heavy values of each group of attributes, from those given for keys such as "a.k"."""
+def find_heavy(groups: Sequence[Sequence[JoinKey]], given: Mapping[str, Sequence[Any]]) -> list[tuple[Heavy, ...]]:
+    """Find the heavy values of each group of attributes.
+
+    They are given for keys such as "a.k".
+    """
     known = [name for group in groups for attribute in group for name in attribute.names.values()]
     for key in given:
         if key not in known:
             raise unknown("key", key, known, where="heavy")
-    return [tuple(_of_group(group, given)) for group in groups]
+    return [tuple(_find_in_group(group, given)) for group in groups]
 
 
-def _of_group(group: Sequence[JoinKey], given: Mapping[str, Sequence[Any]]) -> list[Heavy]:
+def _find_in_group(group: Sequence[JoinKey], given: Mapping[str, Sequence[Any]]) -> list[Heavy]:
     found = []
     for position, attribute in enumerate(group):
         taken: dict[int, str] = {}
         for stream, key in attribute.names.items():
             codes = _codes(key, given.get(key, ()), attribute.type)
+            # Both streams' rows with the value would be divided, and would not meet.
             twice = [taken[code] for code in codes if code in taken]
             if twice:
                 raise QueryError(

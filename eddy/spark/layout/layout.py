@@ -1,4 +1,4 @@
-"""Which cells a row goes to: the layout of a query's work.
+"""The layout of a query's work: the cells of each row.
 
 Every combination of joining rows must meet in exactly one cell. The cells form a grid: each `Dimension` divides some
 streams by the values that their joins compare, or one stream by its rows, and a stream is copied along the dimensions
@@ -39,11 +39,14 @@ from eddy.tuples.arrays import Integers, Mask, Valid
 from eddy.tuples.codes import encode
 
 VERSION = 1
-"""Of the way from a row to its cell; a change of it needs a new one, since stored rows do not move."""
+"""The version of the way from a row to its cell; a change of it needs a new one, since stored rows do not move."""
 
 
 class Placed(NamedTuple):
-    """Rows of one cell, and which of them are copies of rows that another cell counts; None for none."""
+    """Rows of one cell, and which are copies; None for none.
+
+    Another cell counts the row of which a copy was made.
+    """
 
     cell: int
     rows: pa.RecordBatch
@@ -63,11 +66,14 @@ class Layout:
 
     @cached_property
     def cells(self) -> int:
-        """How many there are."""
+        """The number of cells."""
         return math.prod(dimension.share for dimension in self.dimensions)
 
     def place(self, stream: str, batch: pa.RecordBatch) -> list[Placed]:
-        """The rows of each cell; cells without any are left out. Of all copies of a row one is no copy."""
+        """Give the rows of each cell; cells without any are left out.
+
+        One of all copies of a row is no copy.
+        """
         if batch.schema.types != self.schemas[stream].types or batch.schema.names != self.schemas[stream].names:
             raise EngineError(
                 f'layout: rows of "{stream}": expected the columns {self.schemas[stream].to_string()}, '
@@ -77,6 +83,7 @@ class Layout:
             return [Placed(0, batch, None)] if batch.num_rows else []
         rows, cells, copied = self._targets(stream, batch)
         moved = batch.take(pa.array(rows))
+        # The rows stand by cell, so a cell is a slice:   cells [0 0 2 2 2 5]  ->  starts [0 2 5], ends [2 5 6]
         starts = np.flatnonzero(np.diff(cells, prepend=-1))
         ends = np.append(starts[1:], len(rows))
         return [
@@ -85,14 +92,17 @@ class Layout:
         ]
 
     def replication(self) -> dict[str, int]:
-        """To how many cells a row of each stream goes, unless a value is missing or heavy."""
+        """Count the cells that a row of each stream goes to.
+
+        A row with a missing or a heavy value may go to others.
+        """
         return {
             name: math.prod(dimension.share for dimension in self.dimensions if name not in dimension.keys)
             for name in self.streams
         }
 
     def describe(self) -> dict[str, Any]:
-        """What must stay the same for the life of a checkpoint, as plain values."""
+        """Give what must not change for the life of a checkpoint."""
         return {
             "version": VERSION,
             "cells": self.cells,
@@ -128,19 +138,19 @@ class Layout:
         return {text: sql.parse(text, where=f'key "{text}"').bind(types) for text in texts}
 
     def _targets(self, stream: str, batch: pa.RecordBatch) -> tuple[Integers, Integers, Mask]:
-        """Where rows go, as `Way.end` gives it."""
-        way = Placement(stream, batch)
+        """Place the rows, as `Placement.finish` gives them."""
+        placement = Placement(stream, batch)
         stride = 1
         for salt, dimension in enumerate(self.dimensions):
             keys = dimension.keys.get(stream)
             if keys is None:
-                way.copy(stride, dimension.share)
+                placement.copy(stride, dimension.share)
             elif keys:
-                way.divide(dimension, [self._encode(batch, text) for text in keys], stride, salt)
+                placement.divide(dimension, [self._encode(batch, text) for text in keys], stride, salt)
             else:
-                way.scatter(dimension.share, stride, salt)
+                placement.scatter(dimension.share, stride, salt)
             stride *= dimension.share
-        return way.end(self.cells)
+        return placement.finish(self.cells)
 
     def _encode(self, batch: pa.RecordBatch, text: str) -> PlacedKeys:
         try:
@@ -149,6 +159,7 @@ class Layout:
             return self._encode_apart(batch, text)
 
     def _encode_apart(self, batch: pa.RecordBatch, text: str) -> PlacedKeys:
+        # A row whose key cannot be computed must not fail here: a filter may still drop it.
         found = ask_by_halves(lambda part: self._codes(batch.take(pa.array(part)), text), batch.num_rows)
         codes, valid = np.zeros(batch.num_rows, np.int64), np.ones(batch.num_rows, np.bool_)
         for part, (coded, known) in found.parts:
@@ -162,7 +173,7 @@ class Layout:
 
 
 def check_layout(saved: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
-    """Refuse state of another layout than `describe` gave, and say where they differ."""
+    """Refuse state of another layout, and say where they differ."""
     old, new = _parts(saved), _parts(wanted)
     differences = [
         f"{part}: the checkpoint has {old.get(part, 'nothing')}, this start has {new.get(part, 'nothing')}"

@@ -1,4 +1,4 @@
-"""Which layout fits a query: what divides its streams, and into how many parts.
+"""Plans a layout: what divides the streams, and how often.
 
     layout = plan_layout(binding, cells)                         cells: the user's number, or None
     layout = plan_layout(binding, None, default=4, sizes={"a": 1e6, "b": 1e3}, costs={"a": 20.0})
@@ -18,18 +18,21 @@ from typing import Any, NamedTuple
 from eddy.errors import QueryError, check_whole, quoted, unknown
 from eddy.query import Rows
 from eddy.query.binding import Binding
-from eddy.spark.layout.dimension import Dimension, Heavy, heavy_values
+from eddy.spark.layout.dimension import Dimension, Heavy, find_heavy
 from eddy.spark.layout.join_keys import JoinKey, find_join_keys
 from eddy.spark.layout.layout import Layout
 
 CELLS = 4
-"""Cells where the user asks for no number: the cores of a small machine, and they cost little on a smaller one."""
+"""Cells if the user asks for no number: the cores of a small machine, and they cost little on a smaller one."""
 
 MOST_CELLS = 1024
 """More cells than this have no cluster to run on, and every one costs a state and a call per micro-batch."""
 
 Group = Sequence[JoinKey] | str
-"""What a dimension divides by: attributes of the same streams, or the rows of one stream."""
+"""The divider of a dimension: attributes of the same streams, or the rows of one stream."""
+
+ROUNDING = 1 - 1e-9
+"""A bound is rounded down by more than its floating-point errors, so that it rules out no vector that is as good."""
 
 
 def plan_layout(
@@ -41,29 +44,42 @@ def plan_layout(
     costs: Mapping[str, float] | None = None,
     heavy: Mapping[str, Sequence[Any]] | None = None,
 ) -> Layout:
-    """Lay a query out over at most so many cells; `default` of them where the user gave no number.
+    """Lay a query out over at most so many cells.
 
-    `sizes` are the rows of each stream, in any unit, and `costs` what a row of it costs a cell, its filters included:
-    those of a stream that is copied run once per copy. `heavy` has for a key such as "a.k" the values that many rows
-    of that stream have.
+    `default` is their number if the user gives none. `sizes` are the rows of each stream, in any unit, and `costs`
+    what a row of it costs a cell, its filters included: those of a stream that is copied run once per copy. `heavy`
+    has for a key such as "a.k" the values that many rows of that stream have.
     """
     wanted = check_whole(default if cells is None else cells, "cells", most=MOST_CELLS)
-    weights = _weights(binding, "sizes", sizes)
-    for name, cost in _weights(binding, "costs", costs).items():
+    weights = _read_weights(binding, "sizes", sizes)
+    for name, cost in _read_weights(binding, "costs", costs).items():
         weights[name] *= cost
-    groups = _groups(binding)
+    groups = _find_groups(binding)
     if not _allows_rows(binding, groups, cells):
         wanted, groups = 1, []
-    divided = [_streams(group) for group in groups]
+    divided = [_divided_streams(group) for group in groups]
     shares = best_shares(divided, weights, wanted)
-    heavies = heavy_values([() if isinstance(group, str) else group for group in groups], heavy or {})
-    dimensions = [_dimension(*parts) for parts in zip(groups, shares, heavies, strict=True) if parts[1] > 1]
+    heavies = find_heavy([() if isinstance(group, str) else group for group in groups], heavy or {})
+    dimensions = [_make_dimension(*parts) for parts in zip(groups, shares, heavies, strict=True) if parts[1] > 1]
     names = tuple(stream.name for stream in binding.query.streams)
     return Layout(streams=names, dimensions=tuple(dimensions), schemas=binding.schemas)
 
 
-def _weights(binding: Binding, what: str, given: Mapping[str, float] | None) -> dict[str, float]:
-    """A number for each stream; 1 where none is given."""
+def best_shares(dimensions: Sequence[Set[str]], weights: Mapping[str, float], cells: int) -> tuple[int, ...]:
+    """Find the best share of each dimension.
+
+    A dimension is the set of streams that it divides.
+
+    >>> best_shares([{"a", "b"}, {"b", "c"}, {"c", "a"}], {"a": 1, "b": 1, "c": 1}, 8)
+    (2, 2, 2)
+    >>> best_shares([{"a", "b"}, {"b", "c"}], {"a": 100, "b": 100, "c": 1}, 8)
+    (8, 1)
+    """
+    return _search(dimensions, weights, cells, (), None).shares
+
+
+def _read_weights(binding: Binding, what: str, given: Mapping[str, float] | None) -> dict[str, float]:
+    """Read a number for each stream; 1 where none is given."""
     names = [stream.name for stream in binding.query.streams]
     for name, number in (given or {}).items():
         if name not in names:
@@ -73,24 +89,31 @@ def _weights(binding: Binding, what: str, given: Mapping[str, float] | None) -> 
     return {name: float((given or {}).get(name, 1)) for name in names}
 
 
-def _groups(binding: Binding) -> list[Group]:
-    """What may divide the streams, the best of those that divide the same ones or fewer."""
+def _find_groups(binding: Binding) -> list[Group]:
+    """Find the best dividers of the streams.
+
+    One that divides a part of another one's streams is left out.
+    """
     together: dict[frozenset[str], list[JoinKey]] = {}
     for attribute in find_join_keys(binding):
         together.setdefault(frozenset(attribute.keys), []).append(attribute)
+    # A key of a and b alone is left out beside one of a, b and c: that one divides both too, and copies less.
     largest = [streams for streams in together if not any(streams < others for others in together)]
     loose = [s.name for s in binding.query.streams if not any(s.name in streams for streams in largest)]
     return [*(together[streams] for streams in largest), *loose]
 
 
-def _streams(group: Group) -> frozenset[str]:
+def _divided_streams(group: Group) -> frozenset[str]:
     return frozenset({group} if isinstance(group, str) else group[0].keys)
 
 
 def _allows_rows(binding: Binding, groups: Sequence[Group], cells: int | None) -> bool:
-    """May there be more cells than one; windows of rows must not depend on which cell a row is in."""
+    """Tell whether windows of rows allow more cells than one.
+
+    Such a window must not depend on which cell a row is in.
+    """
     by_rows = [stream.name for stream in binding.query.streams if isinstance(stream.window, Rows)]
-    if not by_rows or any(len(_streams(group)) == len(binding.query.streams) for group in groups):
+    if not by_rows or any(len(_divided_streams(group)) == len(binding.query.streams) for group in groups):
         return True
     if cells is None or cells == 1:
         return False
@@ -100,7 +123,7 @@ def _allows_rows(binding: Binding, groups: Sequence[Group], cells: int | None) -
     )
 
 
-def _dimension(group: Group, share: int, heavy: tuple[Heavy, ...]) -> Dimension:
+def _make_dimension(group: Group, share: int, heavy: tuple[Heavy, ...]) -> Dimension:
     if isinstance(group, str):
         return Dimension(text=f'the rows of "{group}"', share=share, keys={group: ()})
     return Dimension(
@@ -111,51 +134,39 @@ def _dimension(group: Group, share: int, heavy: tuple[Heavy, ...]) -> Dimension:
     )
 
 
-ROUNDED = 1 - 1e-9
-"""A bound is rounded down by more than its floating-point errors, so that it rules out no vector that is as good."""
-
-
 class _Cost(NamedTuple):
-    """What a vector of shares costs: the rows of a cell, then the rows of all cells."""
+    """The cost of a vector of shares: rows of a cell, then of all."""
 
     rows: float
     copies: float
     shares: tuple[int, ...]
 
 
-def best_shares(dimensions: Sequence[Set[str]], weights: Mapping[str, float], cells: int) -> tuple[int, ...]:
-    """The share of each dimension; a dimension is the streams that it divides.
-
-    >>> best_shares([{"a", "b"}, {"b", "c"}, {"c", "a"}], {"a": 1, "b": 1, "c": 1}, 8)
-    (2, 2, 2)
-    >>> best_shares([{"a", "b"}, {"b", "c"}], {"a": 100, "b": 100, "c": 1}, 8)
-    (8, 1)
-    """
-    return _search(dimensions, weights, cells, (), None).shares
-
-
 def _search(
     dimensions: Sequence[Set[str]], weights: Mapping[str, float], room: int, chosen: tuple[int, ...], best: _Cost | None
 ) -> _Cost:
-    """The best of all vectors that begin as chosen, or the best so far."""
+    """Find the best vector that begins as chosen, or so far."""
     rest = dimensions[len(chosen) :]
     if not rest:
-        found = _cost(dimensions, weights, chosen)
+        found = _find_cost(dimensions, weights, chosen)
         return found if best is None or found < best else best
+    # Large shares first: the common case, one key for all, is found at once and rules out nearly everything else.
     for share in range(room, 0, -1):
         longer = (*chosen, share)
-        if best is None or _bound(dimensions, weights, longer, room // share) <= best.rows:
+        if best is None or _find_bound(dimensions, weights, longer, room // share) <= best.rows:
             best = _search(dimensions, weights, room // share, longer, best)
     assert best is not None
     return best
 
 
-def _cost(dimensions: Sequence[Set[str]], weights: Mapping[str, float], shares: tuple[int, ...]) -> _Cost:
-    rows = sum(weight / _parts(dimensions, shares, name) for name, weight in weights.items())
+def _find_cost(dimensions: Sequence[Set[str]], weights: Mapping[str, float], shares: tuple[int, ...]) -> _Cost:
+    rows = sum(weight / _count_parts(dimensions, shares, name) for name, weight in weights.items())
     return _Cost(rows, rows * math.prod(shares), shares)
 
 
-def _bound(dimensions: Sequence[Set[str]], weights: Mapping[str, float], shares: tuple[int, ...], room: int) -> float:
+def _find_bound(
+    dimensions: Sequence[Set[str]], weights: Mapping[str, float], shares: tuple[int, ...], room: int
+) -> float:
     """No vector that begins so sends fewer rows to a cell.
 
     At best each stream has all that is left to itself. And of the streams that what is left divides, the product is
@@ -164,16 +175,16 @@ def _bound(dimensions: Sequence[Set[str]], weights: Mapping[str, float], shares:
     """
     rest = dimensions[len(shares) :]
     later = set().union(*rest)
-    rows = {name: weight / _parts(dimensions, shares, name) for name, weight in weights.items()}
+    rows = {name: weight / _count_parts(dimensions, shares, name) for name, weight in weights.items()}
     free = [rows[name] for name in rows if name in later]
     fixed = sum(rows[name] for name in rows if name not in later)
     if not free:
         return fixed
     least = math.prod(part ** (1 / len(free)) for part in free) * room ** (-max(map(len, rest)) / len(free))
-    bound: float = (fixed + max(sum(free) / room, len(free) * least)) * ROUNDED
+    bound: float = (fixed + max(sum(free) / room, len(free) * least)) * ROUNDING
     return bound
 
 
-def _parts(dimensions: Sequence[Set[str]], shares: tuple[int, ...], name: str) -> int:
-    """In how many parts a stream is."""
+def _count_parts(dimensions: Sequence[Set[str]], shares: tuple[int, ...], name: str) -> int:
+    """Count the parts that a stream is divided into."""
     return math.prod(share for streams, share in zip(dimensions, shares, strict=False) if name in streams)

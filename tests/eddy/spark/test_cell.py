@@ -111,7 +111,7 @@ def test_large_results_are_sent_on_in_between(monkeypatch: pytest.MonkeyPatch) -
     """A worker holds what it is given until it is many rows, and ours are few and large."""
     monkeypatch.setattr(parcels, "PAYLOAD_BYTES", 2_000)
     monkeypatch.setattr(parcels, "GATHERED_BYTES", 2_000)
-    monkeypatch.setattr(cell, "SENT", 5_000)
+    monkeypatch.setattr(cell, "FLUSH_BYTES", 5_000)
     came = parcel(a=table([1] * 40, [1] * 40, range(40)), b=table([1] * 40, [1] * 40, range(40)))
     asked = query(filters=[])
     sent, _ = call(shipped(asked), came)

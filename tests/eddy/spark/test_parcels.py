@@ -23,7 +23,7 @@ from eddy.spark.cell import unpack_arrivals
 from eddy.spark.layout.hashing import label
 from eddy.spark.layout.layout import Layout
 from eddy.spark.layout.planning import plan_layout
-from eddy.spark.parcels import PARCEL_SCHEMA, latest, pack, payloads, report_text, rows_of, unpack, write
+from eddy.spark.parcels import PARCEL_SCHEMA, find_latest, pack, payloads, report_text, rows_of, unpack, write
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -214,12 +214,12 @@ def test_a_report_stays_small_and_says_what_it_leaves_out() -> None:
     ],
 )
 def test_a_parcel_s_time_is_the_largest(kind: pa.DataType, values: list[Any], expected: int) -> None:
-    assert latest(pa.record_batch({"ts": pa.array(values, kind)}), STREAM) == expected
+    assert find_latest(pa.record_batch({"ts": pa.array(values, kind)}), STREAM) == expected
 
 
 def test_a_time_that_does_not_fit_is_the_user_s_error() -> None:
     with pytest.raises(QueryError) as caught:
-        latest(pa.record_batch({"ts": pa.array([2**62], pa.timestamp("s"))}), STREAM)
+        find_latest(pa.record_batch({"ts": pa.array([2**62], pa.timestamp("s"))}), STREAM)
     assert 'stream "a": time "ts": expected times that fit into 64 bits' in str(caught.value)
 
 

@@ -111,7 +111,7 @@ def test_only_the_newest_reports_are_remembered(monkeypatch: pytest.MonkeyPatch)
 def test_only_the_newest_runs_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "RUNS", type(progress.RUNS)())
     for number in range(progress.MOST_RUNS + 5):
-        progress.run(str(number)).add(0, reports(c0=counters(number, 1)))
+        progress.find_run(str(number)).add(0, reports(c0=counters(number, 1)))
     assert list(progress.RUNS) == [str(number) for number in range(5, progress.MOST_RUNS + 5)]
 
 

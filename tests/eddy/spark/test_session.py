@@ -12,7 +12,7 @@ import pytest
 
 import eddy
 from eddy.spark.session import PARTITIONS
-from eddy.spark.workers import NAMED, NEEDED, VERSION, find_fault
+from eddy.spark.workers import NEEDED_MODULES, PYTHON_VARIABLE, VERSION, find_fault
 from tests.eddy.spark import feeds
 from tests.eddy.spark.test_attach import query, rows
 
@@ -67,18 +67,18 @@ def test_a_python_that_lacks_us_is_told_before_anything_starts(
 ) -> None:
     named = python(tmp_path, "echo no such module >&2; exit 3")
     context = spark.sparkContext
-    monkeypatch.setenv(NAMED, named)
+    monkeypatch.setenv(PYTHON_VARIABLE, named)
     monkeypatch.setattr(context, "pythonExec", named)
     with pytest.raises(
         eddy.QueryError, match=r'starts its workers with, ".*python3", does not start: no such module; '
     ):
         eddy.attach(query(), frames)
-    monkeypatch.delenv(NAMED)
+    monkeypatch.delenv(PYTHON_VARIABLE)
     monkeypatch.setattr(context, "pythonExec", "python3")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         eddy.attach(query(), frames)
     assert context.pythonExec == "python3"
     monkeypatch.setattr(context, "master", "spark://elsewhere:7077")
-    with pytest.warns(eddy.EddyWarning, match=f'{NAMED} is not set, .* and to find "{NEEDED[0]}"'):
+    with pytest.warns(eddy.EddyWarning, match=f'{PYTHON_VARIABLE} is not set, .* and to find "{NEEDED_MODULES[0]}"'):
         eddy.attach(query(), frames)

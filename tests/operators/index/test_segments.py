@@ -41,7 +41,7 @@ def test_no_row_that_a_probe_can_meet_is_out_of_its_reach(
     latest = np.array([moment for moment, _ in probes], np.int64)
     before = np.array([min(first, len(times)) for _, first in probes], np.int64)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(segments, "SEARCHED_ANYWAY", 1)
+        patch.setattr(segments, "FEWEST_NARROWED", 1)
         reach = rows.reach(before, latest)
         everywhere = rows.reach(None, latest)
     assert reach is not None and everywhere is not None  # noqa: PT018  one thing: there is a reach

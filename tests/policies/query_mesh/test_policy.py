@@ -179,7 +179,7 @@ def batches(data: pa.Table, first: int, last: int) -> list[dict[str, pa.RecordBa
 def done(one: Engine, batch: dict[str, pa.RecordBatch]) -> Any:
     """What came out of a micro-batch, and how."""
     rows = [part.to_pydict() for part in one.run(batch)]
-    counted = one.counted()
+    counted = one.read_counters()
     return rows, {hop: s.rows_in for hop, s in counted.operators.items()}, counted.routes, counted.insight
 
 
