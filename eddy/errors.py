@@ -16,11 +16,11 @@ from collections.abc import Iterable
 from numbers import Integral
 from typing import Any
 
-LONGEST = 500
+LONGEST_TEXT = 500
 """Characters of what an exception says, or of a text of the user's, in an error: a paragraph that a person reads. What
 others write there has no end: the repr of a table, a `where` that a program has made."""
 
-NAME = 200
+LONGEST_NAME = 200
 """Characters of a name or a value, which is a part of a sentence."""
 
 
@@ -75,12 +75,12 @@ def warn(text: str) -> None:
     warnings.warn(text, EddyWarning, stacklevel=level)
 
 
-def shortened(text: str, most: int = LONGEST) -> str:
+def shorten(text: str, most: int = LONGEST_TEXT) -> str:
     """Cut the middle out of a long text.
 
     The end often says what to do.
 
-    >>> shortened("x" * 30 + " is too long", 20)
+    >>> shorten("x" * 30 + " is too long", 20)
     'xxxxxxx ... too long'
     """
     whole = str.__str__(text)  # a text may be of a class of the user's, whose slices are anything at all
@@ -99,40 +99,40 @@ def clip(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def text_of(error: BaseException) -> str:
+def read_message(error: BaseException) -> str:
     """Give the text of an exception, even if asking it fails."""
     try:
-        return shortened(str(error))
+        return shorten(str(error))
     except Exception as another:  # whatever an exception of the user's raises when it is asked for its text
         return f"(asked for its text, it raised {_kind(another)})"
 
 
-def said(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """Write an exception as people know it.
 
-    >>> said(ValueError("no such thing")), said(ValueError())
+    >>> describe_error(ValueError("no such thing")), describe_error(ValueError())
     ('ValueError: no such thing', 'ValueError')
     """
-    text = text_of(error)
+    text = read_message(error)
     return f"{_kind(error)}: {text}" if text else _kind(error)
 
 
-def repr_of(value: Any) -> str:
+def write_repr(value: Any) -> str:
     """Write a value as Python does, even if asking it fails."""
     try:
-        return shortened(repr(value), NAME)
+        return shorten(repr(value), LONGEST_NAME)
     except Exception as error:
-        return f"a {shortened(type(value).__name__, NAME)} (asked for its text, it raised {_kind(error)})"
+        return f"a {shorten(type(value).__name__, LONGEST_NAME)} (asked for its text, it raised {_kind(error)})"
 
 
 def _kind(error: BaseException) -> str:
-    return shortened(type(error).__name__, NAME)
+    return shorten(type(error).__name__, LONGEST_NAME)
 
 
-def quoted(names: Iterable[str]) -> str:
+def quote(names: Iterable[str]) -> str:
     """Write names as they stand in error texts.
 
-    >>> quoted(["a", "b"])
+    >>> quote(["a", "b"])
     '"a", "b"'
     """
     return ", ".join(f'"{name}"' for name in names)
@@ -162,14 +162,14 @@ def check_whole(value: Any, name: str, least: int = 1, *, where: str = "", most:
     return int(value)
 
 
-def unknown(kind: str, name: str, known: Iterable[str], *, where: str) -> QueryError:
+def unknown_name(kind: str, name: str, known: Iterable[str], *, where: str) -> QueryError:
     """Build the error for a name that nothing has.
 
-    >>> print(unknown("column", "prise", ["price", "size"], where='filter "cheap"'))
+    >>> print(unknown_name("column", "prise", ["price", "size"], where='filter "cheap"'))
     filter "cheap": unknown column "prise"; did you mean "price"? known: "price", "size"
     """
     names = sorted(known)
     close = difflib.get_close_matches(name, names, n=1) or [n for n in names if n.lower() == name.lower()]
     hint = f'did you mean "{close[0]}"? ' if close else ""
-    listed = f"known: {quoted(names)}" if names else f"there is no {kind} at all"
-    return QueryError(f'{where}: unknown {kind} "{shortened(name, NAME)}"; {hint}{listed}')
+    listed = f"known: {quote(names)}" if names else f"there is no {kind} at all"
+    return QueryError(f'{where}: unknown {kind} "{shorten(name, LONGEST_NAME)}"; {hint}{listed}')

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from eddy.contracts import Clock
 from eddy.engine import Engine
-from eddy.errors import QueryError, check_whole, text_of
+from eddy.errors import QueryError, check_whole, read_message
 from eddy.observe import notebook
 from eddy.observe.counters import Counters
 from eddy.observe.report import Report
@@ -157,7 +157,7 @@ def whole(name: str, data: object) -> pa.Table:
             return pa.Table.from_pandas(data, preserve_index=False).replace_schema_metadata(None)
         except (pa.ArrowException, ValueError) as error:
             raise QueryError(
-                f'data "{name}": the DataFrame does not fit into Arrow columns: {text_of(error)}'
+                f'data "{name}": the DataFrame does not fit into Arrow columns: {read_message(error)}'
             ) from error
     raise QueryError(_unfit(name, data))
 

@@ -18,7 +18,7 @@ from eddy.classes.classifier import can_classify
 from eddy.contracts import Clock, Operator, Policy, Setting
 from eddy.engine import Engine
 from eddy.engine.engine import Machinery
-from eddy.errors import QueryError, quoted, said, unknown
+from eddy.errors import QueryError, describe_error, quote, unknown_name
 from eddy.operators.conditions import conditions
 from eddy.operators.filter import FilterColumns, Memory, Take
 from eddy.operators.passing import Passing
@@ -153,10 +153,10 @@ def make_policy(choice: PolicyChoice, setting: Setting) -> Policy:
     known = policy_parameters(name)
     for parameter in parameters:
         if parameter not in (*known, "name"):
-            raise unknown("parameter", parameter, known, where=f'policy "{name}"')
+            raise unknown_name("parameter", parameter, known, where=f'policy "{name}"')
     missing = [p for p, default in known.items() if default is inspect.Parameter.empty and p not in parameters]
     if missing:
-        raise QueryError(f'policy "{name}": expected the parameter {quoted(missing)}, got none; add it')
+        raise QueryError(f'policy "{name}": expected the parameter {quote(missing)}, got none; add it')
     made = _policy(name)(
         setting, **{parameter: value for parameter, value in parameters.items() if parameter != "name"}
     )
@@ -170,7 +170,7 @@ def _check_contract(policy: Policy, name: str) -> Policy:
     """
     missing = [part for part in POLICY_PARTS if not hasattr(policy, part)]
     if missing:
-        raise QueryError(f'policy "{name}": it has no {quoted(missing)}; derive its class from eddy.contracts.Policy')
+        raise QueryError(f'policy "{name}": it has no {quote(missing)}; derive its class from eddy.contracts.Policy')
     return policy
 
 
@@ -207,12 +207,13 @@ def _policy(name: str) -> Callable[..., Policy]:
         return POLICIES[name]
     points = {point.name: point for point in entry_points(group=ENTRY_POINTS)}
     if name not in points:
-        raise unknown("policy", name, [*POLICIES, *points], where="policy")
+        raise unknown_name("policy", name, [*POLICIES, *points], where="policy")
     try:
         build: Callable[..., Policy] = points[name].load()
     except Exception as error:
         raise QueryError(
-            f'policy "{name}": the package that offers it as "{points[name].value}" cannot be loaded: {said(error)}'
+            f'policy "{name}": the package that offers it as "{points[name].value}" cannot be loaded: '
+            f"{describe_error(error)}"
         ) from error
     return build
 

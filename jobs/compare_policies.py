@@ -19,7 +19,7 @@ from eddy.comparison.compare import run_comparison
 from eddy.comparison.experiment import Experiment
 from eddy.comparison.result import Comparison
 from eddy.comparison.runner import RUNNERS, OnSpark, choose_runner
-from eddy.errors import EddyError, QueryError, quoted
+from eddy.errors import EddyError, QueryError, quote
 from eddy.jobs.config.overrides import from_command
 from eddy.jobs.experiments import job_comparison
 from eddy.jobs.experiments.experiment import load
@@ -123,7 +123,7 @@ def _is_job(path: str) -> bool:
     if not any(name in found for name in (*JOB, *EXPERIMENT)):
         raise QueryError(
             f'"{path}": neither a job nor an experiment: expected [streams.NAME], as a job has, or [workload] and '
-            f"policies, as an experiment has; got {quoted(found) or 'nothing'}"
+            f"policies, as an experiment has; got {quote(found) or 'nothing'}"
         )
     return any(name in found for name in JOB)
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from eddy.contracts import Lineage, Outcome, RowIds, Rule, Tuples
-from eddy.errors import quoted
+from eddy.errors import quote
 from eddy.predicates.function import TooSlow
 from eddy.predicates.judge import Judge, Judged
 from eddy.sql import Column
@@ -85,4 +85,4 @@ class FilterOperator:
             known = take(column, ids[name]).drop_null()
             if len(known):
                 parts.append(f'rows of "{name}" with {column} from {pc.min(known)} to {pc.max(known)}')
-        return "; ".join(parts) or f"rows of {quoted(ids)}"
+        return "; ".join(parts) or f"rows of {quote(ids)}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from eddy.contracts import Hop, Leg, Policy, QueryError, Setting, Task, quoted, unknown
+from eddy.contracts import Hop, Leg, Policy, QueryError, Setting, Task, quote, unknown_name
 from eddy.policies.shared.merit import greedy_route
 
 
@@ -23,9 +23,9 @@ class Fixed(Policy):
             raise QueryError(f'policy "fixed": order: expected a list of operators, got {order!r}')
         for name in order:
             if name not in setting.operators:
-                raise unknown("operator", str(name), setting.operators, where='policy "fixed": order')
+                raise unknown_name("operator", str(name), setting.operators, where='policy "fixed": order')
         if len(set(order)) < len(order):
-            raise QueryError(f'policy "fixed": order names an operator twice: {quoted(order)}')
+            raise QueryError(f'policy "fixed": order names an operator twice: {quote(order)}')
         self.order = (*order, *(name for name in setting.operators if name not in order))
         self._plans: dict[object, tuple[Leg, ...]] = {}
 

@@ -15,7 +15,7 @@ import numpy as np
 from eddy.classes.classifier import MOST_BUCKETS, Features
 from eddy.classes.divider import Attribute
 from eddy.contracts import Leg, Policy, Setting, Task
-from eddy.errors import QueryError, unknown
+from eddy.errors import QueryError, unknown_name
 from eddy.policies.shared.checks import check_costs
 from eddy.policies.shared.merit import Costs, cost
 from eddy.policies.shared.orders import best_orders, legs
@@ -44,7 +44,7 @@ class Knows(Policy):
             raise QueryError(f"{where}: expected attribute, values and selectivities, got {truth!r}")
         columns = {str(column): column for column in setting.columns}
         if str(truth["attribute"]) not in columns:
-            raise unknown("classifier attribute", str(truth["attribute"]), columns, where=where)
+            raise unknown_name("classifier attribute", str(truth["attribute"]), columns, where=where)
         values, told = truth["values"], truth["selectivities"]
         if not isinstance(values, list | tuple) or not 1 <= len(set(values)) == len(values) <= MOST_BUCKETS:
             raise QueryError(
@@ -77,7 +77,7 @@ class Knows(Policy):
 
 def _check_truth(operator: str, told: Any, values: int, setting: Setting, where: str) -> Sequence[float]:
     if operator not in setting.operators:
-        raise unknown("operator", operator, setting.operators, where=f"{where}: selectivities")
+        raise unknown_name("operator", operator, setting.operators, where=f"{where}: selectivities")
     if not isinstance(told, list | tuple) or not all(isinstance(rate, int | float) and rate >= 0 for rate in told):
         raise QueryError(f'{where}: selectivities: expected numbers of 0 or more for "{operator}", got {told!r}')
     if len(told) != values:

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from eddy.classes.divider import Attribute, BucketName, Buckets, Divider
 from eddy.classes.nature import is_time
-from eddy.errors import EngineError, QueryError, is_whole, unknown
+from eddy.errors import EngineError, QueryError, is_whole, unknown_name
 from eddy.sql import Column
 from eddy.sql.values.name_case import own
 from eddy.tuples.arrays import Integers
@@ -86,7 +86,7 @@ def choose(names: Sequence[str] | None, known: Sequence[Column], buckets: int, *
     chosen = [own(str(name), columns) for name in names]
     for name in chosen:
         if name not in columns:
-            error = unknown("classifier attribute", name, columns, where=f"{where}: attributes")
+            error = unknown_name("classifier attribute", name, columns, where=f"{where}: attributes")
             raise QueryError(f"{error}; nested columns cannot classify")
     return Features(attributes=tuple(Attribute(columns[name]) for name in chosen), buckets=buckets)
 

@@ -22,7 +22,7 @@ from eddy.comparison.run_key import data_text, machine, query_text
 from eddy.comparison.runner import Runner, choose_runner
 from eddy.comparison.turns import Bar, Turns
 from eddy.comparison.workload import Workload
-from eddy.errors import QueryError, check_whole, quoted, unknown
+from eddy.errors import QueryError, check_whole, quote, unknown_name
 from eddy.local import BATCH_ROWS, Data, whole
 from eddy.query import Query, Window
 from eddy.redaction import HIDDEN, is_secret
@@ -98,7 +98,7 @@ def _workload(query: Query, data: Mapping[str, Data], drift_points: Sequence[int
         raise QueryError(f'compare: expected data as {{"stream": table, ...}}, got {type(data).__name__}')
     for name in query.inputs:
         if name not in data:
-            raise QueryError(f'compare: expected data for "{name}", got only {quoted(data)}')
+            raise QueryError(f'compare: expected data for "{name}", got only {quote(data)}')
     tables = {name: whole(name, value) for name, value in data.items()}
     points = tuple(_counts("drift_points", drift_points, 0)) if drift_points else ()
     return Workload(name=query.name, query=query, data=tables, drift_points=points)
@@ -112,7 +112,7 @@ def _contenders(policies: Policies, baseline: str | None) -> list[Contender]:
         pairs = [(label_of(policy), policy) for policy in policies]
         named = dict(pairs)
         if len(named) < len(pairs):
-            labels = quoted(label for label, _ in pairs)
+            labels = quote(label for label, _ in pairs)
             raise QueryError(
                 f"compare: two policies are called the same, of {labels}; name them, as "
                 '{"one": policy, "two": policy}'
@@ -123,7 +123,7 @@ def _contenders(policies: Policies, baseline: str | None) -> list[Contender]:
         raise QueryError("compare: expected one policy or more, got none")
     first = next(iter(named)) if baseline is None else baseline
     if first not in named:
-        raise unknown("policy", str(first), named, where="compare: baseline")
+        raise unknown_name("policy", str(first), named, where="compare: baseline")
     return [
         Contender(label=label, role=BASELINE if label == first else "", policy=policy)
         for label, policy in named.items()

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from pyarrow import csv
 
 from eddy.comparison.turns import MeasuredRow
-from eddy.errors import QueryError, quoted
+from eddy.errors import QueryError, quote
 
 
 def table(rows: Sequence[MeasuredRow]) -> pa.Table:
@@ -59,7 +59,7 @@ def check_target(path: str | Path, suffixes: Sequence[str] = tuple(FORMATS)) -> 
     """A path that can be written: found out now, and not after an hour of runs."""
     found = Path(path)
     if found.suffix not in suffixes:
-        raise QueryError(f'"{path}": expected a name that ends in {quoted(suffixes)}, got "{found.suffix}"')
+        raise QueryError(f'"{path}": expected a name that ends in {quote(suffixes)}, got "{found.suffix}"')
     if not found.parent.is_dir():
         raise QueryError(f'"{path}": there is no such folder; make it first')
     return found

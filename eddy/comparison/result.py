@@ -16,7 +16,7 @@ from eddy.comparison.readable import frame, text
 from eddy.comparison.summary import group_by_workload, summary
 from eddy.comparison.turns import MeasuredRow, Traced
 from eddy.comparison.verdict import verdict
-from eddy.errors import QueryError, unknown
+from eddy.errors import QueryError, unknown_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -93,7 +93,7 @@ class Comparison:
     def plot(self, name: str) -> Figure:
         """One of `plots` as a figure of matplotlib's."""
         if name not in self.plots:
-            raise unknown("plot", str(name), self.plots, where="comparison")
+            raise unknown_name("plot", str(name), self.plots, where="comparison")
         return _plots()[name].draw(self)
 
     def report(self, path: str | Path) -> None:

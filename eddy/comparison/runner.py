@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pyarrow as pa
 
 from eddy.comparison.workload import Workload
-from eddy.errors import QueryError, unknown
+from eddy.errors import QueryError, unknown_name
 from eddy.local import run_local
 from eddy.observe.report import Report
 
@@ -111,7 +111,7 @@ RUNNERS = ("local", "spark")
 def choose_runner(name: str, cells: int | None = None) -> Runner:
     """A runner by its name, with the cells of one on Spark."""
     if name not in RUNNERS:
-        raise unknown("runner", str(name), RUNNERS, where="compare")
+        raise unknown_name("runner", str(name), RUNNERS, where="compare")
     if name == OnSpark.name:
         return OnSpark(cells)
     if cells is not None:

@@ -9,7 +9,7 @@ from typing import Any
 from eddy.comparison.contender import BASELINE, BOUND, CONTROL
 from eddy.comparison.readable import slower, times
 from eddy.comparison.summary import group_by_workload, summary
-from eddy.errors import quoted
+from eddy.errors import quote
 
 MOST_NAMES = 6
 """Workloads that are named in a sentence; of more, how many they are."""
@@ -108,7 +108,7 @@ def judge(rows: Sequence[Mapping[str, Any]], where: str) -> Verdict:
     others = [row for row in better if row is not best]
     alike = [row["policy"] for row in others if row["time_saved_percent_high"] >= best["time_saved_percent_low"]]
     reasons = [_seconds(best, baseline), _calls(best, baseline), _noise(noise)]
-    reasons += [f"{quoted(alike)} cannot be told from it by time."] if alike else []
+    reasons += [f"{quote(alike)} cannot be told from it by time."] if alike else []
     reasons += [slower(row, baseline) for row in rows if _is_slower(row, baseline, noise)]
     saved = f'saves {_interval(best, "time")} of the time that "{baseline["policy"]}" takes'
     return Verdict(
@@ -163,7 +163,7 @@ def _within(others: Sequence[Mapping[str, Any]], slow: Sequence[Mapping[str, Any
         return "what others save of its time is within noise"
     alike = [row["policy"] for row in others if row not in slow]
     save = "saves" if len(alike) == 1 else "save"
-    return f"what {quoted(alike)} {save} of its time is within noise, and {_told(slow)}"
+    return f"what {quote(alike)} {save} of its time is within noise, and {_told(slow)}"
 
 
 def _told(slow: Sequence[Mapping[str, Any]]) -> str:
@@ -232,7 +232,7 @@ def _chosen(choice: str) -> str:
 
 
 def _list_names(workloads: Sequence[str]) -> str:
-    return quoted(workloads) if len(workloads) <= MOST_NAMES else f"{len(workloads)} workloads"
+    return quote(workloads) if len(workloads) <= MOST_NAMES else f"{len(workloads)} workloads"
 
 
 def _plain(number: float) -> str:

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from eddy.engine.row_times import read_times
-from eddy.errors import QueryError, quoted
+from eddy.errors import QueryError, quote
 from eddy.query import Rows, Stream
 from eddy.query.binding import Binding
 from eddy.query.inputs import FAILING
@@ -116,7 +116,7 @@ class Gate:
         streams = self._binding.query.streams
         parts = [f'"{s.name}" {self._newest.get(s.name, "has shown no row yet")}' for s in streams]
         without = [s.name for s in streams if s.delay is None]
-        hint = f"; nothing is forgotten, since {quoted(without)} has no delay" if without else ""
+        hint = f"; nothing is forgotten, since {quote(without)} has no delay" if without else ""
         return f"event times have come to, in ticks: {', '.join(parts)}{hint}"
 
     def snapshot(self) -> dict[str, dict[str, Tick]]:
@@ -172,7 +172,7 @@ class Gate:
 
     def _refuse(self, stream: Stream, number: int, dropped: Mapping[str, int]) -> None:
         """Raise an error for bad rows, if the stream asks for it."""
-        keys = quoted(self._binding.keys[stream.name])
+        keys = quote(self._binding.keys[stream.name])
         why = {
             "malformed": f'that "{stream.malformed}" says could not be read',
             "untimed": f'without a time in "{stream.time}"',

@@ -17,7 +17,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from eddy.errors import CheckpointError, EddyError, said
+from eddy.errors import CheckpointError, EddyError, describe_error
 from eddy.tuples import arrow_ipc
 
 FORMAT = 1
@@ -71,7 +71,7 @@ def unpack(snapshot: Snapshot) -> tuple[dict[str, Any], dict[str, pa.RecordBatch
         checksum, _, written = snapshot.meta.partition(" ")
         intact = checksum == _checksum(written, snapshot.blob)
     except Exception as error:  # what a store gives back in place of texts and bytes may be anything
-        raise CheckpointError(_damage_text(snapshot, said(error))) from error
+        raise CheckpointError(_damage_text(snapshot, describe_error(error))) from error
     if not intact:
         raise CheckpointError(_damage_text(snapshot, "the checksum does not match"))
     try:
@@ -79,7 +79,7 @@ def unpack(snapshot: Snapshot) -> tuple[dict[str, Any], dict[str, pa.RecordBatch
         whole = pa.py_buffer(snapshot.blob)
         return meta, {name: _read(name, whole, *place) for name, place in meta["sections"].items()}
     except Exception as error:  # the bytes may be anybody's, so anything may be wrong with them
-        raise CheckpointError(_damage_text(snapshot, said(error))) from error
+        raise CheckpointError(_damage_text(snapshot, describe_error(error))) from error
 
 
 def guard_restore(restore: Callable[[Restorer, Snapshot], None]) -> Callable[[Restorer, Snapshot], None]:
@@ -92,7 +92,7 @@ def guard_restore(restore: Callable[[Restorer, Snapshot], None]) -> Callable[[Re
         except EddyError:
             raise
         except Exception as error:  # it can be read, and was written by something else: anything may be missing
-            raise CheckpointError(_damage_text(snapshot, said(error))) from error
+            raise CheckpointError(_damage_text(snapshot, describe_error(error))) from error
 
     return checked
 
@@ -103,7 +103,7 @@ def restore_policy(policy: Learner, name: str, state: Mapping[str, Any]) -> None
         policy.restore(state)
     except Exception as error:  # a policy is a plug-in, and may have been another one when it wrote this
         raise CheckpointError(
-            f"checkpoint: policy {name}: it cannot go on from what it had learned, {said(error)}; "
+            f"checkpoint: policy {name}: it cannot go on from what it had learned, {describe_error(error)}; "
             "restart with the version of it that wrote the checkpoint, or with another policy, or with other "
             "parameters: then it keeps the rows, and learns anew"
         ) from error

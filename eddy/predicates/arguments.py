@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from eddy.errors import NAME, QueryError, RowError, repr_of, shortened, text_of
+from eddy.errors import LONGEST_NAME, QueryError, RowError, read_message, shorten, write_repr
 from eddy.tuples.arrays import Mask, RowIds
 
 SERIES, NUMPY, ARROW = "pd.Series", "np.ndarray", "pa.Array"
@@ -88,7 +88,7 @@ def check_mask(result: Any, rows: int, who: str) -> Mask:
     try:
         array = _to_arrow(result)
     except Exception as error:  # Arrow looks into objects of the user's, which may raise anything
-        told = f"{expected}, got {_type_text(result)}: {text_of(error)}; make each of them a bool"
+        told = f"{expected}, got {_type_text(result)}: {read_message(error)}; make each of them a bool"
         raise _mask_error(told, _type_text(result)) from error
     if not (pa.types.is_boolean(array.type) or pa.types.is_null(array.type)):
         hint = "compare them with something, or use bool()"
@@ -132,7 +132,7 @@ def _find_form(hint: Any, parameter: str, where: str) -> str:
     if isinstance(base, str) and base.split("[")[0].rpartition(".")[2] in known:
         return known[base.split("[")[0].rpartition(".")[2]]
     raise QueryError(
-        f'{where}: parameter "{parameter}" asks for {repr_of(hint)}; expected pd.Series, np.ndarray or pa.Array, '
+        f'{where}: parameter "{parameter}" asks for {write_repr(hint)}; expected pd.Series, np.ndarray or pa.Array, '
         "or rowwise=True for a function of plain values"
     )
 
@@ -194,4 +194,4 @@ def _to_arrow(result: Any) -> pa.Array:
 
 def _type_text(result: Any) -> str:
     kind = f"{type(result).__name__} of {result.dtype}" if hasattr(result, "dtype") else type(result).__name__
-    return shortened(kind, NAME)
+    return shorten(kind, LONGEST_NAME)

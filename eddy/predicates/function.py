@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from eddy.errors import NAME, QueryError, RowError, quoted, repr_of, said, shortened, text_of
+from eddy.errors import LONGEST_NAME, QueryError, RowError, describe_error, quote, read_message, shorten, write_repr
 from eddy.predicates import time_limit
 from eddy.predicates.arguments import FORMS, SERIES, check_mask, forms_of, group_by_nulls
 from eddy.predicates.row_errors import Kinds, RowErrors, ask_again, ask_by_halves
@@ -70,9 +70,9 @@ class Function:
         `unsaid` is the form of columns for parameters without an annotation.
         """
         if not callable(function):
-            raise QueryError(f"{where}: expected a function, got {repr_of(function)}")
+            raise QueryError(f"{where}: expected a function, got {write_repr(function)}")
         named = getattr(getattr(function, "func", function), "__qualname__", type(function).__name__)
-        name = shortened(str(named), NAME)
+        name = shorten(str(named), LONGEST_NAME)
         parameters = _read_parameters(function, where, name)
         positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
         names = columns if columns is not None else [p.name for p in positional if p.default is p.empty]
@@ -202,9 +202,9 @@ class Function:
         own = _find_line(error, getattr(code, "co_filename", None))
         place = f", at line {own.line} of {own.file}: {own.text}" if own else ""
         types = ", ".join(_describe_column(column, array) for column, array in zip(self.columns, arrays, strict=True))
-        name = shortened(type(error).__name__, NAME)
+        name = shorten(type(error).__name__, LONGEST_NAME)
         return RowError(
-            f"{self._who} raised {said(error)}{place}; it was called with {rows} rows of {shortened(types)}",
+            f"{self._who} raised {describe_error(error)}{place}; it was called with {rows} rows of {shorten(types)}",
             kind=f"{name} at line {own.line} of {PurePath(own.file).name}" if own else name,
         )
 
@@ -223,7 +223,7 @@ class _Line(NamedTuple):
     def text(self) -> str:
         """The text of the line, if the file can be read."""
         linecache.checkcache(self.file)
-        return shortened(linecache.getline(self.file, self.line).strip(), NAME)
+        return shorten(linecache.getline(self.file, self.line).strip(), LONGEST_NAME)
 
 
 def _find_line(error: Exception, file: str | None) -> _Line | None:
@@ -259,7 +259,8 @@ def _check_call(function: Callable[..., Any], names: Sequence[str], where: str, 
         inspect.signature(function).bind(*names)
     except TypeError as error:
         raise QueryError(
-            f'{where}: function "{name}" cannot be called with {len(names)} column(s) {quoted(names)}: {text_of(error)}'
+            f'{where}: function "{name}" cannot be called with {len(names)} column(s) {quote(names)}: '
+            f"{read_message(error)}"
         ) from None
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from eddy import sql
-from eddy.errors import RowError, repr_of
+from eddy.errors import RowError, write_repr
 from eddy.predicates.arguments import mask_complete
 from eddy.predicates.faults import FAIL, PENDING, Faults
 from eddy.predicates.row_errors import RowErrors, ask_again
@@ -97,4 +97,4 @@ def _take_rows(columns: Mapping[Column, pa.Array], rows: RowIds) -> dict[Column,
 
 
 def _row_text(columns: Mapping[Column, pa.Array], row: int) -> str:
-    return ", ".join(f"{column} = {repr_of(array[row].as_py())}" for column, array in columns.items())
+    return ", ".join(f"{column} = {write_repr(array[row].as_py())}" for column, array in columns.items())

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 from weakref import WeakSet
 
-from eddy.errors import QueryError, repr_of, said, text_of
+from eddy.errors import QueryError, describe_error, read_message, write_repr
 
 SetupFunction = Callable[[], Any]
 
@@ -28,13 +28,13 @@ LOCK = threading.Lock()
 def check_setup(setup: object, where: str) -> None:
     """Refuse a setup that cannot be called without arguments."""
     if not inspect.isroutine(setup):
-        raise QueryError(f"{where}: setup: expected a function, got {repr_of(setup)}")
+        raise QueryError(f"{where}: setup: expected a function, got {write_repr(setup)}")
     try:
         inspect.signature(setup).bind()
     except TypeError as error:
         raise QueryError(
-            f'{where}: setup: function "{setup.__qualname__}" cannot be called without arguments: {text_of(error)}; '
-            "it takes none, and leaves what it makes in a global of its module"
+            f'{where}: setup: function "{setup.__qualname__}" cannot be called without arguments: '
+            f"{read_message(error)}; it takes none, and leaves what it makes in a global of its module"
         ) from None
     except ValueError:  # one in C that does not tell its parameters
         return
@@ -60,4 +60,6 @@ def _run(setup: SetupFunction, filter: str) -> None:
     except Exception as error:
         frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename != __file__]
         place = f", at line {frames[0].lineno} of {frames[0].filename}: {frames[0].line}" if frames else ""
-        raise QueryError(f'filter "{filter}": setup "{setup.__qualname__}" raised {said(error)}{place}') from error
+        raise QueryError(
+            f'filter "{filter}": setup "{setup.__qualname__}" raised {describe_error(error)}{place}'
+        ) from error

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from eddy.errors import QueryError, shortened
+from eddy.errors import QueryError, shorten
 from eddy.predicates.arguments import ARROW, SERIES
 
 WRAPPER_ATTRIBUTES = ("func", "evalType", "returnType")
@@ -55,7 +55,7 @@ def _check(given: Any, called_by_row: bool, where: str) -> None:
     """Refuse functions that would mean something else here."""
     if (returns := _type_text(given.returnType)) != "boolean":
         raise QueryError(
-            f'{where} that returns "{shortened(returns, 100)}"; expected "boolean": make it a comparison, '
+            f'{where} that returns "{shorten(returns, 100)}"; expected "boolean": make it a comparison, '
             "and say so in its decorator"
         )
     if not getattr(given, "deterministic", True):

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from eddy import sql
-from eddy.errors import QueryError, quoted, unknown
+from eddy.errors import QueryError, quote, unknown_name
 from eddy.query.exact_names import spell_query
 from eddy.query.inputs import Range
 from eddy.query.query import Query, Stream
@@ -86,10 +86,10 @@ def bind(query: Query, schemas: Mapping[str, pa.Schema]) -> Binding:
     """
     for name in schemas:
         if name not in query.inputs:
-            raise unknown("stream or table", name, query.inputs, where="data")
+            raise unknown_name("stream or table", name, query.inputs, where="data")
     missing = [name for name in query.inputs if name not in schemas]
     if missing:
-        raise QueryError(f"data: expected data for every stream and table, got none for {quoted(missing)}")
+        raise QueryError(f"data: expected data for every stream and table, got none for {quote(missing)}")
     for name in query.inputs:
         _check_names(name, schemas[name])
         _check_types(name, schemas[name])
@@ -102,7 +102,7 @@ def bind(query: Query, schemas: Mapping[str, pa.Schema]) -> Binding:
     for column, _ in outputs:
         if column not in types:
             known = [f.name for f in schemas[str(column.stream)]]
-            raise unknown("column", column.name, known, where=f'select "{column}"')
+            raise unknown_name("column", column.name, known, where=f'select "{column}"')
     # One type for the times of all streams, since a window compares times of one stream with another's.
     tick_type = event_time.dtype(*(schemas[s.name].field(s.time).type for s in query.streams if s.time is not None))
     return Binding(query=query, schemas=schemas, types=types, outputs=outputs, tick_type=tick_type)
@@ -137,7 +137,7 @@ def check_windows(query: Query, types: Mapping[Column, pa.DataType]) -> None:
 def _check_names(name: str, schema: pa.Schema) -> None:
     twice = sorted(column for column, count in Counter(schema.names).items() if count > 1)
     if twice:
-        raise QueryError(f'data "{name}": column {quoted(twice)} stands twice; rename one of them')
+        raise QueryError(f'data "{name}": column {quote(twice)} stands twice; rename one of them')
 
 
 def _check_types(name: str, schema: pa.Schema) -> None:
@@ -164,12 +164,12 @@ def _check_times(query: Query, schemas: Mapping[str, pa.Schema]) -> None:
 
 def _check_time(stream: Stream, schema: pa.Schema) -> str | None:
     if stream.malformed is not None and stream.malformed not in schema.names:
-        raise unknown("column", stream.malformed, schema.names, where=f'stream "{stream.name}": malformed')
+        raise unknown_name("column", stream.malformed, schema.names, where=f'stream "{stream.name}": malformed')
     if stream.time is None:
         return None
     where = f'stream "{stream.name}": time "{stream.time}"'
     if stream.time not in schema.names:
-        raise unknown("column", stream.time, schema.names, where=where)
+        raise unknown_name("column", stream.time, schema.names, where=where)
     kind = event_time.find_kind(schema.field(stream.time).type, where=where)
     _check_arrived(stream, schema, kind)
     window = stream.window.length if isinstance(stream.window, Range) else None
@@ -189,7 +189,7 @@ def _check_arrived(stream: Stream, schema: pa.Schema, kind: str) -> None:
         return
     where = f'stream "{stream.name}": arrived'
     if stream.arrived not in schema.names:
-        raise unknown("column", stream.arrived, schema.names, where=where)
+        raise unknown_name("column", stream.arrived, schema.names, where=where)
     found = event_time.find_kind(schema.field(stream.arrived).type, where=f'{where} "{stream.arrived}"')
     if found != kind:
         raise QueryError(

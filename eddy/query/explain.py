@@ -9,7 +9,7 @@ from typing import Protocol
 import pandas as pd
 
 from eddy.classes.value_names import OTHERS
-from eddy.errors import QueryError, quoted
+from eddy.errors import QueryError, quote
 from eddy.observe.report import Report
 from eddy.observe.text import align_columns, plural
 from eddy.predicates.function import Function
@@ -180,7 +180,7 @@ def list_aggregates(query: Query) -> Iterator[str]:
         return
     late = [stream.name for stream in query.streams if stream.delay is None]
     if late:
-        yield f"  results of any age may come, and Spark will drop some: give {quoted(late)} a delay"
+        yield f"  results of any age may come, and Spark will drop some: give {quote(late)} a delay"
         return
     columns = [_find_output(query, stream) for stream in query.streams]
     newest = columns[0] if len(columns) == 1 else f"greatest({', '.join(columns)})"
@@ -315,7 +315,7 @@ def _window_text(window: Window) -> str:
 def _list_filters(query: Query) -> Iterator[str]:
     for f in query.filters:
         asked = f.predicate
-        what = f"{asked.name} of {quoted(map(str, asked.columns))}" if isinstance(asked, Function) else asked.text
+        what = f"{asked.name} of {quote(map(str, asked.columns))}" if isinstance(asked, Function) else asked.text
         yield f"  {f.name} on {', '.join(f.on)}: {what}"
     if not query.filters:
         yield "  none"

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from eddy import sql
-from eddy.errors import QueryError, quoted, repr_of, unknown
+from eddy.errors import QueryError, quote, unknown_name, write_repr
 from eddy.predicates.faults import FAILS, ON_ERROR
 from eddy.predicates.function import Function
 from eddy.predicates.judge import Predicate
@@ -69,7 +69,7 @@ class Filter:
         fill(self, "on", texts(self.on, f"{where}: on"))
         for key, known, got in (("on_error", ON_ERROR, self.on_error), ("nulls", NULLS, self.nulls)):
             if got not in known:
-                raise QueryError(f"{where}: {key}: expected {quoted(known)}, got {repr_of(got)}")
+                raise QueryError(f"{where}: {key}: expected {quote(known)}, got {write_repr(got)}")
         # Either text or a function: with both, nobody could tell which one the reports are about.
         if (self.where is None) == (self.function is None):
             got = "neither" if self.where is None else "both"
@@ -77,7 +77,7 @@ class Filter:
         fill(self, "predicate", self._text(where) if self.function is None else self._function(where))
         for column in self.predicate.columns:
             if column.stream not in self.on:
-                error = unknown("stream", str(column.stream), self.on, where=f'{where}: column "{column}"')
+                error = unknown_name("stream", str(column.stream), self.on, where=f'{where}: column "{column}"')
                 raise QueryError(f"{error}; fields of a struct cannot be read")
 
     def bind(self, types: Mapping[sql.Column, pa.DataType]) -> Predicate:
@@ -86,7 +86,7 @@ class Filter:
             for column in self.predicate.columns:
                 if column not in types:
                     known = [c.name for c in types if c.stream == column.stream]
-                    raise unknown("column", column.name, known, where=f'filter "{self.name}"')
+                    raise unknown_name("column", column.name, known, where=f'filter "{self.name}"')
             return self.predicate.mask
         # Only its own inputs: an unknown column is then named beside the ones that could have been meant.
         bound = self.predicate.condition({column: t for column, t in types.items() if column.stream in self.on})
@@ -100,7 +100,7 @@ class Filter:
         if self.time_limit is not None:
             raise QueryError(f"{where}: time_limit goes with function; SQL is not interrupted")
         if not isinstance(self.where, str):
-            raise QueryError(f"{where}: expected SQL text as where, got {repr_of(self.where)}")
+            raise QueryError(f"{where}: expected SQL text as where, got {write_repr(self.where)}")
         return sql.parse(self.where, where=where).qualified(self._resolve)
 
     def _function(self, where: str) -> Function:
@@ -123,7 +123,7 @@ class Filter:
             return sql.Column(own(column.stream, self.on), column.name)
         if len(self.on) > 1:
             raise QueryError(
-                f'filter "{self.name}": column "{column.name}" names no stream; the filter is on {quoted(self.on)}, '
+                f'filter "{self.name}": column "{column.name}" names no stream; the filter is on {quote(self.on)}, '
                 f'so write "{self.on[0]}.{column.name}" or the like'
             )
         return sql.Column(self.on[0], column.name)
@@ -135,5 +135,7 @@ def _seconds(limit: object, where: str) -> float:
         or (seconds := duration(limit, where=where) / MICROSECONDS_PER_SECOND) < SHORTEST_LIMIT
     ):
         least = f"{SHORTEST_LIMIT * 1_000:g} millisecond"
-        raise QueryError(f'{where}: expected a duration such as "5 seconds", of {least} or more, got {repr_of(limit)}')
+        raise QueryError(
+            f'{where}: expected a duration such as "5 seconds", of {least} or more, got {write_repr(limit)}'
+        )
     return seconds

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from eddy.errors import CheckpointError, shortened
+from eddy.errors import CheckpointError, shorten
 from eddy.predicates.function import Function
 from eddy.query.binding import Binding
 from eddy.query.query import Filter
@@ -39,7 +39,7 @@ def check(saved: Mapping[str, str], wanted: Mapping[str, str]) -> None:
     The error says where they differ. Columns may be left unused.
     """
     differences = [
-        f"{shortened(part)}: the checkpoint has {_quote_part(saved.get(part))}, "
+        f"{shorten(part)}: the checkpoint has {_quote_part(saved.get(part))}, "
         f"the query has {_quote_part(wanted.get(part))}"
         for part in dict.fromkeys((*wanted, *saved))
         if saved.get(part) != wanted.get(part) and not (part not in wanted and ": column " in part)
@@ -59,4 +59,4 @@ def _describe_filter(asked: Filter) -> str:
 
 
 def _quote_part(part: str | None) -> str:
-    return "nothing" if part is None else f'"{shortened(part)}"'
+    return "nothing" if part is None else f'"{shorten(part)}"'

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from eddy import sql
-from eddy.errors import NAME, QueryError, check_whole, quoted, shortened, unknown
+from eddy.errors import LONGEST_NAME, QueryError, check_whole, quote, shorten, unknown_name
 from eddy.observe.notebook import heading, table
 from eddy.predicates.judge import Predicate
 from eddy.query.filter import Filter
@@ -112,7 +112,7 @@ class Query:
             apart = [name for name in self.inputs if name not in find_reachable(stream.name, sets)]
             if apart and not self.cross:
                 raise QueryError(
-                    f'query: no join leads from "{stream.name}" to {quoted(apart)}; '
+                    f'query: no join leads from "{stream.name}" to {quote(apart)}; '
                     "add a join, or say cross=True for every combination"
                 )
         for name in self.inputs:
@@ -136,10 +136,10 @@ class Query:
 
     def _check_input(self, name: str, where: str) -> None:
         if name not in self.inputs:
-            raise unknown("stream or table", name, self.inputs, where=where)
+            raise unknown_name("stream or table", name, self.inputs, where=where)
 
     def _join(self, text: str) -> tuple[sql.Expression, ...]:
-        where = f'join "{shortened(text, NAME)}"'
+        where = f'join "{shorten(text, LONGEST_NAME)}"'
         parts = sql.parse(text, where=where).qualified(self.named).conjuncts()
         for part in parts:
             streams = dict.fromkeys(column.stream for column in part.columns)
@@ -150,7 +150,7 @@ class Query:
             if len(streams) < 2:
                 raise QueryError(
                     f"{where}: expected a condition between two or more streams or tables, got "
-                    f'"{shortened(part.text, NAME)}"; a condition on one of them is a filter'
+                    f'"{shorten(part.text, LONGEST_NAME)}"; a condition on one of them is a filter'
                 )
         return parts
 
@@ -158,7 +158,7 @@ class Query:
         if self.select is None:
             return None
         fill(self, "select", texts(self.select, "query: select"))
-        read = [sql.parse_select(text, where=f'select "{shortened(text, NAME)}"') for text in self.select]
+        read = [sql.parse_select(text, where=f'select "{shorten(text, LONGEST_NAME)}"') for text in self.select]
         outputs = tuple((self.named(column), name) for column, name in read)
         for column, _ in outputs:
             if column.stream is None:

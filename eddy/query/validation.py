@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from eddy import sql
-from eddy.errors import NAME, QueryError, shortened, text_of
+from eddy.errors import LONGEST_NAME, QueryError, read_message, shorten
 from eddy.sql.kernels import intervals
 
 
@@ -103,5 +103,5 @@ def _listed(text: str, where: str) -> int:
         return intervals.read_units(text)[0]
     except ValueError as reason:
         expected = 'expected a duration such as "30 seconds" or "1 hour 30 minutes"'
-        got = f'got "{shortened(text, NAME)}"; {text_of(reason)}'
+        got = f'got "{shorten(text, LONGEST_NAME)}"; {read_message(reason)}'
         raise QueryError(f"{where}: {expected}, {got}") from None

@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
-from eddy.errors import QueryError, quoted, text_of
+from eddy.errors import QueryError, quote, read_message
 from eddy.query import Query
 from eddy.sql import Column
 from eddy.sql.values.name_case import fold_case
@@ -49,9 +49,7 @@ def read(query: Query, given: Mapping[str, Any]) -> Frames:
         stream.name: _check_stream(stream.name, given[stream.name]) for stream in query.streams if stream.name in given
     }
     if not streams:
-        raise QueryError(
-            f"frames: expected a streaming DataFrame for {quoted(s.name for s in query.streams)}, got none"
-        )
+        raise QueryError(f"frames: expected a streaming DataFrame for {quote(s.name for s in query.streams)}, got none")
     spark = next(iter(streams.values())).sparkSession
     names = {table.name for table in query.tables}
     tables = {name: _read_table(spark, name, value) for name, value in given.items() if name in names}
@@ -142,7 +140,9 @@ def _read_table(spark: SparkSession, name: str, given: object) -> pa.RecordBatch
         spelled = to_arrow_schema(from_arrow_schema(table.schema, True), **arrow_options(spark))
         return one_batch(name, table.cast(spelled))
     except (PySparkException, pa.ArrowException) as error:
-        raise QueryError(f'table "{name}": Spark has no way to hold it: {text_of(error)}; cast the column') from error
+        raise QueryError(
+            f'table "{name}": Spark has no way to hold it: {read_message(error)}; cast the column'
+        ) from error
 
 
 def _to_arrow(name: str, given: object) -> pa.Table:

@@ -24,7 +24,7 @@ from typing import Any
 import pyarrow as pa
 
 from eddy.engine.row_times import read_times
-from eddy.errors import EngineError, said
+from eddy.errors import EngineError, describe_error
 from eddy.query import Stream
 from eddy.spark.layout.hashing import label
 from eddy.spark.layout.layout import Layout
@@ -128,7 +128,7 @@ def rows_of(payload: bytes) -> pa.RecordBatch:
     try:
         return arrow_ipc.read(body)
     except Exception as error:  # the bytes may be anybody's, so anything may be wrong with them
-        raise EngineError(_damage_text(payload, said(error))) from error
+        raise EngineError(_damage_text(payload, describe_error(error))) from error
 
 
 def report_text(report: Mapping[str, Any]) -> str:

@@ -14,7 +14,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from eddy.errors import EngineError, QueryError, said, warn
+from eddy.errors import EngineError, QueryError, describe_error, warn
 from eddy.observe import wire
 from eddy.observe.counters import Counters
 from eddy.observe.report import Report
@@ -133,7 +133,7 @@ def _cells(reports: Sequence[str]) -> dict[int, Counters]:
         cells = {part.pop("cell"): wire.from_plain(part) for part in map(json.loads, reports)}
     except Exception as error:  # it has come by way of Spark, from workers that may run anything
         raise EngineError(
-            f"report: what a cell has told cannot be read, {said(error)}; "
+            f"report: what a cell has told cannot be read, {describe_error(error)}; "
             "run the same version of the project on the driver and all workers"
         ) from error
     return dict(sorted(cells.items()))

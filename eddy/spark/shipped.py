@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from eddy.contracts import Clock
 from eddy.engine import Engine
-from eddy.errors import QueryError, quoted, said
+from eddy.errors import QueryError, describe_error, quote
 from eddy.query import Query
 from eddy.spark.parcels import rows_of
 from eddy.wiring import PolicyChoice, engine
@@ -87,7 +87,7 @@ def _pickle(value: object, what: str) -> bytes:
         return cloudpickle.dumps(value)
     except Exception as error:  # whatever an object of the user's raises when it is asked for its state
         raise QueryError(
-            f"{what} cannot be sent to the workers, {said(error)}; "
+            f"{what} cannot be sent to the workers, {describe_error(error)}; "
             "it must not hold a lock, an open file, a connection or a Spark session: make such things inside of it"
         ) from error
 
@@ -107,8 +107,8 @@ def _open(shipped: Shipped) -> Opened:
         query, policy = cloudpickle.loads(shipped.code)
     except Exception as error:  # the import of a user's module may raise anything
         raise QueryError(
-            f"{quoted(shipped.functions) if shipped.functions else 'policy'}: cannot be loaded on a worker, "
-            f"{said(error)}; send the module to the workers, with --py-files or "
+            f"{quote(shipped.functions) if shipped.functions else 'policy'}: cannot be loaded on a worker, "
+            f"{describe_error(error)}; send the module to the workers, with --py-files or "
             "spark.addArtifact(..., pyfile=True), or define the function in the job itself"
         ) from error
     return Opened(query, policy, {name: rows_of(data) for name, data in shipped.tables.items()})

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from pyspark import SparkFiles
 
-from eddy.errors import QueryError, quoted, warn
+from eddy.errors import QueryError, quote, warn
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -59,7 +59,7 @@ def suit_workers(spark: SparkSession) -> Iterator[None]:
     else:
         warn(
             f'attach: {PYTHON_VARIABLE} is not set, so workers start the first "{DEFAULT_PYTHONS[-1]}" on the path of '
-            f"their machines; it needs to be Python {VERSION} and to find {quoted(NEEDED_MODULES)}; name one that does "
+            f"their machines; it needs to be Python {VERSION} and to find {quote(NEEDED_MODULES)}; name one that does "
             "before the session starts"
         )
     try:
@@ -93,7 +93,7 @@ def find_fault(named: str, environment: Mapping[str, str]) -> str:
     version, *missing = said.stdout.split()
     if version != VERSION:
         return f"is Python {version}, and this is {VERSION}"
-    return f"does not find {quoted(missing)}" if missing else ""
+    return f"does not find {quote(missing)}" if missing else ""
 
 
 def _check(named: str, environment: Mapping[str, str]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from eddy.errors import QueryError, text_of
+from eddy.errors import QueryError, read_message
 
 
 def no_rows(schema: pa.Schema) -> pa.RecordBatch:
@@ -21,7 +21,7 @@ def one_batch(name: str, table: pa.Table) -> pa.RecordBatch:
         batches = table.combine_chunks().to_batches()
     except pa.ArrowInvalid as error:
         raise QueryError(
-            f'data "{name}": its chunks cannot be made one, {text_of(error)}; cast the column first'
+            f'data "{name}": its chunks cannot be made one, {read_message(error)}; cast the column first'
         ) from error
     return batches[0] if batches else no_rows(table.schema)
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from eddy.errors import EngineError, quoted
+from eddy.errors import EngineError, quote
 
 MOST_KNOWN_LINEAGES = 4_096
 """Lineages that are kept with what may follow them: twelve operators in any order have no more. With twenty there
@@ -91,8 +91,8 @@ class Machine:
         if found is None:
             if all(hop.operator != operator for hop in self.ready(lineage)):
                 raise EngineError(
-                    f'operator "{operator}" may not act on a tuple that spans {quoted(sorted(lineage.spans))} '
-                    f"and has done {quoted(sorted(lineage.done)) or 'nothing'}; a route must be legal step by step"
+                    f'operator "{operator}" may not act on a tuple that spans {quote(sorted(lineage.spans))} '
+                    f"and has done {quote(sorted(lineage.done)) or 'nothing'}; a route must be legal step by step"
                 )
             _make_room(self._after)
             gives = self._rules[operator].gives

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 import eddy
-from eddy.errors import QueryError, quoted
+from eddy.errors import QueryError, quote
 from eddy.jobs.commands.command import Command, check_job, takes_job
 from eddy.jobs.config.config import write_resolved
 from eddy.jobs.run.checking import Checked
@@ -45,7 +45,7 @@ def run_sample(checked: Checked, rows: int) -> str:
     found = {n: s.sample(rows if n not in tables else ALL_ROWS) for n, s in checked.sources.items()}
     data = {name: sample for name, sample in found.items() if sample is not None}
     if len(data) < len(found):
-        missing = quoted(name for name in found if name not in data)
+        missing = quote(name for name in found if name not in data)
         raise QueryError(f"--sample: expected files with rows, or workloads; only Spark can read the rows of {missing}")
     done = eddy.run_local(job.query, data, policy=job.policy, seed=job.engine["seed"])
     counted = ", ".join(f"{table.num_rows:,} of {name}" for name, table in data.items())

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path as File
 from typing import Any
 
-from eddy.errors import QueryError, unknown
+from eddy.errors import QueryError, unknown_name
 from eddy.jobs.config.connectors import LASTING
 from eddy.jobs.config.file_paths import Places
 from eddy.jobs.config.overrides import Override, put
@@ -130,7 +130,7 @@ def _check_policy(read: Mapping[str, Any], mistakes: Mistakes) -> None:
     for name in choice:
         if name != "name" and name not in known:
             where = f'policy "{policy}"'
-            mistakes.add(("policy", name), str(unknown("parameter", name, ["name", *known], where=where)))
+            mistakes.add(("policy", name), str(unknown_name("parameter", name, ["name", *known], where=where)))
 
 
 def _check_whole(read: Mapping[str, Any], mistakes: Mistakes) -> None:
@@ -151,7 +151,7 @@ def _check_whole(read: Mapping[str, Any], mistakes: Mistakes) -> None:
     for kind in ("sizes", "heavy"):
         for name in read.get("engine", {}).get(kind, {}):
             if name.partition(".")[0] not in read.get("streams", {}):
-                error = unknown("stream", name.partition(".")[0], read.get("streams", {}), where="")
+                error = unknown_name("stream", name.partition(".")[0], read.get("streams", {}), where="")
                 mistakes.add(("engine", kind, name), str(error).removeprefix(": "))
 
 

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from eddy.errors import quoted, unknown
+from eddy.errors import quote, unknown_name
 from eddy.jobs.config.file_paths import Places
 from eddy.jobs.config.places import Mistakes, join_key
 from eddy.jobs.config.schema import ConfigKey, ConfigPart, NamedSections, Section, Variants
@@ -80,7 +80,7 @@ class TableReader:
         for name, value in values.items():
             close = name if name in known else _closest(name, [one for one in known if one not in values])
             if close != name and (close or part.others is None):
-                self._mistakes.add((*path, name), str(unknown("key", name, known, where="")).removeprefix(": "))
+                self._mistakes.add((*path, name), str(unknown_name("key", name, known, where="")).removeprefix(": "))
             if close and close != name:
                 self._mistakes.spelled[*path, close] = name
             meant[close or name] = value
@@ -96,7 +96,7 @@ class TableReader:
             self._mistakes.add(path, f"expected {key.kind.expected}, got {display(path, value)}")
             return key.default
         if key.choices and value not in key.choices:
-            error = unknown(path[-1], str(value), key.choices, where="")
+            error = unknown_name(path[-1], str(value), key.choices, where="")
             self._mistakes.add(path, str(error).removeprefix(": "))
             return key.default
         return self._places.put(value, path) if key.place else value
@@ -130,7 +130,7 @@ def _no_format(part: Variants, values: Mapping[str, Any]) -> str:
     """
     close = _closest("format", values)
     hint = f'did you mean "format" by "{close}"?' if close else "add it"
-    return f"expected one of {quoted(part.formats)}, got none; {hint}"
+    return f"expected one of {quote(part.formats)}, got none; {hint}"
 
 
 def flat(values: Mapping[str, Any], before: str = "") -> dict[str, Any]:

@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow as pa
 
 from eddy import sql
-from eddy.errors import QueryError, quoted, said
+from eddy.errors import QueryError, describe_error, quote
 from eddy.jobs.config.file_paths import local, readable
 from eddy.jobs.config.places import Mistakes
 from eddy.redaction import KeyPath
@@ -68,7 +68,7 @@ def import_function(text: str, path: KeyPath, mistakes: Mistakes) -> Callable[..
         mistakes.add(path, _no_module(text, str(error.name), folder))
         return None
     except (Exception, SystemExit) as error:  # the module is the user's: whatever it raises when it is imported is told
-        mistakes.add(path, f'module "{module}" cannot be imported: {said(error)}{_cure(error)}')
+        mistakes.add(path, f'module "{module}" cannot be imported: {describe_error(error)}{_cure(error)}')
         return None
     if callable(found):
         made: Callable[..., Any] = found
@@ -134,7 +134,7 @@ def _no_function(text: str, holder: ModuleType, found: object, folder: str) -> s
         return f'{told}; it comes from {place}, and hides "{beside}.py": call your module otherwise'
     if close:
         return f'{told}; did you mean "{close[0]}"?'
-    return f"{told}; known: {quoted(known[:MOST_SHOWN])}" if known else f"{told}; it has no functions"
+    return f"{told}; known: {quote(known[:MOST_SHOWN])}" if known else f"{told}; it has no functions"
 
 
 def check_files(read: Mapping[str, Any], mistakes: Mistakes) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from eddy.comparison.contender import BASELINE, BOUND, Contender
 from eddy.comparison.contender import label as label_of
 from eddy.comparison.experiment import Experiment
-from eddy.errors import EddyError, QueryError, check_whole, quoted, unknown
+from eddy.errors import EddyError, QueryError, check_whole, quote, unknown_name
 from eddy.jobs.workloads.parameters import call
 from eddy.jobs.workloads.registry import WORKLOADS, Workload, build
 from eddy.query import Range, Rows, Window
@@ -87,7 +87,7 @@ def _experiment(  # noqa: PLR0913  what a config file may say
     contenders = [_contender(choice) for choice in _fill("policies", policies)]
     labels = [contender.label for contender in contenders]
     if len(set(labels)) < len(labels):
-        raise QueryError(f"policies: two of them are called the same, of {quoted(labels)}; give them a label")
+        raise QueryError(f"policies: two of them are called the same, of {quote(labels)}; give them a label")
     if not any(contender.role == BASELINE for contender in contenders):
         raise QueryError(f'policies: expected role = "{BASELINE}" of one at least: what the others are compared with')
     return Experiment(
@@ -142,7 +142,7 @@ def _contender(choice: object) -> Contender:
         raise QueryError(f'policies: expected a name, or {{name = "...", parameter = value}}, got {choice!r}')
     role = parameters.get("role", "")
     if role not in ("", *ROLES):
-        raise unknown("role", str(role), ROLES, where=f'policy "{parameters["name"]}"')
+        raise unknown_name("role", str(role), ROLES, where=f'policy "{parameters["name"]}"')
     given = {key: value for key, value in parameters.items() if key not in {"label", "role", "batch_rows"}}
     own = parameters.get("batch_rows")
     label = parameters.get("label", label_of(given))
@@ -161,7 +161,7 @@ def _grid(workload: object) -> list[GridPoint]:
         raise QueryError(f"workload: expected a table of parameters, got {workload!r}")
     kind = workload.get("kind")
     if not isinstance(kind, str) or kind not in WORKLOADS:
-        raise unknown("kind", str(kind), WORKLOADS, where="workload")
+        raise unknown_name("kind", str(kind), WORKLOADS, where="workload")
     flat = dict(_flat({key: value for key, value in workload.items() if key not in {"kind", "label"}}))
     axes = {place: value for place, value in flat.items() if _is_axis(value)}
     if not all(axes.values()):

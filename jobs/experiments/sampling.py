@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from eddy.errors import QueryError, quoted, unknown
+from eddy.errors import QueryError, quote, unknown_name
 from eddy.jobs.config.config import Job
 from eddy.jobs.sources.source import JobSource
 from eddy.query.exact_names import Names
@@ -43,9 +43,7 @@ def sample(
     firsts = {name: _earliest(read[name], name, time, rows) for name, time in times.items()}
     missing = [name for name, table in firsts.items() if not table.num_rows]
     if missing:
-        raise QueryError(
-            f"there are no rows with a time in the source of {quoted(missing)}; there must be some already"
-        )
+        raise QueryError(f"there are no rows with a time in the source of {quote(missing)}; there must be some already")
     begins = max(_ticks(table, times[name])[0].as_py() for name, table in firsts.items())
     for name, time in times.items():
         if _ticks(firsts[name], time)[0].as_py() < begins:
@@ -69,7 +67,7 @@ def _check_some(found: Mapping[str, pa.Table], when: str) -> None:
     missing = [name for name, table in found.items() if not table.num_rows]
     if missing:
         raise QueryError(
-            f"expected rows that are there already, got no rows with a time in the source of {quoted(missing)}{when}"
+            f"expected rows that are there already, got no rows with a time in the source of {quote(missing)}{when}"
         )
 
 
@@ -90,7 +88,7 @@ def _earliest(read: Rows, name: str, time: str, rows: int, begins: float | None 
     """The first rows by time, from some time on."""
     names = read.schema.names
     if time not in names:
-        raise unknown("column", time, names, where=f'stream "{name}": time')
+        raise unknown_name("column", time, names, where=f'stream "{name}": time')
     if isinstance(read, pa.Table):
         there = read.filter(pc.is_valid(read[time]))
         later = there if begins is None else there.filter(pc.greater_equal(_ticks(there, time), begins))

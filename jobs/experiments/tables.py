@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from eddy.errors import EddyError, QueryError, unknown
+from eddy.errors import EddyError, QueryError, unknown_name
 from eddy.jobs.experiments.improvement import compute_improvement
 
 PLACE = re.compile(
@@ -79,7 +79,7 @@ def _shown(table: pd.DataFrame, place: re.Match[str]) -> pd.DataFrame:
 
 def _check_column(name: str, known: Any, place: re.Match[str]) -> None:
     if name not in known:
-        raise unknown("column", name, known, where=f'table of "{place["name"]}"')
+        raise unknown_name("column", name, known, where=f'table of "{place["name"]}"')
 
 
 def write_csv(table: pd.DataFrame, path: Path) -> None:

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
-from eddy.errors import QueryError, unknown
+from eddy.errors import QueryError, unknown_name
 
 MONTHS = 12
 STREAMS = ("departures", "arrivals", "weather")
@@ -126,7 +126,7 @@ def read(name: str) -> pa.Table:
     16
     """
     if name not in FILES:
-        raise unknown("file", name, FILES, where=f'package "{PACKAGE}"')
+        raise unknown_name("file", name, FILES, where=f'package "{PACKAGE}"')
     types = FILES[name]
     options = csv.ConvertOptions(
         column_types=pa.schema(list(types.items())), include_columns=list(types), strings_can_be_null=True

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from eddy import sql
 from eddy.engine import Engine
-from eddy.errors import QueryError, unknown
+from eddy.errors import QueryError, unknown_name
 from eddy.jobs.config.config import Job
 from eddy.jobs.config.schema import ConfigPart
 from eddy.jobs.config.sections import STREAM, TABLE
@@ -198,7 +198,7 @@ def _is_selected(job: Job, text: str, names: Names, types: Mapping[Column, pa.Da
     name = _try(job, path, partial(names.resolve, column, where))
     if name is not None and Column(column.stream, name) not in types:
         listed = [one.name for one in types if one.stream == column.stream]
-        job.mistakes.add(path, str(unknown("column", column.name, listed, where=f'select "{column}"')))
+        job.mistakes.add(path, str(unknown_name("column", column.name, listed, where=f'select "{column}"')))
         return False
     return name is not None
 
@@ -271,7 +271,7 @@ def _check_sink(job: Job, outputs: Sequence[tuple[Column, str]] | None) -> None:
         asked = job.sink.get(key) or []
         for name in [asked] if isinstance(asked, str) else asked:
             if name not in columns:
-                job.mistakes.add(("sink", key), str(unknown("output column", name, columns, where="sink")))
+                job.mistakes.add(("sink", key), str(unknown_name("output column", name, columns, where="sink")))
 
 
 def _layout(job: Job, binding: Binding) -> Layout | None:

@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from eddy.errors import unknown
+from eddy.errors import unknown_name
 from eddy.jobs.config.config import Job, text_of
 from eddy.jobs.sources.files import quote
 
@@ -30,7 +30,7 @@ def write_answer(frame: DataFrame, job: Job) -> DataStreamWriter:
     for key in ("key", "partition_by"):
         for name in _listed(job.sink.get(key)):
             if name not in frame.columns:
-                raise unknown("output column", name, frame.columns, where=job.at(("sink", key)))
+                raise unknown_name("output column", name, frame.columns, where=job.at(("sink", key)))
     writer = SINKS[job.sink["format"]](frame, job.sink).outputMode("append")
     writer = writer.queryName(job.sink.get("name") or job.query.name)
     if job.checkpoint:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import csv, json
 
-from eddy.errors import QueryError, unknown
+from eddy.errors import QueryError, unknown_name
 from eddy.jobs.config.config import text_of
 from eddy.jobs.config.file_paths import local
 from eddy.jobs.config.references import read_schema as schema_of
@@ -47,7 +47,7 @@ class Files:
         self._options = {key: text_of(value) for key, value in values["options"].items()}
         for added in self._added:
             if added not in FILE_COLUMNS:
-                raise unknown("column", added, FILE_COLUMNS, where=f'source of "{name}": add')
+                raise unknown_name("column", added, FILE_COLUMNS, where=f'source of "{name}": add')
         if values["format"] == "csv":
             self._options = {"header": text_of(values["header"]), **self._options}
 

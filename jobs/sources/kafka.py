@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from eddy.errors import QueryError, unknown
+from eddy.errors import QueryError, unknown_name
 from eddy.jobs.config.config import text_of
 from eddy.jobs.config.references import read_schema as schema_of
 from eddy.jobs.sources.files import ddl, quote
@@ -45,7 +45,7 @@ class Kafka:
         self._values = values
         for added in values["add"]:
             if added not in MESSAGE_COLUMNS:
-                raise unknown("column", added, MESSAGE_COLUMNS, where=f'source of "{name}": add')
+                raise unknown_name("column", added, MESSAGE_COLUMNS, where=f'source of "{name}": add')
 
     def schema(self) -> pa.Schema | None:
         """The columns of the value, and those that are added."""

@@ -14,7 +14,7 @@ from weakref import WeakSet
 
 import pyarrow as pa
 
-from eddy.errors import unknown
+from eddy.errors import unknown_name
 from eddy.jobs.sources.source import SourceValues
 from eddy.jobs.workloads.registry import build
 
@@ -37,7 +37,7 @@ class FromWorkload:
         self._values = values
         data = self._data()
         if self._input not in data:
-            raise unknown("input", self._input, data, where=f'workload "{values["kind"]}"')
+            raise unknown_name("input", self._input, data, where=f'workload "{values["kind"]}"')
 
     def schema(self) -> pa.Schema | None:
         """That of the data."""

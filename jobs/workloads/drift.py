@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from eddy.errors import check_whole, unknown
+from eddy.errors import check_whole, unknown_name
 from eddy.jobs.workloads.parameters import call
 from eddy.tuples.arrays import Floats, Integers
 
@@ -106,5 +106,5 @@ def drift(choice: dict[str, Any]) -> Drift:
     parameters = dict(choice)
     kind = parameters.pop("kind", None)
     if not isinstance(kind, str) or kind not in DRIFTS:
-        raise unknown("kind", str(kind), DRIFTS, where="drift")
+        raise unknown_name("kind", str(kind), DRIFTS, where="drift")
     return call(DRIFTS[kind], parameters, where=f"drift {kind}", more=("kind", "selectivities"))

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from eddy.errors import QueryError, quoted, unknown
+from eddy.errors import QueryError, quote, unknown_name
 
 Built = TypeVar("Built")
 
@@ -27,8 +27,8 @@ def call(
     known = [p.name for p in keywords]
     for name in parameters:
         if name not in known:
-            raise unknown("parameter", name, [*known, *more], where=where)
+            raise unknown_name("parameter", name, [*known, *more], where=where)
     missing = [p.name for p in keywords if p.default is p.empty and p.name not in parameters]
     if missing:
-        raise QueryError(f"{where}: expected the parameter {quoted(missing)}, got none")
+        raise QueryError(f"{where}: expected the parameter {quote(missing)}, got none")
     return build(*given, **own, **parameters)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from eddy.comparison.workload import Workload
-from eddy.errors import unknown
+from eddy.errors import unknown_name
 from eddy.jobs.flights.queries import flights
 from eddy.jobs.workloads.lab import lab
 from eddy.jobs.workloads.parameters import call
@@ -36,5 +36,5 @@ def build(kind: str, parameters: Mapping[str, Any], *, seed: int) -> Workload:
     50
     """
     if kind not in WORKLOADS:
-        raise unknown("kind", kind, WORKLOADS, where="workload")
+        raise unknown_name("kind", kind, WORKLOADS, where="workload")
     return call(WORKLOADS[kind], parameters, where=f"workload {kind}", more=("kind",), seed=seed)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from eddy.errors import QueryError, check_whole, unknown
+from eddy.errors import QueryError, check_whole, unknown_name
 from eddy.jobs.workloads.parameters import call
 from eddy.tuples.arrays import Floats
 
@@ -151,7 +151,7 @@ def selectivities(choice: object, operators: int, seed: int) -> Selectivities:
     parameters = dict(choice)
     name, by = parameters.pop("table", None), parameters.pop("rotate", 0)
     if not isinstance(name, str) or name not in TABLES:
-        raise unknown("table", str(name), TABLES, where="selectivities")
+        raise unknown_name("table", str(name), TABLES, where="selectivities")
     found = call(TABLES[name], parameters, operators, seed, where=f"selectivities {name}", more=("rotate", "table"))
     return Selectivities(values=np.roll(found.values, by, axis=1), facts=found.facts)
 

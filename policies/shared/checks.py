@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from eddy.errors import QueryError, unknown
+from eddy.errors import QueryError, unknown_name
 
 
 def check_costs(costs: object, *, where: str) -> None:
@@ -22,4 +22,4 @@ def check_share(share: object, name: str, *, where: str, least: float = 0.0) -> 
 def check_choice(choice: object, known: Iterable[str], name: str, *, where: str) -> None:
     """Refuse what is not on offer."""
     if not isinstance(choice, str) or choice not in known:
-        raise unknown(name, str(choice), list(known), where=where)
+        raise unknown_name(name, str(choice), list(known), where=where)

@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 import eddy
 from eddy.errors import RowError
 from eddy.predicates.faults import LARGEST_FAULT, PENDING, Faults
-from eddy.predicates.row_errors import MOST_SINGLE_ROWS, ask_by_halves
+from eddy.predicates.row_errors import ask_by_halves
+from eddy.tuples.halves import MOST_SINGLE_ROWS
 from tests.eddy.test_engine import engine, pairs, query
 
 BAD = {3, 7}

@@ -43,7 +43,7 @@ def test_a_state_of_an_older_version_goes_on_with_the_same_answer(shape: str, po
     expected = old_states.run(whole, shape, HALF, BATCHES)
     assert expected
     assert old_states.run(running, shape, HALF, BATCHES) == expected
-    assert running.counted().batch == BATCHES - 1
+    assert running.read_counters().batch == BATCHES - 1
 
 
 @pytest.mark.parametrize("shape", QUERIES)
@@ -90,4 +90,4 @@ def test_a_mesh_without_the_promises_of_operators_goes_on(monkeypatch: pytest.Mo
     again = old_states.engine(shape, "forgetful")
     again.restore(first.snapshot())
     assert old_states.run(again, shape, HALF, BATCHES) == old_states.run(whole, shape, HALF, BATCHES)
-    assert len(again.counted().insight.decisions) == len(QUERIES[shape]().streams)
+    assert len(again.read_counters().insight.decisions) == len(QUERIES[shape]().streams)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from eddy.errors import QueryError, unknown
+from eddy.errors import QueryError, unknown_name
 from eddy.spark.layout.join_keys import JoinKey
 from eddy.tuples.codes import encode
 
@@ -49,7 +49,7 @@ def find_heavy(groups: Sequence[Sequence[JoinKey]], given: Mapping[str, Sequence
     known = [name for group in groups for attribute in group for name in attribute.names.values()]
     for key in given:
         if key not in known:
-            raise unknown("key", key, known, where="heavy")
+            raise unknown_name("key", key, known, where="heavy")
     return [tuple(_find_in_group(group, given)) for group in groups]
 
 

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence, Set
 from numbers import Real
 from typing import Any, NamedTuple
 
-from eddy.errors import QueryError, check_whole, quoted, unknown
+from eddy.errors import QueryError, check_whole, quote, unknown_name
 from eddy.query import Rows
 from eddy.query.binding import Binding
 from eddy.spark.layout.dimension import Dimension, Heavy, find_heavy
@@ -83,7 +83,7 @@ def _read_weights(binding: Binding, what: str, given: Mapping[str, float] | None
     names = [stream.name for stream in binding.query.streams]
     for name, number in (given or {}).items():
         if name not in names:
-            raise unknown("stream", name, names, where=what)
+            raise unknown_name("stream", name, names, where=what)
         if not isinstance(number, Real) or not 0 <= float(number) < math.inf:
             raise QueryError(f'{what}: "{name}": expected a number of 0 or more, got {number!r}')
     return {name: float((given or {}).get(name, 1)) for name in names}
@@ -118,7 +118,7 @@ def _allows_rows(binding: Binding, groups: Sequence[Group], cells: int | None) -
     if cells is None or cells == 1:
         return False
     raise QueryError(
-        f"cells: {quoted(by_rows)} with a window of rows needs one cell, or a key that all streams' joins share, "
+        f"cells: {quote(by_rows)} with a window of rows needs one cell, or a key that all streams' joins share, "
         f"got {cells} cells; ask for one cell, or use a window by time"
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from eddy.errors import quoted
+from eddy.errors import quote
 from eddy.sql.values.tree import Column, Node, Place, Ref
 
 Find = Callable[[Column], Sequence[str]]
@@ -23,7 +23,7 @@ def backtick(name: str) -> str:
 def ambiguous(name: str, found: Iterable[str]) -> str:
     """Say that a name means several columns."""
     return (
-        f'column "{name}" is ambiguous, since {quoted(found)} differ in case only; rename one of them, or in Spark set '
+        f'column "{name}" is ambiguous, since {quote(found)} differ in case only; rename one of them, or in Spark set '
         "spark.sql.caseSensitive"
     )
 

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from eddy.errors import quoted
+from eddy.errors import quote
 from eddy.sql.values import types
 from eddy.sql.values.arrays import build, nulls, physical
 from eddy.sql.values.step import Refused
@@ -40,7 +40,7 @@ class Session:
     def zone(self) -> str:
         """The one zone; asked for only where a value depends on it."""
         if len(self.zones) > 1:
-            listed = "; ".join(f"{zone} of {quoted(columns)}" for zone, columns in self.zones)
+            listed = "; ".join(f"{zone} of {quote(columns)}" for zone, columns in self.zones)
             raise Refused(f"this depends on the time zone, and the timestamps have several: {listed}; cast them to one")
         if not is_known(self.label):
             reason = f'this depends on the time zone, and "{self.label}" is none that is known here'

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
-from eddy.errors import NAME, QueryError, RowError, shortened, unknown
+from eddy.errors import LONGEST_NAME, QueryError, RowError, shorten, unknown_name
 
 WIDE = 160
 """Characters of a line that are shown around a mark; a line of a text may be as long as the text."""
@@ -161,12 +161,12 @@ class Place:
 
     def fault(self, message: str, start: int, end: int) -> RowError:
         """Build the error of values in some row that `text[start:end]` has no answer for."""
-        kind = f"cannot be computed: {shortened(self.text[start:end], NAME)}"
+        kind = f"cannot be computed: {shorten(self.text[start:end], LONGEST_NAME)}"
         return RowError(self._told(message, start, end), kind=kind)
 
     def unknown(self, kind: str, name: str, known: Iterable[str], start: int, end: int) -> QueryError:
         """Build the error for a name in `text[start:end]` that nothing has."""
-        return QueryError(f"{unknown(kind, name, known, where=shortened(self.where))}\n{self.mark(start, end)}")
+        return QueryError(f"{unknown_name(kind, name, known, where=shorten(self.where))}\n{self.mark(start, end)}")
 
     def mark(self, start: int, end: int) -> str:
         """Show the line that holds `start`, or a part of it, and carets under it."""
@@ -182,4 +182,4 @@ class Place:
         return f"  {before}{part}{after}\n  {' ' * len(before)}{lead}{'^' * width}"
 
     def _told(self, message: str, start: int, end: int) -> str:
-        return f"{shortened(self.where)}: {shortened(message)}\n{self.mark(start, end)}"
+        return f"{shorten(self.where)}: {shorten(message)}\n{self.mark(start, end)}"
