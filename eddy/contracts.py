@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from eddy.classes.classifier import MOST_BUCKETS, NO_FEATURES, Features, Look, choose
 from eddy.classes.divider import Attribute, Buckets
-from eddy.errors import EngineError, QueryError, check_whole
+from eddy.errors import EngineError, QueryError, check_whole, quote, unknown_name
 from eddy.observe.insight import NO_INSIGHT, Branch, Decision, Insight, RouteCost, Use
 from eddy.observe.statistics import NOTHING, Statistic, Statistics, fading
 from eddy.sql import Column
