@@ -85,7 +85,7 @@ def check_answer(policy: str, case: Case, seed: int) -> None:
 def test_rows_in_many_segments_give_the_naive_answer(case: Case, policy: str, seed: int) -> None:
     """A segment has a row or two, so that every probe leaves out those that it cannot find anything in."""
     with pytest.MonkeyPatch.context() as patch:
-        for name, size in {"SMALLEST_SEALED": 2, "FEWEST_SEALED": 1, "SEARCHED_ANYWAY": 1}.items():
+        for name, size in {"SMALLEST_SEALED": 2, "FEWEST_SEALED": 1, "FEWEST_NARROWED": 1}.items():
             patch.setattr(segments, name, size)
         run = eddy.iter_local(
             case.query(), case.data(), policy=choice(policy, case), batch_rows=case.batch_rows, seed=seed
