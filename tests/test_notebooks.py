@@ -77,6 +77,7 @@ def executed(name: str, folder: Path) -> list[dict[str, Any]]:
     return found
 
 
+@pytest.mark.apart
 @pytest.mark.process
 @pytest.mark.timeout(900)  # a kernel, and in one of them Spark, which warms up: long where the machine is busy
 @pytest.mark.parametrize("name", NAMES)

@@ -1,7 +1,7 @@
 """Runs tests on two cores: `python -m tests.tiers all` every test, `python -m tests.tiers check` the quick ones.
 
 `all` runs two tiers side by side: the tests that need Spark or a process of their own, which leave one core idle most
-of the time, and all others. Only one of the two starts a Spark session. `check` runs style, types, and the tests that
+of the time, and all others, with a few that start a session in a process of theirs. `check` runs style, types, and the tests that
 need neither, in two halves. What follows is what pytest takes; each line says where it comes from, and each run of
 pytest writes a report, such as `build/tests-spark.xml`.
 """
@@ -18,7 +18,10 @@ from typing import IO
 from tests.house import ROOT
 
 QUICK = "not long and not spark and not process"
-TIERS = {"spark": "not long and (spark or process)", "plain": QUICK}
+TIERS = {
+    "spark": "not long and not apart and (spark or process)",
+    "plain": "not long and (apart or (not spark and not process))",
+}
 HALVES = {"first": "1/2", "second": "2/2"}
 
 STYLE = {

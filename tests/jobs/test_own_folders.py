@@ -123,11 +123,13 @@ def found(own: Path) -> list[int]:
     return sorted(pq.read_table(own / "out")["web_size"].to_pylist())
 
 
+@pytest.mark.apart
 @pytest.mark.process
 def test_a_local_run_beside_them(own: Path) -> None:
     assert ended(sys.executable, "local.py", cwd=own) == "[500, 502]\n"
 
 
+@pytest.mark.apart
 @pytest.mark.process
 def test_a_job_of_a_checkout_that_nobody_has_installed(own: Path, bare: Path) -> None:
     """Started in the checkout, where Spark's workers would find its folders first: they begin in the same folder."""
@@ -156,6 +158,7 @@ def modules_of_the_checkout() -> set[str]:
     return {path.relative_to(ROOT).as_posix() for path in packed if path.suffix == ".py"}
 
 
+@pytest.mark.apart
 @pytest.mark.process
 def test_a_wheel_has_one_name_and_runs_beside_them(own: Path, bare: Path, packages: Path) -> None:
     (wheel,) = packages.glob("*.whl")
@@ -168,6 +171,7 @@ def test_a_wheel_has_one_name_and_runs_beside_them(own: Path, bare: Path, packag
     assert found(own) == expected()
 
 
+@pytest.mark.apart
 @pytest.mark.process
 def test_a_sdist_has_every_file_once(packages: Path) -> None:
     (sdist,) = packages.glob("*.tar.gz")
