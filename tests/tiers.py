@@ -1,9 +1,9 @@
 """Runs tests on two cores: `python -m tests.tiers all` every test, `python -m tests.tiers check` the quick ones.
 
 `all` runs two tiers side by side: the tests that need Spark or a process of their own, which leave one core idle most
-of the time, and all others, with a few that start a session in a process of theirs. `check` runs style, types, and the tests that
-need neither, in two halves. What follows is what pytest takes; each line says where it comes from, and each run of
-pytest writes a report, such as `build/tests-spark.xml`.
+of the time, and all others, with a few that start a session in a process of theirs. `check` runs style, types, and the
+tests that need neither, in two halves. What follows is what pytest takes; each line says where it comes from, and each
+run of pytest writes a report, such as `build/tests-spark.xml`.
 """
 
 from __future__ import annotations
