@@ -5,7 +5,7 @@ Tasks wait by lineage, so that tuples which took different routes to the same li
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -108,12 +108,23 @@ class Router:
         plans: list[Iterator[Tuples]] = []
         while plans or waiting:
             if not plans or waiting.is_crowd:
-                tuples = waiting.next()
-                plans.append(self._take(tuples, self._plan(tuples, chance)))
-            elif (moved := next(plans[-1], None)) is None:
+                plans.append(self._start(waiting.next(), chance))
+            elif not (yield from self._go_on(plans[-1], waiting)):
                 plans.pop()
-            else:
-                yield from self._place(moved, waiting)
+
+    def _start(self, tuples: Tuples, chance: Chance) -> Iterator[Tuples]:
+        """Plan for tuples, and begin to take the plan."""
+        return self._take(tuples, self._plan(tuples, chance))
+
+    def _go_on(self, plan: Iterator[Tuples], waiting: Waiting) -> Generator[Tuples, None, bool]:
+        """Take a plan one step further; returns whether there was one.
+
+        The tuples are held in this call alone: while the next ones are made, they are gone.
+        """
+        for moved in plan:
+            yield from self._place(moved, waiting)
+            return True
+        return False
 
     def _take(self, tuples: Tuples, legs: Sequence[Leg]) -> Iterator[Tuples]:
         """Take all legs of a plan."""
