@@ -63,14 +63,14 @@ BUGS = (
         file="operators/stem.py",
         old="mask: Mask = rows < before",
         new="mask: Mask = rows < len(self) + 0 * before",
-        tests=(JOINS, "-k", "fixed"),
+        tests=(ENGINE, JOINS, "-k", "engine or fixed"),
     ),
     Bug(
         name="a row meets itself where a stream is joined with its twin",
         file="operators/stem.py",
         old="return np.searchsorted(self._arrivals, arrivals) + self.fresh",
         new='return np.searchsorted(self._arrivals, arrivals + 1, side="right") + self.fresh',
-        tests=(JOINS, "-k", "fixed"),
+        tests=(ENGINE, JOINS, "-k", "engine or fixed"),
     ),
     Bug(
         name="a segment whose newest row is just inside the window is left out",

@@ -453,3 +453,13 @@ def test_rows_that_spark_joins_meet_in_one_cell(spark: SparkSession) -> None:
         x, y = pair.split()
         layout = plan_layout(bound([f"a.{x} = b.{y}"], {"a": schema, "b": schema}), 11)
         check(layout, {"a": rows, "b": rows}, ids)
+
+
+def test_every_part_of_three_dimensions_is_a_cell_of_its_own() -> None:
+    joins_of_a_ring = ["a.x = b.x", "b.y = c.y", "c.z = a.z"]
+    asked = eddy.Query(streams=[eddy.Stream(s, time="ts", window=eddy.Range(9)) for s in "abc"], joins=joins_of_a_ring)
+    numbers = pa.array(range(300), pa.int64())
+    rows = pa.record_batch(dict.fromkeys(("ts", "x", "y", "z"), numbers))
+    layout = plan_layout(bind(asked, dict.fromkeys("abc", rows.schema)), 8)
+    used = [{cell for cell, _, _ in layout.place(name, rows)} for name in "abc"]
+    assert used == [set(range(8))] * 3
