@@ -194,7 +194,8 @@ def cases(
     times = {name: draw(st.sampled_from(kind)) for name in streams}
     least = 4 if len(names) < 4 else 2
     most = int((CROWD if crowded else COMBINATIONS) ** (1 / len(names)))
-    limits = {name: draw(st.sampled_from([None, None, None, 0, 4, 7.5, 15])) for name in streams}
+    ahead = st.sampled_from([None, 0, 4, 7.5, 15]) if draw(st.integers(0, 7)) == 0 else st.none()
+    limits = {name: draw(ahead) for name in streams}
     rows = {}
     for name in names:
         size = st.just(most * 2 // 3) if crowded else st.sampled_from([0, least])
