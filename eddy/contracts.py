@@ -1,8 +1,8 @@
 """What a plug-in's author has to read: operators, indexes and policies.
 
 For every task the router calls `Policy.plan` once; for every step of every leg `Operator.run` and then
-`Policy.observe`. At the end of a micro-batch it calls `Policy.learn` once. Between micro-batches it may read
-`Policy.insight` and call `Policy.snapshot`; `restore` comes before the first `plan`.
+`Policy.observe`. At the end of a round, which is a micro-batch or a part of one, it calls `Policy.learn` once. Between
+micro-batches it may read `Policy.insight` and call `Policy.snapshot`; `restore` comes before the first `plan`.
 
 The contracts stand here, and what they speak of is imported here: the author of a plug-in needs this module alone.
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -21,6 +21,7 @@ from eddy.classes.classifier import MOST_BUCKETS, NO_FEATURES, Features, Look, c
 from eddy.classes.divider import Attribute, Buckets
 from eddy.errors import EngineError, QueryError, check_whole, quote, unknown_name
 from eddy.observe.insight import NO_INSIGHT, Branch, Decision, Insight, RouteCost, Use
+from eddy.observe.prices import Price, Prices
 from eddy.observe.statistics import NOTHING, Statistic, Statistics, fading
 from eddy.sql import Column
 from eddy.tuples import Hop, Lineage, Tuples
@@ -62,6 +63,8 @@ __all__ = [
     "Operator",
     "Outcome",
     "Policy",
+    "Price",
+    "Prices",
     "QueryError",
     "Ranges",
     "Reach",
@@ -186,17 +189,27 @@ class Store(Protocol):
         """Go on from a snapshot; called on a store that is empty."""
 
 
+def refuse_to_make(choice: str | Mapping[str, Any]) -> Policy:
+    """Stand in for what builds other policies, where nobody gave it."""
+    raise EngineError(f"policy {choice!r}: this setting cannot build other policies; one that comes from an engine can")
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Setting:
     """What a policy knows of the query when it is built.
 
     `operators` are the names of all operators, in the order of the query. `columns` are the streams' columns that can
-    classify their rows; a policy that wants to see some of them says so in its `features`. `clock` is for limits on how
-    long to think; where none is given, time stands still.
+    classify their rows; a policy that wants to see some of them says so in its `features`. `reads` are those of them
+    that the query reads anyway: to see others costs more. `prices` has what steps take. `make` builds another policy
+    from its name, or its name and parameters. `clock` is for limits on how long to think; where none is given, time
+    stands still.
     """
 
     operators: tuple[str, ...]
     columns: tuple[Column, ...] = ()
+    reads: frozenset[Column] = frozenset()
+    prices: Prices = field(default_factory=Prices)
+    make: Callable[[str | Mapping[str, Any]], Policy] = refuse_to_make
     clock: Callable[[], float] = float
 
 
@@ -204,15 +217,16 @@ class Setting:
 class Task:
     """Tuples of one lineage that wait for a decision.
 
-    A policy never sees values or operators: only how many tuples there are, what has been learned of the hops,
-    which hops would be ready after a given route, and the classifier buckets of each tuple's arriving row: a matrix
-    with a column for each of the stream's attributes among the policy's features. `independent` says that nothing but
-    the ready hops is left to do, in any order. `chance()` is the micro-batch's generator.
+    A policy never sees values or operators: only how many tuples there are, what has been learned of the hops and what
+    they cost, which hops would be ready after a given route, and the classifier buckets of each tuple's arriving row: a
+    matrix with a column for each of the stream's attributes among the policy's features. `independent` says that
+    nothing but the ready hops is left to do, in any order. `chance()` is the micro-batch's generator.
     """
 
     lineage: Lineage
     rows: int
     statistics: Statistics
+    prices: Prices
     chance: Callable[[], np.random.Generator]
     after: Callable[[Sequence[Hop]], tuple[Hop, ...]]
     independent: bool
@@ -295,8 +309,16 @@ class Policy(Protocol):
         return
 
     def learn(self) -> None:
-        """Think about what was observed; called once at the end of every micro-batch, and nowhere else."""
+        """Think about what was observed; called once at the end of every round, and nowhere else.
+
+        A small micro-batch is one round, a large one several.
+        """
         return
+
+    @property
+    def is_calm(self) -> bool:
+        """Whether nothing would be gained by learning soon: then what is left of a micro-batch comes as one round."""
+        return True
 
     def snapshot(self) -> State:
         """What must survive a restart, as plain values and numpy arrays; {} for nothing."""

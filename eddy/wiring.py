@@ -19,6 +19,7 @@ from eddy.contracts import Clock, Operator, Policy, Setting
 from eddy.engine import Engine
 from eddy.engine.engine import Machinery
 from eddy.errors import QueryError, describe_error, quote, unknown_name
+from eddy.observe.prices import Prices
 from eddy.operators.conditions import conditions
 from eddy.operators.filter import FilterColumns, Memory, Take
 from eddy.operators.passing import Passing
@@ -37,7 +38,7 @@ from eddy.tuples.lineage import Rule
 PolicyChoice = str | Mapping[str, Any] | Callable[[Setting], Policy]
 """A policy's name; its name and parameters, {"name": "fixed", "order": ["big"]}; or a class that is being written."""
 
-POLICY_PARTS = ("features", "insight", "plan", "observe", "learn", "snapshot", "restore")
+POLICY_PARTS = ("features", "insight", "is_calm", "plan", "observe", "learn", "snapshot", "restore")
 
 ENTRY_POINTS = "eddy.policies"
 """The entry-point group in which other packages register policies."""
@@ -63,10 +64,12 @@ def engine(
     binding = bind(query, {**schemas, **{name: table.schema for name, table in tables.items()}})
     faults = Faults(values=query.show_values)
     made = _joining(binding, tables, faults) if len(query.inputs) > 1 else _passing(binding, faults)
+    setting = _setting(binding, clock)
     return Engine(
         binding,
         made,
-        make_policy(policy, _setting(binding, clock)),
+        make_policy(policy, setting),
+        setting.prices,
         policy_name=policy_name(policy),
         clock=clock,
         seed=(seed, cell),
@@ -102,7 +105,16 @@ def _setting(binding: Binding, clock: Clock) -> Setting:
     query = binding.query
     probes = [probe_name(name) for name in query.inputs] if len(query.inputs) > 1 else []
     columns = [Column(s.name, f.name) for s in query.streams for f in binding.schemas[s.name] if can_classify(f.type)]
-    return Setting(operators=(*(f.name for f in query.filters), *probes), columns=tuple(columns), clock=clock)
+    stored = {Column(s.name, column) for s in query.streams for column in binding.stored(s.name).names}
+    setting = Setting(
+        operators=(*(f.name for f in query.filters), *probes),
+        columns=tuple(columns),
+        reads=frozenset(stored.intersection(columns)),
+        prices=Prices(probes),
+        make=lambda choice: make_policy(choice, setting),
+        clock=clock,
+    )
+    return setting
 
 
 def _passing(binding: Binding, faults: Faults) -> Machinery:

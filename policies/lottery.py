@@ -41,6 +41,11 @@ class Lottery(Policy):
             kept = self._tickets.get(hop, 0.0) * fading(statistic.rows_in, self._half_life)
             self._tickets[hop] = max(kept + statistic.rows_in - statistic.rows_out, 0.0)
 
+    @property
+    def is_calm(self) -> bool:
+        """Tickets are won and lost in every round."""
+        return False
+
     def snapshot(self) -> State:
         """The tickets."""
         return {"tickets": [[hop.operator, hop.pattern, held] for hop, held in self._tickets.items()]}

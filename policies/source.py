@@ -57,6 +57,11 @@ class Source(Policy):
         first = min((hop for hop in ready if hop != best.route[0]), key=lambda hop: task.statistics[hop].rows_in)
         return [best, Leg(route=self._route(task, (first,)), rows=np.flatnonzero(drawn < self._explore))]
 
+    @property
+    def is_calm(self) -> bool:
+        """Another order may be the best at any time, unless there is but one."""
+        return self._operators == 1
+
     def _route(self, task: Task, ready: tuple[Hop, ...]) -> tuple[Hop, ...]:
         """The route that takes the best at every step."""
         return greedy_route(task, ready, lambda hop: merit(task.statistics[hop], self._costs))

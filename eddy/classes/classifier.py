@@ -49,6 +49,9 @@ class Look(Protocol):
         Attributes are named by number, tuples by position; all of them when none are named.
         """
 
+    def take(self, rows: Integers) -> Self:
+        """Look at some of the rows alone, named by position."""
+
     def join(self, others: Sequence[Self]) -> Self:
         """Join the rows of several looks into one look.
 
@@ -157,6 +160,10 @@ class ArrivedRows:
     def __call__(self, attributes: Sequence[int] | None = None, rows: Integers | None = None) -> Buckets:
         """The buckets of these rows, or of some of them."""
         return self._arrived.buckets(self._ids if rows is None else self._ids.take(rows), attributes)
+
+    def take(self, rows: Integers) -> ArrivedRows:
+        """Some of these rows."""
+        return ArrivedRows(self._arrived, self._ids.take(rows))
 
     def join(self, others: Sequence[ArrivedRows]) -> ArrivedRows:
         """These rows and those of others."""

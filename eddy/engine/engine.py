@@ -14,10 +14,12 @@ from eddy.contracts import Clock, Operator, Policy, Store
 from eddy.engine import emission
 from eddy.engine.admission import Admitted, Gate, Mark
 from eddy.engine.emission import Emission
+from eddy.engine.rounds import Arrivals, Rounds
 from eddy.engine.snapshot import Snapshot, from_table, guard_restore, pack, restore_policy, to_table, unpack
 from eddy.errors import EngineError
 from eddy.observe.counters import Counters, StreamCount
 from eddy.observe.insight import Trees
+from eddy.observe.prices import Prices
 from eddy.observe.wire import count_arrived, latest_routes
 from eddy.predicates.faults import Faults
 from eddy.predicates.setup import prepare
@@ -48,6 +50,7 @@ class Engine:
         binding: Binding,
         machinery: Machinery,
         policy: Policy,
+        prices: Prices,
         *,
         policy_name: str,
         clock: Clock,
@@ -62,7 +65,8 @@ class Engine:
         self._outlet = Emission(binding, self._stores, self._faults)
         self._gate = Gate(binding)
         self._classifier = Classifier(policy.features, {s.name: binding.schemas[s.name] for s in binding.query.streams})
-        self._router = Router(machinery.operators, policy, policy_name, self._classify, clock)
+        self._router = Router(machinery.operators, policy, policy_name, self._classify, clock, prices)
+        self._rounds = Rounds(self._router, policy, prices)
         self._policy = policy
         self._policy_name = policy_name
         self._clock = clock
@@ -94,7 +98,7 @@ class Engine:
         admitted = self._gate.admit(batch, self._batch, mark or self._gate.next_mark())
         arrived = [self._build(name, rows) for name, rows in admitted.items()]
         self._check_room()
-        for emitted in self._outlet.batches(self._router.route(arrived, self._chance())):
+        for emitted in self._outlet.batches(self._rounds.route(arrived, self._chance())):
             left = self._clock()
             yield emitted
             paused += self._clock() - left
@@ -137,9 +141,6 @@ class Engine:
 
     def _count(self, admitted: Mapping[str, Admitted], routes: TalliedRoutes, seconds: float) -> Counters:
         routing = self._router.routing
-        started = self._clock()
-        self._policy.learn()
-        learning = self._clock() - started
         insight = self._policy.insight
         stores = {name: (len(store), store.nbytes) for name, store in self._streams.items()}
         return Counters(
@@ -156,9 +157,9 @@ class Engine:
             },
             results=self._outlet.results,
             decisions=routing.decisions,
-            seconds=seconds + learning,
+            seconds=seconds,
             planning=routing.planning,
-            learning=routing.learning + learning,
+            learning=routing.learning,
             operators=routing.operators,
             routes=routes.counted,
             classes=routes.names,
@@ -188,6 +189,7 @@ class Engine:
             "gate": self._gate.snapshot(),
             "numbers": numbers,
             "statistics": self._router.statistics.snapshot(),
+            "prices": self._router.prices.snapshot(),
             "policy": self._policy_name,
             "classifier": self._classifier.snapshot(),
             "shapes": {name: array.shape for name, array in arrays.items()},
@@ -211,6 +213,7 @@ class Engine:
         for name, store in self._streams.items():
             store.restore(meta["numbers"][name], tables[f"stream {name}"])
         self._router.statistics.restore(meta["statistics"])
+        self._router.prices.restore(meta.get("prices", []))
         # Buckets are numbered for a policy's features; another one has others, and could not read what was learned.
         if meta["policy"] == self._policy_name:
             self._classifier.restore(meta["classifier"])
@@ -226,11 +229,11 @@ class Engine:
         seed = (*self._seed, self._batch)
         return cache(lambda: np.random.default_rng(seed))
 
-    def _build(self, name: str, admitted: Admitted) -> Tuples:
+    def _build(self, name: str, admitted: Admitted) -> Arrivals:
         """Store the rows of a stream, unfiltered, as new tuples."""
         ids = self._stores[name].append(admitted.rows, admitted.ticks, admitted.arrivals)
         self._classifier.arrive(name, admitted.rows, int(ids[0]) if len(ids) else 0)
-        return Tuples(self._router.machine.start(name), {name: ids})
+        return Arrivals(Tuples(self._router.machine.start(name), {name: ids}), admitted.arrivals)
 
     def _classify(self, tuples: Tuples) -> Look:
         """Look at the buckets of the rows that set tuples off."""

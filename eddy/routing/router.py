@@ -13,6 +13,7 @@ import numpy as np
 from eddy.classes.classifier import Look
 from eddy.contracts import Clock, Counts, Leg, Observation, Operator, Outcome, Policy, Task
 from eddy.errors import EngineError
+from eddy.observe.prices import ALONE, SHARED, Prices
 from eddy.observe.statistics import Statistic, Statistics
 from eddy.routing.plan_check import check_plan
 from eddy.routing.side_by_side import SharedStep, SideBySide
@@ -83,11 +84,18 @@ class Router:
     """Routes tuples through operators along the legs that a policy plans."""
 
     def __init__(
-        self, operators: Sequence[Operator], policy: Policy, policy_name: str, classify: Classify, clock: Clock
+        self,
+        operators: Sequence[Operator],
+        policy: Policy,
+        policy_name: str,
+        classify: Classify,
+        clock: Clock,
+        prices: Prices,
     ) -> None:
         rules = {operator.name: operator.rule for operator in operators}
         self.machine = Machine(rules, {operator.name: operator.pattern for operator in operators})
         self.statistics = Statistics()
+        self.prices = prices
         self._run = {operator.name: operator.run for operator in operators}
         self._policy = policy
         self._policy_name = policy_name
@@ -95,9 +103,18 @@ class Router:
         self._clock = clock
         self.routing = RouteTally()
 
+    def begin(self) -> None:
+        """Begin a micro-batch, which may come in several rounds."""
+        self.routing = RouteTally()
+
+    def learn(self) -> None:
+        """Let the policy think about the round that is over."""
+        started = self._clock()
+        self._policy.learn()
+        self.routing.learning += self._clock() - started
+
     def route(self, arrived: Sequence[Tuples], chance: Chance) -> Iterator[Tuples]:
         """Bring tuples to their end; yields those that complete."""
-        self.routing = RouteTally()
         waiting = Waiting()
         for tuples in arrived:
             yield from self._place(tuples, waiting)
@@ -153,10 +170,14 @@ class Router:
                 for walk in walks.leave(hop):
                     yield from self._follow(*walk)
                 continue
+            started = self._clock()
             step = walks.step(hop)
             counted = self._count(hop, step.tuples)
-            self._learn(step, (hop,), (counted.counts,), (counted.statistic,))
-            yield from (walk.tuples for walk in walks.go_on(counted.counts, counted.faults))
+            learning = self._learn(step, (hop,), (counted.counts,), (counted.statistic,))
+            ended = walks.go_on(counted.counts, counted.faults)
+            own = self._clock() - started - counted.statistic.seconds - learning
+            self.prices.add_own(SHARED, len(step.tuples), own)
+            yield from (walk.tuples for walk in ended)
         for walk in walks.leave():
             yield from self._follow(*walk)
 
@@ -177,6 +198,7 @@ class Router:
                 lineage=lineage,
                 rows=len(tuples),
                 statistics=self.statistics,
+                prices=self.prices,
                 chance=chance,
                 after=lambda route: self.machine.ready_after(lineage, route),
                 independent=self.machine.is_independent(lineage),
@@ -203,8 +225,12 @@ class Router:
         hop = route[0]
         onward = self.machine.after(tuples.lineage, hop.operator)
         while len(tuples):
+            started = self._clock()
             outcome, statistic = self._step(hop, tuples)
-            self._learn(_make_step(tuples, leg, len(outcome.counts)), (hop,), (outcome.counts,), (statistic,))
+            step = _make_step(tuples, leg, len(outcome.counts))
+            learning = self._learn(step, (hop,), (outcome.counts,), (statistic,))
+            own = self._clock() - started - statistic.seconds - learning
+            self.prices.add_own(ALONE, len(outcome.counts), own)
             # Depth first: a probe may turn each tuple into thousands, and only one step's are held at each depth.
             #
             #     tuples  [0 1 2 3 4 5]    step takes [0 1 2] -> their results go all the way -> [3 4 5] remain
@@ -254,11 +280,13 @@ class Router:
         seconds = self._clock() - started
         statistic = Statistic(len(outcome.counts), outcome.evaluated, len(outcome.tuples), seconds, outcome.skipped)
         self.routing.add(hop, statistic)
+        self.prices.add(hop, statistic)
         return outcome, statistic
 
     def _learn(
         self, step: SharedStep, hops: tuple[Hop, ...], counts: Sequence[Counts], made: Sequence[Statistic]
-    ) -> None:
+    ) -> float:
+        """Tell the policy what a step did; returns the seconds that it took to listen."""
         started = self._clock()
         for hop, statistic in zip(hops, made, strict=True):
             self.statistics.add(hop, statistic)
@@ -273,7 +301,9 @@ class Router:
                 buckets=self._classify(step.tuples),
             )
         )
-        self.routing.learning += self._clock() - started
+        seconds = self._clock() - started
+        self.routing.learning += seconds
+        return seconds
 
 
 def _make_step(tuples: Tuples, leg: Leg, rows: int) -> SharedStep:

@@ -51,6 +51,7 @@ class RouteTally:
 
     def __init__(self) -> None:
         self.operators: dict[Hop, Statistic] = {}
+        self.steps: dict[Hop, int] = {}
         self.decisions = 0
         self.planning = 0.0
         self.learning = 0.0
@@ -60,6 +61,7 @@ class RouteTally:
         """Count a step."""
         known = self.operators.get(hop)
         self.operators[hop] = statistic if known is None else known + statistic
+        self.steps[hop] = self.steps.get(hop, 0) + 1
 
     def start(self, lineage: Lineage, leg: Leg, rows: int) -> None:
         """Note the rows that begin a route.

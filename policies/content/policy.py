@@ -228,6 +228,13 @@ class Content(Policy):
                 self._known[self._trial.origin].profile(self._trial.hop).drop()
             self._trial = None
 
+    @property
+    def is_calm(self) -> bool:
+        """Whether all is known of every stream, nothing changes, and nothing is on trial."""
+        if self._alone:
+            return True
+        return self._trial is None and bool(self._known) and all(known.haste < 1 for known in self._known.values())
+
     def snapshot(self) -> State:
         """The knowledge of each stream, the trial, and the counts."""
         state: dict[str, Any] = {"known": {}, "trial": None, "uses": self._uses.snapshot()}

@@ -196,6 +196,12 @@ class QueryMesh(Policy):
             fabric.decide(legality, self._seeds.get(origin, 0), self._clock)
         self._steps, self._rusters, self._seeds = [], [], {}
 
+    @property
+    def is_calm(self) -> bool:
+        """Whether every stream has a mesh, and none waits for a sample to make another."""
+        fabrics = [fabric for fabric, _ in self._fabrics.values()]
+        return bool(fabrics) and all(fabric.is_calm for fabric in fabrics)
+
     def _pay(self, step: Done, operator: int, counts: Mapping[int, Count]) -> None:
         """Count a step's cost and its outputs for each way."""
         for leg, rows, out in zip(step.legs, step.rows, step.left, strict=True):

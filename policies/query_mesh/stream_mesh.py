@@ -107,6 +107,14 @@ class StreamMesh:
         """The last decision, for reports."""
         return None if self.current is None else self.current.decision(self._stream, self.operators)
 
+    @property
+    def is_calm(self) -> bool:
+        """Whether it has a mesh and a whole sample, and no reason to make another."""
+        if len(self.operators) == 1:
+            return True
+        is_enough = len(self._reservoir) >= self._plan.sample
+        return self.current is not None and not self._reason and (is_enough or self.current.mesh.training == 1)
+
     def count_samples(self, rows: int) -> int:
         """Say how many of a micro-batch's rows to sample."""
         # Three cases: nothing is known yet, so take what the first decision needs; a decision waits for its sample, so

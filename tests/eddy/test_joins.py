@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import eddy
 from eddy import wiring
-from eddy.engine import Engine
+from eddy.engine import Engine, rounds
 from eddy.operators.index import segments
 from eddy.policies.registry import POLICIES
 from eddy.tuples.arrow import one_batch
@@ -93,6 +93,22 @@ def test_rows_in_many_segments_give_the_naive_answer(case: Case, policy: str, se
         assert answered(run, run.schema) == reference.answer(case.question(), case.batches())
 
 
+@given(
+    case=ANY,
+    policy=st.sampled_from(NAMES),
+    sizes=st.tuples(st.integers(1, 6), st.integers(1, 12)),
+    seed=st.integers(0, 2**32),
+)
+def test_micro_batches_cut_into_rounds_anywhere_give_the_naive_answer(
+    case: Case, policy: str, sizes: tuple[int, int], seed: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        for name, size in zip(("FIRST_ROUND", "LARGEST_ROUND"), sizes, strict=True):
+            patch.setattr(rounds, name, size)
+        patch.setattr(rounds, "CALLS_SHARE", 1.0)
+        check_answer(policy, case, seed)
+
+
 @given(case=joins.cases(late=False, by_rows=False, clocks=False), policy=st.sampled_from(NAMES))
 def test_duckdb_gives_the_same_answer(case: Case, policy: str) -> None:
     data = case.data()
@@ -126,7 +142,7 @@ def restarted(case: Case, restarts: Mapping[int, str], policy: str = "fixed") ->
 
 @given(case=joins.cases(faults=True), policy=st.sampled_from(NAMES))
 def test_a_run_that_is_stopped_everywhere_goes_on_as_it_was(case: Case, policy: str) -> None:
-    # Tables are not in a snapshot, nor are the verdicts of their rows: after a restart, these are found and asked again.
+    # Tables are not in a snapshot, nor are the verdicts of their rows: after a restart these are found and asked again.
     forgets = any(f.on == (table,) for f in case.filters for table in case.tables)
     steady, stopped = engine(case, policy), engine(case, policy)
     for batch in batches(case):

@@ -11,6 +11,7 @@ import pytest
 
 from eddy.contracts import Classes, Leg, Observation, Outcome, Policy, Task
 from eddy.errors import EngineError
+from eddy.observe.prices import Prices
 from eddy.routing.router import Router
 from eddy.tuples import Hop, Lineage, Tuples
 from eddy.tuples.lineage import Rule
@@ -62,6 +63,9 @@ class Blind:
     def __call__(self, attributes: Sequence[int] | None = None, rows: Any = None) -> Any:
         return np.zeros((self.rows if rows is None else len(rows), 0), np.uint8)
 
+    def take(self, rows: Any) -> Blind:
+        return Blind(len(rows))
+
     def join(self, others: Sequence[Blind]) -> Blind:
         return Blind(self.rows + sum(other.rows for other in others))
 
@@ -75,6 +79,7 @@ def route(script: Plan, rows: int = 60) -> tuple[list[int], Scripted, list[Multi
         "scripted",
         lambda tuples: Blind(len(tuples)),
         steady_clock(),
+        Prices(),
     )
     arrived = Tuples(Lineage("s", frozenset("s"), frozenset()), {"s": np.arange(rows)})
     done = list(router.route([arrived], lambda: np.random.default_rng(0)))

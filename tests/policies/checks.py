@@ -98,6 +98,10 @@ class Watched(Policy):
         self.learned.append(len(self.observed))
         self.policy.learn()
 
+    @property
+    def is_calm(self) -> bool:
+        return self.policy.is_calm
+
     def snapshot(self) -> State:
         return self.policy.snapshot()
 

@@ -13,6 +13,7 @@ import pytest
 import eddy
 from eddy import wiring
 from eddy.contracts import Policy, Setting, Task
+from eddy.observe.prices import Prices
 from eddy.observe.statistics import Statistics
 from eddy.policies.shared.drawing import MOST_GROUPS, draw
 from eddy.tuples import Hop, Lineage
@@ -62,6 +63,7 @@ def drawn(hops: Sequence[Hop], chances: Sequence[float], *, done: frozenset[str]
         lineage=Lineage("s", frozenset("s"), done),
         rows=3,
         statistics=Statistics(),
+        prices=Prices(),
         chance=lambda: chance,
         after=lambda route: (),
         independent=True,

@@ -41,6 +41,10 @@ class Wild(Policy):
         for hop, counts in zip(observation.hops, observation.outcomes, strict=True):
             self.tuples[self._operators.index(hop.operator)] += len(counts), int(counts.sum())
 
+    @property
+    def is_calm(self) -> bool:
+        return False
+
     def snapshot(self) -> State:
         return {"plans": self.plans, "tuples": self.tuples}
 

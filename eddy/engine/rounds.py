@@ -1,0 +1,105 @@
+"""Rounds: a large micro-batch is stored as a whole, and routed part by part.
+
+The policy learns after each, so that what the first thousand rows show is of use to the other ninety-nine thousand. A
+probe meets only rows that came before its own, whether they have been routed or not, so rounds change no answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from eddy.contracts import Policy
+from eddy.observe.prices import ALONE, Prices
+from eddy.routing.router import Chance, Router
+from eddy.tuples import Tuples
+
+FIRST_ROUND = 1_000
+"""Rows of the first round: a policy's first sample, and little lost where the order is bad."""
+
+LARGEST_ROUND = 16_000
+"""Rows of the largest: larger ones save no calls that matter, and a change would go unseen for as long."""
+
+CALLS_SHARE = 0.01
+"""The share of a round's time that may go into calls as such: where rows are cheap, rounds are larger."""
+
+
+Numbered = np.ndarray[Any, np.dtype[np.int64]]
+
+
+class Arrivals(NamedTuple):
+    """Rows of a stream that have been stored, and their numbers in the order of arrival."""
+
+    tuples: Tuples
+    numbers: Numbered
+
+
+class Rounds:
+    """Routes micro-batches, round by round."""
+
+    def __init__(self, router: Router, policy: Policy, prices: Prices) -> None:
+        self._router = router
+        self._policy = policy
+        self._prices = prices
+        # What the last micro-batch came to, in how many rounds, or this one so far.
+        self._tally, self._rows, self._rounds = router.routing, 0, 0
+
+    def route(self, arrived: Sequence[Arrivals], chance: Chance) -> Iterator[Tuples]:
+        """Bring all rows to their end; yields the tuples that complete."""
+        self._router.begin()
+        rows = sum(len(part.numbers) for part in arrived)
+        first = self._choose_size(FIRST_ROUND, rows)
+        if first == rows:
+            yield from self._route([part.tuples for part in arrived], rows, chance)
+            return
+        numbers = np.sort(np.concatenate([part.numbers for part in arrived]))
+        begun, size = 0, FIRST_ROUND
+        while begun < rows:
+            end = begun + self._choose_size(size, rows - begun)
+            yield from self._route(cut(arrived, numbers, begun, end), end - begun, chance)
+            begun, size = end, min(2 * size, LARGEST_ROUND)
+
+    def _route(self, parts: Sequence[Tuples], rows: int, chance: Chance) -> Iterator[Tuples]:
+        """Route the rows of a round; then the policy learns."""
+        yield from self._router.route(parts, chance)
+        self._router.learn()
+        if self._tally is not self._router.routing:
+            self._tally, self._rows, self._rounds = self._router.routing, 0, 0
+        self._rows, self._rounds = self._rows + rows, self._rounds + 1
+
+    def _choose_size(self, size: int, left: int) -> int:
+        """Choose the rows of the next round; a policy that has nothing to learn just now gets all that are left."""
+        if left <= size or self._policy.is_calm:
+            return left
+        return min(left, max(size, self._count_least()))
+
+    def _count_least(self) -> int:
+        """Count the rows that a round must have, so that its calls take no more than their share of the time."""
+        own = self._prices[ALONE]
+        calls, work = 0.0, 0.0
+        for hop, steps in self._tally.steps.items():
+            price, taken = self._prices[hop], self._tally.operators[hop]
+            calls += steps * (price.step + own.step)
+            work += (price.row + own.row) * taken.rows_in
+        if not work:
+            return 0
+        return int((1 - CALLS_SHARE) / CALLS_SHARE * calls / self._rounds * self._rows / work)
+
+
+def cut(arrived: Sequence[Arrivals], numbers: Numbered, begun: int, end: int) -> list[Tuples]:
+    """Cut the rows out that arrived from one place to another, of all streams.
+
+    `numbers` are those of all streams' rows, in order:
+
+        a        0  3  4        numbers   0 1 2 3 4        from place 1 up to 4   ->   a  3
+        b        1  2                                                                  b  1 2
+    """
+    low = numbers[begun]
+    parts = []
+    for part in arrived:
+        first = int(np.searchsorted(part.numbers, low))
+        last = int(np.searchsorted(part.numbers, numbers[end])) if end < len(numbers) else len(part.numbers)
+        parts.append(part.tuples.first(last).rest(first))
+    return parts

@@ -1,0 +1,125 @@
+"""How a micro-batch is cut into rounds, and that the policy learns after each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import eddy
+from eddy.contracts import Hop, Leg, Policy, Setting, Task
+from eddy.engine.rounds import FIRST_ROUND, LARGEST_ROUND, Arrivals, cut
+from eddy.tuples import Lineage, Tuples
+
+DEAR = 100e-6
+"""Seconds of a row: calls as such do not matter beside it."""
+
+
+class Learner(Policy):
+    """Notes how many rows it is asked about between two lessons, and is calm when it has had some."""
+
+    def __init__(self, setting: Setting, calm_after: int | None = None) -> None:
+        self.rounds = [0]
+        self.calm_after = calm_after
+
+    @property
+    def is_calm(self) -> bool:
+        return self.calm_after is not None and len(self.rounds) > self.calm_after
+
+    def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
+        if not task.lineage.done:
+            self.rounds[-1] += task.rows
+        return [Leg(route=ready)]
+
+    def learn(self) -> None:
+        self.rounds.append(0)
+
+
+def told(batches: Sequence[int], *, row: float, calm_after: int | None = None, streams: str = "s") -> list[int]:
+    """The rows of each round of some micro-batches, by a filter whose rows take so many seconds."""
+    now = [0.0]
+    made: list[Learner] = []
+
+    def build(setting: Setting) -> Policy:
+        made.append(Learner(setting, calm_after))
+        return made[-1]
+
+    def work(values: np.ndarray) -> np.ndarray:
+        now[0] += 20e-6 + row * len(values)
+        return values >= 0
+
+    filters = [eddy.Filter("work", on=streams[0], function=work, columns=["v"])]
+    query = eddy.Query(
+        streams=[eddy.Stream(s, time="ts", window=eddy.Range(10), delay=0) for s in streams],
+        joins=[f"{a}.v = {b}.v" for a, b in pairwise(streams)],
+        filters=filters,
+    )
+    first = np.cumsum([0, *batches])
+    feeds = {
+        s: [pa.table({"ts": np.arange(i, j), "v": np.arange(i, j)}) for i, j in pairwise(first.tolist())]
+        for s in streams
+    }
+    eddy.run_local(query, feeds, policy=build, clock=lambda: now[0])
+    return made[0].rounds[:-1]
+
+
+def test_rounds_double_up_to_the_largest() -> None:
+    sizes = told([100_000], row=DEAR)
+    assert sizes[:5] == [FIRST_ROUND, 2_000, 4_000, 8_000, LARGEST_ROUND]
+    assert sum(sizes) == 100_000
+    assert max(sizes) == LARGEST_ROUND
+
+
+def test_each_micro_batch_begins_small() -> None:
+    assert told([2_500, 500, 0, 3_000], row=DEAR) == [1_000, 1_500, 500, 0, 1_000, 2_000]
+
+
+def test_a_policy_that_is_calm_gets_the_rest_in_one() -> None:
+    assert told([50_000, 50_000], row=DEAR, calm_after=2) == [1_000, 2_000, 47_000, 50_000]
+
+
+def test_rounds_are_large_where_calls_would_cost_more_than_rows() -> None:
+    sizes = told([200_000, 200_000], row=20e-9)
+    assert sizes[0] == FIRST_ROUND
+    assert sum(sizes) == 400_000
+    # A call takes 20 microseconds, and so do the rows of a thousand: a round needs 99 times as many.
+    assert min(sizes[1:-1]) > 90_000  # the last one has what is left
+
+
+def test_streams_are_cut_together() -> None:
+    sizes = told([2_000], row=DEAR, streams="ab")
+    assert [sum(sizes), len(sizes)] == [4_000, 3]
+
+
+@given(owners=st.lists(st.integers(0, 2), min_size=1, max_size=40), size=st.integers(1, 9))
+def test_every_row_is_in_one_round_in_order_of_arrival(owners: list[int], size: int) -> None:
+    numbers = np.flatnonzero(np.ones(2 * len(owners)))[::2]
+    arrived = []
+    for stream in range(3):
+        own = numbers[np.array(owners) == stream]
+        lineage = Lineage(str(stream), frozenset(str(stream)), frozenset())
+        arrived.append(Arrivals(Tuples(lineage, {str(stream): own}), own))
+    found: list[int] = []
+    for begun in range(0, len(owners), size):
+        parts = cut(arrived, numbers, begun, min(begun + size, len(owners)))
+        found += sorted(number for part in parts for ids in part.ids.values() for number in ids.tolist())
+    assert found == numbers.tolist()
+
+
+@pytest.mark.parametrize("policy", ["fixed", "content", "query_mesh", "source", "lottery"])
+def test_no_row_is_lost_or_joined_twice_in_large_micro_batches(policy: str) -> None:
+    rng = np.random.default_rng(5)
+    data = {s: pa.table({"ts": np.sort(rng.integers(0, 500, 4_000)), "k": rng.integers(0, 900, 4_000)}) for s in "ab"}
+    query = eddy.Query(
+        streams=[eddy.Stream(s, time="ts", window=eddy.Range(40), delay=0) for s in "ab"],
+        joins=["a.k = b.k"],
+        filters=[eddy.Filter("most", on="a", where="k % 7 <> 0"), eddy.Filter("many", on="b", where="k % 3 <> 0")],
+    )
+    whole = eddy.run_local(query, data, policy=policy, batch_rows=4_000).results
+    parts = eddy.run_local(query, data, policy="fixed", batch_rows=100).results
+    assert sorted(whole.to_pylist(), key=repr) == sorted(parts.to_pylist(), key=repr) != []
