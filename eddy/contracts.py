@@ -20,7 +20,7 @@ import pyarrow as pa
 from eddy.classes.classifier import MOST_BUCKETS, NO_FEATURES, Features, Look, choose
 from eddy.classes.divider import Attribute, Buckets
 from eddy.errors import EngineError, QueryError, check_whole, quote, unknown_name
-from eddy.observe.insight import NO_INSIGHT, Branch, Decision, Insight, RouteCost, Use
+from eddy.observe.insight import NO_INSIGHT, Branch, Decision, Insight, Regret, RouteCost, Use
 from eddy.observe.prices import Price, Prices
 from eddy.observe.statistics import NOTHING, Statistic, Statistics, fading
 from eddy.sql import Column
@@ -68,6 +68,7 @@ __all__ = [
     "QueryError",
     "Ranges",
     "Reach",
+    "Regret",
     "RouteCost",
     "RowIds",
     "Rule",

@@ -59,22 +59,49 @@ class Decision:
     """A policy's last decision about a stream, and its reason.
 
     `ways` are the routes that there are, `tree` says which rows take which. `seconds` is how long it took to decide.
+    `policy` is who decided, where one policy has others decide for it.
     """
 
     stream: str
     number: int
     reason: str
     seconds: float
-    ways: tuple[RouteCost, ...]
-    tree: tuple[Branch, ...]
+    ways: tuple[RouteCost, ...] = ()
+    tree: tuple[Branch, ...] = ()
+    policy: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Regret:
+    """What adapting has cost a stream in a micro-batch, and what it has saved.
+
+    `state` says what the policy was doing at the end, "idle", "sampling", "in a duel" or "in charge", and `arm` by
+    whom rows were routed. `spent` are the seconds of the stream's rows, everything that the policy costs included;
+    `written` is what the written order would have taken, give or take `error`, one standard error. `saved` is what the
+    operators took less than in the written order; `sampling`, `duels`, `control` and `learning` is what was spent
+    besides: spent = written - saved + sampling + duels + control + learning.
+    """
+
+    stream: str
+    state: str
+    arm: str
+    spent: float
+    written: float
+    error: float
+    saved: float
+    sampling: float
+    duels: float
+    control: float
+    learning: float
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Insight:
-    """A policy's uses of operators, and its last decisions."""
+    """A policy's uses of operators, its last decisions, and the accounts of the last micro-batch."""
 
     uses: Sequence[Use] = ()
     decisions: Sequence[Decision] = ()
+    regrets: Sequence[Regret] = ()
 
 
 NO_INSIGHT = Insight()

@@ -1,0 +1,78 @@
+"""The account of a stream: what deciding may cost.
+
+Nothing optional happens unless what has been spent on it, and its price, stay within a small share of what the written
+order would have cost: samples, duels, controls, learning, more legs. A part of what was saved may be spent as well, and
+there is an allowance to begin with: without one nothing could be tried before the first million rows.
+
+Operators count by their fitted prices, so that a slow call decides nothing; planning and learning count by the clock.
+The account itself reads no clock: whoever spends says how much.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+CREDIT = 0.5
+"""The part of what is saved that may be spent: at worst, half of the gain is lost again."""
+
+KINDS = ("sampling", "duels", "control", "learning")
+"""What there is to spend on, beside the rows' own way."""
+
+
+class Account:
+    """Seconds of one stream, or calls where only calls count.
+
+    `regret` is the share of the written order's cost that may be spent, `allowance` what may be spent to begin with.
+
+    >>> account = Account(regret=0.02)
+    >>> account.pay_rows(written=100.0, spent=100.0)
+    >>> account.allows(1.5), account.allows(2.5)
+    (True, False)
+    """
+
+    def __init__(self, regret: float, allowance: float = 0.0) -> None:
+        self._regret = regret
+        self.allowance = allowance
+        self.written = 0.0
+        self.saved = 0.0
+        self.optional = dict.fromkeys(KINDS, 0.0)
+
+    @property
+    def spent(self) -> float:
+        """Everything: the rows' own way, and what was spent besides."""
+        return self.written - self.saved + self.spent_besides
+
+    @property
+    def spent_besides(self) -> float:
+        """What samples, duels, controls and learning have cost."""
+        return sum(self.optional.values())
+
+    @property
+    def left(self) -> float:
+        """What may still be spent; below 0 where more was spent than was meant to be."""
+        credit = CREDIT * self.saved if self.saved > 0 else self.saved
+        return self._regret * self.written + self.allowance + credit - self.spent_besides
+
+    def allows(self, price: float) -> bool:
+        """Tell whether something optional may be bought."""
+        return price <= self.left
+
+    def pay_rows(self, written: float, spent: float) -> None:
+        """Count rows that went their way: what the written order would have cost, and what they did cost."""
+        self.written += written
+        self.saved += written - spent
+
+    def pay(self, kind: str, price: float) -> None:
+        """Count what was spent besides; a duel that pays for itself costs less than nothing."""
+        self.optional[kind] += price
+
+    def snapshot(self) -> dict[str, Any]:
+        """Plain values."""
+        return {"written": self.written, "saved": self.saved, "allowance": self.allowance, **self.optional}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from a snapshot."""
+        self.written, self.saved = float(state["written"]), float(state["saved"])
+        self.allowance = float(state["allowance"])
+        self.optional = {kind: float(state[kind]) for kind in KINDS}
