@@ -190,9 +190,9 @@ class Store(Protocol):
         """Go on from a snapshot; called on a store that is empty."""
 
 
-def refuse_to_make(choice: str | Mapping[str, Any]) -> Policy:
+def refuse_to_make(choice: str | Mapping[str, Any], offered: Mapping[str, Any]) -> Policy:
     """Stand in for what builds other policies, where nobody gave it."""
-    raise EngineError(f"policy {choice!r}: this setting cannot build other policies; one that comes from an engine can")
+    raise EngineError(f"policy {choice!r} with {offered!r}: this setting builds no policies; an engine's does")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -202,15 +202,15 @@ class Setting:
     `operators` are the names of all operators, in the order of the query. `columns` are the streams' columns that can
     classify their rows; a policy that wants to see some of them says so in its `features`. `reads` are those of them
     that the query reads anyway: to see others costs more. `prices` has what steps take. `make` builds another policy
-    from its name, or its name and parameters. `clock` is for limits on how long to think; where none is given, time
-    stands still.
+    from its name, or its name and parameters; of the parameters that are offered besides it takes those that it has.
+    `clock` is for limits on how long to think; where none is given, time stands still.
     """
 
     operators: tuple[str, ...]
     columns: tuple[Column, ...] = ()
     reads: frozenset[Column] = frozenset()
     prices: Prices = field(default_factory=Prices)
-    make: Callable[[str | Mapping[str, Any]], Policy] = refuse_to_make
+    make: Callable[[str | Mapping[str, Any], Mapping[str, Any]], Policy] = refuse_to_make
     clock: Callable[[], float] = float
 
 

@@ -111,7 +111,7 @@ def _setting(binding: Binding, clock: Clock) -> Setting:
         columns=tuple(columns),
         reads=frozenset(stored.intersection(columns)),
         prices=Prices(probes),
-        make=lambda choice: make_policy(choice, setting),
+        make=lambda choice, offered: make_policy(_offer(choice, offered), setting),
         clock=clock,
     )
     return setting
@@ -173,6 +173,13 @@ def make_policy(choice: PolicyChoice, setting: Setting) -> Policy:
         setting, **{parameter: value for parameter, value in parameters.items() if parameter != "name"}
     )
     return _check_contract(made, name)
+
+
+def _offer(choice: str | Mapping[str, Any], offered: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Add the parameters that a policy has among those that are offered; what was chosen counts first."""
+    chosen = {"name": choice} if isinstance(choice, str) else choice
+    known = policy_parameters(str(chosen["name"]))
+    return {**{name: value for name, value in offered.items() if name in known}, **chosen}
 
 
 def _check_contract(policy: Policy, name: str) -> Policy:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from eddy.contracts import Policy
+from eddy.policies.auto.policy import Auto
 from eddy.policies.content.policy import Content
 from eddy.policies.fixed import Fixed
 from eddy.policies.lottery import Lottery
@@ -14,6 +15,7 @@ from eddy.policies.random import Random
 from eddy.policies.source import Source
 
 POLICIES: dict[str, Callable[..., Policy]] = {
+    "auto": Auto,
     "fixed": Fixed,
     "random": Random,
     "source": Source,

@@ -169,6 +169,11 @@ class Prices:
         price = self[hop]
         return price.step + price.unit * self._work(hop, statistic)
 
+    def split(self, hop: Hop, statistic: Statistic) -> tuple[float, float]:
+        """Price a step that was taken: its call, and each of its rows."""
+        price = self[hop]
+        return price.step, price.unit * self._work(hop, statistic) / max(statistic.rows_in, 1)
+
     def snapshot(self) -> list[list[Any]]:
         """Plain values, a row for each hop."""
         for hop in list(self._waiting):

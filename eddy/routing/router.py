@@ -156,7 +156,10 @@ class Router:
             else:
                 # Legs that are no experiments wait for each other, so that filters that they share are called once.
                 parts.append((leg, part))
-        if parts:
+        if len(parts) == 1:
+            [(leg, part)] = parts
+            yield from self._follow(part, leg, leg.route)
+        elif parts:
             yield from self._walk(SideBySide(parts, self.machine.after))
 
     def _walk(self, walks: SideBySide) -> Iterator[Tuples]:

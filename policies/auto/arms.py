@@ -1,0 +1,203 @@
+"""Arms: the policies that `auto` may put in charge, and the lanes on which their rows travel.
+
+The rows of a round are dealt out to lanes: an arm's, the written order's, and that of a sample. Each leg says in its
+tag on whose lane it is, so that every step can be charged to its lane, and told to its arm as if the arm were alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from eddy.classes.classifier import Features, Look
+from eddy.classes.divider import Buckets
+from eddy.contracts import Classes, Leg, Observation, Policy, Task
+from eddy.errors import QueryError
+from eddy.observe.prices import ALONE, SHARED, Prices
+from eddy.observe.statistics import Statistic
+from eddy.policies.auto.duel import Bill, Trail
+from eddy.tuples import Hop
+from eddy.tuples.arrays import Integers
+
+
+class Lane(NamedTuple):
+    """Whose rows a leg has: what they cost, and the arm that planned it with the tag that it gave it."""
+
+    bill: Bill
+    trail: Trail
+    arm: Arm | None
+    tag: object
+    alone: bool
+
+
+@dataclass(frozen=True)
+class SomeAttributes:
+    """A look at the attributes that an arm knows, by the numbers that it gives them."""
+
+    look: Look
+    numbers: Sequence[int]
+
+    def __call__(self, attributes: Sequence[int] | None = None, rows: Integers | None = None) -> Buckets:
+        """The buckets of some rows."""
+        wanted = self.numbers if attributes is None else [self.numbers[attribute] for attribute in attributes]
+        return self.look(wanted, rows)
+
+    def take(self, rows: Integers) -> SomeAttributes:
+        """Some of the rows."""
+        return SomeAttributes(self.look.take(rows), self.numbers)
+
+    def join(self, others: Sequence[SomeAttributes]) -> SomeAttributes:
+        """These rows and those of others."""
+        return SomeAttributes(self.look.join([other.look for other in others]), self.numbers)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A look at buckets that are kept, after the rows have gone."""
+
+    buckets: Buckets
+
+    def __call__(self, attributes: Sequence[int] | None = None, rows: Integers | None = None) -> Buckets:
+        """The buckets of some rows."""
+        found = self.buckets if rows is None else self.buckets[rows]
+        return found if attributes is None else found[:, list(attributes)]
+
+    def take(self, rows: Integers) -> Kept:
+        """Some of the rows."""
+        return Kept(self.buckets[rows])
+
+    def join(self, others: Sequence[Kept]) -> Kept:
+        """These rows and those of others."""
+        return Kept(np.concatenate([self.buckets, *(other.buckets for other in others)]))
+
+
+class Arm:
+    """A policy that may be put in charge of a stream."""
+
+    def __init__(self, name: str, policy: Policy, features: Features, stream: str) -> None:
+        self.name = name
+        self.policy = policy
+        own, all_of_them = policy.features.of(stream), features.of(stream)
+        numbers = [all_of_them.index(attribute) for attribute in own]
+        self._numbers = None if numbers == list(range(len(all_of_them))) else numbers
+
+    @property
+    def tells_classes(self) -> bool:
+        """Whether it tells rows apart, and may find more than a better order for all."""
+        return bool(self.policy.features.attributes)
+
+    def plan(self, task: Task, ready: tuple[Hop, ...], rows: Integers | None, bill: Bill) -> list[Leg]:
+        """Plan for some rows of a task, on a lane of its own."""
+        look = task.buckets if rows is None else task.buckets.take(rows)
+        own = replace(task, rows=task.rows if rows is None else len(rows), buckets=self._see(look))
+        legs = self.policy.plan(own, ready)
+        return [self._put_on_lane(leg, rows, bill, alone=len(legs) == 1) for leg in legs]
+
+    def _put_on_lane(self, leg: Leg, rows: Integers | None, bill: Bill, *, alone: bool) -> Leg:
+        part = leg.rows if rows is None else rows if leg.rows is None else rows[leg.rows]
+        told = leg.classes
+        if told is not None and self._numbers is not None:
+            told = Classes([self._numbers[attribute] for attribute in told.attributes], told.sizes)
+        return replace(leg, rows=part, classes=told, tag=Lane(bill, Trail(), self, leg.tag, alone))
+
+    def observe(self, observation: Observation) -> None:
+        """Tell it what happened to its rows."""
+        self.policy.observe(replace_look(observation, self._see(observation.buckets)))
+
+    def _see(self, look: Look) -> Look:
+        return look if self._numbers is None else SomeAttributes(look, self._numbers)
+
+
+def replace_look(observation: Observation, look: Look) -> Observation:
+    """Give an observation with another look."""
+    return observation if look is observation.buckets else observation._replace(buckets=look)
+
+
+def join_features(arms: Sequence[tuple[str, Features]], own: Features) -> Features:
+    """Join the attributes of all arms; a row's buckets are made once for all."""
+    attributes = dict.fromkeys(own.attributes)
+    for name, features in arms:
+        if features.attributes and features.buckets != own.buckets:
+            raise QueryError(
+                f'policy "auto": arms: "{name}" divides attributes into {features.buckets} buckets, and "auto" into '
+                f"{own.buckets}; give both the same d"
+            )
+        attributes |= dict.fromkeys(features.attributes)
+    return Features(attributes=tuple(attributes), buckets=own.buckets)
+
+
+def charge(observation: Observation, prices: Prices, *, unit: bool) -> float:
+    """Charge a step to the lanes of its legs; gives what it cost in all."""
+    total = 0.0
+    rows = sum(observation.rows)
+    for hop, statistic in zip(observation.hops, observation.statistics, strict=True):
+        step, row = (0.0, 1.0) if unit else prices.split(hop, statistic)
+        seen: set[int] = set()
+        for leg, count in zip(observation.legs, observation.rows, strict=True):
+            lane = leg.tag
+            if not isinstance(lane, Lane):
+                continue
+            own = prices[ALONE if lane.alone else SHARED]
+            lane.bill.pay(lane.trail, count, row if unit else row + own.row)
+            if not unit and id(lane.bill) not in seen:
+                seen.add(id(lane.bill))
+                lane.bill.call(step + own.step)
+        total += rows * row + step
+    return total
+
+
+def tell_arms(observation: Observation) -> list[Bill]:
+    """Tell each arm what happened to its own rows, as if there were no others.
+
+    Gives the bills of the arms that listened.
+    """
+    listened = []
+    for lane, first, last in _find_runs(observation.legs):
+        if lane.arm is not None:
+            lane.arm.observe(_cut(observation, first, last))
+            listened.append(lane.bill)
+    return listened
+
+
+def _find_runs(legs: Sequence[Leg]) -> Iterator[tuple[Lane, int, int]]:
+    """Find the legs of one arm that stand together."""
+    first = 0
+    for place, leg in enumerate(legs):
+        lane, following = leg.tag, legs[place + 1].tag if place + 1 < len(legs) else None
+        if not isinstance(lane, Lane):
+            first = place + 1
+        elif not isinstance(following, Lane) or following.arm is not lane.arm:
+            yield lane, first, place + 1
+            first = place + 1
+
+
+def _cut(observation: Observation, first: int, last: int) -> Observation:
+    """Cut some legs out of a step, with the tags that their arm gave them.
+
+    legs        a   b   b        rows  2 3 1       b's outcomes are those from place 2 up to 6
+    outcomes    1 0 1 1 0 1
+    """
+    legs = tuple(replace(leg, tag=leg.tag.tag) for leg in observation.legs[first:last] if isinstance(leg.tag, Lane))
+    if len(legs) == len(observation.legs):
+        return observation._replace(legs=legs)
+    begun, rows = sum(observation.rows[:first]), observation.rows[first:last]
+    end = begun + sum(rows)
+    outcomes = [counts[begun:end] for counts in observation.outcomes]
+    return observation._replace(
+        legs=legs,
+        rows=rows,
+        outcomes=outcomes,
+        statistics=tuple(
+            _share(statistic, end - begun, float(counts.sum()))
+            for statistic, counts in zip(observation.statistics, outcomes, strict=True)
+        ),
+        buckets=observation.buckets.take(np.arange(begun, end)),
+    )
+
+
+def _share(statistic: Statistic, rows: int, out: float) -> Statistic:
+    part = rows / max(statistic.rows_in, 1)
+    return Statistic(rows, statistic.evaluated * part, out, statistic.seconds * part)

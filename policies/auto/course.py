@@ -1,0 +1,417 @@
+"""The course of one stream: idle, sampling, in a duel, in charge.
+
+    idle ---- enough to gain? ----> a sample ---- who could gain it? ----> a duel ---- won ----> in charge
+      ^                                |                                    |                      |
+      +--------- nobody ---------------+--------------- lost ---------------+------ too dear ------+
+
+Rows are in the written order unless an arm has shown that it is cheaper. Every step out of it has a price, and is taken
+when the account allows that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from eddy.classes.classifier import Features
+from eddy.contracts import Leg, Observation, Policy, Statistics, Task
+from eddy.observe.insight import NO_INSIGHT, Decision, Insight, Regret
+from eddy.observe.prices import SHARED, Prices
+from eddy.policies.auto.arms import Arm, Lane, charge, tell_arms
+from eddy.policies.auto.deal import Dealer
+from eddy.policies.auto.duel import LEAST_GAIN, OPEN, WON, Bill, Duel, Side, Trail
+from eddy.policies.auto.guard import Guard
+from eddy.policies.auto.ledger import CHALLENGER, CHAMPION, SAMPLE, Ledger
+from eddy.policies.auto.sample import SAMPLE_ROWS, Sample
+from eddy.policies.auto.screen import Found, screen
+from eddy.policies.shared.call_counts import SAMPLE as SAMPLED
+from eddy.policies.shared.merit import INSTANT
+from eddy.tuples import Hop
+from eddy.tuples.arrays import Integers
+
+FIRST_LOOK, LATEST_LOOK = 500, 16_000
+"""Rows between two looks at an idle stream: at first soon, later seldom, since each look takes some steps in Python."""
+
+FIRST_WAIT, MOST_DOUBLINGS = 20_000, 4
+"""Rows until what was not worth it is tried again; it doubles so often each time that it was not."""
+
+HOPE = 0.25
+"""The part of what is left above the floor that a policy is hoped to gain, where the screen found less: it looks at one
+attribute at a time."""
+
+WARM_ROUNDS = 1
+"""Rounds in which a challenger may learn before it is judged, unless it is calm sooner."""
+
+MIXING_SHARE = 0.05
+"""The share of a row's cost that dealing rows out to several legs may take; beyond it, whole rounds take turns."""
+
+CHEAP_ROW = 2e-6
+"""Seconds of a row below which dealing out is taken to be dear, before it has been seen."""
+
+CHANGED_SHARE = 0.15
+"""The share by which the written order's cost must change for an old sample to be worth nothing."""
+
+DECISIONS_KEPT = 8
+"""Decisions that are told; older ones have been reported long since."""
+
+UNSEEN = Found(1.0, 1.0, 1.0, 0.0, 0.0)
+"""What is taken to be found where a sample cannot be had: nothing, and everything may be hoped for."""
+
+
+@dataclass(frozen=True)
+class Conduct:
+    """What the courses of all streams share.
+
+    `tellers` are the arms that tell rows apart. `build` makes an arm for a stream that may spend what is left of its
+    account.
+    """
+
+    written: Policy
+    arms: Sequence[str]
+    tellers: frozenset[str]
+    features: Features
+    build: Callable[[str, str, float], Arm]
+    prices: Prices
+    clock: Callable[[], float]
+    regret: float
+    control: float
+    unit: bool
+
+
+class Course:
+    """How the rows of one stream are routed, and why."""
+
+    def __init__(self, stream: str, conduct: Conduct) -> None:
+        self.stream = stream
+        self.conduct = conduct
+        self.ledger = Ledger(conduct.regret, conduct.prices, unit=conduct.unit)
+        self.dealer = Dealer(self.ledger, conduct.control)
+        self.champion: Arm | None = None
+        self.challenger: Arm | None = None
+        self.duel: Duel | None = None
+        self.guard = Guard(turns=False)
+        # The sample that is being taken; the last one that was, for arms to learn from; and what it said.
+        self.sample: Sample | None = None
+        self.lesson: Sample | None = None
+        self.found: Found | None = None
+        # For each arm that lost: the row of the stream until which it waits, and how many rows that were.
+        self.waits: dict[str, list[float]] = {}
+        # Rows so far; idle rows until the next look; the row from which on there may be a sample; samples in vain.
+        self.rows, self.look, self.next_sample, self.patience = 0, FIRST_LOOK, 0, 0
+        self.ready: tuple[Hop, ...] = ()
+        self.independent = True
+        self.decisions: list[Decision] = []
+        self.decided = 0
+        self._route: tuple[Hop, ...] = ()
+        self._statistics = Statistics()
+        self._bills: dict[str, Bill] = {}
+        self._round = 0
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether rows go in the written order and nothing is tried."""
+        return self.champion is None and self.duel is None and self.sample is None
+
+    @property
+    def is_calm(self) -> bool:
+        """Whether nothing is learned just now."""
+        if self.duel is not None or self.sample is not None:
+            return False
+        return not self._is_time_to_look if self.champion is None else self.champion.policy.is_calm
+
+    @property
+    def takes_turns(self) -> bool:
+        """Whether a duel of whole rounds is under way, in which the work of all streams counts."""
+        return self.duel is not None and self.ledger.turns
+
+    @property
+    def _is_time_to_look(self) -> bool:
+        ledger = self.ledger
+        return ledger.idle_rows >= self.look and ledger.idle_rounds >= self.look // FIRST_LOOK
+
+    def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
+        """Deal the rows of a task out to lanes."""
+        if task.lineage.done:
+            return self._go_on(task, ready)
+        self._round += task.rows
+        self.ready, self.independent = ready, task.independent
+        if self.is_idle:
+            return self._plan_written(task, ready)
+        if self.sample is not None:
+            return self._plan_sample(task, ready, self.sample)
+        extra = self.ledger.extra(self.challenger) - self.ledger.extra(self.champion)
+        hands = self.dealer.deal(task.rows, self.duel, extra, task.chance, controlled=self.champion is not None)
+        return [leg for hand in hands for leg in self._ask(hand.lane, task, ready, hand.rows)]
+
+    def _go_on(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
+        """Plan for tuples on their way.
+
+        Only those of an arm that plans step by step come here, and rows that were sampled before all could be done.
+        """
+        if self.is_idle or self.sample is not None:
+            return self._plan_written(task, ready)
+        return self._ask(self.dealer.turn or (CHALLENGER if self.duel is not None else CHAMPION), task, ready, None)
+
+    def _plan_written(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
+        legs = self.conduct.written.plan(task, ready)
+        if not task.lineage.done:
+            self._statistics, self._route = task.statistics, legs[0].route
+        return legs
+
+    def _plan_sample(self, task: Task, ready: tuple[Hop, ...], sample: Sample) -> list[Leg]:
+        """Draw the rows that are missing in the sample, half of the round at most."""
+        if ready != sample.hops:
+            sample = self.sample = Sample(ready)
+        count = min(sample.missing, max(task.rows // 2, 1))
+        chosen = np.zeros(task.rows, np.bool_)
+        chosen[task.chance().choice(task.rows, count, replace=False)] = True
+        bill = self._bills.setdefault(SAMPLE, Bill())
+        bill.rows += count
+        tag = Lane(bill, Trail(), None, None, alone=True)
+        leg = Leg(route=ready, rows=np.flatnonzero(chosen), exhaustive=True, label=SAMPLED, tag=tag)
+        return [leg, *self._ask(CHAMPION, task, ready, np.flatnonzero(~chosen))]
+
+    def _ask(self, lane: str, task: Task, ready: tuple[Hop, ...], rows: Integers | None) -> list[Leg]:
+        """Ask for the legs of a lane."""
+        bill = self._bills.setdefault(lane, Bill())
+        count = task.rows if rows is None else len(rows)
+        if not task.lineage.done:
+            bill.rows += count
+        arm = {CHAMPION: self.champion, CHALLENGER: self.challenger}.get(lane)
+        if arm is None:
+            tag = Lane(bill, Trail(), None, None, alone=True)
+            return [replace(leg, rows=rows, tag=tag) for leg in self._plan_written(task, ready)]
+        started = self.conduct.clock()
+        legs = arm.plan(task, ready, rows, bill)
+        seconds = self.conduct.clock() - started
+        bill.thinking += seconds
+        self.ledger.think(arm).planning.add(count, count, seconds)
+        return legs
+
+    def observe(self, observation: Observation) -> float:
+        """Charge a step to its lanes, and tell their arms; says what it cost."""
+        cost = charge(observation, self.conduct.prices, unit=self.conduct.unit)
+        leg = observation.legs[0]
+        if leg.exhaustive and isinstance(leg.tag, Lane) and leg.tag.arm is None:
+            if self.sample is not None:
+                self.sample.add(observation.buckets(), observation.outcomes)
+            return cost
+        if len(self._bills) > 1:
+            self.ledger.note_mixing(sum(observation.rows))
+        started = self.conduct.clock()
+        listened = tell_arms(observation)
+        if listened:
+            seconds = (self.conduct.clock() - started) / len(listened)
+            for bill in listened:
+                bill.thinking += seconds
+        return cost
+
+    def learn(self, whole: tuple[float, float], *, may_duel: bool) -> None:
+        """End a round: settle the account, judge, and take the next step.
+
+        `whole` is what the round has cost all streams, and their rows; `may_duel` says that no other stream is in a
+        duel of whole rounds.
+        """
+        if not self._bills:
+            self.ledger.idle_rows += self._round
+            self.ledger.idle_rounds += bool(self._round)
+            self._round = 0
+            if self._is_time_to_look:
+                self._look(may_duel=may_duel)
+            return
+        self.rows += self._round
+        self.ledger.note_round(self._round)
+        self._let_arms_learn()
+        self.ledger.settle(self._round, self._bills, self.guard, self.champion, self.challenger)
+        self._judge(whole)
+        if self.duel is None and self.sample is None:
+            self._consider(may_duel=may_duel)
+        if self.is_idle:
+            self.look = FIRST_LOOK
+        self._bills, self._round = {}, 0
+        self.dealer.end_round()
+
+    def _let_arms_learn(self) -> None:
+        for lane, arm in ((CHAMPION, self.champion), (CHALLENGER, self.challenger)):
+            if arm is not None:
+                started = self.conduct.clock()
+                arm.policy.learn()
+                seconds = self.conduct.clock() - started
+                self.ledger.think(arm).learning.add(self._round, self._round, seconds)
+                self._bills.setdefault(lane, Bill()).thinking += seconds
+
+    def _judge(self, whole: tuple[float, float]) -> None:
+        """Judge what is under way by the round that is over."""
+        if self.champion is not None:
+            self.guard.count(self.ledger.cases(self._bills.get(CHAMPION)))
+        if self.sample is not None and self.sample.is_full:
+            self._end_sample(self.sample)
+        elif self.duel is not None and self.challenger is not None:
+            self._judge_duel(self.duel, self.challenger, whole)
+        if self.champion is not None and self.guard.fails(self.ledger.extra(self.champion), self.ledger.written):
+            self._demote(self.champion)
+
+    def _judge_duel(self, duel: Duel, challenger: Arm, whole: tuple[float, float]) -> None:
+        """Count the round in a duel, and end it when it is decided."""
+        if challenger.policy.is_calm:
+            duel.warm = 0
+        sides = [self.ledger.cases(self._bills.get(lane)) for lane in (CHALLENGER, CHAMPION)]
+        if self.ledger.turns:
+            row = whole[0] / max(whole[1], 1)
+            sides = [(1.0, row, row * row) if case[0] else case for case in sides]
+        duel.count(*sides)
+        extra = self.ledger.extra(challenger) - self.ledger.extra(self.champion)
+        written = max(duel.champion.mean if self.ledger.turns else self.ledger.in_order, INSTANT)
+        verdict = duel.judge(extra, written)
+        if verdict == OPEN:
+            return
+        gain, error = duel.compare(extra)
+        told = (
+            f"{challenger.name} saves {gain / written:.0%} ± {error / written:.0%} of the written order, "
+            f"{duel.seen:,.0f} {'rounds' if duel.turns else 'rows'} compared"
+        )
+        if verdict == WON:
+            self.champion, self.guard, self.patience = challenger, Guard(turns=duel.turns), 0
+            self.waits.pop(challenger.name, None)
+            self.decide(told)
+        else:
+            self.decide(f"{told}: not enough; tried again after {self._postpone(challenger.name):,} rows")
+        self.duel = self.challenger = None
+
+    def _demote(self, arm: Arm) -> None:
+        """Go back to the written order."""
+        times = (self.guard.arm.mean + self.ledger.extra(arm)) / max(self.ledger.in_order, INSTANT)
+        wait = self._postpone(arm.name)
+        self.decide(
+            f"{arm.name} costs {times:.2f} times the written order, which goes on; tried again after {wait:,} rows"
+        )
+        self.champion = self.duel = self.challenger = self.found = None
+        self.next_sample = self.rows
+
+    def _postpone(self, arm: str) -> int:
+        """Let an arm wait, each time twice as long as before."""
+        _, wait = self.waits.get(arm, (0.0, FIRST_WAIT / 2))
+        wait = min(2 * wait, FIRST_WAIT * 2**MOST_DOUBLINGS)
+        self.waits[arm] = [self.rows + wait, wait]
+        return int(wait)
+
+    def decide(self, reason: str) -> None:
+        """Note a decision."""
+        decision = Decision(stream=self.stream, number=self.decided, reason=reason, seconds=0.0, policy="auto")
+        self.decided += 1
+        self.decisions = [*self.decisions, decision][-DECISIONS_KEPT:]
+
+    def _look(self, *, may_duel: bool) -> None:
+        """Look at an idle stream: settle its account, and see whether something could be gained."""
+        self.rows += self.ledger.idle_rows
+        changed = self.ledger.settle_idle(self._route, self._statistics)
+        if changed > CHANGED_SHARE:
+            self.found, self.patience, self.waits, self.next_sample = None, 0, {}, self.rows
+        self.look = min(2 * self.look, LATEST_LOOK)
+        if len(self.ready) > 1 or not self.independent:
+            self._consider(may_duel=may_duel)
+
+    def _consider(self, *, may_duel: bool) -> None:
+        """Take a sample, or begin a duel, if that may pay and can be paid for."""
+        if self.rows >= self.next_sample:
+            self._begin_sample()
+        elif self.found is not None and (may_duel or not self.ledger.turns):
+            self._begin_duel(self.found)
+
+    def _begin_sample(self) -> None:
+        ledger = self.ledger
+        if len(self.ready) < 2:
+            # Rows come to one operator first, and to the others behind it: a sample would show nothing of these.
+            self.found, self.lesson, ledger.turns = UNSEEN, None, True
+            self.next_sample = self.rows + self._wait()
+            return
+        prices, current = ledger.row_prices(self.ready), ledger.current(self.champion, self.guard)
+        if (current - min(prices)) * ledger.usual <= ledger.least_thinking:
+            self.next_sample = self.rows + self._wait()
+            return
+        looks = ledger.screening_price(len(self.conduct.features.of(self.stream)))
+        if ledger.account.allows(max(SAMPLE_ROWS * (sum(prices) - current), 0.0) + looks):
+            self.sample = Sample(self.ready)
+
+    def _wait(self) -> int:
+        """Count the rows until the next sample, each time twice as many unless something came of the last."""
+        self.patience += 1
+        return FIRST_WAIT * int(2 ** min(self.patience - 1, MOST_DOUBLINGS))
+
+    def _end_sample(self, sample: Sample) -> None:
+        """See what the sample says."""
+        ledger, started = self.ledger, self.conduct.clock()
+        costs = np.array(ledger.row_prices(sample.hops))
+        least = ledger.least_thinking / ledger.usual
+        self.found = screen(sample.outcomes, sample.buckets, costs, np.random.default_rng(self.rows), least)
+        seconds, looks = self.conduct.clock() - started, 1 + sample.buckets.shape[1]
+        ledger.screening.add(looks, looks, seconds)
+        if not ledger.unit:
+            ledger.account.pay("sampling", seconds)
+        self.sample, self.lesson = None, sample
+        self.next_sample = self.rows + self._wait()
+        if self.champion is None:
+            self._choose_turns(self.found, len(sample.hops))
+
+    def _choose_turns(self, found: Found, hops: int) -> None:
+        """Choose between rows of the same rounds and rounds in turns."""
+        mixing = self.conduct.prices[SHARED].row * hops
+        is_dear = mixing > MIXING_SHARE * found.written if mixing else found.written < CHEAP_ROW
+        turns = not self.independent or (is_dear and not self.conduct.unit)
+        if turns != self.ledger.turns:
+            self.ledger.turns, self.ledger.written = turns, Side()
+
+    def _begin_duel(self, found: Found) -> None:
+        """Begin a duel with the first arm that may save enough."""
+        ledger = self.ledger
+        in_order = max(ledger.in_order, INSTANT)
+        now = ledger.current(self.champion, self.guard) / in_order
+        for name in self.conduct.arms:
+            in_charge = self.champion is not None and name == self.champion.name
+            if in_charge or self.waits.get(name, [0])[0] > self.rows:
+                continue
+            hoped, price = self._hope(name, found, now), ledger.arm_price(name)
+            if hoped <= LEAST_GAIN or hoped * in_order * ledger.usual <= price:
+                continue
+            if ledger.account.allows(price):
+                self._challenge(name, hoped * in_order)
+            return
+
+    def _challenge(self, name: str, hoped: float) -> None:
+        self.challenger = self.conduct.build(name, self.stream, self.ledger.account.left)
+        if self.lesson is not None:
+            self.challenger.observe(self.lesson.tell(self.stream, self.conduct.prices))
+        self.duel = Duel(name, self.ledger.turns, WARM_ROUNDS, hoped)
+
+    def _hope(self, name: str, found: Found, now: float) -> float:
+        """The share of the written order's cost that an arm may save, beside what is saved now."""
+        single = now - found.single / found.written
+        if name not in self.conduct.tellers:
+            return single
+        beyond = max(now - found.floor / found.written, 0.0)
+        return max(single, now - found.classes / found.written, HOPE * beyond)
+
+    def ask_champion(self) -> Insight:
+        """Tell what the arm in charge tells of this stream."""
+        if self.champion is None:
+            return NO_INSIGHT
+        name, told = self.champion.name, self.champion.policy.insight
+        decisions = [replace(d, policy=d.policy or name) for d in told.decisions if d.stream == self.stream]
+        return replace(told, decisions=decisions)
+
+    def regret(self) -> Regret:
+        """The account so far."""
+        account, unsettled = self.ledger.account, self.ledger.unsettled
+        state = "sampling" if self.sample else "in a duel" if self.duel else "in charge" if self.champion else "idle"
+        return Regret(
+            stream=self.stream,
+            state=state,
+            arm="written order" if self.champion is None else self.champion.name,
+            spent=account.spent + unsettled,
+            written=account.written + unsettled,
+            error=self.ledger.find_error(self.champion),
+            saved=account.saved,
+            **account.optional,
+        )

@@ -1,0 +1,96 @@
+"""How the rows of a round are dealt out: to the arm in charge, its challenger, and the written order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from eddy.policies.auto.duel import Duel
+from eddy.policies.auto.ledger import CHALLENGER, CHAMPION, CONTROL, Ledger
+from eddy.policies.shared.merit import INSTANT
+from eddy.tuples.arrays import Integers
+
+LARGEST_CHALLENGE = 0.5
+"""The largest share of a round's rows that go to a challenger, and of the rounds of a duel that are its turn."""
+
+FEWEST_CHALLENGED = 400
+"""Rows of a round that are worth the thinking that they take; or half of the round, if that is less."""
+
+CONTROL_BURST = 50
+"""Rows that go in the written order together, so that it is seldom that a round has another leg for them."""
+
+DOUBT = 0.15
+"""The standard error of what an arm is hoped to save, before it has shown, as a share of the written order's cost."""
+
+LEAST_FEARED = 0.05
+"""The share of the written order's cost by which a challenger may always be dearer than the one in charge."""
+
+Chance = Callable[[], np.random.Generator]
+
+
+class Hand(NamedTuple):
+    """The rows of a task that go on a lane; None for all."""
+
+    lane: str
+    rows: Integers | None
+
+
+class Dealer:
+    """Deals rows out, as far as the account bears it."""
+
+    def __init__(self, ledger: Ledger, control: float) -> None:
+        self._ledger = ledger
+        self._control = control
+        self.control_due = 0.0
+        self.turn: str | None = None
+
+    def end_round(self) -> None:
+        """Let the next round be dealt anew."""
+        self.turn = None
+
+    def deal(self, rows: int, duel: Duel | None, extra: float, chance: Chance, *, controlled: bool) -> list[Hand]:
+        """Deal the rows of a task out.
+
+        `extra` is what a challenger's case costs besides its steps, more than the champion's; `controlled` says that an
+        arm is in charge.
+        """
+        if self._ledger.turns:
+            self.turn = self.turn or self._draw_turn(rows, duel, extra, chance, controlled=controlled)
+            return [Hand(self.turn, None)]
+        challenged = 0 if duel is None else self._count_challenged(rows, duel, extra)
+        control = self._count_control(rows) if controlled else 0
+        if not challenged + control:
+            return [Hand(CHAMPION, None)]
+        order = chance().permutation(rows)
+        ends = (0, challenged, challenged + control, rows)
+        lanes = zip((CHALLENGER, CONTROL, CHAMPION), ends, ends[1:], strict=True)
+        return [Hand(lane, np.sort(order[first:last])) for lane, first, last in lanes if last > first]
+
+    def _draw_turn(self, rows: int, duel: Duel | None, extra: float, chance: Chance, *, controlled: bool) -> str:
+        """Draw whose turn the round is."""
+        drawn = float(chance().random())
+        if duel is not None and self._count_challenged(2 * rows, duel, extra) >= rows:
+            return CHALLENGER if drawn < LARGEST_CHALLENGE else CHAMPION
+        return CONTROL if controlled and drawn < self._control else CHAMPION
+
+    def _count_challenged(self, rows: int, duel: Duel, extra: float) -> int:
+        """Count the rows that a challenger may get: as many as the account can bear if it is as bad as is feared."""
+        ledger = self._ledger
+        gain, error = duel.compare(extra)
+        if not np.isfinite(error):
+            gain, error = duel.hoped, ledger.in_order * DOUBT
+        feared = max(2 * error - gain, LEAST_FEARED * ledger.in_order, INSTANT)
+        left = max(ledger.account.left - ledger.arm_price(duel.arm), 0.0)
+        count = int(min(rows * LARGEST_CHALLENGE, left / feared))
+        return count if count and count >= min(FEWEST_CHALLENGED, int(rows * LARGEST_CHALLENGE)) else 0
+
+    def _count_control(self, rows: int) -> int:
+        """Count the rows that go on in the written order."""
+        self.control_due += rows * self._control
+        if self.control_due < CONTROL_BURST and self._ledger.written.cases >= CONTROL_BURST:
+            return 0
+        count = min(int(self.control_due), rows // 2)
+        self.control_due -= count
+        return count

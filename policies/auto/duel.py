@@ -1,0 +1,187 @@
+"""Bills and duels: what rows cost on each lane, and which of two is cheaper.
+
+Costs are in fitted prices, the same for all lanes, so that a slow call decides nothing. Where operators are
+independent, rows of one round go both ways, and every row is a case; elsewhere whole rounds take turns, and every round
+is a case.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+SURE = 2.5
+"""Standard errors beyond which a difference is believed: each duel is looked at some ten times."""
+
+LEAST_GAIN = 0.01
+"""The share of the cost that a challenger must save: less is not worth its state, nor the risk."""
+
+LEAST_ROWS, LEAST_TURNS = 200, 2
+"""Cases of each side before anything is said."""
+
+UNLIKE_ROUNDS = 0.05
+"""The share by which rounds are taken to be unlike each other at least."""
+
+MOST_ROWS, MOST_TURNS = 6_000, 40
+"""Cases of the smaller side after which a duel that is still open is a tie: what is so small, rounding explains."""
+
+HALF_LIFE_ROWS, HALF_LIFE_TURNS = 4_000.0, 16.0
+"""Cases after which an older one counts half: who is in charge is held against what rows cost now."""
+
+OPEN, WON, LOST = "open", "won", "lost"
+
+
+class Trail:
+    """What a row of a leg has cost so far."""
+
+    __slots__ = ("price",)
+
+    def __init__(self) -> None:
+        self.price = 0.0
+
+
+class Bill:
+    """What the rows of a lane cost in a round: for all, squared and summed, and for calls."""
+
+    __slots__ = ("calls", "rows", "seconds", "squares", "thinking")
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self.seconds = 0.0
+        self.squares = 0.0
+        self.calls = 0.0
+        self.thinking = 0.0
+
+    def pay(self, trail: Trail, rows: int, price: float) -> None:
+        """Charge some rows of a leg for a step.
+
+        The rows that a leg has lost on the way paid for the steps before, so the sum of squares grows by what the
+        step adds for those that are left: (c + p)^2 - c^2 each.
+        """
+        self.seconds += rows * price
+        self.squares += rows * price * (2 * trail.price + price)
+        trail.price += price
+
+    def call(self, price: float) -> None:
+        """Charge a call, whatever its rows."""
+        self.calls += price
+
+    @property
+    def total(self) -> float:
+        """Rows and calls."""
+        return self.seconds + self.calls
+
+
+@dataclass
+class Side:
+    """The cost of a case, with its error; older cases fade.
+
+    >>> side = Side()
+    >>> side.add(100, 200.0, 500.0)
+    >>> side.mean, round(side.error, 3)
+    (2.0, 0.1)
+    """
+
+    half_life: float = HALF_LIFE_ROWS
+    sums: list[float] = field(default_factory=lambda: [0.0, 0.0, 0.0])
+
+    def add(self, cases: float, total: float, squares: float) -> None:
+        """Count some cases."""
+        kept = 0.5 ** (cases / self.half_life)
+        self.sums = [old * kept + new for old, new in zip(self.sums, (cases, total, squares), strict=True)]
+
+    @property
+    def cases(self) -> float:
+        """How many cases it remembers."""
+        return self.sums[0]
+
+    @property
+    def mean(self) -> float:
+        """What a case costs."""
+        return self.sums[1] / self.sums[0] if self.sums[0] else 0.0
+
+    @property
+    def error(self) -> float:
+        """The standard error of the mean."""
+        cases, total, squares = self.sums
+        if cases <= 1:
+            return math.inf
+        return math.sqrt(max(squares / cases - (total / cases) ** 2, 0.0) / (cases - 1))
+
+
+@dataclass
+class Duel:
+    """A challenger beside the one in charge.
+
+    `turns` says whether whole rounds take turns. `warm` are the rounds that the challenger may still learn in without
+    being judged, `hoped` is what each case was hoped to save.
+    """
+
+    arm: str
+    turns: bool
+    warm: int
+    hoped: float
+    seen: float = 0.0
+    challenger: Side = field(default_factory=Side)
+    champion: Side = field(default_factory=Side)
+
+    def __post_init__(self) -> None:
+        if self.turns:
+            self.challenger.half_life = self.champion.half_life = HALF_LIFE_TURNS
+
+    def count(self, challenger: Sequence[float], champion: Sequence[float]) -> None:
+        """Count the cases of a round: how many, what they cost, and the squares of that, for both."""
+        if self.warm > 0 and challenger[0]:
+            self.warm -= 1
+            return
+        self.challenger.add(*challenger)
+        self.champion.add(*champion)
+        self.seen += challenger[0]
+
+    def compare(self, overhead: float) -> tuple[float, float]:
+        """What the challenger saves in each case, and the standard error of that.
+
+        `overhead` is what a case costs with it besides, in calls and thinking, more than with the champion.
+        """
+        gain = self.champion.mean - self.challenger.mean - overhead
+        error = math.hypot(self.champion.error, self.challenger.error)
+        if self.turns and not math.isinf(error):
+            # A few rounds may be alike by chance, and say nothing of how unlike the next ones are.
+            error = max(error, UNLIKE_ROUNDS * self.champion.mean / math.sqrt(self.challenger.cases))
+        return gain, error
+
+    def judge(self, overhead: float, written: float) -> str:
+        """Say whether it is won, lost, or open; a tie is lost. `written` is what a case costs in the written order."""
+        least, most = (LEAST_TURNS, MOST_TURNS) if self.turns else (LEAST_ROWS, MOST_ROWS)
+        if min(self.challenger.cases, self.champion.cases) < least:
+            return OPEN
+        gain, error = self.compare(overhead)
+        needed = LEAST_GAIN * written
+        if gain - SURE * error > 0 and gain > needed:
+            return WON
+        if gain + SURE * error < needed or self.seen >= most:
+            return LOST
+        return OPEN
+
+    def snapshot(self) -> dict[str, Any]:
+        """Plain values."""
+        sides = [self.challenger.sums, self.champion.sums]
+        return {
+            "arm": self.arm,
+            "turns": self.turns,
+            "warm": self.warm,
+            "hoped": self.hoped,
+            "seen": self.seen,
+            "sides": sides,
+        }
+
+    @staticmethod
+    def restore(state: dict[str, Any]) -> Duel:
+        """From a snapshot."""
+        duel = Duel(
+            str(state["arm"]), bool(state["turns"]), int(state["warm"]), float(state["hoped"]), float(state["seen"])
+        )
+        duel.challenger.sums, duel.champion.sums = (list(map(float, side)) for side in state["sides"])
+        return duel

@@ -1,0 +1,64 @@
+"""The guard of an arm that is in charge, which has to stay cheaper than the written order."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from eddy.policies.auto.duel import HALF_LIFE_TURNS, SURE, Side
+
+TOO_DEAR = 1.5
+"""Times the written order: an arm that costs so much is not waited for."""
+
+LEAST_CASES, LEAST_TURNS = 50, 2
+"""Cases of each side before anything is said: rows, or rounds."""
+
+
+@dataclass
+class Guard:
+    """The arm in charge, beside the rows that go on in the written order."""
+
+    turns: bool
+    arm: Side = field(default_factory=Side)
+    last: Side = field(default_factory=Side)
+
+    def __post_init__(self) -> None:
+        if self.turns:
+            self.arm.half_life = HALF_LIFE_TURNS
+
+    def count(self, cases: Sequence[float]) -> None:
+        """Count the cases of a round: how many, what they cost, and the squares of that."""
+        if cases[0]:
+            self.arm.add(*cases)
+            self.last = Side()
+            self.last.add(*cases)
+
+    def saves(self, overhead: float, written: Side) -> tuple[float, float]:
+        """What a case saves by the arm, and the standard error of that."""
+        return written.mean - self.arm.mean - overhead, math.hypot(self.arm.error, written.error)
+
+    def fails(self, overhead: float, written: Side) -> bool:
+        """Tell whether the arm has to go.
+
+        `overhead` is what a case costs with it besides, more than in the written order.
+        """
+        if min(self.arm.cases, written.cases) < (LEAST_TURNS if self.turns else LEAST_CASES):
+            return False
+        gain, error = self.saves(overhead, written)
+        # A single round counts as far too dear only if its own rows say so: a few dear ones may be chance.
+        doubt = 0.0 if self.turns or math.isinf(self.last.error) else SURE * self.last.error
+        is_too_dear = self.last.mean + overhead - doubt > TOO_DEAR * written.mean
+        return is_too_dear or gain < -SURE * error
+
+    def snapshot(self) -> dict[str, Any]:
+        """Plain values."""
+        return {"turns": self.turns, "arm": self.arm.sums, "last": self.last.sums}
+
+    @staticmethod
+    def restore(state: dict[str, Any]) -> Guard:
+        """From a snapshot."""
+        guard = Guard(bool(state["turns"]))
+        guard.arm.sums, guard.last.sums = list(map(float, state["arm"])), list(map(float, state["last"]))
+        return guard

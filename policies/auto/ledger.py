@@ -1,0 +1,229 @@
+"""The ledger of a stream: what rows cost as they are routed, and what they would cost in the written order.
+
+Operators count by their fitted prices, and so do calls and the router's own work; planning and learning count by the
+clock. Where only calls count (`costs = "unit"`), a call costs 1, and nothing else costs anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from eddy.contracts import Statistics
+from eddy.observe.prices import ALONE, SHARED, Fit, Prices
+from eddy.policies.auto.arms import Arm
+from eddy.policies.auto.duel import HALF_LIFE_ROWS, HALF_LIFE_TURNS, Bill, Side
+from eddy.policies.auto.guard import Guard
+from eddy.policies.auto.sample import SAMPLE_ROWS
+from eddy.policies.shared.account import Account
+from eddy.policies.shared.merit import INSTANT
+from eddy.tuples import Hop
+
+USUAL_THINKING = 150e-6
+"""Seconds that an arm takes in a round to plan and learn, before it has shown: the quickest one takes about as much."""
+
+USUAL_SCREENING = 0.5e-3
+"""Seconds that a look at a sample takes by each attribute, and by none, before it has shown."""
+
+NEWEST_WEIGHT = 0.2
+"""The weight of the newest round in what is usual."""
+
+CHAMPION, CHALLENGER, CONTROL, SAMPLE = "champion", "challenger", "control", "sample"
+"""The lanes: of who is in charge, of who is in a duel with it, of the written order, and of a sample."""
+
+NUMBERS = ("calls", "usual", "idle_rows", "idle_rounds", "row", "row_calls")
+
+
+class Thinking:
+    """What an arm's planning and learning take by the clock, and its calls of operators in a round."""
+
+    def __init__(self) -> None:
+        self.planning, self.learning, self.calls = Fit(), Fit(), 0.0
+
+    def seconds(self, rows: float) -> float:
+        """Seconds of a round with so many rows, besides those of calls."""
+        return self.planning.price.seconds(rows) + self.learning.price.seconds(rows)
+
+    def snapshot(self) -> list[Any]:
+        """Plain values."""
+        return [self.planning.snapshot(), self.learning.snapshot(), self.calls]
+
+    @staticmethod
+    def restore(state: Sequence[Any]) -> Thinking:
+        """From a snapshot."""
+        thinking = Thinking()
+        thinking.planning, thinking.learning = Fit.restore(state[0]), Fit.restore(state[1])
+        thinking.calls = float(state[2])
+        return thinking
+
+
+class Ledger:
+    """What a stream's rows cost.
+
+    `turns` says whether whole rounds are compared: then a case is a round, and its cost is that of a row in it, calls
+    included. Otherwise a case is a row, and calls count by the round.
+    """
+
+    def __init__(self, regret: float, prices: Prices, *, unit: bool) -> None:
+        self.account = Account(regret)
+        self.prices = prices
+        self.unit = unit
+        self.turns = False
+        self.written = Side()
+        self.calls = 0.0
+        self.usual = 0.0
+        self.thinking: dict[str, Thinking] = {}
+        self.screening = Fit()
+        self.mixing = 0.0
+        # An idle stream is settled now and then: rows and rounds since, and what a row and a round's calls cost then.
+        self.idle_rows, self.idle_rounds = 0, 0
+        self.row, self.row_calls = 0.0, 0.0
+
+    def think(self, arm: Arm) -> Thinking:
+        """What is known of an arm's thinking."""
+        return self.thinking.setdefault(arm.name, Thinking())
+
+    def row_prices(self, hops: Sequence[Hop]) -> list[float]:
+        """What a row costs at each operator, the router's own work included."""
+        if self.unit:
+            return [1.0] * len(hops)
+        return [max(self.prices[hop].row + self.prices[ALONE].row, INSTANT) for hop in hops]
+
+    def current(self, champion: Arm | None, guard: Guard) -> float:
+        """What a case costs as it is routed now."""
+        return guard.arm.mean if champion is not None and guard.arm.cases else self.in_order
+
+    @property
+    def in_order(self) -> float:
+        """What a case costs in the written order."""
+        return self.written.mean if self.written.cases else self.row
+
+    def cases(self, bill: Bill | None) -> tuple[float, float, float]:
+        """The cases of a lane: how many, what they cost, and the squares of that."""
+        if bill is None or not bill.rows:
+            return (0.0, 0.0, 0.0)
+        if not self.turns:
+            return (bill.rows, bill.seconds, bill.squares)
+        row = bill.total / bill.rows
+        return (1.0, row, row * row)
+
+    def extra(self, arm: Arm | None) -> float:
+        """What a case costs by an arm besides its steps: more than in the written order, in calls and thinking."""
+        if arm is None or self.unit or not self.usual:
+            return 0.0
+        thinking = self.think(arm)
+        return (thinking.seconds(self.usual) + (0.0 if self.turns else thinking.calls - self.calls)) / self.usual
+
+    def arm_price(self, name: str) -> float:
+        """What a round takes with an arm besides its rows: planning, learning, and calls for one more leg at least."""
+        if self.unit:
+            return 0.0
+        known, calls = self.thinking.get(name), self.calls or self.row_calls
+        if known is None:
+            return USUAL_THINKING + calls
+        return known.seconds(self.usual) + max(known.calls - calls, 0.0)
+
+    @property
+    def least_thinking(self) -> float:
+        """What any policy takes in a round."""
+        return 0.0 if self.unit else USUAL_THINKING
+
+    def screening_price(self, attributes: int) -> float:
+        """What it takes to look at a sample."""
+        looks = 1 + attributes
+        return 0.0 if self.unit else max(self.screening.price.seconds(looks), USUAL_SCREENING * looks)
+
+    def note_round(self, rows: int) -> None:
+        """Note the rows of a round."""
+        self.usual += (rows - self.usual) * (NEWEST_WEIGHT if self.usual else 1.0)
+
+    def note_mixing(self, rows: int) -> None:
+        """Note a step that several lanes took together: the router has more to do than for one."""
+        if not self.unit and self.prices[SHARED].load and self.prices[SHARED].step:
+            self.mixing += max(self.prices[SHARED].seconds(rows) - self.prices[ALONE].seconds(rows), 0.0)
+
+    def settle_idle(self, route: Sequence[Hop], statistics: Statistics) -> float:
+        """Write down idle rows at what they cost by all that has been seen; gives the share by which that changed."""
+        former, row, calls, left = self.row, 0.0, 0.0, 1.0
+        for hop, price in zip(route, self.row_prices(route), strict=True):
+            row += left * price
+            calls += 0.0 if self.unit else self.prices[hop].step + self.prices[ALONE].step
+            left *= statistics[hop].rate
+        self.usual = self.idle_rows / self.idle_rounds
+        if not former:
+            self.account.allowance = SAMPLE_ROWS * sum(self.row_prices(route)) + calls
+        self.row, self.row_calls = row, calls
+        self.account.pay_rows(self.unsettled, self.unsettled)
+        self.idle_rows = self.idle_rounds = 0
+        return abs(row - former) / former if former else 0.0
+
+    @property
+    def unsettled(self) -> float:
+        """What the rows have cost that an idle stream has not settled yet, if they are as the last ones were."""
+        return self.idle_rows * self.row + self.idle_rounds * self.row_calls
+
+    def settle(
+        self, rows: int, bills: Mapping[str, Bill], guard: Guard, champion: Arm | None, challenger: Arm | None
+    ) -> None:
+        """Write down what a round would have cost in the written order, and what it did cost."""
+        in_order = bills.get(CONTROL if champion is not None else CHAMPION)
+        if in_order is not None and in_order.rows:
+            self.written.half_life = HALF_LIFE_TURNS if self.turns else HALF_LIFE_ROWS
+            self.written.add(*self.cases(in_order))
+            self.calls += (in_order.calls - self.calls) * (NEWEST_WEIGHT if self.calls else 1.0)
+        # Rows that are tried on count as if they had cost what those of the champion do: the rest is what trying costs.
+        #
+        #     written   |---------------------------|      what the rows would have cost in the written order
+        #     champion  |-----------------|  saved         what they cost by the champion
+        #     tried     |--------------------|             what a challenger's, the control's, the sample's do cost
+        #                                  ^^ spent besides
+        now = self.current(champion, guard)
+        calls = 0.0 if self.turns else self.calls
+        written, usual = self.in_order * rows + calls, now * rows + calls
+        for name, bill in bills.items():
+            expected = now * bill.rows
+            if name == CHAMPION and champion is not None:
+                usual += bill.total - expected - calls
+                self.account.pay("learning", self._count_thinking(bill, champion))
+            elif name == CHALLENGER and challenger is not None:
+                self.account.pay("duels", bill.total - expected + self._count_thinking(bill, challenger))
+            elif name in (SAMPLE, CONTROL):
+                self.account.pay("sampling" if name == SAMPLE else "control", bill.total - expected)
+        kind = "sampling" if SAMPLE in bills else "duels" if CHALLENGER in bills else "control"
+        self.account.pay(kind, self.mixing)
+        self.mixing = 0.0
+        self.account.pay_rows(written, usual)
+
+    def _count_thinking(self, bill: Bill, arm: Arm) -> float:
+        """Note an arm's calls in a round; gives the seconds that it thought."""
+        thinking = self.think(arm)
+        thinking.calls += (bill.calls - thinking.calls) * (NEWEST_WEIGHT if thinking.calls else 1.0)
+        return 0.0 if self.unit else bill.thinking
+
+    def find_error(self, champion: Arm | None) -> float:
+        """The standard error of what the written order would have cost: none while it is what rows did."""
+        if champion is None or not self.written.mean or not np.isfinite(self.written.error):
+            return 0.0
+        return self.account.written * self.written.error / self.written.mean
+
+    def snapshot(self) -> dict[str, Any]:
+        """Plain values; `account` is apart, for reports."""
+        return {
+            "turns": self.turns,
+            "written": self.written.sums,
+            "thinking": {name: thinking.snapshot() for name, thinking in self.thinking.items()},
+            "screening": self.screening.snapshot(),
+            **{name: getattr(self, name) for name in NUMBERS},
+        }
+
+    def restore(self, state: Mapping[str, Any], account: Mapping[str, Any]) -> None:
+        """Go on from a snapshot."""
+        self.account.restore(account)
+        self.turns = bool(state["turns"])
+        self.written.sums = [float(value) for value in state["written"]]
+        self.thinking = {str(name): Thinking.restore(value) for name, value in state["thinking"].items()}
+        self.screening = Fit.restore(state["screening"])
+        for name in NUMBERS:
+            setattr(self, name, state[name])

@@ -1,0 +1,186 @@
+"""The policy `auto`: nobody has to choose, and it cannot cost much.
+
+Every stream goes in the written order until another policy, an arm, has shown that it is cheaper: on a sample through
+all operators first, then in a duel with the one in charge, on rows of the same rounds or on rounds in turns. What all
+that costs is held to a share of what the written order would have cost (`regret`), and one row in a hundred goes on in
+the written order, so that an arm that has become dearer is noticed.
+
+The idea of a budget for trying is ours; `StreaMon` (chapter 3 of the thesis) has the profiler and the re-optimiser that
+are paid from it, and section 4.1 of the content-based routing paper a test of benefit for each classifier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from eddy.classes.classifier import choose
+from eddy.contracts import Leg, Observation, Policy, Setting, State, Task
+from eddy.errors import QueryError, quote
+from eddy.observe.insight import Decision, Insight, Use
+from eddy.policies.auto import saved
+from eddy.policies.auto.arms import Arm, join_features
+from eddy.policies.auto.course import Conduct, Course
+from eddy.policies.fixed import Fixed
+from eddy.policies.shared.checks import check_costs, check_share
+from eddy.policies.shared.merit import Costs
+from eddy.tuples import Hop
+
+MOST_REGRET = 1.0
+"""The largest share of the written order's cost that may be spent: as much again."""
+
+LEAST_MILLISECONDS, MOST_MILLISECONDS = 10, 200
+"""The bounds of the time that an arm may search in at once; between them, a part of what the account has left."""
+
+SEARCHED_PART = 0.25
+"""The part of what the account has left that an arm may search for at once."""
+
+
+class Auto(Policy):
+    """Routes in the written order until another policy has shown that it is cheaper, everything counted.
+
+    `arms` are those that may show it, by name, or by name and parameters. `regret` is the share of the written order's
+    cost that may be spent on finding out, `control` the share of rows that go on in the written order. `attributes`
+    may classify; where none are named, those that the query reads anyway. `d` is the number of buckets of each.
+
+    >>> Auto(Setting(operators=("cheap", "dear")), arms=[]).is_calm
+    True
+    """
+
+    def __init__(
+        self,
+        setting: Setting,
+        *,
+        arms: Sequence[str | Mapping[str, Any]] = ("source", "content", "query_mesh"),
+        regret: float = 0.02,
+        control: float = 0.01,
+        attributes: Sequence[str] | None = None,
+        d: int = 24,
+        costs: Costs = "time",
+    ) -> None:
+        where = 'policy "auto"'
+        check_costs(costs, where=where)
+        check_share(regret, "regret", where=where)
+        check_share(control, "control", where=where)
+        self._choices = _check_arms(arms, where)
+        read = [column for column in setting.columns if column in setting.reads]
+        own = choose(attributes, read if attributes is None else setting.columns, d, where=where)
+        # An arm tells rows apart by the same attributes, whatever it would choose itself.
+        self._offered = {"attributes": [str(a.column) for a in own.attributes], "d": d, "costs": costs}
+        self._setting = setting
+        made = {name: setting.make(choice, self._offered) for name, choice in self._choices.items()}
+        features = [(name, policy.features) for name, policy in made.items()]
+        self.features = join_features(features, own)
+        self._conduct = Conduct(
+            written=Fixed(setting),
+            arms=tuple(self._choices),
+            build=self._build,
+            prices=setting.prices,
+            clock=setting.clock,
+            regret=regret,
+            control=control,
+            unit=costs == "unit",
+            features=self.features,
+            tellers=frozenset(name for name, one in features if one.attributes),
+        )
+        self._alone = len(setting.operators) < 2 or not made
+        self._courses: dict[str, Course] = {}
+        self._whole = [0.0, 0]
+        self._is_active = False
+
+    def _build(self, name: str, stream: str, left: float) -> Arm:
+        """Build an arm for a stream; it may search for a part of what the account has left."""
+        limit = min(max(SEARCHED_PART * left * 1_000, LEAST_MILLISECONDS), MOST_MILLISECONDS)
+        policy = self._setting.make(self._choices[name], {**self._offered, "budget_ms": limit})
+        return Arm(name, policy, self.features, stream)
+
+    def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
+        """The legs of the lanes that the task's rows are dealt out to."""
+        if self._alone:
+            return self._conduct.written.plan(task, ready)
+        course = self._courses.get(task.lineage.origin)
+        if course is None:
+            course = self._courses[task.lineage.origin] = Course(task.lineage.origin, self._conduct)
+        if not task.lineage.done:
+            self._whole[1] += task.rows
+        legs = course.plan(task, ready)
+        self._is_active = self._is_active or not course.is_idle
+        return legs
+
+    def observe(self, observation: Observation) -> None:
+        """Charge the step; while all streams are idle, nobody asks what it cost."""
+        if self._is_active:
+            self._whole[0] += self._courses[observation.origin].observe(observation)
+
+    def learn(self) -> None:
+        """End a round on every stream."""
+        whole = (self._whole[0], self._whole[1])
+        for course in self._courses.values():
+            turn_taken = any(other.takes_turns for other in self._courses.values() if other is not course)
+            course.learn(whole, may_duel=not turn_taken)
+        self._whole = [0.0, 0]
+        self._is_active = any(not course.is_idle for course in self._courses.values())
+
+    @property
+    def is_calm(self) -> bool:
+        """Whether no stream is learning anything just now."""
+        return self._alone or (bool(self._courses) and all(course.is_calm for course in self._courses.values()))
+
+    @property
+    def insight(self) -> Insight:
+        """What it has decided, what that has cost and saved, and what the arms in charge tell."""
+        decisions: list[Decision] = []
+        uses: list[Use] = []
+        for course in self._courses.values():
+            decisions += course.decisions
+            told = course.ask_champion()
+            uses += told.uses
+            decisions += told.decisions
+        regrets = [course.regret() for course in self._courses.values()]
+        return Insight(uses=uses, decisions=decisions, regrets=regrets)
+
+    def snapshot(self) -> State:
+        """Every stream's course, and what its arms have learned."""
+        state: dict[str, Any] = {"made for": self._made_for(), "streams": {}}
+        for number, (stream, course) in enumerate(self._courses.items()):
+            state["streams"][stream], arrays = saved.save(course)
+            state |= {f"{number} {name}": array for name, array in arrays.items()}
+        return state
+
+    def restore(self, state: State) -> None:
+        """Go on from a snapshot; what was learned for other operators, arms or attributes is dropped."""
+        for number, (stream, plain) in enumerate(state["streams"].items()):
+            course = self._courses[stream] = Course(stream, self._conduct)
+            if state["made for"] != self._made_for():
+                course.decide("what was restored is for other operators, arms or attributes, and begins anew")
+                continue
+            first = f"{number} "
+            arrays = {name.removeprefix(first): value for name, value in state.items() if name.startswith(first)}
+            saved.restore(course, plain, arrays)
+        self._is_active = any(not course.is_idle for course in self._courses.values())
+
+    def _made_for(self) -> list[Any]:
+        """What a snapshot is valid for."""
+        attributes = [str(attribute.column) for attribute in self.features.attributes]
+        return [list(self._setting.operators), list(self._choices), attributes, self.features.buckets]
+
+
+def _check_arms(arms: object, where: str) -> dict[str, str | Mapping[str, Any]]:
+    """Read the arms that a user named."""
+    if isinstance(arms, str) or not isinstance(arms, Sequence):
+        raise QueryError(f'{where}: arms: expected a list of policies, as ["source", "content"], got {arms!r}')
+    found: dict[str, str | Mapping[str, Any]] = {}
+    for choice in arms:
+        name = choice.get("name") if isinstance(choice, Mapping) else choice
+        if not isinstance(name, str):
+            raise QueryError(
+                f'{where}: arms: expected policies, by name or as {{"name": ..., parameter: value}}, got {choice!r}'
+            )
+        if name == "auto":
+            raise QueryError(
+                f'{where}: arms: "auto" cannot be an arm of itself; name the policies that it may choose from'
+            )
+        if name in found:
+            raise QueryError(f"{where}: arms: {quote([name])} is named twice; name each policy once")
+        found[name] = choice
+    return found

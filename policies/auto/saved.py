@@ -1,0 +1,106 @@
+"""A course as plain values and arrays, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from eddy.observe.insight import Decision
+from eddy.policies.auto.arms import Arm
+from eddy.policies.auto.course import Course
+from eddy.policies.auto.duel import Duel
+from eddy.policies.auto.guard import Guard
+from eddy.policies.auto.sample import Sample
+from eddy.policies.auto.screen import Found
+from eddy.tuples import Hop
+
+NUMBERS = ("rows", "look", "next_sample", "patience", "decided", "independent")
+"""The plain numbers of a course."""
+
+Arrays = dict[str, Any]
+
+
+def save(course: Course) -> tuple[dict[str, Any], Arrays]:
+    """Write a course down: plain values, and the arrays of its arms and samples."""
+    arrays: Arrays = {}
+    told = course.regret()
+    plain = {
+        "state": told.state,
+        "arm": told.arm,
+        "account": course.ledger.account.snapshot(),
+        "reasons": [decision.reason for decision in course.decisions],
+        "ledger": course.ledger.snapshot(),
+        "numbers": {name: getattr(course, name) for name in NUMBERS},
+        "control_due": course.dealer.control_due,
+        "ready": [list(hop) for hop in course.ready],
+        "waits": course.waits,
+        "found": None if course.found is None else list(course.found),
+        "guard": course.guard.snapshot(),
+        "duel": None if course.duel is None else course.duel.snapshot(),
+        "champion": _save_arm("champion", course.champion, arrays),
+        "challenger": _save_arm("challenger", course.challenger, arrays),
+        "sample": _save_sample("sample", course.sample, arrays),
+        "lesson": _save_sample("lesson", course.lesson, arrays),
+    }
+    return plain, arrays
+
+
+def restore(course: Course, plain: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
+    """Let a new course go on from what was written down."""
+    course.ledger.restore(plain["ledger"], plain["account"])
+    for name in NUMBERS:
+        setattr(course, name, plain["numbers"][name])
+    course.dealer.control_due = plain["control_due"]
+    course.ready = tuple(Hop(*hop) for hop in plain["ready"])
+    course.waits = {name: list(wait) for name, wait in plain["waits"].items()}
+    course.found = None if plain["found"] is None else Found(*plain["found"])
+    course.guard = Guard.restore(plain["guard"])
+    course.duel = None if plain["duel"] is None else Duel.restore(plain["duel"])
+    course.champion, course.challenger = (
+        _read_arm(place, course, plain, arrays) for place in ("champion", "challenger")
+    )
+    course.sample, course.lesson = (_read_sample(place, plain, arrays) for place in ("sample", "lesson"))
+    first = course.decided - len(plain["reasons"])
+    course.decisions = [
+        Decision(stream=course.stream, number=first + place, reason=reason, seconds=0.0, policy="auto")
+        for place, reason in enumerate(plain["reasons"])
+    ]
+
+
+def _save_arm(place: str, arm: Arm | None, arrays: Arrays) -> list[Any] | None:
+    if arm is None:
+        return None
+    state = arm.policy.snapshot()
+    own = {name: value for name, value in state.items() if isinstance(value, np.ndarray)}
+    arrays |= {f"{place} {name}": value for name, value in own.items()}
+    return [arm.name, {name: value for name, value in state.items() if name not in own}]
+
+
+def _read_arm(place: str, course: Course, plain: Mapping[str, Any], arrays: Mapping[str, Any]) -> Arm | None:
+    if plain[place] is None:
+        return None
+    name, state = plain[place]
+    arm = course.conduct.build(name, course.stream, course.ledger.account.left)
+    first = f"{place} "
+    own = {key.removeprefix(first): value for key, value in arrays.items() if key.startswith(first)}
+    arm.policy.restore({**state, **own})
+    return arm
+
+
+def _save_sample(place: str, sample: Sample | None, arrays: Arrays) -> list[Any] | None:
+    if sample is None:
+        return None
+    if len(sample):
+        arrays |= {f"{place} buckets": sample.buckets, f"{place} outcomes": sample.outcomes}
+    return [list(hop) for hop in sample.hops]
+
+
+def _read_sample(place: str, plain: Mapping[str, Any], arrays: Mapping[str, Any]) -> Sample | None:
+    if plain[place] is None:
+        return None
+    sample = Sample(tuple(Hop(*hop) for hop in plain[place]))
+    if f"{place} buckets" in arrays:
+        sample.add(arrays[f"{place} buckets"], list(arrays[f"{place} outcomes"].T))
+    return sample
