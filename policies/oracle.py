@@ -17,7 +17,7 @@ from eddy.classes.divider import Attribute
 from eddy.contracts import Leg, Policy, Setting, Task
 from eddy.errors import QueryError, unknown_name
 from eddy.policies.shared.checks import check_costs
-from eddy.policies.shared.merit import Costs, cost
+from eddy.policies.shared.merit import Costs, row_price
 from eddy.policies.shared.orders import best_orders, legs
 from eddy.tuples import Hop
 
@@ -66,7 +66,7 @@ class Knows(Policy):
             return [Leg(route=ready[:1])]
         table = np.array(told).T
         rates = np.vstack((table, table.mean(axis=0)))
-        costs = np.array([cost(task.statistics[hop], self._costs) for hop in ready])
+        costs = np.array([row_price(hop, task.prices, self._costs) for hop in ready])
         which = np.minimum(task.buckets()[:, 0].astype(np.int64), len(table))
         common = np.argsort((rates[-1] - 1) / costs, kind="stable")
         orders = best_orders(rates, costs, common, np.bincount(which, minlength=len(rates)))

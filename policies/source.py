@@ -16,7 +16,7 @@ import numpy as np
 from eddy.contracts import Hop, Leg, Policy, QueryError, Setting, Task
 from eddy.policies.shared.checks import check_costs
 from eddy.policies.shared.drawing import draw
-from eddy.policies.shared.merit import Costs, greedy_route, merit
+from eddy.policies.shared.merit import Costs, greedy_route, merit, row_price
 
 CHOICES = ("greedy", "proportional")
 
@@ -64,7 +64,9 @@ class Source(Policy):
 
     def _route(self, task: Task, ready: tuple[Hop, ...]) -> tuple[Hop, ...]:
         """The route that takes the best at every step."""
-        return greedy_route(task, ready, lambda hop: merit(task.statistics[hop], self._costs))
+        return greedy_route(
+            task, ready, lambda hop: merit(task.statistics[hop], row_price(hop, task.prices, self._costs))
+        )
 
     def _draw(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
         """One hop for each tuple or group, drawn with weights inverse to the outputs per input."""

@@ -181,8 +181,8 @@ BUGS = (
     Bug(
         name="a policy prefers what lets the most through",
         file="policies/shared/merit.py",
-        old="return (statistic.rate - 1) / cost(statistic, costs)",
-        new="return (1 - statistic.rate) / cost(statistic, costs)",
+        old="return (statistic.rate - 1) / price",
+        new="return (1 - statistic.rate) / price",
         tests=("tests/policies/test_learning.py", "policies/shared/merit.py"),
     ),
     Bug(

@@ -195,6 +195,7 @@ class Engine:
             "shapes": {name: array.shape for name, array in arrays.items()},
             "state": {name: value for name, value in state.items() if name not in arrays},
             "taken": self._taken,
+            "trees": self._trees.snapshot(),
             "came": self._came,
         }
         return pack(meta, tables)
@@ -220,6 +221,7 @@ class Engine:
             arrays = {name: from_table(tables[f"policy {name}"], shape) for name, shape in meta["shapes"].items()}
             restore_policy(self._policy, self._policy_name, {**meta["state"], **arrays})
             self._taken = meta.get("taken", {})
+            self._trees.restore(meta.get("trees", {}))
 
     def _chance(self) -> Callable[[], np.random.Generator]:
         """Give the micro-batch's generator, made when it is needed.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from eddy.classes.divider import NameClasses
 
@@ -125,6 +126,14 @@ class Trees:
             if known is None or known[0] != decision.number:
                 self._known[decision.stream] = (decision.number, tuple(_lines(decision, self._names)))
         return {decision.stream: self._known[decision.stream][1] for decision in decisions}
+
+    def snapshot(self) -> dict[str, Any]:
+        """The lines as they were written: ranges of values may have moved since."""
+        return {stream: [number, list(lines)] for stream, (number, lines) in self._known.items()}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from a snapshot."""
+        self._known = {stream: (number, tuple(lines)) for stream, (number, lines) in state.items()}
 
 
 def _lines(decision: Decision, names: NameClasses) -> Iterator[str]:

@@ -24,10 +24,10 @@ from eddy.tuples.arrays import Floats, Integers
 
 CALM_DIVISOR = 4
 """The rest when all is known and calm: P is divided by this for the share of the stream that is sampled, and orders
-stand for so many micro-batches. Learning more would cost more than it gains."""
+stand for so many rounds. Learning more would cost more than it gains."""
 
-BATCHES_BETWEEN_HUNTS = 2
-"""Micro-batches from one look at operators without a classifier to the next: what is weak needs many rows to show, and
+ROUNDS_BETWEEN_HUNTS = 2
+"""Rounds from one look at operators without a classifier to the next: what is weak needs many rows to show, and
 those that have come anyway cost nothing but the look."""
 
 LIKELIEST_ATTRIBUTES = 2
@@ -44,7 +44,7 @@ FIRST_SAMPLE_SHARE = 0.5
 """The share of |R| that is enough for the first judgement: a coarse idea soon is worth more than a fine one late."""
 
 MOST_TUPLES_KEPT = 1 << 17
-"""Tuples of an operator that are kept in a micro-batch, and no more steps after them: a steady estimate remembers far
+"""Tuples of an operator that are kept in a round, and no more steps after them: a steady estimate remembers far
 fewer (`TUPLES_REMEMBERED`), and where a key is hot there are as many as there is memory."""
 
 AS_GOOD_AS_ALL = 0.98
@@ -64,7 +64,7 @@ class Learning:
 class Knowledge:
     """In which cells of which attribute an operator drops how much (S, W and CA of the paper).
 
-    Steps are kept while a micro-batch runs, and learned from at its end: all of them by one sum.
+    Steps are kept while a round runs, and learned from at its end: all of them by one sum.
     """
 
     def __init__(self, attributes: int, how: Learning) -> None:
@@ -84,6 +84,7 @@ class Knowledge:
         self._lessons: list[tuple[int, Lesson]] = []
         self._early: set[Hop] = set()
         self._due = 0.0
+        self._came = False
         self.standing = Standing()
         self._turn = self._lesson = 0
         self.haste = 1.0
@@ -104,17 +105,17 @@ class Knowledge:
             return ready
         return [hop for hop in ready if hop not in self._early]
 
-    def is_due(self, share: float, size: float) -> bool:
+    def is_due(self, share: float, size: float, rows: int) -> bool:
         """Tell whether the next sample is due.
 
         A sample takes `size`, a share of the rows, and in the long run samples take `share` of them; when all is known
         and calm a part of that share is enough.
         """
-        # `_due` is a debt in shares of the rows: it grows with every micro-batch, and a sample pays off its size.
-        self._due += share * self.haste
-        due = self._due >= size
+        # `_due` is a debt in rows: all rows add to it, however they are cut, and a sample pays off its own.
+        self._due += share * self.haste * rows
+        due = self._due >= size * rows
         if due:
-            self._due -= size
+            self._due -= size * rows
         return due
 
     def rates(self, hops: Sequence[Hop], columns: Sequence[Buckets | None], rows: int) -> Floats:
@@ -143,10 +144,11 @@ class Knowledge:
         return known
 
     def keep(self, step: Observation) -> None:
-        """Keep a step until the micro-batch is over.
+        """Keep a step until the round is over.
 
-        When all is calm, the steps of every other micro-batch will do.
+        When all is calm, the steps of every other round will do.
         """
+        self._came = True
         kept = self._kept.get(step.hops[0], 0)
         if kept < MOST_TUPLES_KEPT and (self.haste == 1.0 or self._turn % 2 == 0):
             self._kept[step.hops[0]] = kept + len(step.outcomes[0])
@@ -173,8 +175,11 @@ class Knowledge:
         # added before a judgement may name another one.
         steps, self._steps, self._kept = self._steps, [], {}
         lessons, self._lessons = self._lessons, []
+        came, self._came = self._came, False
+        if not came:
+            return []
         changes = self._running.changes
-        if self._turn % BATCHES_BETWEEN_HUNTS == 0:
+        if self._turn % ROUNDS_BETWEEN_HUNTS == 0:
             lessons += self._find_unexplained(steps)
         if steps:
             self._count(steps)
@@ -200,7 +205,7 @@ class Knowledge:
                 lots.setdefault(self.profiles[number].attribute, []).append((number, counts, step.buckets))
         places: list[Integers] = []
         # Every outcome gets its place in the table, operator by bucket, and one sum adds them all: with a sum for each
-        # step, micro-batches of many small steps would spend their time here.
+        # step, rounds of many small steps would spend their time here.
         for attribute, lot in lots.items():
             numbers = np.repeat([number for number, _, _ in lot], [len(counts) for _, counts, _ in lot])
             first, *others = (look for _, _, look in lot)

@@ -27,24 +27,25 @@ from eddy.observe.insight import Insight
 from eddy.policies.content.knowledge import Knowledge, Learning, mask_settled
 from eddy.policies.content.order_cache import Standing
 from eddy.policies.content.profile import NO_ATTRIBUTE
-from eddy.policies.content.samples import send_samples, take_lessons
+from eddy.policies.content.samples import Lesson, send_samples, take_lessons
 from eddy.policies.content.trial import HalfTrial
 from eddy.policies.shared.call_counts import Uses
 from eddy.policies.shared.checks import check_costs, check_share
-from eddy.policies.shared.merit import Costs, cost
-from eddy.policies.shared.orders import MOST_CLASSES, SECONDS_PER_STEP, best_orders, classes, legs
+from eddy.policies.shared.guard import Guard
+from eddy.policies.shared.merit import Costs, row_price, step_price
+from eddy.policies.shared.orders import MOST_CLASSES, best_orders, classes, expected_costs, legs
 from eddy.tuples import Hop
 from eddy.tuples.arrays import Floats, Integers
 
 MOST_SAMPLED = 0.3
-"""The largest share of a micro-batch that is sampled. Up to that, a whole |R| is taken at once, of each of some
+"""The largest share of a round that is sampled. Up to that, a whole |R| is taken at once, of each of some
 operators: to look at few rows by all attributes costs as much as to look at many."""
 
 LEAST_TOGETHER = 2
 """Operators at least that are sampled at the same time, half as often: one look at their rows serves both."""
 
 MOST_SAMPLES = 2
-"""Times |R| are the most rows that an operator is sent to learn from in one micro-batch, however large it is."""
+"""Times |R| are the most rows that an operator is sent to learn from in one round, however large it is."""
 
 
 class Content(Policy):
@@ -81,9 +82,12 @@ class Content(Policy):
         self._share, self._sample = P, R
         self._how = Learning(cells=d + 1, alpha=alpha, threshold=threshold, sample=R)
         self._costs: Costs = costs
-        self._price = SECONDS_PER_STEP if costs == "time" else 0.0
+        self._prices = setting.prices
+        # Where only calls count, the time that is taken to think of them does not: no clock is asked.
+        self._clock = setting.clock if costs == "time" else float
         self._alone = len(setting.operators) == 1
         self._known: dict[str, Knowledge] = {}
+        self._guards: dict[str, Guard] = {}
         self._trial: HalfTrial | None = None
         self._uses = Uses(self.features)
 
@@ -100,6 +104,20 @@ class Content(Policy):
         """Plan samples first, then the best order of each class."""
         if len(ready) == 1:
             return [Leg(route=ready)]
+        origin = task.lineage.origin
+        guard = self._guard(origin)
+        if not task.lineage.done and guard.arrive(task.rows):
+            self._known[origin] = self._make_knowledge(origin)
+        if guard.is_waiting:
+            return guard.common.legs(task, ready)
+        started = self._clock()
+        legs = self._plan_classes(task, ready)
+        guard.split(legs)
+        guard.spend(self._clock() - started)
+        return legs
+
+    def _plan_classes(self, task: Task, ready: tuple[Hop, ...]) -> list[Leg]:
+        """Plan samples, and the best order of each class."""
         pupils, share = self._pupils(task, ready)
         drawn = task.chance().random(task.rows) < share if share else np.zeros(task.rows, np.bool_)
         rows, sample = np.flatnonzero(~drawn), np.flatnonzero(drawn)
@@ -126,8 +144,17 @@ class Content(Policy):
     def _knowledge(self, origin: str) -> Knowledge:
         known = self._known.get(origin)
         if known is None:
-            known = self._known[origin] = Knowledge(len(self.features.of(origin)), self._how)
+            known = self._known[origin] = self._make_knowledge(origin)
         return known
+
+    def _make_knowledge(self, origin: str) -> Knowledge:
+        return Knowledge(len(self.features.of(origin)), self._how)
+
+    def _guard(self, origin: str) -> Guard:
+        guard = self._guards.get(origin)
+        if guard is None:
+            guard = self._guards[origin] = Guard(self._costs, self._prices)
+        return guard
 
     def _route_samples(self, task: Task, ready: tuple[Hop, ...], pupils: Sequence[Hop], rows: Integers) -> list[Leg]:
         """Route samples: to the operator that learns, then on.
@@ -135,11 +162,22 @@ class Content(Policy):
         After it they go on as others of their class. Samples come last in a plan: then they are the last of a step's
         rows too.
         """
-        attributes = self._knowledge(task.lineage.origin).syllabus()
+        known = self._knowledge(task.lineage.origin)
+        self._guard(task.lineage.origin).sample(len(rows) * self._price_sample(known, ready, pupils))
+        attributes = known.syllabus()
         buckets = task.buckets(attributes, rows)
         onward = self._route_classes(task, ready, rows) if task.independent else []
         ways = [(leg.route, np.searchsorted(rows, leg.rows)) for leg in onward if leg.rows is not None]
         return send_samples(pupils, ways or [((), np.arange(len(rows)))], rows, attributes, buckets)
+
+    def _price_sample(self, known: Knowledge, ready: tuple[Hop, ...], pupils: Sequence[Hop]) -> float:
+        """Price a row that goes to its teacher first, beside one on the common way."""
+        rates, costs = known.whole(ready), self._row_prices(ready)
+        common = np.argsort((rates - 1) / costs, kind="stable")
+        ways = [common, *(np.append(i, common[common != i]) for i, hop in enumerate(ready) if hop in pupils)]
+        table = np.broadcast_to(rates, (len(ways), len(ready)))
+        usual, *others = (float(price) for price in expected_costs(table, costs, np.array(ways)))
+        return max(sum(others) / len(others) - usual, 0.0)
 
     def _pupils(self, task: Task, ready: tuple[Hop, ...]) -> tuple[Sequence[Hop], float]:
         """Choose the operators that learn, and the share of rows.
@@ -153,25 +191,23 @@ class Content(Policy):
         if young:
             share = 1.0 if len(young) == len(ready) else self._share
             return young, min(share, most * len(young))
-        hops = self._find_unsettled(task, known, hops)[
-            : max(int(self._share * task.rows / self._sample), LEAST_TOGETHER)
-        ]
+        hops = self._find_unsettled(known, hops)[: max(int(self._share * task.rows / self._sample), LEAST_TOGETHER)]
         share = min(self._share, most * len(hops))
         size = max(share, min(len(hops) * self._sample / task.rows, MOST_SAMPLED))
-        return hops, size if hops and known.is_due(share, size) else 0.0
+        return hops, size if hops and known.is_due(share, size, task.rows) else 0.0
 
-    def _find_unsettled(self, task: Task, known: Knowledge, hops: Sequence[Hop]) -> Sequence[Hop]:
+    def _find_unsettled(self, known: Knowledge, hops: Sequence[Hop]) -> Sequence[Hop]:
         """The operators whose place depends on the class.
 
         The one that was judged least often comes first.
         """
-        fixed = mask_settled(known.whole(hops), self._prices(task, hops))
+        fixed = mask_settled(known.whole(hops), self._row_prices(hops))
         return sorted(
             (h for h, is_fixed in zip(hops, fixed, strict=True) if not is_fixed), key=lambda h: known.profile(h).judged
         )
 
-    def _prices(self, task: Task, hops: Sequence[Hop]) -> Floats:
-        return np.array([cost(task.statistics[hop], self._costs) for hop in hops])
+    def _row_prices(self, hops: Sequence[Hop]) -> Floats:
+        return np.array([row_price(hop, self._prices, self._costs) for hop in hops])
 
     def _route_classes(
         self, task: Task, ready: tuple[Hop, ...], rows: Integers, without: int | None = None
@@ -191,19 +227,48 @@ class Content(Policy):
         if len(fresh):
             columns = [None if a not in used else examples[fresh, used.index(a)] for a in asked]
             rates, whole = known.rates(ready, columns, len(fresh)), known.whole(ready)
-            costs = self._prices(task, ready)
+            costs = self._row_prices(ready)
             common = np.argsort((whole - 1) / costs, kind="stable")
             weights = np.bincount(which, minlength=len(examples))[fresh]
-            orders = best_orders(rates, costs, common, weights, self._price)
-            standing = standing.extend(examples[fresh], orders if task.independent else orders[:, :1])
+            orders = best_orders(rates, costs, common, weights, step_price(ready, self._prices, self._costs))
+            saved = expected_costs(rates, costs, np.broadcast_to(common, orders.shape))
+            saved -= expected_costs(rates, costs, orders)
+            standing = standing.extend(examples[fresh], orders if task.independent else orders[:, :1], saved)
             if not task.lineage.done and without is None:
                 known.standing = standing
+        if not task.lineage.done:
+            # Later hops of the same rows are in the estimate already.
+            self._guard(task.lineage.origin).save(standing.count_saved(examples, np.bincount(which)))
         return legs(standing.of(examples), which, rows, ready, used, examples)
 
     def observe(self, observation: Observation) -> None:
-        """Keep what a step did until the micro-batch is over."""
+        """Keep what a step did until the round is over."""
         if self._alone:
             return
+        guard = self._guard(observation.origin)
+        if observation.legs[0].exhaustive:
+            self._take_over(observation, guard)
+        elif guard.is_waiting:
+            self._uses.count_plain(observation)
+        else:
+            started = self._clock()
+            self._keep(observation)
+            guard.count_step(observation)
+            guard.spend(self._clock() - started)
+
+    def _take_over(self, sample: Observation, guard: Guard) -> None:
+        """Learn from a sample that somebody else has taken, through all operators, as if from an own one."""
+        if guard.wake():
+            self._known[sample.origin] = self._make_knowledge(sample.origin)
+        known, attributes = self._knowledge(sample.origin), range(len(self.features.of(sample.origin)))
+        buckets = sample.buckets(attributes)
+        for hop, outcomes in zip(sample.hops, sample.outcomes, strict=True):
+            known.keep_lesson(hop, Lesson(attributes, buckets, outcomes))
+        known.keep(sample)
+        self._uses.count(sample, (), len(buckets))
+
+    def _keep(self, observation: Observation) -> None:
+        """Keep a step, and the samples in it."""
         known, (hop,) = self._knowledge(observation.origin), observation.hops
         known.keep(observation)
         taught = 0
@@ -212,32 +277,52 @@ class Content(Policy):
             taught += len(lesson.outcomes)
         self._uses.count(observation, known.profile(hop).classifiers, taught)
         if self._trial is not None and observation.origin == self._trial.origin:
-            seconds = sum(statistic.seconds for statistic in observation.statistics) / max(sum(observation.rows), 1)
-            self._trial.pay(observation.legs, observation.rows, 1.0 if self._costs == "unit" else seconds)
+            self._trial.pay(observation.legs, observation.rows, row_price(hop, self._prices, self._costs))
 
     def learn(self) -> None:
-        """Learn from the micro-batch that is over; a new classifier is on trial, if no other is."""
+        """Learn from the round that is over; a new classifier is on trial, if no other is."""
         if self._trial is not None:
             self._trial.rest()
         for origin, known in self._known.items():
-            for hop in known.learn():
-                if self._trial is None and known.profile(hop).judged > 1:
-                    self._trial = HalfTrial(origin, hop)
+            guard = self._guard(origin)
+            if not guard.is_waiting:
+                self._learn_stream(origin, known, guard)
         if self._trial is not None and self._trial.is_over:
             if self._trial.is_lost:
                 self._known[self._trial.origin].profile(self._trial.hop).drop()
             self._trial = None
 
+    def _learn_stream(self, origin: str, known: Knowledge, guard: Guard) -> None:
+        """Learn from the rows of one stream, and give up where that does not pay."""
+        started = self._clock()
+        for hop in known.learn():
+            if self._trial is None and known.profile(hop).judged > 1:
+                self._trial = HalfTrial(origin, hop)
+        guard.spend(self._clock() - started)
+        if guard.close(*self._price_common(known)) and self._trial is not None and self._trial.origin == origin:
+            self._trial = None
+
+    def _price_common(self, known: Knowledge) -> tuple[float, float]:
+        """Price a row in the common order, and the cheapest operator."""
+        if not known.hops:
+            return 0.0, 0.0
+        rates, costs = known.whole(known.hops), self._row_prices(known.hops)
+        common = np.argsort((rates - 1) / costs, kind="stable")
+        return float(expected_costs(rates[None], costs, common[None])[0]), float(costs.min())
+
     @property
     def is_calm(self) -> bool:
-        """Whether all is known of every stream, nothing changes, and nothing is on trial."""
+        """Whether all is known of every stream or given up, nothing changes, and nothing is on trial."""
         if self._alone:
             return True
-        return self._trial is None and bool(self._known) and all(known.haste < 1 for known in self._known.values())
+        if self._trial is not None or not self._known:
+            return False
+        return all(known.haste < 1 or self._guard(origin).is_waiting for origin, known in self._known.items())
 
     def snapshot(self) -> State:
         """The knowledge of each stream, the trial, and the counts."""
         state: dict[str, Any] = {"known": {}, "trial": None, "uses": self._uses.snapshot()}
+        state["guards"] = {origin: guard.snapshot() for origin, guard in self._guards.items()}
         for number, (origin, known) in enumerate(self._known.items()):
             state["known"][origin], arrays = known.snapshot()
             state |= {f"{number} {name}": array for name, array in arrays.items()}
@@ -254,6 +339,8 @@ class Content(Policy):
             self._knowledge(origin).restore(plain, arrays)
         if state["trial"] is not None:
             self._trial = HalfTrial.restore(state["trial"])
+        for origin, guarded in state.get("guards", {}).items():
+            self._guard(origin).restore(guarded)
 
 
 def _classes(

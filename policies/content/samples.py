@@ -75,7 +75,7 @@ def count_untaught(step: Observation) -> int:
     They are the first ones of the step.
     """
     first = step.hops[0]
-    is_lesson = [isinstance(leg.tag, LegSample) and leg.route[0] == first for leg in step.legs]
+    is_lesson = [leg.exhaustive or (isinstance(leg.tag, LegSample) and leg.route[0] == first) for leg in step.legs]
     return sum(rows for rows, taught in zip(step.rows, is_lesson, strict=True) if not taught)
 
 

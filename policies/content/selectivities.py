@@ -9,7 +9,7 @@ import numpy as np
 from eddy.tuples.arrays import Floats, Integers, Numbers
 
 TUPLES_REMEMBERED = 2_000
-"""Tuples that a steady estimate remembers: known to a hundredth, and no older than a few micro-batches."""
+"""Tuples that a steady estimate remembers: known to a hundredth, and no older than a few rounds."""
 
 WEIGHT_OF_WHOLE = 5.0
 """A cell is weighed against the whole as if it had seen this many tuples of it: what few tuples say is not believed."""

@@ -1,7 +1,7 @@
 """A trial of a new classifier beside the old way.
 
-Where all that is left to do may be done in any order, rows of the same micro-batch go both ways. Where an operator has
-to wait for another, nobody knows which later tuples came from which of the rows; there whole micro-batches take turns.
+Where all that is left to do may be done in any order, rows of the same round go both ways. Where an operator has
+to wait for another, nobody knows which later tuples came from which of the rows; there whole rounds take turns.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ ROWS_TO_DECIDE = 300
 """Rows of the smaller group that decide: a difference of a tenth of a call shows."""
 
 TURNS_TO_DECIDE = 3
-"""Micro-batches of each way that decide, where whole ones take turns: a single one may be unlike the others."""
+"""Rounds of each way that decide, where whole ones take turns: a single one may be unlike the others."""
 
 CONTROL_SHARE = 0.3
-"""The share of rows that do without the new classifier, where both ways are taken at once: then one micro-batch of a
+"""The share of rows that do without the new classifier, where both ways are taken at once: then one round of a
 thousand decides."""
 
 SURE_OF_LOSS = 2.0
@@ -65,7 +65,7 @@ class HalfTrial:
         return [replace(leg, tag=OnTrial(new)) for leg in legs]
 
     def turn(self, arriving: int, chance: np.random.Generator) -> bool:
-        """Draw whether a whole micro-batch goes the new way.
+        """Draw whether a whole round goes the new way.
 
         It is drawn when the first rows arrive.
         """
@@ -85,7 +85,7 @@ class HalfTrial:
                 self._cost[int(leg.tag.new)] += count * price
 
     def rest(self) -> None:
-        """The micro-batch is over."""
+        """The round is over."""
         self._turn = None
 
     @property

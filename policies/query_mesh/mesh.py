@@ -134,7 +134,7 @@ class Generation:
         self.passing[way].count(operator, rows, out)
 
     def pay(self, rows: Floats, cost: Floats) -> None:
-        """A micro-batch is over: how many rows set out on each way, and what they cost."""
+        """A round is over: how many rows set out on each way, and what they cost."""
         self.watch.count(rows, cost)
         for passing, count in zip(self.passing, rows.tolist(), strict=True):
             passing.pay(count)
@@ -184,7 +184,7 @@ class Generation:
 
     @cached_property
     def _tree(self) -> tuple[Branch, ...]:
-        """The lines of the tree: asked for in every micro-batch, and always the same."""
+        """The lines of the tree: asked for in every round, and always the same."""
         return tuple(_branches(self.mesh.tree, 0, 0))
 
     def snapshot(self) -> dict[str, Any]:

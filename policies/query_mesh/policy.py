@@ -1,6 +1,6 @@
 """The policy `query_mesh`: a tree gives each row a whole route.
 
-It follows the Query Mesh paper. `stream_mesh` decides; here a micro-batch is classified by the tree, rows of one route
+It follows the Query Mesh paper. `stream_mesh` decides; here a round is classified by the tree, rows of one route
 travel together (a ruster of section 5.2), and the outcomes of their steps are counted. Nobody is asked again on the
 way.
 """
@@ -33,6 +33,11 @@ from eddy.tuples.arrays import Floats, Integers
 
 UNCLASSIFIED: tuple[int, ...] = ()
 
+NO_FABRIC = (None, None)
+
+MOST_HANDED = 4
+"""Samples of others that are kept of a stream until its first rows come here: later ones tell more than older ones."""
+
 FOREIGN = "first rows; what was restored is for other operators, attributes, d or S"
 
 
@@ -48,6 +53,40 @@ class Sampled(NamedTuple):
     """The buckets of rows that go to all operators."""
 
     buckets: Buckets
+
+
+class Handed(NamedTuple):
+    """A sample that somebody else has taken: for each row its buckets, and what each hop made of it."""
+
+    hops: Sequence[Hop]
+    statistics: Sequence[Statistic]
+    buckets: Buckets
+    outcomes: Integers
+
+    @staticmethod
+    def of(sample: Observation) -> Handed:
+        """Look at the rows now: later they are gone."""
+        outcomes = np.stack([np.asarray(counts, np.int64) for counts in sample.outcomes], axis=1)
+        return Handed(sample.hops, sample.statistics, sample.buckets(), outcomes)
+
+    def give(self, fabric: StreamMesh) -> None:
+        """Let a mesh learn from it."""
+        fabric.learn(self.hops, self.statistics)
+        fabric.keep(self.hops, self.buckets, list(self.outcomes.T))
+
+    def plain(self) -> list[Any]:
+        """The hops and their statistics."""
+        rows = [[s.rows_in, s.evaluated, s.rows_out, s.seconds] for s in self.statistics]
+        return [[list(hop) for hop in self.hops], rows]
+
+    def arrays(self) -> dict[str, Any]:
+        """The rows."""
+        return {"buckets": np.ascontiguousarray(self.buckets), "outcomes": self.outcomes}
+
+    @staticmethod
+    def restore(hops: Sequence[Any], rows: Sequence[Any], buckets: Buckets, outcomes: Integers) -> Handed:
+        """From a snapshot."""
+        return Handed([Hop(*hop) for hop in hops], [Statistic(*row) for row in rows], buckets, outcomes)
 
 
 class QueryMesh(Policy):
@@ -90,9 +129,12 @@ class QueryMesh(Policy):
         self.features = choose(attributes, setting.columns, d, where=where)
         settings = Settings(training=T, start=start, strategy=strategy, effort=Effort(seconds=budget_ms / 1_000))
         self._plan = MeshSettings(costs=costs, sample=S, window=window, tolerance=tolerance, settings=settings)
-        self._operators, self._clock = setting.operators, setting.clock
+        self._operators, self._prices, self._clock = setting.operators, setting.prices, setting.clock
+        # Where only calls count, the time that is taken to think of them does not: no clock is asked.
+        self._watch = setting.clock if costs == "time" else float
         self._fabrics: dict[str, tuple[StreamMesh, Legality]] = {}
         self._restored: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {}
+        self._handed: dict[str, list[Handed]] = {}
         self._steps: list[Done] = []
         self._rusters: list[Ruster] = []
         self._seeds: dict[str, int] = {}
@@ -107,8 +149,21 @@ class QueryMesh(Policy):
     def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
         """A few rows to learn from, and for the others the routes of the mesh."""
         fabric, legality = self._fabric(task, ready)
+        guard = fabric.guard
         if len(fabric.operators) == 1:
             return [Leg(route=ready)]
+        if not task.lineage.done and guard.arrive(task.rows):
+            fabric.begin_anew()
+        if guard.is_waiting:
+            return guard.common.legs(task, ready)
+        started = self._watch()
+        legs = self._plan_ways(task, ready, fabric, legality)
+        guard.split(legs)
+        guard.spend(self._watch() - started)
+        return legs
+
+    def _plan_ways(self, task: Task, ready: tuple[Hop, ...], fabric: StreamMesh, legality: Legality) -> Sequence[Leg]:
+        """A sample, and a leg for each way."""
         if task.lineage.done:
             return [Leg(route=_rest(task, ready, fabric))]
         count = fabric.count_samples(task.rows)
@@ -117,6 +172,7 @@ class QueryMesh(Policy):
         chosen = np.zeros(task.rows, np.bool_)
         chosen[task.chance().choice(task.rows, count, replace=False)] = True
         drawn = np.flatnonzero(chosen)
+        fabric.sample(count)
         tag = Sampled(task.buckets(None, drawn))
         leg = Leg(route=ready, rows=drawn, exhaustive=True, label=SAMPLE, tag=tag)
         self._seeds[task.lineage.origin] = int(task.chance().integers(1 << 62))
@@ -135,9 +191,11 @@ class QueryMesh(Policy):
             made_for = self._setting(origin, operators)
             is_ours = plain is not None and plain["made for"] == made_for
             reason = "first rows" if plain is None or is_ours else FOREIGN
-            fabric = StreamMesh(origin, len(self.features.of(origin)), operators, self._plan, reason)
+            fabric = StreamMesh(origin, len(self.features.of(origin)), operators, self._plan, self._prices, reason)
             if plain is not None and is_ours:
                 fabric.restore(plain, arrays)
+            for handed in self._handed.pop(origin, ()):
+                handed.give(fabric)
             legality = Legality(operators, task.after, free=ready if task.independent else ())
             found = self._fabrics[origin] = (fabric, legality)
         return found
@@ -154,6 +212,7 @@ class QueryMesh(Policy):
         generation = fabric.current
         if not len(rows):
             return []
+        fabric.save(len(rows))
         if generation is None:
             return [Leg(route=_rest(task, ready, fabric), rows=rows)]
         used = generation.mesh.tree.used
@@ -169,8 +228,31 @@ class QueryMesh(Policy):
         return legs
 
     def observe(self, observation: Observation) -> None:
-        """Keep what a step did until the micro-batch is over."""
-        fabric, _ = self._fabrics[observation.origin]
+        """Keep what a step did until the round is over."""
+        leg, (fabric, _) = observation.legs[0], self._fabrics.get(observation.origin, NO_FABRIC)
+        if leg.exhaustive and leg.tag is None:
+            self._take_over(observation, fabric)
+        elif fabric is None or fabric.guard.is_waiting:
+            self._uses.count_plain(observation)
+        else:
+            started = self._watch()
+            self._keep(observation, fabric)
+            fabric.guard.count_step(observation)
+            fabric.guard.spend(self._watch() - started)
+
+    def _take_over(self, sample: Observation, fabric: StreamMesh | None) -> None:
+        """Keep a sample that somebody else has taken; where there is no mesh yet, until there is one."""
+        handed = Handed.of(sample)
+        self._uses.count(sample, UNCLASSIFIED, len(handed.buckets))
+        if fabric is None:
+            self._handed[sample.origin] = [*self._handed.get(sample.origin, ())[-MOST_HANDED + 1 :], handed]
+            return
+        if fabric.guard.wake():
+            fabric.begin_anew()
+        handed.give(fabric)
+
+    def _keep(self, observation: Observation, fabric: StreamMesh) -> None:
+        """Keep a step, and the sample that it may be."""
         leg, current = observation.legs[0], fabric.current
         by = UNCLASSIFIED if current is None else current.mesh.tree.used
         self._uses.count(observation, by, observation.rows[0] if leg.exhaustive else 0)
@@ -180,20 +262,26 @@ class QueryMesh(Policy):
             fabric.keep(observation.hops, leg.tag.buckets, observation.outcomes)
 
     def learn(self) -> None:
-        """Count what the steps of the micro-batch did, and decide anew where there is a reason to."""
+        """Count what the steps of the round did, and decide anew where there is a reason to."""
         counts: dict[int, Count] = {}
         for ruster in self._rusters:
             count = counts.setdefault(id(ruster.generation), Count.of(ruster.generation))
             count.rows[ruster.way] += ruster.rows
         for step in self._steps:
+            started = self._watch()
             fabric, _ = self._fabrics[step.origin]
             fabric.learn(step.hops, step.statistics)
             if not step.legs[0].exhaustive:
                 self._pay(step, fabric.operators.index(step.hops[0].operator), counts)
+            fabric.guard.spend(self._watch() - started)
         for count in counts.values():
             count.generation.pay(count.rows, count.cost)
         for origin, (fabric, legality) in self._fabrics.items():
-            fabric.decide(legality, self._seeds.get(origin, 0), self._clock)
+            # A search takes long: it is not begun where rows cost so little that it can never pay.
+            if not fabric.guard.is_waiting and not fabric.guard.close(*fabric.price_common()):
+                started = self._watch()
+                fabric.decide(legality, self._seeds.get(origin, 0), self._clock)
+                fabric.guard.pay(self._watch() - started)
         self._steps, self._rusters, self._seeds = [], [], {}
 
     @property
@@ -212,7 +300,11 @@ class QueryMesh(Policy):
 
     def snapshot(self) -> State:
         """The meshes of all streams, and the counts."""
-        state: dict[str, Any] = {"streams": {}, "uses": self._uses.snapshot()}
+        state: dict[str, Any] = {"streams": {}, "uses": self._uses.snapshot(), "handed": {}}
+        for number, (origin, samples) in enumerate(self._handed.items()):
+            state["handed"][origin] = [handed.plain() for handed in samples]
+            for place, handed in enumerate(samples):
+                state |= {f"handed {number} {place} {name}": array for name, array in handed.arrays().items()}
         parts = {}
         for origin, (fabric, _) in self._fabrics.items():
             known, own = fabric.snapshot()
@@ -227,11 +319,16 @@ class QueryMesh(Policy):
         self._uses.restore(state["uses"])
         for number, (origin, plain) in enumerate(state["streams"].items()):
             self._restored[origin] = (plain, {name: state[f"{number} {name}"] for name in ("buckets", "outcomes")})
+        for number, (origin, samples) in enumerate(state.get("handed", {}).items()):
+            self._handed[origin] = [
+                Handed.restore(*plain, *(state[f"handed {number} {place} {name}"] for name in ("buckets", "outcomes")))
+                for place, plain in enumerate(samples)
+            ]
 
 
 @dataclass(frozen=True)
 class Count:
-    """Rows that set out on each way of a generation in a micro-batch, and what they cost."""
+    """Rows that set out on each way of a generation in a round, and what they cost."""
 
     generation: Generation
     rows: Floats
@@ -259,7 +356,7 @@ def _rest(task: Task, ready: tuple[Hop, ...], fabric: StreamMesh) -> tuple[Hop, 
 class Done(NamedTuple):
     """A step without its tuples, to be counted later.
 
-    Where a key is hot, its tuples are many more than the rows of a micro-batch.
+    Where a key is hot, its tuples are many more than the rows of a round.
     """
 
     origin: str

@@ -2,7 +2,7 @@
 
 Section 5.3 of the Query Mesh paper leaves the adaptation to another one; here every way is watched. `Watch` holds what
 rows cost against the promise. It uses the prices of operators at the decision, so that it notices other selectivities
-and other classes, and not how busy the machine is; and it compares with the promise and not with the last micro-batch,
+and other classes, and not how busy the machine is; and it compares with the promise and not with the last round,
 so that it notices a slow drift as well.
 
 `PassCounts` holds what each operator lets through against the sample: costs may stay while another order has become
@@ -52,7 +52,7 @@ class Watch:
         self._all_cost = np.zeros(len(promised))
 
     def count(self, rows: Floats, cost: Floats) -> None:
-        """Count a micro-batch: how many rows set out on each way, and what they cost."""
+        """Count a round: how many rows set out on each way, and what they cost."""
         kept = fading(rows, self._window)
         self._rows, self._cost = self._rows * kept + rows, self._cost * kept + cost
         self._all_rows, self._all_cost = self._all_rows + rows, self._all_cost + cost
@@ -164,7 +164,7 @@ class PassCounts:
             self._out[operator] = self._out[operator] * kept + out
 
     def pay(self, rows: float) -> None:
-        """A micro-batch is over in which so many rows set out on this way."""
+        """A round is over in which so many rows set out on this way."""
         self.lost += rows * self.regret
 
     @property

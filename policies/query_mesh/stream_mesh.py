@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from eddy.classes.divider import Buckets
-from eddy.contracts import Clock
+from eddy.contracts import Clock, Prices
 from eddy.observe.insight import Decision
 from eddy.observe.statistics import NOTHING, Statistic, fading
 from eddy.policies.query_mesh.learn.sample import Reservoir, Sample
@@ -25,7 +25,9 @@ from eddy.policies.query_mesh.mesh import Generation, Mesh
 from eddy.policies.query_mesh.optimizer import Settings, optimize, refine_routes
 from eddy.policies.query_mesh.search.cost import Overheads
 from eddy.policies.query_mesh.search.legality import Legality
-from eddy.policies.shared.merit import Costs, cost
+from eddy.policies.shared.guard import Guard
+from eddy.policies.shared.merit import INSTANT, Costs, step_price
+from eddy.policies.shared.orders import STEPS_PER_ORDER, expected_costs
 from eddy.tuples import Hop
 from eddy.tuples.arrays import Floats
 
@@ -43,7 +45,7 @@ SMALLEST_SAMPLE = 0.05
 many."""
 
 LARGEST_BURST = 0.25
-"""The largest share of a micro-batch that is sampled, once anything is known."""
+"""The largest share of a round that is sampled, once anything is known."""
 
 TEST_SHARE = 0.25
 """The share of the sample that tests whether a mesh pays, and does not help to find it: a mesh promises too much for
@@ -64,14 +66,18 @@ DECIDING_SHARE = 0.02
 """The share of the operators' seconds that may go into deciding, except after a broken promise."""
 
 CALLS_PER_ROUTE = 2.0
-"""The cost of one more route in a micro-batch where only calls count: less than a policy is expected to gain by it."""
+"""The cost of one more route in a round where only calls count: less than a policy is expected to gain by it."""
 
-NEWEST_WEIGHT = 0.1
-"""The weight of the newest micro-batch in the usual number of rows."""
+ROWS_REMEMBERED = 10_000
+"""Rows after which the size of a round counts half in the usual size."""
 
-NUMBERS = ("batch", "due", "decided", "patience", "budget")
-"""Rows of a usual micro-batch; due to be sampled; sampled when it was decided; how often nothing came of it; seconds
-that may be spent on deciding."""
+ROWS_OF_A_TRY = 10_000
+"""Rows whose cost the first try may take where it gains nothing: a first sample is 500 rows, and the search takes some
+twenty milliseconds."""
+
+NUMBERS = ("batch", "due", "decided", "patience", "budget", "gain")
+"""Rows of a usual round; due to be sampled; sampled when it was decided; how often nothing came of it; seconds that may
+be spent on deciding; what the mesh saves of a row beside the best single route, on rows that it was not made for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,13 +94,18 @@ class MeshSettings:
 class StreamMesh:
     """Samples, statistics and the current mesh of one stream.
 
-    The order in a micro-batch is: `sampled` says how many rows to sample, `learn` and `keep` count what came of them,
+    The order in a round is: `count_samples` says how many rows to sample, `learn` and `keep` count what came of them,
     and `decide` looks for another mesh where there is a reason to.
     """
 
-    def __init__(self, stream: str, attributes: int, operators: Sequence[str], plan: MeshSettings, reason: str) -> None:
+    def __init__(
+        self, stream: str, attributes: int, operators: Sequence[str], plan: MeshSettings, prices: Prices, reason: str
+    ) -> None:
         self._stream = stream
         self._plan = plan
+        self._price_list = prices
+        self.guard = Guard(plan.costs, prices, ROWS_OF_A_TRY)
+        self._hops: dict[str, Hop] = {}
         self.operators = tuple(operators)
         self._reservoir = Reservoir(attributes, len(operators), plan.sample)
         self._statistics: dict[str, Statistic] = {}
@@ -104,24 +115,28 @@ class StreamMesh:
 
     @property
     def decision(self) -> Decision | None:
-        """The last decision, for reports."""
-        return None if self.current is None else self.current.decision(self._stream, self.operators)
+        """The decision that rows go by, for reports."""
+        if self.current is None or self.guard.is_waiting:
+            return None
+        return self.current.decision(self._stream, self.operators)
 
     @property
     def is_calm(self) -> bool:
-        """Whether it has a mesh and a whole sample, and no reason to make another."""
-        if len(self.operators) == 1:
+        """Whether it has a mesh and a whole sample, and no reason to make another; or was given up for now."""
+        if len(self.operators) == 1 or self.guard.is_waiting:
             return True
         is_enough = len(self._reservoir) >= self._plan.sample
         return self.current is not None and not self._reason and (is_enough or self.current.mesh.training == 1)
 
     def count_samples(self, rows: int) -> int:
-        """Say how many of a micro-batch's rows to sample."""
+        """Say how many of a round's rows to sample."""
         # Three cases: nothing is known yet, so take what the first decision needs; a decision waits for its sample, so
         # take what is missing, up to `LARGEST_BURST`; or a mesh is at work, so save up until a burst is worth it.
         numbers, whole = self._numbers, self._plan.sample
-        numbers["batch"] += (rows - numbers["batch"]) * (NEWEST_WEIGHT if numbers["batch"] else 1.0)
-        missing = max(int(whole * FIRST_SAMPLE_SHARE) - len(self._reservoir), 1)
+        newest = 1 - fading(float(rows), ROWS_REMEMBERED)
+        numbers["batch"] += (rows - numbers["batch"]) * (newest if numbers["batch"] else 1.0)
+        missing = max(int(whole * FIRST_SAMPLE_SHARE), 1) - len(self._reservoir)
+        missing = max(missing, 0)
         if self.current is None:
             return min(rows, missing)
         most = max(int(rows * LARGEST_BURST), 1)
@@ -150,13 +165,15 @@ class StreamMesh:
             # Older rows count half as much for every `window` rows that come after them.
             known = self._statistics.get(hop.operator, NOTHING)
             weight = fading(statistic.rows_in, max(self._plan.window, 1))
+            self._hops[hop.operator] = hop
+            seconds = self._price_list[hop].row * statistic.rows_in
             self._statistics[hop.operator] = Statistic(
                 known.rows_in * weight + statistic.rows_in,
                 0,
                 known.rows_out * weight + statistic.rows_out,
-                known.seconds * weight + statistic.seconds,
+                known.seconds * weight + seconds,
             )
-            self._numbers["budget"] += DECIDING_SHARE * statistic.seconds
+            self._numbers["budget"] += DECIDING_SHARE * seconds
 
     def keep(self, hops: Sequence[Hop], buckets: Buckets, outcomes: Sequence[Any]) -> None:
         """Keep what the operators made of rows that were sent to all of them."""
@@ -167,12 +184,36 @@ class StreamMesh:
 
     def prices(self) -> Floats:
         """The cost of an input of each operator."""
+        if self._plan.costs == "unit":
+            return np.ones(len(self.operators))
         known = [self._statistics.get(name, NOTHING) for name in self.operators]
-        return np.array([cost(statistic, self._plan.costs) for statistic in known])
+        return np.maximum([statistic.cost for statistic in known], INSTANT)
 
     def rates(self) -> Floats:
         """Outputs per input of each operator, among all rows that came to it."""
         return np.array([self._statistics.get(name, NOTHING).rate for name in self.operators])
+
+    def price_common(self) -> tuple[float, float]:
+        """Price a row in the order of merit, and the cheapest operator."""
+        rates, prices = self.rates(), self.prices()
+        order = np.argsort((rates - 1) / prices, kind="stable")
+        return float(expected_costs(rates[None], prices, order[None])[0]), float(prices.min())
+
+    def begin_anew(self) -> None:
+        """Forget the sample: it is of a stream that was given up for a while."""
+        self._reservoir.clear()
+        self._numbers["due"] = 0.0
+        if self.current is not None:
+            self._reason = "tried again, since it did not pay before"
+
+    def save(self, rows: int) -> None:
+        """Tell the guard what rows save by the mesh."""
+        if self.current is not None and len(self.current.mesh.routes) > 1:
+            self.guard.save(rows * self._numbers["gain"])
+
+    def sample(self, rows: int) -> None:
+        """Tell the guard what rows that go to all operators cost."""
+        self.guard.sample(rows * max(float(self.prices().sum()) - self.price_common()[0], 0.0))
 
     def decide(self, legality: Legality, seed: int, clock: Clock) -> None:
         """Decide anew, if there is a reason to."""
@@ -198,7 +239,7 @@ class StreamMesh:
         A broken promise empties the reservoir: the sample is of a stream that has changed.
         """
         # A reason stays until it has led to a decision: after a broken promise the reservoir is empty, and it takes
-        # some micro-batches until it has rows enough again.
+        # some rounds until it has rows enough again.
         rows, whole = len(self._reservoir), self._plan.sample
         if self.current is not None and not self._reason:
             broken = self.current.find_breach(self.operators)
@@ -240,8 +281,11 @@ class StreamMesh:
         held = chance.random(len(sample)) < TEST_SHARE
         former = None if self.current is None else self.current.mesh
         if len(sample) < ROWS_UNSPARED:
-            return optimize(sample, self.prices(), legality, settings, chance, clock, former)
+            mesh = optimize(sample, self.prices(), legality, settings, chance, clock, former)
+            self._numbers["gain"] = mesh.single_cost - mesh.cost
+            return mesh
         mesh = optimize(sample.part(~held), self.prices(), legality, settings, chance, clock, former)
+        self._numbers["gain"] = 0.0
         if len(mesh.routes) == 1:
             return refine_routes(mesh, sample, self.prices(), legality)
         # Without attributes no tree can split, so this search finds the best single route.
@@ -250,13 +294,16 @@ class StreamMesh:
         saved = single.spent(sample.part(held), self.prices()) - mesh.spent(sample.part(held), self.prices())
         overhead = settings.overheads.expected(len(mesh.routes))
         doubt = float(saved.std()) / np.sqrt(max(len(saved), 1))
-        chosen = mesh if saved.mean() > overhead + SURE_OF_SAVING * doubt else single
-        return refine_routes(chosen, sample, self.prices(), legality)
+        if saved.mean() <= overhead + SURE_OF_SAVING * doubt:
+            return refine_routes(single, sample, self.prices(), legality)
+        self._numbers["gain"] = float(saved.mean())
+        return refine_routes(mesh, sample, self.prices(), legality)
 
     def _overheads(self) -> Overheads:
         if self._plan.costs == "unit":
             return Overheads(level=0.0, leg=CALLS_PER_ROUTE, rows=self._numbers["batch"])
-        return Overheads(rows=self._numbers["batch"])
+        step = step_price(list(self._hops.values()), self._price_list, self._plan.costs)
+        return Overheads(leg=STEPS_PER_ORDER * step, rows=self._numbers["batch"])
 
     def snapshot(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Plain values, and arrays."""
@@ -266,6 +313,8 @@ class StreamMesh:
             "reason": self._reason,
             "numbers": dict(self._numbers),
             "total": self._reservoir.total,
+            "hops": [list(hop) for hop in self._hops.values()],
+            "guard": self.guard.snapshot(),
         }
         return plain, self._reservoir.snapshot()
 
@@ -273,5 +322,13 @@ class StreamMesh:
         """Go on from a snapshot of the same operators."""
         self._statistics = {name: Statistic(rows, 0, out, seconds) for name, rows, out, seconds in plain["statistics"]}
         self.current = None if plain["current"] is None else Generation.restore(plain["current"])
-        self._reason, self._numbers = plain["reason"], dict(plain["numbers"])
+        self._reason = plain["reason"]
+        # A snapshot from before gains were kept has what its mesh promised, and no guard.
+        mesh = None if self.current is None else self.current.mesh
+        gain = 0.0 if mesh is None else mesh.single_cost - mesh.cost
+        self._numbers = dict(plain["numbers"])
+        self._numbers.setdefault("gain", gain)
+        self._hops = {operator: Hop(operator, pattern) for operator, pattern in plain.get("hops", ())}
+        if "guard" in plain:
+            self.guard.restore(plain["guard"])
         self._reservoir.restore(plain["total"], arrays)

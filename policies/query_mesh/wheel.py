@@ -29,7 +29,7 @@ SLICE_POWER = 4.0
 """Slices are to this power: of two operators that drop 50 and 40 % the better one comes first two times in three."""
 
 ROWS_REMEMBERED = 2_000
-"""Rows that a slice remembers: known to a hundredth, and forgotten within a few micro-batches."""
+"""Rows that a slice remembers: known to a hundredth, and forgotten within a few rounds."""
 
 
 def or_sets(outcomes: Floats, costs: Floats, route: HopNumbers, legality: Legality, tolerance: float) -> Sets:

@@ -67,6 +67,11 @@ class Account:
         """Count what was spent besides; a duel that pays for itself costs less than nothing."""
         self.optional[kind] += price
 
+    def fade(self, kept: float) -> None:
+        """Let everything so far count less, so that an old gain pays for nothing new."""
+        self.written, self.saved, self.allowance = self.written * kept, self.saved * kept, self.allowance * kept
+        self.optional = {kind: price * kept for kind, price in self.optional.items()}
+
     def snapshot(self) -> dict[str, Any]:
         """Plain values."""
         return {"written": self.written, "saved": self.saved, "allowance": self.allowance, **self.optional}

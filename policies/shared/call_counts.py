@@ -33,6 +33,11 @@ class Uses:
             self._add((hop.operator, SAMPLE, ""), taught)
             self._add((hop.operator, "classified" if by else "unclassified", by), len(outcomes) - taught)
 
+    def count_plain(self, observation: Observation) -> None:
+        """Count the calls of a step whose rows nobody told apart."""
+        for hop, outcomes in zip(observation.hops, observation.outcomes, strict=True):
+            self._add((hop.operator, "unclassified", ""), len(outcomes))
+
     def _add(self, use: tuple[str, str, str], calls: int) -> None:
         if calls:
             self._calls[use] = self._calls.get(use, 0) + calls

@@ -33,9 +33,6 @@ of its own, soon every row would be a class."""
 COUNTED_CLASSES = 64
 """Classes up to which counting their codes is quicker than sorting the rows."""
 
-SECONDS_PER_STEP = 90e-6
-"""Seconds that it takes to call an operator once more, whatever the rows; half of it when the caches are warm."""
-
 STEPS_PER_ORDER = 3
 """Steps that an order of its own adds, more or less: the later ones it shares with others."""
 
@@ -44,12 +41,12 @@ def best_orders(rates: Floats, costs: Floats, common: Integers, rows: Integers, 
     """For each class the order of the operators, by estimated outputs per input.
 
     `rates` has a row for each class and a column for each operator; `costs` is one number for each operator, `common`
-    is the order that is best for all rows together, `rows` are those of each class in the micro-batch, and `price` is
+    is the order that is best for all rows together, `rows` are those of each class in the round, and `price` is
     that of a step, in the unit of the costs.
     """
     own = _order_by_merit(rates, costs, common, rows, price)
-    shared = _expected(rates, costs, np.broadcast_to(common, own.shape))
-    saved = (shared - _expected(rates, costs, own)) * rows
+    shared = expected_costs(rates, costs, np.broadcast_to(common, own.shape))
+    saved = (shared - expected_costs(rates, costs, own)) * rows
     own[saved <= LEAST_SAVING * shared * rows] = common
     return _keep_paying(own, saved, rates, costs, common, STEPS_PER_ORDER * price)
 
@@ -97,7 +94,9 @@ def _keep_paying(
     lost = np.flatnonzero(~kept[which])
     if len(lost):
         left = np.array([*itertools.compress(numbers, kept)])
-        prices = [_expected(rates[lost], costs, np.broadcast_to(order, (len(lost), len(common)))) for order in left]
+        prices = [
+            expected_costs(rates[lost], costs, np.broadcast_to(order, (len(lost), len(common)))) for order in left
+        ]
         own[lost] = left[np.argmin(prices, axis=0)]
     return own
 
@@ -161,8 +160,12 @@ def lots(
             yield number, part, Classes(attributes, [sizes[member] for member in members])
 
 
-def _expected(rates: Floats, costs: Floats, orders: Integers) -> Floats:
-    """The expected cost of a tuple of each class in its order."""
+def expected_costs(rates: Floats, costs: Floats, orders: Integers) -> Floats:
+    """The expected cost of a tuple of each class in its order.
+
+    >>> expected_costs(np.array([[0.5, 1.0]]), np.array([2.0, 3.0]), np.array([[0, 1]]))
+    array([3.5])
+    """
     spent: Floats = (_reach(np.take_along_axis(rates, orders, axis=1)) * costs[orders]).sum(axis=1)
     return spent
 

@@ -2,8 +2,8 @@
 
 The cost is `sum over routes of f * (c(route) + c(classification)) + routes * OVH` (section 4.5). The cost of a test
 node is the time to look up one row's bucket, and it is paid per level. The overhead of a route is a leg of its own in
-every micro-batch, divided by the rows of it. The paper counts a route for each leaf; here leaves with the same route
-share it, since their rows travel together.
+every round, divided by the rows of it: the steps that it adds, by their fitted prices. The paper counts a route for
+each leaf; here leaves with the same route share it, since their rows travel together.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from eddy.tuples.arrays import Floats, Integers
 
 SECONDS_PER_LEVEL = 6e-9
 """Seconds to take one row one level down the tree, measured on 10,000 rows and three levels. Putting values into
-buckets is not in it."""
+buckets is not in it. It cannot be fitted from steps: nobody times the levels of a plan one by one."""
 
-SECONDS_PER_LEG = 270e-6
-"""Seconds that one more route takes in a micro-batch, whatever its rows: measured with four cheap filters and 10,000
-rows, where four routes in other orders took 0.82 ms more than one."""
+USUAL_LEG = 270e-6
+"""Seconds that one more route takes in a round, whatever its rows, where nobody says otherwise: measured with four
+cheap filters and 10,000 rows, where four routes in other orders took 0.82 ms more than one."""
 
 ROWS_ASSUMED = 10_000
-"""Rows in a micro-batch, where nobody says otherwise."""
+"""Rows in a round, where nobody says otherwise."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +36,7 @@ class Overheads:
     """
 
     level: float = SECONDS_PER_LEVEL
-    leg: float = SECONDS_PER_LEG
+    leg: float = USUAL_LEG
     rows: float = ROWS_ASSUMED
 
     def overhead(self, routes: int) -> float:

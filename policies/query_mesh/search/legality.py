@@ -19,7 +19,7 @@ After = Callable[[Sequence[Hop]], tuple[Hop, ...]]
 HopNumbers = tuple[int, ...]
 
 MOST_ROUTES_KEPT = 1_000
-"""Routes whose hops are kept: a mesh has tens of them, and lotteries draw a few orders of each in every micro-batch."""
+"""Routes whose hops are kept: a mesh has tens of them, and lotteries draw a few orders of each in every round."""
 
 
 class Legality:

@@ -1,0 +1,214 @@
+"""The guard of a stream: a policy learns only while that pays.
+
+Whatever a policy does beside one order for all rows is booked on an `Account`: planning and learning by the clock,
+samples, steps that are taken because classes go different ways, and the routers' work for them, all but the clock's
+part by the fitted prices; what classes save is what the policy's own model says. Older rows fade. When the account is
+overdrawn the stream goes the common way, which is one leg and one look-up, for a wait in rows; then it is tried again.
+Every try that fails doubles the wait and what the next one may cost, so that in the long run they take their share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from eddy.contracts import Leg, Lineage, Observation, Prices, Task
+from eddy.observe.prices import ALONE, SHARED
+from eddy.observe.statistics import fading
+from eddy.policies.shared.account import Account
+from eddy.policies.shared.merit import Costs, greedy_route, merit, row_price, step_price
+from eddy.tuples import Hop
+
+REGRET = 0.02
+"""The share of the rows' cost that learning may take where it gains nothing: what few would notice."""
+
+ROWS_OF_A_TRY = 4_000
+"""The first try may take as much as so many rows do: `content` takes some four rounds until it knows."""
+
+FIRST_WAIT = 50_000
+"""Rows until a stream is tried again: less would be dearer than the share that is allowed."""
+
+MOST_DOUBLINGS = 10
+"""Doublings of the wait: 50 million rows by then."""
+
+ROWS_REMEMBERED = 20_000
+"""Rows after which what they cost and saved counts half: a few rounds of the largest."""
+
+HOPELESS_SHARE = 0.02
+"""A round whose rows could save no more than this share of what it took to learn from it: the first round takes up to
+fifty times as long for each row as a calm one."""
+
+ROWS_BETWEEN_ORDERS = 10_000
+"""Rows for which a common order stands: the statistics that it follows from remember as many."""
+
+
+class Guard:
+    """What a stream's classes have cost and saved, and how long it is to go without.
+
+    The order in a round is: `arrive` says whether all begins anew, `spend`, `sample`, `save`, `split` and `count_step`
+    take note, and `close` ends the round.
+    """
+
+    def __init__(self, costs: Costs, prices: Prices, try_rows: int = ROWS_OF_A_TRY) -> None:
+        self._costs, self._prices, self._try_rows = costs, prices, try_rows
+        self.common = CommonOrder(costs)
+        self._lost = 0
+        self._wait = 0.0
+        self._begin()
+        self._clear()
+
+    def _begin(self) -> None:
+        """Begin a try."""
+        self._account = Account(REGRET)
+        self._rows = self._net = 0.0
+
+    def _clear(self) -> None:
+        """Begin a round."""
+        self._arrived, self._saved, self._sampled, self._seconds = 0, 0.0, 0.0, 0.0
+        self._steps, self._together, self._is_split = 0, 0, False
+        self._hops: set[Hop] = set()
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether the stream goes the common way."""
+        return self._wait > 0
+
+    def arrive(self, rows: int) -> bool:
+        """Count rows that arrive; says whether a wait is over with them, so that all begins anew."""
+        self._arrived += rows
+        if self._wait <= 0:
+            return False
+        self._wait -= rows
+        if self._wait > 0:
+            return False
+        self._begin()
+        return True
+
+    def wake(self) -> bool:
+        """End a wait, since somebody else has paid for a sample; says whether there was one."""
+        was_waiting, self._wait = self.is_waiting, 0.0
+        if was_waiting:
+            self._begin()
+        return was_waiting
+
+    def spend(self, seconds: float) -> None:
+        """Take note of planning and learning."""
+        self._seconds += seconds
+
+    def pay(self, seconds: float) -> None:
+        """Book what was spent between two rounds."""
+        self._account.pay("learning", seconds)
+        self._net += seconds
+
+    def sample(self, price: float) -> None:
+        """Take note of what samples cost beside their way."""
+        self._sampled += price
+
+    def save(self, saved: float) -> None:
+        """Take note of what rows save on the ways of their classes, as the model has it."""
+        self._saved += saved
+
+    def split(self, legs: Sequence[Leg]) -> None:
+        """Take note of a plan: its legs may go side by side."""
+        self._is_split = len(legs) > 1
+
+    def count_step(self, step: Observation) -> None:
+        """Count a step."""
+        self._hops.update(step.hops)
+        self._steps += len(step.hops)
+        if self._is_split:
+            self._together += sum(step.rows)
+
+    def close(self, common: float, least: float) -> bool:
+        """End a round; says whether to give up.
+
+        `common` is what a row takes in the common order, `least` the price of its cheapest operator.
+        """
+        rows, hops = self._arrived, list(self._hops)
+        if self.is_waiting or not rows:
+            self._clear()
+            return False
+        price = step_price(hops, self._prices, self._costs)
+        steps = price * max(self._steps - len(hops), 0) + self._together * self._price_of_company()
+        written, overhead = rows * common + price * len(hops), self._seconds + steps
+        account = self._account
+        account.fade(fading(float(rows), ROWS_REMEMBERED))
+        if not self._rows:
+            account.allowance = self._try_rows * written / rows * 2.0**self._lost
+        account.pay_rows(written, written - self._saved + steps)
+        account.pay("sampling", self._sampled)
+        account.pay("learning", self._seconds)
+        self._rows += rows
+        self._net += overhead + self._sampled - self._saved
+        is_hopeless = rows * (common - least) < HOPELESS_SHARE * overhead
+        if is_hopeless or not account.allows(0.0):
+            self._give_up(written / rows)
+        elif self._saved > overhead + self._sampled and self._rows > ROWS_REMEMBERED:
+            self._lost = 0
+        self._clear()
+        return self.is_waiting
+
+    def _price_of_company(self) -> float:
+        """Price a row of legs that go side by side, beside what it takes the router when there is but one."""
+        if self._costs == "unit":
+            return 0.0
+        return max(self._prices[SHARED].row - self._prices[ALONE].row, 0.0)
+
+    def _give_up(self, row: float) -> None:
+        """Wait until what the try has lost is the allowed share of the rows' cost, and longer each time."""
+        paid_off = self._net / (REGRET * row) if row > 0 else 0.0
+        self._wait = max(FIRST_WAIT * 2.0**self._lost, paid_off)
+        self._lost = min(self._lost + 1, MOST_DOUBLINGS)
+
+    def snapshot(self) -> dict[str, Any]:
+        """Plain values, between two rounds."""
+        return {
+            "wait": [self._wait, self._lost, self._rows, self._net],
+            "account": self._account.snapshot(),
+            "common": self.common.snapshot(),
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from a snapshot."""
+        self._wait, self._lost, self._rows, self._net = state["wait"]
+        self._account.restore(state["account"])
+        self.common.restore(state["common"])
+
+
+class CommonOrder:
+    """The order of merit over all rows of a stream; it stands for a while."""
+
+    def __init__(self, costs: Costs) -> None:
+        self._costs = costs
+        self._rows = 0
+        self._merits: dict[Hop, float] = {}
+        self._legs: dict[Lineage, tuple[Leg, ...]] = {}
+
+    def legs(self, task: Task, ready: tuple[Hop, ...]) -> tuple[Leg, ...]:
+        """One leg, all the way."""
+        if not task.lineage.done:
+            self._rows += task.rows
+            if self._rows >= ROWS_BETWEEN_ORDERS:
+                self._rows, self._merits, self._legs = 0, {}, {}
+        legs = self._legs.get(task.lineage)
+        if legs is None:
+            route = greedy_route(task, ready, lambda hop: self._merit(task, hop))
+            legs = self._legs[task.lineage] = (Leg(route=route),)
+        return legs
+
+    def _merit(self, task: Task, hop: Hop) -> float:
+        # Routes follow from the merits, so these are all that must survive a restart.
+        found = self._merits.get(hop)
+        if found is None:
+            price = row_price(hop, task.prices, self._costs)
+            found = self._merits[hop] = merit(task.statistics[hop], price)
+        return found
+
+    def snapshot(self) -> list[Any]:
+        """Rows since the order was found, and the merits."""
+        return [self._rows, [[*hop, found] for hop, found in self._merits.items()]]
+
+    def restore(self, state: Sequence[Any]) -> None:
+        """Go on from a snapshot."""
+        self._rows, merits = state
+        self._merits = {Hop(operator, pattern): found for operator, pattern, found in merits}
