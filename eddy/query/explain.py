@@ -14,7 +14,7 @@ from eddy.observe.report import Report
 from eddy.observe.text import align_columns, plural
 from eddy.predicates.function import Function
 from eddy.query.inputs import Range, Rows, Unbounded, Window
-from eddy.query.query import Query, Stream
+from eddy.query.query import Filter, Query, Stream
 from eddy.sql import Column
 
 MOST_CLASSES = 12
@@ -167,6 +167,11 @@ def list_warnings(query: Query) -> Iterator[str]:
         yield f'stream "{late[0]}" has no delay: there is no watermark, and no row ever leaves the state'
 
 
+def after_text(asked: Filter) -> str:
+    """Write which filters must act before one."""
+    return f", after {', '.join(asked.after)}" if asked.after else ""
+
+
 def list_aggregates(query: Query) -> Iterator[str]:
     """Write how to aggregate results so that Spark drops none.
 
@@ -313,9 +318,12 @@ def _window_text(window: Window) -> str:
 
 
 def _list_filters(query: Query) -> Iterator[str]:
-    for f in query.filters:
-        asked = f.predicate
+    # The first that may act comes next, as in the policy.
+    done: list[str] = []
+    while free := [f for f in query.filters if f.name not in done and set(f.after or ()) <= set(done)]:
+        f, asked = free[0], free[0].predicate
         what = f"{asked.name} of {quote(map(str, asked.columns))}" if isinstance(asked, Function) else asked.text
-        yield f"  {f.name} on {', '.join(f.on)}: {what}"
+        yield f"  {f.name} on {', '.join(f.on)}{after_text(f)}: {what}"
+        done.append(f.name)
     if not query.filters:
         yield "  none"

@@ -15,7 +15,7 @@ from eddy import sql
 from eddy.errors import LONGEST_NAME, QueryError, check_whole, quote, shorten, unknown_name
 from eddy.observe.notebook import heading, table
 from eddy.predicates.judge import Predicate
-from eddy.query.filter import Filter
+from eddy.query.filter import Filter, check_after
 from eddy.query.inputs import Rows, Stream, Table
 from eddy.query.join_graph import find_reachable, probe_name
 from eddy.query.validation import distinct, fill, members, named, texts
@@ -71,6 +71,8 @@ class Query:
         distinct("filter", [f.name for f in self.filters], "query")
         for name, where in [(name, f'filter "{f.name}"') for f in self.filters for name in f.on]:
             self._check_input(name, where)
+        for name, error in check_after({f.name: f.after or () for f in self.filters}):
+            raise QueryError(f'filter "{name}": {error}')
         fill(self, "joins", texts(self.joins, "query: joins") if self.joins else ())
         # `x and y` becomes two predicates, so that each can serve as soon as its own inputs are there.
         fill(self, "predicates", tuple(part for text in self.joins for part in self._join(text)))
