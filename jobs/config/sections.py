@@ -141,7 +141,8 @@ FILTER = Section(
             kind=INTERVAL,
         ),
         "after": ConfigKey(
-            text="a filter or a list of them that must act first: this one sees no row that they drop; a circle is an error",
+            text="one filter, or a list of them, that must act first: this one sees no row that they drop; a circle is "
+            "an error",
             kind=ONE_OR_MORE,
         ),
     },

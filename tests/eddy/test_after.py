@@ -17,6 +17,7 @@ from eddy.contracts import Leg, Policy, Setting, Task
 from eddy.engine import Engine
 from eddy.errors import EngineError
 from eddy.policies.registry import POLICIES
+from eddy.spark.pushdown import divide, find_pushable
 from eddy.tuples import Hop
 from eddy.tuples.arrow import one_batch
 from eddy.tuples.lineage import Lineage, Machine, Rule
@@ -346,3 +347,28 @@ def test_it_is_explained_in_the_order_in_which_filters_run() -> None:
         "  z on a, after y: w > 1",
         "  x on a, after z, y: u > 1",
     ]
+
+
+def test_spark_evaluates_only_filters_that_wait_for_no_other_of_the_eddys() -> None:
+    asked = eddy.Query(
+        streams=[eddy.Stream("a", time="ts")],
+        filters=[
+            eddy.Filter("behind_both", on="a", where="v0 > 5", after=["ours", "first"]),
+            eddy.Filter("further_behind", on="a", where="v0 > 4", after="behind_both"),
+            eddy.Filter("second", on="a", where="v0 > 3", after="first"),
+            eddy.Filter("first", on="a", where="v0 > 2"),
+            eddy.Filter("ours", on="a", function=passes, columns=["v0"], rowwise=True, after="second"),
+        ],
+    )
+    may = find_pushable(asked, {"a": DATA["a"].schema}, ansi=True, zone="UTC")
+    assert [f.name for f in may] == ["behind_both", "further_behind", "second", "first"]
+    pushed, left = divide(asked, may, ())
+    assert [f.name for f in pushed] == ["first", "second"]
+    assert {f.name: f.after for f in left.filters} == {
+        "behind_both": ("ours",),
+        "further_behind": ("behind_both",),
+        "ours": None,
+    }
+    # What the policy speaks of stays, and with it everything behind it.
+    pushed, left = divide(asked, may, {"first"})
+    assert (pushed, left) == ([], asked)
