@@ -13,8 +13,9 @@ from eddy.errors import QueryError, quote
 from eddy.observe.report import Report
 from eddy.observe.text import align_columns, plural
 from eddy.predicates.function import Function
+from eddy.query.filter import write_after
 from eddy.query.inputs import Range, Rows, Unbounded, Window
-from eddy.query.query import Filter, Query, Stream
+from eddy.query.query import Query, Stream
 from eddy.sql import Column
 
 MOST_CLASSES = 12
@@ -165,11 +166,6 @@ def list_warnings(query: Query) -> Iterator[str]:
     late = [stream.name for stream in query.streams if stream.delay is None]
     if late:
         yield f'stream "{late[0]}" has no delay: there is no watermark, and no row ever leaves the state'
-
-
-def after_text(asked: Filter) -> str:
-    """Write which filters must act before one."""
-    return f", after {', '.join(asked.after)}" if asked.after else ""
 
 
 def list_aggregates(query: Query) -> Iterator[str]:
@@ -323,7 +319,7 @@ def _list_filters(query: Query) -> Iterator[str]:
     while free := [f for f in query.filters if f.name not in done and set(f.after or ()) <= set(done)]:
         f, asked = free[0], free[0].predicate
         what = f"{asked.name} of {quote(map(str, asked.columns))}" if isinstance(asked, Function) else asked.text
-        yield f"  {f.name} on {', '.join(f.on)}{after_text(f)}: {what}"
+        yield f"  {f.name} on {', '.join(f.on)}{write_after(f)}: {what}"
         done.append(f.name)
     if not query.filters:
         yield "  none"

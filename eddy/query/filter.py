@@ -140,6 +140,11 @@ class Filter:
         return sql.Column(self.on[0], column.name)
 
 
+def write_after(asked: Filter) -> str:
+    """Write which filters must act before one."""
+    return f", after {', '.join(asked.after)}" if asked.after else ""
+
+
 def check_after(after: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, QueryError]]:
     """Find what is wrong with the `after` of some filters.
 

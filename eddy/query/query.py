@@ -15,7 +15,7 @@ from eddy import sql
 from eddy.errors import LONGEST_NAME, QueryError, check_whole, quote, shorten, unknown_name
 from eddy.observe.notebook import heading, table
 from eddy.predicates.judge import Predicate
-from eddy.query.filter import Filter, check_after
+from eddy.query.filter import Filter, check_after, write_after
 from eddy.query.inputs import Rows, Stream, Table
 from eddy.query.join_graph import find_reachable, probe_name
 from eddy.query.validation import distinct, fill, members, named, texts
@@ -89,7 +89,9 @@ class Query:
         rows = [("stream", s.name, f"by {s.time}, {s.window}, delay {s.delay}") for s in self.streams]
         rows += [("table", one.name, "") for one in self.tables]
         rows += [("join", "", text) for text in self.joins]
-        rows += [("filter", f.name, f"{', '.join(f.on)}: {f.where or _spell_call(f)}") for f in self.filters]
+        rows += [
+            ("filter", f.name, f"{', '.join(f.on)}{write_after(f)}: {f.where or _spell_call(f)}") for f in self.filters
+        ]
         rows += [("select", "", ", ".join(self.select))] if self.select else []
         return (
             f"{heading(f'Query {self.name}')}{table(pd.DataFrame(rows, columns=['part', 'name', 'says']), len(rows))}"

@@ -12,7 +12,8 @@ from eddy.jobs.run.checking import Checked
 from eddy.jobs.run.checkpoints import Checkpoint, describe_learned, has_state, read
 from eddy.query import Filter, Query, fingerprint
 from eddy.query.binding import Binding, bind
-from eddy.query.explain import after_text, list_joins, list_patterns, list_windows
+from eddy.query.explain import list_joins, list_patterns, list_windows
+from eddy.query.filter import write_after
 from eddy.spark.layout.layout import check_layout
 from eddy.spark.pushdown import describe_pushed, divide, find_pushable
 
@@ -94,7 +95,7 @@ def _filters(checked: Checked) -> Iterator[str]:
     pushed = [f.name for f in _divided(checked, checked.binding)[0]] if checked.binding else []
     for f in checked.job.query.filters:
         who = "Spark, in compiled code, before the eddy" if f.name in pushed else "the eddy, in the order it learns"
-        yield f"  {f.name} on {', '.join(f.on)}{after_text(f)}: {f.where or 'a Python function'}; by {who}"
+        yield f"  {f.name} on {', '.join(f.on)}{write_after(f)}: {f.where or 'a Python function'}; by {who}"
     if not checked.job.query.filters:
         yield "  none"
 
