@@ -202,5 +202,5 @@ def waits(draw: st.DrawFn, count: int) -> Mapping[int, Sequence[int]]:
     if count < 2 or draw(st.integers(0, 3)):
         return {}
     order = draw(st.permutations(range(count)))
-    found = {n: draw(st.lists(st.sampled_from(order[:place]), unique=True)) for place, n in enumerate(order) if place}
-    return {n: others for n, others in found.items() if others}
+    before = {n: order[:place] for place, n in enumerate(order) if place}
+    return {n: draw(st.lists(st.sampled_from(others), min_size=1, unique=True)) for n, others in before.items()}
