@@ -243,5 +243,5 @@ def _filter(
     predicate = asked.bind(binding.types)
     judge = Judge(asked.name, predicate, faults, on_error=asked.on_error, skips_nulls=asked.nulls == SKIP)
     times = {stream.name: stream.time for stream in binding.query.streams if stream.name in asked.on and stream.time}
-    reading = FilterColumns(asked.on, asked.predicate.columns, takes, times)
+    reading = FilterColumns(asked.on, asked.predicate.columns, takes, times, asked.after or ())
     return OPERATORS["filter"](asked.name, judge, reading, memory)

@@ -29,13 +29,14 @@ class Memory(Protocol):
 class FilterColumns(NamedTuple):
     """The inputs of a filter, its columns, and their stores.
 
-    `times` are the columns with the event times of those inputs that have any.
+    `times` are the columns with the event times of those inputs that have any, `after` the filters that must act first.
     """
 
     on: Sequence[str]
     columns: Sequence[Column]
     take: Mapping[str, Take]
     times: Mapping[str, str]
+    after: Sequence[str] = ()
 
 
 class FilterOperator:
@@ -47,7 +48,7 @@ class FilterOperator:
 
     def __init__(self, name: str, judge: Judge, reading: FilterColumns, memory: Memory | None = None) -> None:
         self.name = name
-        self.rule = Rule(needs=frozenset(reading.on))
+        self.rule = Rule(needs=frozenset(reading.on), after=frozenset(reading.after))
         self._on = reading.on[0]
         self._judge = judge
         self._reads = tuple((c, str(c.stream), reading.take[str(c.stream)]) for c in reading.columns)

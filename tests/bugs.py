@@ -346,4 +346,11 @@ BUGS = (
         new="np.where(verdicts <= PENDING, verdicts, np.uint8(UNKNOWN))",
         tests=("tests/eddy/test_faults.py",),
     ),
+    Bug(
+        name="a filter does not wait for those that it comes after",
+        file="eddy/tuples/lineage.py",
+        old="and rule.after <= lineage.done",
+        new="and rule.after <= lineage.done | rule.after",
+        tests=("tests/eddy/test_after.py", "-k", "nobody_sees"),
+    ),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,11 @@ The last drops most rows, as few have no null: more of it, and few cases would h
 
 READ = ("k", "x", "s")
 """The columns of an input that a function of Series reads: a Series of floats does not tell null from NaN."""
+
+
+class SeenTooEarly(SystemExit):
+    """A filter was asked about a row that one it waits for drops; no error of a row, which `on_error` would hide."""
+
 
 ON_ERROR = st.sampled_from(["fail", "fail", "drop", "keep"])
 
@@ -49,8 +54,19 @@ class Filter:
             return False
         return self.condition.holds(combination)
 
-    def asked(self, name: str, columns: Sequence[str]) -> eddy.Filter:
-        """As the engine takes it; a function is handed these columns of every input, or some of them."""
+    def lets_go_on(self, combination: reference.Combination) -> bool:
+        """Whether the filters after this one see a combination; they do where it has no answer, unless that drops."""
+        try:
+            return self.holds(combination) is True
+        except reference.NoAnswer:
+            return self.on_error != "drop"
+
+    def asked(self, name: str, columns: Sequence[str], awaited: Sequence[Filter] = ()) -> eddy.Filter:
+        """As the engine takes it; a function is handed these columns of every input, or some of them.
+
+        It raises if it sees what one of the awaited filters drops, as far as its own inputs tell.
+        """
+        guards = [one for one in awaited if set(one.on) <= set(self.on)]
         if self.form is None:
             return eddy.Filter(name, on=self.on, where=self.condition.sql, on_error=self.on_error)
         columns = READ if self.form in ("series", "skipping") else columns
@@ -59,7 +75,10 @@ class Filter:
         def ask(*values: Any) -> bool | None:
             parts = (values[n * size : (n + 1) * size] for n in range(len(self.on)))
             rows = (dict(zip(columns, part, strict=True)) for part in parts)
-            return self.condition.holds(dict(zip(self.on, rows, strict=True)))
+            seen = dict(zip(self.on, rows, strict=True))
+            if not all(guard.lets_go_on(seen) for guard in guards):
+                raise SeenTooEarly(f"{name}: {seen}")
+            return self.condition.holds(seen)
 
         def ask_all(*values: pa.Array) -> list[bool | None]:
             return [ask(*row) for row in zip(*(column.to_pylist() for column in values), strict=True)]
@@ -175,3 +194,13 @@ def _guard(draw: st.DrawFn, name: str) -> Filter:
         )
     )
     return Filter(on=(name,), condition=condition, form=draw(FORMS))
+
+
+@st.composite
+def waits(draw: st.DrawFn, count: int) -> Mapping[int, Sequence[int]]:
+    """Which filters wait for which others, now and then; never in a circle."""
+    if count < 2 or draw(st.integers(0, 3)):
+        return {}
+    order = draw(st.permutations(range(count)))
+    before = {n: order[:place] for place, n in enumerate(order) if place}
+    return {n: draw(st.lists(st.sampled_from(others), min_size=1, unique=True)) for n, others in before.items()}

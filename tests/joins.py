@@ -8,7 +8,7 @@ the text of the SQL that DuckDB is asked.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from itertools import zip_longest
 from typing import Any
@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import eddy
 from tests import reference
 from tests.conditions import Condition, edges, sums
-from tests.filters import Filter, fallible, filters
+from tests.filters import Filter, fallible, filters, waits
 from tests.strategies import EPOCH, Clock
 
 COLUMNS = {
@@ -76,6 +76,7 @@ class Case:
     joins: Sequence[Condition]
     filters: Sequence[Filter]
     batch_rows: int
+    after: Mapping[int, Sequence[int]] = field(default_factory=dict)
 
     @property
     def inputs(self) -> list[str]:
@@ -98,10 +99,15 @@ class Case:
             ],
             tables=[eddy.Table(name) for name in self.tables],
             joins=list(dict.fromkeys(join.sql for join in self.joins)),
-            filters=[f.asked(f"f{n}", NAMES) for n, f in enumerate(self.filters)],
+            filters=[self._asked(n, f) for n, f in enumerate(self.filters)],
             select=[f"{name}.{column} as {name}_{column}" for name in self.inputs for column in NAMES],
             cross=True,
         )
+
+    def _asked(self, number: int, one: Filter) -> eddy.Filter:
+        awaited = self.after.get(number, ())
+        asked = one.asked(f"f{number}", NAMES, [self.filters[n] for n in awaited])
+        return asked.pin([f"f{n}" for n in awaited] or None)
 
     def data(self) -> dict[str, pa.Table]:
         """Every input as a table."""
@@ -208,14 +214,16 @@ def cases(
     asked = st.lists(filters(names, faults=faults), max_size=2 if crowded else 3)
     if faults and crowded:
         asked = fallible(names)
+    found = draw(asked)
     return Case(
         streams={name: draw(sources(times[name], limits[name], late=late, by_rows=by_rows)) for name in streams},
         clocks=times,
         tables=names[len(streams) :],
         rows=rows,
         joins=draw(graphs(names, faults=faults, more=0 if crowded else len(names))),
-        filters=draw(asked),
+        filters=found,
         batch_rows=draw(st.sampled_from([1, 2, 3, 7, 1000])),
+        after=draw(waits(len(found))),
     )
 
 

@@ -18,7 +18,7 @@ from typing import Any
 from eddy.comparison.answer import digest_in_order
 from eddy.comparison.workload import Workload
 from eddy.query import Filter, Query
-from eddy.query.filter import SHOW
+from eddy.query.filter import SHOW, write_after
 
 PACKAGES = ("numpy", "pandas", "pyarrow", "pyspark")
 
@@ -67,7 +67,7 @@ def data_text(workload: Workload) -> dict[str, Any]:
 
 
 def _filter(asked: Filter) -> str:
-    on = ", ".join(asked.on)
+    on = ", ".join(asked.on) + write_after(asked)
     if asked.function is None:
         return f"on {on}: {asked.where}"
     columns = "its parameters" if asked.columns is None else ", ".join(asked.columns)

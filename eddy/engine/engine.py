@@ -191,6 +191,7 @@ class Engine:
             "statistics": self._router.statistics.snapshot(),
             "prices": self._router.prices.snapshot(),
             "policy": self._policy_name,
+            "after": self._after(),
             "classifier": self._classifier.snapshot(),
             "shapes": {name: array.shape for name, array in arrays.items()},
             "state": {name: value for name, value in state.items() if name not in arrays},
@@ -215,13 +216,18 @@ class Engine:
             store.restore(meta["numbers"][name], tables[f"stream {name}"])
         self._router.statistics.restore(meta["statistics"])
         self._router.prices.restore(meta.get("prices", []))
-        # Buckets are numbered for a policy's features; another one has others, and could not read what was learned.
-        if meta["policy"] == self._policy_name:
+        # Buckets are numbered for a policy's features; another one has others, and could not read what was learned. Nor
+        # is it of use where filters wait for others than before: routes that were learned may not be legal any more.
+        if meta["policy"] == self._policy_name and meta.get("after", {}) == self._after():
             self._classifier.restore(meta["classifier"])
             arrays = {name: from_table(tables[f"policy {name}"], shape) for name, shape in meta["shapes"].items()}
             restore_policy(self._policy, self._policy_name, {**meta["state"], **arrays})
             self._taken = meta.get("taken", {})
             self._trees.restore(meta.get("trees", {}))
+
+    def _after(self) -> dict[str, list[str]]:
+        """List the filters that wait for others, and for which."""
+        return {f.name: sorted(f.after) for f in self._binding.query.filters if f.after}
 
     def _chance(self) -> Callable[[], np.random.Generator]:
         """Give the micro-batch's generator, made when it is needed.

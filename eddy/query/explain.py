@@ -13,6 +13,7 @@ from eddy.errors import QueryError, quote
 from eddy.observe.report import Report
 from eddy.observe.text import align_columns, plural
 from eddy.predicates.function import Function
+from eddy.query.filter import write_after
 from eddy.query.inputs import Range, Rows, Unbounded, Window
 from eddy.query.query import Query, Stream
 from eddy.sql import Column
@@ -313,9 +314,12 @@ def _window_text(window: Window) -> str:
 
 
 def _list_filters(query: Query) -> Iterator[str]:
-    for f in query.filters:
-        asked = f.predicate
+    # The first that may act comes next, as in the policy.
+    done: list[str] = []
+    while free := [f for f in query.filters if f.name not in done and set(f.after or ()) <= set(done)]:
+        f, asked = free[0], free[0].predicate
         what = f"{asked.name} of {quote(map(str, asked.columns))}" if isinstance(asked, Function) else asked.text
-        yield f"  {f.name} on {', '.join(f.on)}: {what}"
+        yield f"  {f.name} on {', '.join(f.on)}{write_after(f)}: {what}"
+        done.append(f.name)
     if not query.filters:
         yield "  none"

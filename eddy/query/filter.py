@@ -5,7 +5,8 @@ It also says what is done with rows for which the predicate has no answer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -45,8 +46,10 @@ class Filter:
     else may become of such rows: "drop" them, or "keep" them as if they had passed. A call of a function that takes
     longer than `time_limit` is ended, and then the query fails.
 
-    Filters run in any order, and are asked about rows that others drop. One that guards another, as `x <> 0`
-    guards `y / x > 1`, may stand by itself; in one text, `x <> 0 and y / x > 1`, it saves the work of finding the rows.
+    Filters run in any order, and are asked about rows that others drop. `after` names filters of the query that must
+    act first: this one sees a row only as part of a tuple that all of them have let go on. That is for guards of calls
+    that are dear, or that must not be made. Errors need none: `x <> 0` guards `y / x > 1` in any order, and in one
+    text, `x <> 0 and y / x > 1`, it saves the work of finding the rows.
 
     >>> Filter("big", on="a", where="v > 10").on
     ('a',)
@@ -62,11 +65,13 @@ class Filter:
     nulls: str = field(default=SHOW, kw_only=True)
     on_error: str = field(default=FAILS, kw_only=True)
     time_limit: str | None = field(default=None, kw_only=True)
+    after: Sequence[str] | None = field(default=None, kw_only=True)
     predicate: sql.Expression | Function = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         where = named("filter", self.name)
         fill(self, "on", texts(self.on, f"{where}: on"))
+        fill(self, "after", None if self.after is None else texts(self.after, f"{where}: after"))
         for key, known, got in (("on_error", ON_ERROR, self.on_error), ("nulls", NULLS, self.nulls)):
             if got not in known:
                 raise QueryError(f"{where}: {key}: expected {quote(known)}, got {write_repr(got)}")
@@ -79,6 +84,12 @@ class Filter:
             if column.stream not in self.on:
                 error = unknown_name("stream", str(column.stream), self.on, where=f'{where}: column "{column}"')
                 raise QueryError(f"{error}; fields of a struct cannot be read")
+
+    def pin(self, after: Sequence[str] | None) -> Filter:
+        """Give the same filter, pinned behind others than before."""
+        pinned = copy(self)
+        fill(pinned, "after", None if after is None else texts(after, f'filter "{self.name}": after'))
+        return pinned
 
     def bind(self, types: Mapping[sql.Column, pa.DataType]) -> Predicate:
         """Give the filter as a function from columns to a mask."""
@@ -127,6 +138,51 @@ class Filter:
                 f'so write "{self.on[0]}.{column.name}" or the like'
             )
         return sql.Column(self.on[0], column.name)
+
+
+def write_after(asked: Filter) -> str:
+    """Write which filters must act before one."""
+    return f", after {', '.join(asked.after)}" if asked.after else ""
+
+
+def check_after(after: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, QueryError]]:
+    """Find what is wrong with the `after` of some filters.
+
+    Gives each mistake with the name of the filter that has it. Any inputs will do: every tuple comes to span all.
+    """
+    right: dict[str, list[str]] = {name: [] for name in after}
+    for name, awaited in after.items():
+        others = [other for other in after if other != name]
+        for other in awaited:
+            if other == name:
+                yield (
+                    name,
+                    QueryError("after: expected other filters of the query, got this one; leave it out"),
+                )
+            elif other not in after:
+                yield name, unknown_name("filter" if others else "other filter", other, others, where="after")
+            else:
+                right[name].append(other)
+    circle = _find_circle(right)
+    if circle:
+        told = " after ".join(f'"{name}"' for name in (*circle, circle[0]))
+        yield (
+            circle[0],
+            QueryError(f"after: expected filters that do not wait for this one, got a circle, {told}; leave one out"),
+        )
+
+
+def _find_circle(after: Mapping[str, Sequence[str]]) -> Sequence[str]:
+    """Find filters of which each waits for the next, and the last for the first."""
+    free: set[str] = set()
+    while more := {name for name, awaited in after.items() if name not in free and free.issuperset(awaited)}:
+        free |= more
+    held = [name for name in after if name not in free]
+    # Each of these waits for another of them, so whoever follows the waits comes back to where they were.
+    way: list[str] = held[:1]
+    while way and (following := next(name for name in after[way[-1]] if name not in free)) not in way:
+        way.append(following)
+    return way[way.index(following) :] if way else ()
 
 
 def _seconds(limit: object, where: str) -> float:

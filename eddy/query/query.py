@@ -15,7 +15,7 @@ from eddy import sql
 from eddy.errors import LONGEST_NAME, QueryError, check_whole, quote, shorten, unknown_name
 from eddy.observe.notebook import heading, table
 from eddy.predicates.judge import Predicate
-from eddy.query.filter import Filter
+from eddy.query.filter import Filter, check_after, write_after
 from eddy.query.inputs import Rows, Stream, Table
 from eddy.query.join_graph import find_reachable, probe_name
 from eddy.query.validation import distinct, fill, members, named, texts
@@ -71,6 +71,8 @@ class Query:
         distinct("filter", [f.name for f in self.filters], "query")
         for name, where in [(name, f'filter "{f.name}"') for f in self.filters for name in f.on]:
             self._check_input(name, where)
+        for name, error in check_after({f.name: f.after or () for f in self.filters}):
+            raise QueryError(f'filter "{name}": {error}')
         fill(self, "joins", texts(self.joins, "query: joins") if self.joins else ())
         # `x and y` becomes two predicates, so that each can serve as soon as its own inputs are there.
         fill(self, "predicates", tuple(part for text in self.joins for part in self._join(text)))
@@ -87,7 +89,9 @@ class Query:
         rows = [("stream", s.name, f"by {s.time}, {s.window}, delay {s.delay}") for s in self.streams]
         rows += [("table", one.name, "") for one in self.tables]
         rows += [("join", "", text) for text in self.joins]
-        rows += [("filter", f.name, f"{', '.join(f.on)}: {f.where or _spell_call(f)}") for f in self.filters]
+        rows += [
+            ("filter", f.name, f"{', '.join(f.on)}{write_after(f)}: {f.where or _spell_call(f)}") for f in self.filters
+        ]
         rows += [("select", "", ", ".join(self.select))] if self.select else []
         return (
             f"{heading(f'Query {self.name}')}{table(pd.DataFrame(rows, columns=['part', 'name', 'says']), len(rows))}"

@@ -8,7 +8,8 @@ watermarks.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -50,6 +51,22 @@ def find_pushable(query: Query, schemas: Mapping[str, pa.Schema], *, ansi: bool,
         and _same_zone(schemas[f.on[0]], zone)
         and _distinct(schemas[f.on[0]].names)
     ]
+
+
+def divide(query: Query, able: Sequence[Filter], spoken_of: Container[str]) -> tuple[list[Filter], Query]:
+    """Divide the filters of a query between Spark and the eddy.
+
+    Gives those that Spark evaluates, each after those that it waits for, and the query that is left.
+    """
+    # A filter that the policy speaks of has to stay, since the policy would not find it; one that waits for a filter of
+    # the eddy's has to stay as well. What Spark has evaluated nobody has to wait for.
+    pushed: dict[str, Filter] = {}
+    may = [f for f in able if f.name not in spoken_of]
+    while more := {f.name: f for f in may if f.name not in pushed and pushed.keys() >= set(f.after or ())}:
+        pushed |= more
+    left = [f for f in query.filters if f.name not in pushed]
+    filters = [f.pin([name for name in f.after or () if name not in pushed] or None) for f in left]
+    return list(pushed.values()), replace(query, filters=filters)
 
 
 def push(frame: DataFrame, name: str, filters: Sequence[Filter]) -> DataFrame:

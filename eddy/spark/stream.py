@@ -31,7 +31,7 @@ from eddy.spark.layout.planning import CELLS, plan_layout
 from eddy.spark.listener import listen
 from eddy.spark.parcels import PARCELS, RESULTS, pack, unpack, write
 from eddy.spark.progress import OBSERVED
-from eddy.spark.pushdown import describe_pushed, push, pushable
+from eddy.spark.pushdown import describe_pushed, divide, push, pushable
 from eddy.spark.shipped import Shipped, pack_code
 from eddy.spark.worker_cache import frozen_from_gc
 from eddy.wiring import PolicyChoice, schemas_read
@@ -126,9 +126,7 @@ def _plan(query: Query, frames: Frames, options: Options) -> AttachPlan:
     query = bind(replace(query, case_sensitive=frames.case_sensitive), frames.schemas).query
     spoken_of = _texts(options.policy)
     may = pushable(query, frames.schemas, frames.spark) if options.pushdown else []
-    # A filter that the policy names has to stay: the policy would not find it.
-    pushed = [f for f in may if f.name not in spoken_of]
-    left = replace(query, filters=[f for f in query.filters if f not in pushed])
+    pushed, left = divide(query, may, spoken_of)
     binding = bind(left, schemas_read(left, frames.schemas, options.policy, time.perf_counter))
     layout = plan_layout(binding, options.cells, default=CELLS, sizes=options.sizes, heavy=options.heavy)
     return AttachPlan(frames=frames, query=left, pushed=pushed, binding=binding, layout=layout)

@@ -4,11 +4,16 @@
 | --- | --- | --- |
 | it has not acted on it yet | yes | yes |
 | the tuple spans all of `needs` | the inputs that the filter reads | |
+| all of `after` have acted on it | the filters that must see it first | |
 | the tuple spans all of one of `near`, where there are any | | what some join condition needs |
 | the tuple does not span `gives` yet | | the input that is probed |
 
 Afterwards the operator is done, and the tuple spans `gives` too. A tuple is complete when it spans every input that
 is probed for and every filter is done. Nothing else decides where a tuple may go.
+
+Probes wait for no filter, so every tuple that is not dropped comes to span all inputs, and then each filter acts once
+those in its `after` have: without a circle none is out of reach, whatever inputs it reads. `done` is about this tuple:
+what a filter said of a stored row counts as done only once this tuple has asked for it.
 """
 
 from __future__ import annotations
@@ -40,6 +45,7 @@ class Rule:
     """An operator's row in the table above."""
 
     needs: frozenset[str] = frozenset()
+    after: frozenset[str] = frozenset()
     near: frozenset[frozenset[str]] = frozenset()
     gives: str | None = None
 
@@ -109,18 +115,24 @@ class Machine:
     def is_independent(self, lineage: Lineage) -> bool:
         """Tell whether nothing but the ready hops is left, in any order.
 
-        Then a whole route can be planned at once. Only a probe can change that: after a filter a tuple spans what it
-        spanned.
+        Then a whole route can be planned at once.
         """
         found = self._independent.get(lineage)
         if found is None:
             _make_room(self._independent)
-            ready = set(self.ready(lineage))
-            probes = [hop for hop in ready if self.adds(hop.operator)]
-            # A probe may make other hops ready, or change their patterns; then no route can be planned to its end.
-            found = all(set(self.ready_after(lineage, [hop])) == ready - {hop} for hop in probes)
+            ready = self.ready(lineage)
+            # What is not ready yet waits for some of these hops, so their order matters.
+            left = [n for n, rule in self._rules.items() if n not in lineage.done and rule.gives not in lineage.spans]
+            found = len(ready) == len(left) and all(self._keeps_pattern(lineage, hop, ready) for hop in ready)
             self._independent[lineage] = found
         return found
+
+    def _keeps_pattern(self, lineage: Lineage, hop: Hop, ready: Sequence[Hop]) -> bool:
+        """Tell whether a hop is the same once all others have acted."""
+        others = [other.operator for other in ready if other != hop]
+        given = {gives for name in others if (gives := self._rules[name].gives)}
+        last = Lineage(lineage.origin, lineage.spans | given, lineage.done.union(others))
+        return self._patterns[hop.operator](last) == hop.pattern
 
     def adds(self, operator: str) -> bool:
         """Tell whether tuples span another input after an operator.
@@ -137,6 +149,7 @@ class Machine:
         return (
             name not in lineage.done
             and rule.needs <= lineage.spans
+            and rule.after <= lineage.done
             and (not rule.near or any(inputs <= lineage.spans for inputs in rule.near))
             and rule.gives not in lineage.spans
         )

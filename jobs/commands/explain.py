@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
-from dataclasses import replace
 
 from eddy.errors import QueryError
 from eddy.jobs.commands.command import Command, check_job, takes_job
 from eddy.jobs.config.file_paths import local, readable
 from eddy.jobs.run.checking import Checked
 from eddy.jobs.run.checkpoints import Checkpoint, describe_learned, has_state, read
-from eddy.query import Filter, fingerprint
-from eddy.query.binding import bind
+from eddy.query import Filter, Query, fingerprint
+from eddy.query.binding import Binding, bind
 from eddy.query.explain import list_joins, list_patterns, list_windows
+from eddy.query.filter import write_after
 from eddy.spark.layout.layout import check_layout
-from eddy.spark.pushdown import describe_pushed, find_pushable
+from eddy.spark.pushdown import describe_pushed, divide, find_pushable
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -67,8 +67,7 @@ def _check_same(checked: Checked, found: Checkpoint) -> None:
     """
     if checked.binding is None or checked.layout is None:
         return
-    pushed, query = _pushed(checked), checked.binding.query
-    left = replace(query, filters=[f for f in query.filters if f not in pushed])
+    pushed, left = _divided(checked, checked.binding)
     wanted = {**fingerprint.of(bind(left, checked.schemas)), **describe_pushed(pushed)}
     fingerprint.check(*({p: t for p, t in parts.items() if ": column " not in p} for parts in (found.query, wanted)))
     check_layout(found.layout, checked.layout.describe())
@@ -93,28 +92,23 @@ def text(checked: Checked) -> str:
 
 
 def _filters(checked: Checked) -> Iterator[str]:
-    pushed = [f.name for f in _pushed(checked)]
+    pushed = [f.name for f in _divided(checked, checked.binding)[0]] if checked.binding else []
     for f in checked.job.query.filters:
         who = "Spark, in compiled code, before the eddy" if f.name in pushed else "the eddy, in the order it learns"
-        yield f"  {f.name} on {', '.join(f.on)}: {f.where or 'a Python function'}; by {who}"
+        yield f"  {f.name} on {', '.join(f.on)}{write_after(f)}: {f.where or 'a Python function'}; by {who}"
     if not checked.job.query.filters:
         yield "  none"
 
 
-def _pushed(checked: Checked) -> list[Filter]:
-    """The filters that Spark will evaluate.
-
-    Those that the policy speaks of are not among them.
-    """
+def _divided(checked: Checked, binding: Binding) -> tuple[list[Filter], Query]:
+    """The filters that Spark will evaluate, and the query that is left to the eddy."""
     job = checked.job
-    if not job.engine["pushdown"] or checked.binding is None:
-        return []
+    if not job.engine["pushdown"]:
+        return [], binding.query
     ansi = job.spark.get("spark.sql.ansi.enabled", "true") == "true"
     zone = job.spark.get("spark.sql.session.timeZone", "UTC")
     spoken = {text for value in job.policy.values() for text in (value if isinstance(value, list) else [value])}
-    return [
-        f for f in find_pushable(checked.binding.query, checked.schemas, ansi=ansi, zone=zone) if f.name not in spoken
-    ]
+    return divide(binding.query, find_pushable(binding.query, checked.schemas, ansi=ansi, zone=zone), spoken)
 
 
 COMMAND = Command(text="say how a job will run: joins, cells, copies, watermarks", arguments=arguments, run=run)

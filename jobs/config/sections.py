@@ -110,7 +110,7 @@ TABLE = Section(
 )
 
 FILTER = Section(
-    text="A predicate. Filters run in any order, and may see rows that others drop.",
+    text="A predicate. Filters run in any order, and may see rows that others drop, unless `after` says no.",
     keys={
         "on": ConfigKey(text="its stream or table, or a list of them", kind=ONE_OR_MORE, required=True),
         "where": ConfigKey(text="SQL as Spark reads it"),
@@ -139,6 +139,11 @@ FILTER = Section(
         "time_limit": ConfigKey(
             text="how long one call of the function may take, 1 millisecond or more; a longer call fails the job",
             kind=INTERVAL,
+        ),
+        "after": ConfigKey(
+            text="one filter, or a list of them, that must act first: this one sees no row that they drop; a circle is "
+            "an error",
+            kind=ONE_OR_MORE,
         ),
     },
 )

@@ -10,6 +10,7 @@ from eddy.errors import QueryError
 from eddy.jobs.config.places import Mistakes
 from eddy.jobs.config.references import import_function
 from eddy.query import Filter, Query, Range, Rows, Stream, Table, Unbounded, Window
+from eddy.query.filter import check_after
 from eddy.query.validation import ticks
 from eddy.redaction import KeyPath
 
@@ -39,13 +40,15 @@ def build_query(read: Mapping[str, Any], mistakes: Mistakes) -> Query | None:
     with _note_errors(("streams",), mistakes):
         _query(**inputs, cross=True)
     fit = len(mistakes.found) == told
-    right = _right_parts(read, inputs, [one for one in filters if one], mistakes)
+    _check_after(read.get("filters", {}), mistakes)
+    # One filter is tried at a time, so none can wait for others then.
+    right = _right_parts(read, inputs, [one.pin(None) for one in filters if one], mistakes)
     if not fit:
         return None
     asked = {name: value for name, value in read["query"].items() if value is not None}
     if len(mistakes.found) == before:
         with _note_errors(("query",), mistakes):
-            return _query(**inputs, **asked, filters=right["filters"])
+            return _query(**inputs, **asked, filters=filters)
     return _part_of(asked, inputs, right, mistakes)
 
 
@@ -188,12 +191,22 @@ def _filter(name: str, values: Mapping[str, Any], mistakes: Mistakes) -> Filter 
         function, rest["rowwise"], rest["columns"] = _anything, True, rest["columns"] or ["anything"]
     key = "where" if values.get("where") else "function"
     with _note_errors((*path, key) if values.get(key) else path, mistakes):
-        return _build_filter(Filter(name, function=function, **rest), values)
+        built = _build_filter(Filter(name, function=function, **rest), values)
+        with _note_errors((*path, "after"), mistakes):
+            return built.pin(values.get("after"))
+        return built
     bare = {key: rest[key] for key in ("on", "where", "columns", "rowwise")}
     for left in ({"function": function, **bare}, {"on": values["on"], "where": "true"}):
         with suppress(QueryError):
             return _build_filter(Filter(name, **left), values)
     return None
+
+
+def _check_after(read: Mapping[str, Any], mistakes: Mistakes) -> None:
+    """Note what filters cannot wait for."""
+    after = {name: values.get("after") or () for name, values in read.items()}
+    for name, error in check_after({name: (one,) if isinstance(one, str) else one for name, one in after.items()}):
+        mistakes.add(("filters", name, "after"), str(error).removeprefix("after: "))
 
 
 def _anything(*_: object) -> bool:

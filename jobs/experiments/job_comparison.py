@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -25,7 +25,7 @@ from eddy.observe.text import plural
 from eddy.query import Filter, Query, Stream
 from eddy.query.exact_names import spell_query
 from eddy.redaction import hide_secrets
-from eddy.spark.pushdown import find_pushable
+from eddy.spark.pushdown import divide, find_pushable
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -124,8 +124,7 @@ def _batch_rows(job: Job) -> int:
 def _left(job: Job, data: Mapping[str, pa.Table]) -> tuple[Query, dict[str, pa.Table], list[Filter]]:
     """The query and the rows that come to the eddy, and the filters that Spark has evaluated before."""
     whole = spell_query(job.query, {name: table.schema for name, table in data.items()})
-    pushed = list(_pushed(job, whole, data))
-    query = replace(whole, filters=[f for f in whole.filters if f not in pushed])
+    pushed, query = _divided(job, whole, data)
     if len(query.inputs) == 1 and not query.filters:
         raise QueryError(
             f'config "{job.file}": nothing is left to compare: Spark evaluates all filters in compiled code, before '
@@ -134,19 +133,20 @@ def _left(job: Job, data: Mapping[str, pa.Table]) -> tuple[Query, dict[str, pa.T
     return query, {name: _passing(table, name, pushed) for name, table in data.items()}, pushed
 
 
-def _pushed(job: Job, query: Query, data: Mapping[str, pa.Table]) -> Iterator[Filter]:
-    """The filters of which the job leaves the evaluation to Spark."""
+def _divided(job: Job, query: Query, data: Mapping[str, pa.Table]) -> tuple[list[Filter], Query]:
+    """The filters of which the job leaves the evaluation to Spark, and the query that is left to the eddy."""
+    if not job.engine["pushdown"]:
+        return [], query
     ansi = job.spark.get("spark.sql.ansi.enabled", "true") == "true"
     zone = job.spark.get("spark.sql.session.timeZone", "UTC")
     spoken = {text for value in job.policy.values() for text in (value if isinstance(value, list) else [value])}
-    if job.engine["pushdown"]:
-        schemas = {name: table.schema for name, table in data.items()}
-        yield from (f for f in find_pushable(query, schemas, ansi=ansi, zone=zone) if f.name not in spoken)
+    schemas = {name: table.schema for name, table in data.items()}
+    return divide(query, find_pushable(query, schemas, ansi=ansi, zone=zone), spoken)
 
 
 def _passing(table: pa.Table, name: str, filters: Sequence[Filter]) -> pa.Table:
     """The rows that filters on one stream let pass, in their order."""
-    own = [f for f in filters if f.on == (name,)]
+    own = [f.pin(None) for f in filters if f.on == (name,)]
     if not own:
         return table
     place = "place"

@@ -414,6 +414,39 @@ def test_a_slip_is_one_mistake(old: str, new: str, place: str, meant: str, tmp_p
     assert f'did you mean "{meant}"?' in told
 
 
+def test_a_filter_may_wait_for_others(tmp_path: Path) -> None:
+    job = read(tmp_path, GOOD.replace("rowwise = true", 'rowwise = true\nafter = "odd"'))
+    assert [(f.name, f.after) for f in job.query.filters] == [("odd", None), ("named", ("odd",))]
+    job = read(tmp_path, GOOD, 'filters.named.after=["odd"]')
+    assert [f.after for f in job.query.filters] == [None, ("odd",)]
+
+
+@pytest.mark.parametrize(
+    ("after", "told"),
+    [
+        ("3", "line 36, filters.named.after: expected a text or a list of texts, got 3"),
+        ("[]", "line 36, filters.named.after: expected a text or a list of texts, got []"),
+        ('"ood"', 'line 36, filters.named.after: unknown filter "ood"; did you mean "odd"? known: "odd"'),
+        ('["odd", "odd"]', 'line 36, filters.named.after: filter "named": after: entry "odd" stands twice'),
+        ('"named"', "line 36, filters.named.after: expected other filters of the query, got this one; leave it out"),
+    ],
+)
+def test_what_a_filter_cannot_wait_for_is_one_mistake(after: str, told: str, tmp_path: Path) -> None:
+    (_, line) = refused(tmp_path, GOOD.replace("rowwise = true", f"rowwise = true\nafter = {after}"))
+    assert line.startswith(f"  {told}")
+
+
+def test_a_circle_is_told_beside_the_other_mistakes(tmp_path: Path) -> None:
+    text = GOOD.replace("rowwise = true", 'after = "odd"').replace("k % 2 = 1", "k %").replace("[policy]", "[polcy]")
+    told = refused(tmp_path, text.replace("[filters.named]", 'after = "named"\n[filters.named]'))
+    assert [line.split(":")[0] for line in told if not line.startswith("    ")][1:] == [
+        "  line 30, filters.odd.where",
+        "  line 31, filters.odd.after",
+        "  line 38, polcy",
+    ]
+    assert 'got a circle, "odd" after "named" after "odd"; leave one out' in "\n".join(told)
+
+
 def test_a_misspelt_key_hides_nothing_about_its_value(tmp_path: Path) -> None:
     told = refused(tmp_path, GOOD.replace('delay = "1 minute"', 'dely = "1 minit"'))
     assert [line.split(":")[0] for line in told[1:3]] == ["  line 13, streams.a.dely"] * 2

@@ -20,6 +20,7 @@ from eddy.policies.registry import POLICIES
 from eddy.tuples.arrow import one_batch
 from eddy.wiring import PolicyChoice
 from tests import joins, reference
+from tests.filters import SeenTooEarly
 from tests.joins import Case
 from tests.policies.checks import steady_clock
 from tests.policies.choices import chosen
@@ -38,6 +39,8 @@ def answered(results: Iterable[pa.RecordBatch], schema: pa.Schema) -> Found:
     """What comes out, or that it is an error: a predicate has no answer, and everything else passes."""
     try:
         return found_in(pa.Table.from_batches(results, schema=schema))
+    except SeenTooEarly as error:
+        raise AssertionError(str(error)) from None
     except eddy.QueryError as error:
         if "Everything else lets it pass" not in str(error):
             raise

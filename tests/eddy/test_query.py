@@ -25,6 +25,11 @@ def query(**changes: Any) -> eddy.Query:
     return eddy.Query(**{"streams": [A, B], "joins": ["a.k = b.k"], **changes})
 
 
+def waiting(**after: Any) -> eddy.Query:
+    """A query with filters that wait for others."""
+    return query(filters=[eddy.Filter(name, on="a", where="v", after=others) for name, others in after.items()])
+
+
 def test_a_query_is_a_frozen_value() -> None:
     assert query() == query()
     built: Any = query()
@@ -107,6 +112,25 @@ def test_outputs_are_called_what_their_columns_are_called() -> None:
         (
             lambda: query(filters=[eddy.Filter("f", on="a", where="v"), eddy.Filter("f", on="b", where="v")]),
             'filter "f" stands twice',
+        ),
+        (lambda: eddy.Filter("f", on="a", where="v", after=[]), 'filter "f": after: expected one text or more, got'),
+        (
+            lambda: eddy.Filter("f", on="a", where="v", after=wrong(3)),
+            "after: expected a text or a list of texts, got 3",
+        ),
+        (lambda: eddy.Filter("f", on="a", where="v", after=wrong(["g", 3])), "after: expected one text or more, got 3"),
+        (lambda: eddy.Filter("f", on="a", where="v", after=["g", "g"]), 'after: entry "g" stands twice'),
+        (lambda: waiting(f="h", big="f"), 'filter "f": after: unknown filter "h"; known: "big"$'),
+        (lambda: waiting(f="bigg", big=None), 'unknown filter "bigg"; did you mean "big"[?]'),
+        (lambda: waiting(f="a"), 'filter "f": after: unknown other filter "a"; there is no other filter at all'),
+        (
+            lambda: waiting(f="f", g=None),
+            'filter "f": after: expected other filters of the query, got this one; leave it',
+        ),
+        (
+            lambda: waiting(e="f", f=["x", "g"], g="h", h="f", x=None),
+            'filter "f": after: expected filters that do not wait for this one, got a circle, '
+            '"f" after "g" after "h" after "f"; leave one out',
         ),
         (lambda: query(joins=["a.k = c.k"]), 'join "a.k = c.k": unknown stream or table "c"'),
         (lambda: query(joins=["k = b.k"]), 'column "k" names no stream'),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ from eddy.local import Run
 from eddy.policies.registry import POLICIES
 from eddy.wiring import PolicyChoice
 from tests import reference, strategies
+from tests.filters import waits
 from tests.policies.choices import chosen
 from tests.policies.wild import Wild
 from tests.strategies import CONDITIONS, Condition
@@ -78,6 +80,7 @@ class Asked:
     delay: int | None
     batch_rows: int
     seed: int
+    after: Mapping[int, Sequence[int]]
 
     def check(self, policy: PolicyChoice) -> Counter[tuple[Any, ...]]:
         """Hold the answer against the naive one, and give that."""
@@ -97,12 +100,15 @@ class Asked:
     def _run(self, policy: PolicyChoice) -> Run:
         stream = eddy.Stream("a", time="ts", delay=strategies.CLOCKS[self.clock].delay(self.delay))
         filters = [
-            eddy.Filter(f"f{n}", on="a", on_error=on_error, **_fallible(condition, without))
+            eddy.Filter(f"f{n}", on="a", on_error=on_error, after=self._after(n), **_fallible(condition, without))
             for n, (condition, without, on_error) in enumerate(self.conditions)
         ]
         query = eddy.Query(streams=[stream], filters=filters)
         data = {"a": strategies.table(self.records, self.clock)}
         return eddy.run_local(query, data, policy=policy, batch_rows=self.batch_rows, seed=self.seed)
+
+    def _after(self, number: int) -> list[str] | None:
+        return [f"f{n}" for n in self.after.get(number, ())] or None
 
     def _question(self) -> reference.Question:
         return reference.Question(
@@ -117,13 +123,15 @@ class Asked:
 def asked(draw: st.DrawFn) -> Asked:
     clock = draw(st.sampled_from(sorted(strategies.CLOCKS)))
     treated = st.sampled_from(["fail", "fail", "drop", "keep"])
+    conditions = draw(st.lists(st.tuples(CONDITIONS, WITHOUT, treated), max_size=4))
     return Asked(
         clock=clock,
         records=draw(strategies.rows(clock)),
-        conditions=draw(st.lists(st.tuples(CONDITIONS, WITHOUT, treated), max_size=4)),
+        conditions=conditions,
         delay=draw(st.sampled_from([None, 0, 20])),
         batch_rows=draw(st.integers(1, 50)),
         seed=draw(st.integers(0, 2**63)),
+        after=draw(waits(len(conditions))),
     )
 
 

@@ -185,6 +185,13 @@ def test_explain_knows_what_pushdown_is_set_to(capsys: pytest.CaptureFixture[str
     assert "by Spark" not in capsys.readouterr().out
 
 
+def test_explain_tells_who_waits_for_whom(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["explain", "conf/three_way.toml", "--set", "filters.paid_well.after=euro"]) == 0
+    told = capsys.readouterr().out
+    assert "paid_well on payments, after euro: paid >= 20; by the eddy" in told
+    assert "by Spark" not in told
+
+
 def test_compare_hands_everything_on(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         cli.main(["compare", "--help"])

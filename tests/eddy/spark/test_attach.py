@@ -176,6 +176,29 @@ def test_filters_alone(spark: SparkSession, tmp_path: Path) -> None:
     assert more.report.batches()[["rows", "late", "untimed"]].sum().tolist() == [42, 0, 0]
 
 
+def careful(v: npt.NDArray[np.int32]) -> Any:
+    if ((v <= 20) | (v >= 80)).any():
+        raise ValueError("somebody was to drop this row before")
+    return v % 3 > 0
+
+
+def test_filters_wait_for_others_also_if_spark_evaluates_these(spark: SparkSession, tmp_path: Path) -> None:
+    """A start after the first one may have them wait for others."""
+    few = eddy.Filter("few", on="a", where="a.v < 80", after="odd")
+    safe = eddy.Filter("safe", on="a", function=careful, columns=["v"], after=["big", "few"])
+    asked = query(filters=[safe, few, BIG, eddy.Filter("odd", on="b", function=odd)])
+    data = {name: rows(seed) for seed, name in enumerate("ab")}
+    found: Counter[tuple[Any, ...]] = Counter()
+    for part, waiting in enumerate((asked, replace(asked, filters=[safe.pin(["few"]), *asked.filters[1:]]))):
+        frames = feeds.streams(spark, tmp_path / "in", {name: tables[part::2] for name, tables in data.items()})
+        answer = feeds.answer(eddy.attach(waiting, frames, cells=2), tmp_path / "checkpoint")
+        assert answer.report.errors().empty
+        assert {"safe", "few"} <= {*answer.report.operators()["operator"]}
+        assert "big" not in {*answer.report.operators()["operator"]}
+        found += answer.rows
+    assert found == local(asked, {name: [*tables[0::2], *tables[1::2]] for name, tables in data.items()}) != Counter()
+
+
 def test_nulls_and_functions_of_spark(spark: SparkSession, tmp_path: Path) -> None:
     """A function sees nulls, one that is on its way to be one of Spark's too; those that are skipped are counted."""
     from pyspark.sql.pandas.functions import pandas_udf
