@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -65,8 +66,8 @@ class Dealer:
             return [Hand(CHAMPION, None)]
         order = chance().permutation(rows)
         ends = (0, challenged, challenged + control, rows)
-        lanes = zip((CHALLENGER, CONTROL, CHAMPION), ends, ends[1:], strict=True)
-        return [Hand(lane, np.sort(order[first:last])) for lane, first, last in lanes if last > first]
+        lanes = zip((CHALLENGER, CONTROL, CHAMPION), pairwise(ends), strict=True)
+        return [Hand(lane, np.sort(order[first:last])) for lane, (first, last) in lanes if last > first]
 
     def _draw_turn(self, rows: int, duel: Duel | None, extra: float, chance: Chance, *, controlled: bool) -> str:
         """Draw whose turn the round is."""
