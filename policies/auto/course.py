@@ -41,8 +41,8 @@ HOPE = 0.25
 """The part of what is left above the floor that a policy is hoped to gain, where the screen found less: it looks at one
 attribute at a time."""
 
-WARM_ROUNDS = 1
-"""Rounds in which a challenger may learn before it is judged, unless it is calm sooner."""
+WARM_ROUNDS = 2
+"""Rounds in which a challenger may learn before it is judged, if there was no sample to learn from."""
 
 MIXING_SHARE = 0.05
 """The share of a row's cost that dealing rows out to several legs may take; beyond it, whole rounds take turns."""
@@ -98,8 +98,10 @@ class Course:
         self.found: Found | None = None
         # For each arm that lost: the row of the stream until which it waits, and how many rows that were.
         self.waits: dict[str, list[float]] = {}
-        # Rows so far; idle rows until the next look; the row from which on there may be a sample; samples in vain.
+        # Rows so far; idle rows until the next look; the row from which on there may be a sample; samples in vain; the
+        # row at which the last one was over.
         self.rows, self.look, self.next_sample, self.patience = 0, FIRST_LOOK, 0, 0
+        self.sampled = 0
         self.ready: tuple[Hop, ...] = ()
         self.independent = True
         self.decisions: list[Decision] = []
@@ -108,6 +110,8 @@ class Course:
         self._statistics = Statistics()
         self._bills: dict[str, Bill] = {}
         self._round = 0
+        # Something is worth its price, and the account does not bear it yet.
+        self._is_saving_up = False
 
     @property
     def is_idle(self) -> bool:
@@ -119,7 +123,9 @@ class Course:
         """Whether nothing is learned just now."""
         if self.duel is not None or self.sample is not None:
             return False
-        return not self._is_time_to_look if self.champion is None else self.champion.policy.is_calm
+        if self.champion is not None:
+            return self.champion.policy.is_calm
+        return not (self._is_time_to_look or self._is_saving_up)
 
     @property
     def takes_turns(self) -> bool:
@@ -235,17 +241,24 @@ class Course:
 
     def _let_arms_learn(self) -> None:
         for lane, arm in ((CHAMPION, self.champion), (CHALLENGER, self.challenger)):
-            if arm is not None:
-                started = self.conduct.clock()
-                arm.policy.learn()
-                seconds = self.conduct.clock() - started
+            bill = self._bills.get(lane)
+            if arm is None or bill is None:
+                continue
+            started = self.conduct.clock()
+            arm.policy.learn()
+            seconds = self.conduct.clock() - started
+            bill.thinking += seconds
+            # The first time an arm decides everything at once: that is paid for, and says nothing of later rounds.
+            if lane == CHAMPION or (self.duel is not None and self.duel.seen):
                 self.ledger.think(arm).learning.add(self._round, self._round, seconds)
-                self._bills.setdefault(lane, Bill()).thinking += seconds
+            else:
+                self.ledger.think(arm).waking += seconds
 
     def _judge(self, whole: tuple[float, float]) -> None:
         """Judge what is under way by the round that is over."""
         if self.champion is not None:
-            self.guard.count(self.ledger.cases(self._bills.get(CHAMPION)))
+            if self.guard.count(self.ledger.cases(self._bills.get(CHAMPION))):
+                self.dealer.call_control()
         if self.sample is not None and self.sample.is_full:
             self._end_sample(self.sample)
         elif self.duel is not None and self.challenger is not None:
@@ -309,12 +322,13 @@ class Course:
         changed = self.ledger.settle_idle(self._route, self._statistics)
         if changed > CHANGED_SHARE:
             self.found, self.patience, self.waits, self.next_sample = None, 0, {}, self.rows
-        self.look = min(2 * self.look, LATEST_LOOK)
         if len(self.ready) > 1 or not self.independent:
             self._consider(may_duel=may_duel)
+        self.look = FIRST_LOOK if self._is_saving_up else min(2 * self.look, LATEST_LOOK)
 
     def _consider(self, *, may_duel: bool) -> None:
         """Take a sample, or begin a duel, if that may pay and can be paid for."""
+        self._is_saving_up = False
         if self.rows >= self.next_sample:
             self._begin_sample()
         elif self.found is not None and (may_duel or not self.ledger.turns):
@@ -332,8 +346,12 @@ class Course:
             self.next_sample = self.rows + self._wait()
             return
         looks = ledger.screening_price(len(self.conduct.features.of(self.stream)))
-        if ledger.account.allows(max(SAMPLE_ROWS * (sum(prices) - current), 0.0) + looks):
+        price = max(SAMPLE_ROWS * (sum(prices) - current), 0.0) + looks
+        # Rows of an arm that saves much are cheap beside those of a sample: it comes the more seldom.
+        may_be = self.champion is None or price <= self.conduct.regret * current * (self.rows - self.sampled)
+        if may_be and ledger.account.allows(price):
             self.sample = Sample(self.ready)
+        self._is_saving_up = self.sample is None
 
     def _wait(self) -> int:
         """Count the rows until the next sample, each time twice as many unless something came of the last."""
@@ -350,7 +368,7 @@ class Course:
         ledger.screening.add(looks, looks, seconds)
         if not ledger.unit:
             ledger.account.pay("sampling", seconds)
-        self.sample, self.lesson = None, sample
+        self.sample, self.lesson, self.sampled = None, sample, self.rows
         self.next_sample = self.rows + self._wait()
         if self.champion is None:
             self._choose_turns(self.found, len(sample.hops))
@@ -372,18 +390,30 @@ class Course:
             in_charge = self.champion is not None and name == self.champion.name
             if in_charge or self.waits.get(name, [0])[0] > self.rows:
                 continue
-            hoped, price = self._hope(name, found, now), ledger.arm_price(name)
-            if hoped <= LEAST_GAIN or hoped * in_order * ledger.usual <= price:
+            hoped = self._hope(name, found, now) * in_order
+            each = ledger.arm_price(name)
+            once = ledger.waking_price(name, tells_classes=name in self.conduct.tellers)
+            # What it may save until it would be tried again has to be more than what it takes.
+            saved = hoped - each / ledger.usual
+            if saved <= LEAST_GAIN * in_order or saved * FIRST_WAIT <= once:
                 continue
-            if ledger.account.allows(price):
-                self._challenge(name, hoped * in_order)
+            if ledger.account.allows(each + once):
+                self._challenge(name, hoped)
+            self._is_saving_up = self.duel is None
             return
 
     def _challenge(self, name: str, hoped: float) -> None:
+        """Let an arm challenge the one in charge; it learns from the sample first."""
+        started = self.conduct.clock()
         self.challenger = self.conduct.build(name, self.stream, self.ledger.account.left)
         if self.lesson is not None:
             self.challenger.observe(self.lesson.tell(self.stream, self.conduct.prices))
-        self.duel = Duel(name, self.ledger.turns, WARM_ROUNDS, hoped)
+            self.challenger.policy.learn()
+        seconds = self.conduct.clock() - started
+        self.ledger.think(self.challenger).waking = seconds
+        if not self.ledger.unit:
+            self.ledger.account.pay("duels", seconds)
+        self.duel = Duel(name, self.ledger.turns, WARM_ROUNDS if self.lesson is None else 0, hoped)
 
     def _hope(self, name: str, found: Found, now: float) -> float:
         """The share of the written order's cost that an arm may save, beside what is saved now."""

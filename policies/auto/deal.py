@@ -19,7 +19,7 @@ LARGEST_CHALLENGE = 0.5
 FEWEST_CHALLENGED = 400
 """Rows of a round that are worth the thinking that they take; or half of the round, if that is less."""
 
-CONTROL_BURST = 50
+CONTROL_BURST = 150
 """Rows that go in the written order together, so that it is seldom that a round has another leg for them."""
 
 DOUBT = 0.15
@@ -46,6 +46,10 @@ class Dealer:
         self._control = control
         self.control_due = 0.0
         self.turn: str | None = None
+
+    def call_control(self) -> None:
+        """Let the next round have rows in the written order."""
+        self.control_due = max(self.control_due, float(CONTROL_BURST))
 
     def end_round(self) -> None:
         """Let the next round be dealt anew."""

@@ -12,6 +12,9 @@ from eddy.policies.auto.duel import HALF_LIFE_TURNS, SURE, Side
 TOO_DEAR = 1.5
 """Times the written order: an arm that costs so much is not waited for."""
 
+UNUSUAL_SHARE = 0.25
+"""The share by which a round's cost must be off for the written order to be asked at once."""
+
 LEAST_CASES, LEAST_TURNS = 50, 2
 """Cases of each side before anything is said: rows, or rounds."""
 
@@ -28,12 +31,18 @@ class Guard:
         if self.turns:
             self.arm.half_life = HALF_LIFE_TURNS
 
-    def count(self, cases: Sequence[float]) -> None:
-        """Count the cases of a round: how many, what they cost, and the squares of that."""
-        if cases[0]:
-            self.arm.add(*cases)
-            self.last = Side()
-            self.last.add(*cases)
+    def count(self, cases: Sequence[float]) -> bool:
+        """Count the cases of a round: how many, what they cost, and the squares of that.
+
+        Says whether they cost far from what is usual: then the written order may cost something else as well.
+        """
+        if not cases[0]:
+            return False
+        usual = self.arm.mean
+        self.arm.add(*cases)
+        self.last = Side()
+        self.last.add(*cases)
+        return bool(usual) and abs(self.last.mean - usual) > UNUSUAL_SHARE * usual
 
     def saves(self, overhead: float, written: Side) -> tuple[float, float]:
         """What a case saves by the arm, and the standard error of that."""

@@ -24,6 +24,9 @@ from eddy.tuples import Hop
 USUAL_THINKING = 150e-6
 """Seconds that an arm takes in a round to plan and learn, before it has shown: the quickest one takes about as much."""
 
+USUAL_WAKING = 10e-3
+"""Seconds that an arm that tells rows apart takes to begin, before it has shown."""
+
 USUAL_SCREENING = 0.5e-3
 """Seconds that a look at a sample takes by each attribute, and by none, before it has shown."""
 
@@ -37,10 +40,14 @@ NUMBERS = ("calls", "usual", "idle_rows", "idle_rounds", "row", "row_calls")
 
 
 class Thinking:
-    """What an arm's planning and learning take by the clock, and its calls of operators in a round."""
+    """What an arm's planning and learning take by the clock, and its calls of operators in a round.
+
+    `waking` are the seconds from when it is built until it has learned for the first time.
+    """
 
     def __init__(self) -> None:
         self.planning, self.learning, self.calls = Fit(), Fit(), 0.0
+        self.waking = 0.0
 
     def seconds(self, rows: float) -> float:
         """Seconds of a round with so many rows, besides those of calls."""
@@ -48,14 +55,14 @@ class Thinking:
 
     def snapshot(self) -> list[Any]:
         """Plain values."""
-        return [self.planning.snapshot(), self.learning.snapshot(), self.calls]
+        return [self.planning.snapshot(), self.learning.snapshot(), self.calls, self.waking]
 
     @staticmethod
     def restore(state: Sequence[Any]) -> Thinking:
         """From a snapshot."""
         thinking = Thinking()
         thinking.planning, thinking.learning = Fit.restore(state[0]), Fit.restore(state[1])
-        thinking.calls = float(state[2])
+        thinking.calls, thinking.waking = float(state[2]), float(state[3])
         return thinking
 
 
@@ -124,6 +131,13 @@ class Ledger:
         if known is None:
             return USUAL_THINKING + calls
         return known.seconds(self.usual) + max(known.calls - calls, 0.0)
+
+    def waking_price(self, name: str, *, tells_classes: bool) -> float:
+        """What it takes to wake an arm."""
+        if self.unit:
+            return 0.0
+        known = self.thinking.get(name)
+        return (USUAL_WAKING if tells_classes else 0.0) if known is None else known.waking
 
     @property
     def least_thinking(self) -> float:

@@ -16,7 +16,7 @@ from eddy.policies.auto.sample import Sample
 from eddy.policies.auto.screen import Found
 from eddy.tuples import Hop
 
-NUMBERS = ("rows", "look", "next_sample", "patience", "decided", "independent")
+NUMBERS = ("rows", "look", "next_sample", "patience", "sampled", "decided", "independent")
 """The plain numbers of a course."""
 
 Arrays = dict[str, Any]
