@@ -110,8 +110,8 @@ class Course:
         self._statistics = Statistics()
         self._bills: dict[str, Bill] = {}
         self._round = 0
-        # Something is worth its price, and the account does not bear it yet.
-        self._is_saving_up = False
+        # The price of something that is worth it, and that the account does not bear yet.
+        self._wanted = 0.0
 
     @property
     def is_idle(self) -> bool:
@@ -131,6 +131,10 @@ class Course:
     def takes_turns(self) -> bool:
         """Whether a duel of whole rounds is under way, in which the work of all streams counts."""
         return self.duel is not None and self.ledger.turns
+
+    @property
+    def _is_saving_up(self) -> bool:
+        return self._wanted > 0
 
     @property
     def _is_time_to_look(self) -> bool:
@@ -318,17 +322,26 @@ class Course:
 
     def _look(self, *, may_duel: bool) -> None:
         """Look at an idle stream: settle its account, and see whether something could be gained."""
+        started = self.conduct.clock()
         self.rows += self.ledger.idle_rows
         changed = self.ledger.settle_idle(self._route, self._statistics)
         if changed > CHANGED_SHARE:
             self.found, self.patience, self.waits, self.next_sample = None, 0, {}, self.rows
         if len(self.ready) > 1 or not self.independent:
             self._consider(may_duel=may_duel)
-        self.look = FIRST_LOOK if self._is_saving_up else min(2 * self.look, LATEST_LOOK)
+        self.look = self._count_saving_rows() if self._is_saving_up else min(2 * self.look, LATEST_LOOK)
+        if not self.ledger.unit:
+            self.ledger.account.pay("learning", self.conduct.clock() - started)
+
+    def _count_saving_rows(self) -> int:
+        """Count the rows until the account bears what is wanted."""
+        each = self.ledger.account.regret * (self.ledger.in_order + self.ledger.row_calls / max(self.ledger.usual, 1))
+        missing = self._wanted - self.ledger.account.left
+        return int(min(max(missing / max(each, INSTANT), FIRST_LOOK), LATEST_LOOK * 2**MOST_DOUBLINGS))
 
     def _consider(self, *, may_duel: bool) -> None:
         """Take a sample, or begin a duel, if that may pay and can be paid for."""
-        self._is_saving_up = False
+        self._wanted = 0.0
         if self.rows >= self.next_sample:
             self._begin_sample()
         elif self.found is not None and (may_duel or not self.ledger.turns):
@@ -351,7 +364,8 @@ class Course:
         may_be = self.champion is None or price <= self.conduct.regret * current * (self.rows - self.sampled)
         if may_be and ledger.account.allows(price):
             self.sample = Sample(self.ready)
-        self._is_saving_up = self.sample is None
+        else:
+            self._wanted = price
 
     def _wait(self) -> int:
         """Count the rows until the next sample, each time twice as many unless something came of the last."""
@@ -399,7 +413,8 @@ class Course:
                 continue
             if ledger.account.allows(each + once):
                 self._challenge(name, hoped)
-            self._is_saving_up = self.duel is None
+            else:
+                self._wanted = each + once
             return
 
     def _challenge(self, name: str, hoped: float) -> None:

@@ -32,7 +32,7 @@ class Account:
     """
 
     def __init__(self, regret: float, allowance: float = 0.0) -> None:
-        self._regret = regret
+        self.regret = regret
         self.allowance = allowance
         self.written = 0.0
         self.saved = 0.0
@@ -52,7 +52,7 @@ class Account:
     def left(self) -> float:
         """What may still be spent; below 0 where more was spent than was meant to be."""
         credit = CREDIT * self.saved if self.saved > 0 else self.saved
-        return self._regret * self.written + self.allowance + credit - self.spent_besides
+        return self.regret * self.written + self.allowance + credit - self.spent_besides
 
     def allows(self, price: float) -> bool:
         """Tell whether something optional may be bought."""
