@@ -35,7 +35,7 @@ CODES = (
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command that the arguments name."""
     commands = {name: command(module) for name, module in COMMANDS.items()}
-    name, chosen = _chosen(commands, list(sys.argv[1:] if arguments is None else arguments))
+    name, chosen = _choose(commands, list(sys.argv[1:] if arguments is None else arguments))
     try:
         done = commands[name].run(chosen)
         sys.stdout.flush()
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return UNREAD
 
 
-def _chosen(commands: Mapping[str, Command], given: list[str]) -> tuple[str, argparse.Namespace]:
+def _choose(commands: Mapping[str, Command], given: list[str]) -> tuple[str, argparse.Namespace]:
     """The command that is asked for, and its arguments."""
     if given and given[0] in commands and commands[given[0]].forwards:
         return given[0], argparse.Namespace(rest=given[1:])

@@ -218,7 +218,7 @@ class Chunked:
         return taken.combine_chunks() if isinstance(taken, pa.ChunkedArray) else taken
 
 
-def column(data_type: pa.DataType) -> FixedWidth | Chunked:
+def make_column(data_type: pa.DataType) -> FixedWidth | Chunked:
     """Make the column for a type."""
     return FixedWidth(data_type) if is_fixed(data_type) else Chunked(data_type)
 

@@ -84,7 +84,7 @@ class Conditions:
     residuals: Sequence[Residual]
 
 
-def conditions(
+def sort_conditions(
     predicates: Sequence[Expression],
     types: Mapping[Column, pa.DataType],
     stems: Mapping[str, Stem],

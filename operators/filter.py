@@ -76,9 +76,9 @@ class FilterOperator:
         try:
             return self._judge.ask({column: take(column.name, ids[name]) for column, name, take in self._reads}, rows)
         except TooSlow as error:
-            raise TooSlow(f"{error}; {self._told(ids)}") from None
+            raise TooSlow(f"{error}; {self._describe_rows(ids)}") from None
 
-    def _told(self, ids: Mapping[str, RowIds]) -> str:
+    def _describe_rows(self, ids: Mapping[str, RowIds]) -> str:
         """Describe rows so that a person can find them."""
         parts = []
         for name, column, take in self._times:

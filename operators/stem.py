@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from eddy.operators.columns import FixedWidth, Growing, Rowwise, Stored, column
+from eddy.operators.columns import FixedWidth, Growing, Rowwise, Stored, make_column
 from eddy.operators.index.catalog import Catalog
 from eddy.operators.index.segments import Segments
 from eddy.operators.keys import ColumnKey, ComputedKey, Key, is_plain
@@ -53,7 +53,7 @@ class Stem:
         self.fresh = 0
         self.arrived = 0
         self.dead = 0
-        self._columns: dict[str, Stored] = {field.name: column(field.type) for field in schema}
+        self._columns: dict[str, Stored] = {field.name: make_column(field.type) for field in schema}
         self._time = time
         self._tick_type = tick_type
         # Columns, times, verdicts, keys and `alive` are arrays of one length, and an id is a position in each of them:
@@ -141,7 +141,7 @@ class Stem:
             key.append(coded)
         self.segments.extend(ticks)
         self.arrived += count
-        self.catalog.changed()
+        self.catalog.invalidate()
         self._arrivals = arrivals
         return np.arange(self.fresh, len(self))
 
@@ -164,7 +164,7 @@ class Stem:
         #     own arrivals  [0 3 5]    fresh 10    other row arrived as 4  ->  2 + 10: ids below 12 were there
         return np.searchsorted(self._arrivals, arrivals) + self.fresh
 
-    def stood(self, rows: RowIds, before: RowIds) -> Mask:
+    def mask_stood(self, rows: RowIds, before: RowIds) -> Mask:
         """Mask the rows that stood here when others arrived.
 
         They are below the others' ids, and still in a window of rows when all of those had come.
@@ -266,7 +266,7 @@ class Stem:
         )
         ticks: Ticks = np.zeros(rows.num_rows, np.int64)
         if self._time is not None:
-            ticks, _ = event_time.ticks(stored.column(self._time), self._tick_type)
+            ticks, _ = event_time.read_ticks(stored.column(self._time), self._tick_type)
         self.append(stored, ticks, np.arange(rows.num_rows))
         for name, held in self._verdicts.items():
             held.put(np.arange(len(self)), rows.column(f"verdict {name}").to_numpy())
@@ -295,7 +295,7 @@ class Stem:
                 part.keep(ids)
         self.segments.retain(keep)
         self.dead = len(self) - int(np.count_nonzero(self.alive))
-        self.catalog.changed()
+        self.catalog.invalidate()
 
     def _parts(self) -> list[Rowwise]:
         own: list[Rowwise] = [self._ticks] if isinstance(self._ticks, Growing) else []

@@ -171,7 +171,7 @@ def _runs(experiment: Experiment, skipped: list[Skipped]) -> int:
     policies = 0
     for setup in experiment.setups:
         out = [skip.contender for skip in skipped if skip.point is setup.point]
-        policies += len(experiment.controlled(without=out))
+        policies += len(experiment.add_control(without=out))
     return policies * len(experiment.seeds) * experiment.repeats
 
 
@@ -257,7 +257,7 @@ def command(experiment: Experiment, *, runner: str, cells: int | None = None, dr
     said |= {} if list(experiment.seeds) == [0] else {"seeds": list(experiment.seeds)}
     said |= {} if experiment.baseline is first else {"baseline": experiment.baseline.label}
     said |= {"batch_rows": experiment.batch_rows[0] if len(experiment.batch_rows) == 1 else list(experiment.batch_rows)}
-    told = [f"{name}={_spelled(value)}" for name, value in said.items()]
+    told = [f"{name}={_write_value(value)}" for name, value in said.items()]
     told += [f"windows=[{', '.join(f'eddy.{window}' for window in experiment.windows)}]"] if experiment.windows else []
     told += [f"drift_points={list(drift_points)}"] if drift_points else []
     told += [] if runner == "local" else [f'runner="{runner}"']
@@ -269,20 +269,20 @@ def _policies(contenders: Sequence[Contender]) -> str:
     """A list where policies have no names of their own."""
     if all(contender.label == label_of(contender.policy) for contender in contenders):
         return f"[{', '.join(_policy_text(contender.policy) for contender in contenders)}]"
-    return f"{{{', '.join(f'{_spelled(each.label)}: {_policy_text(each.policy)}' for each in contenders)}}}"
+    return f"{{{', '.join(f'{_write_value(each.label)}: {_policy_text(each.policy)}' for each in contenders)}}}"
 
 
 def _policy_text(choice: PolicyChoice) -> str:
-    return _spelled(choice) if isinstance(choice, str | Mapping) else name_of(choice)
+    return _write_value(choice) if isinstance(choice, str | Mapping) else name_of(choice)
 
 
-def _spelled(value: object) -> str:
+def _write_value(value: object) -> str:
     """A value as a program would have it."""
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, Mapping):
-        inner = ((name, HIDDEN if is_secret((str(name),)) else _spelled(one)) for name, one in value.items())
-        return f"{{{', '.join(f'{_spelled(name)}: {text}' for name, text in inner)}}}"
+        inner = ((name, HIDDEN if is_secret((str(name),)) else _write_value(one)) for name, one in value.items())
+        return f"{{{', '.join(f'{_write_value(name)}: {text}' for name, text in inner)}}}"
     if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_spelled, value))}]"
+        return f"[{', '.join(map(_write_value, value))}]"
     return repr(value)

@@ -87,11 +87,11 @@ def label(policy: PolicyChoice) -> str:
         return policy
     if not isinstance(policy, Mapping):
         return name_of(policy)
-    told = ", ".join(f"{n}={HIDDEN if is_secret((n,)) else v}" for n, v in policy.items() if _told(n, v))
+    told = ", ".join(f"{n}={HIDDEN if is_secret((n,)) else v}" for n, v in policy.items() if _is_in_name(n, v))
     return f"{policy.get('name')}({told})" if told else str(policy.get("name"))
 
 
-def _told(name: str, value: object) -> bool:
+def _is_in_name(name: str, value: object) -> bool:
     """Tell whether a parameter belongs in the name.
 
     One that stands for a workload's own knowledge does not.

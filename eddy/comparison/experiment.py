@@ -135,7 +135,7 @@ class Experiment:
         """
         return next(contender for contender in self.contenders if contender.role == BASELINE)
 
-    def controlled(self, without: Sequence[Contender]) -> Sequence[Contender]:
+    def add_control(self, without: Sequence[Contender]) -> Sequence[Contender]:
         """All policies but some, and the baseline once more."""
         left = [contender for contender in self.contenders if contender not in without]
         return [*left, self.baseline.control()] if self.baseline in left else left

@@ -46,7 +46,7 @@ def measure(workload: Workload, results: int, report: Report) -> dict[str, Any]:
     return counted | dict(workload.facts) | told | settling_point(workload, batches)
 
 
-def quietest(runs: Sequence[Sequence[float]]) -> float:
+def sum_quickest(runs: Sequence[Sequence[float]]) -> float:
     """Seconds of the same work done several times: of each micro-batch the quickest.
 
     A machine that is busy with something else makes some micro-batches slower, and none of them quicker.

@@ -55,13 +55,13 @@ class Comparison:
         most` with 95 % confidence, and below zero it is lost. `deciding %` is the part of the engine's time that the
         policy took to plan and to learn. Numbers are rounded to what can be read; `statistics` has all digits.
         """
-        return frame(*self._told(by_workload))
+        return frame(*self._choose_rows(by_workload))
 
     def table(self, *, by_workload: bool = False) -> str:
         """`summary` as text, for a terminal."""
-        return text(*self._told(by_workload))
+        return text(*self._choose_rows(by_workload))
 
-    def _told(self, by_workload: bool) -> tuple[Any, ...]:
+    def _choose_rows(self, by_workload: bool) -> tuple[Any, ...]:
         rows = self.statistics(by_workload=by_workload).to_pylist()
         return (rows, "workload", "policy") if by_workload else (rows, "policy")
 

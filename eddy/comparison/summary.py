@@ -58,7 +58,7 @@ def group_by_workload(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Mappi
     return parts
 
 
-def first_baseline(roles: Mapping[str, str]) -> str | None:
+def find_baseline(roles: Mapping[str, str]) -> str | None:
     """The policy that others are compared with, if it has run."""
     return next((policy for policy, role in roles.items() if role == BASELINE), None)
 
@@ -66,7 +66,7 @@ def first_baseline(roles: Mapping[str, str]) -> str | None:
 def _policy(frame: pd.DataFrame, policy: str, role: str, roles: Mapping[str, str]) -> dict[str, Any]:
     own = frame[frame["policy"] == policy]
     time = own[TIME[str(own["runner"].iloc[0])]]
-    baseline = first_baseline(roles)
+    baseline = find_baseline(roles)
     shares = {name: float(own[column].sum() / own["seconds"].sum() * 100) for name, column in SHARES.items()}
     return {
         "policy": policy,
@@ -75,8 +75,8 @@ def _policy(frame: pd.DataFrame, policy: str, role: str, roles: Mapping[str, str
         **_spread("calls_per_tuple", own["routing_calls"] / own["tuples"]),
         **_spread("us_per_tuple", time / own["tuples"] * MICRO),
         **_spread("seconds", time),
-        **_saved("calls_saved_percent", _saving(frame, policy, baseline, "routing_calls")),
-        **_saved("time_saved_percent", _saving(frame, policy, baseline, str(time.name))),
+        **_list_saved("calls_saved_percent", _saving(frame, policy, baseline, "routing_calls")),
+        **_list_saved("time_saved_percent", _saving(frame, policy, baseline, str(time.name))),
         "noise_percent": _noise(frame, roles, str(time.name)),
         **{f"{name}_percent": share for name, share in shares.items()},
         "deciding_percent": sum(shares[name] for name in DECIDING),
@@ -93,7 +93,7 @@ def _saving(frame: pd.DataFrame, policy: str, baseline: str | None, column: str)
     return None if baseline is None or policy == baseline else saving(frame, policy, baseline, column)
 
 
-def _saved(name: str, found: Saving | None) -> dict[str, float | None]:
+def _list_saved(name: str, found: Saving | None) -> dict[str, float | None]:
     parts = (None, None, None) if found is None else (found.share, found.low, found.high)
     return {
         title: None if part is None else part * 100
@@ -104,7 +104,7 @@ def _saved(name: str, found: Saving | None) -> dict[str, float | None]:
 def _noise(frame: pd.DataFrame, roles: Mapping[str, str], column: str) -> float | None:
     """Per cent by which the baseline seems to differ from itself."""
     control = next((policy for policy, role in roles.items() if role == CONTROL), None)
-    found = None if control is None else _saving(frame, control, first_baseline(roles), column)
+    found = None if control is None else _saving(frame, control, find_baseline(roles), column)
     return None if found is None or found.noise is None else found.noise * 100
 
 

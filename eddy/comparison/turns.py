@@ -18,7 +18,7 @@ from eddy.comparison.answer import agree, digest
 from eddy.comparison.contender import CONTROL, Contender
 from eddy.comparison.experiment import Experiment, SizedPoint, Skipped
 from eddy.comparison.journal import Journal, Record, Trace, trace
-from eddy.comparison.measures import measure, output_rate, quietest
+from eddy.comparison.measures import measure, output_rate, sum_quickest
 from eddy.comparison.run_key import key
 from eddy.comparison.runner import Runner, RunPolicy
 from eddy.comparison.workload import Workload
@@ -27,7 +27,7 @@ MeasuredRow = dict[str, Any]
 WIDTH = 24
 """Characters of the bar: with the counts and a name it fits into a line of a terminal."""
 
-MOST_LINES = 10
+MOST_PROGRESS_LINES = 10
 """Lines where there is no terminal: enough to see that it moves, too few to fill a log."""
 
 MINUTE = 60
@@ -63,7 +63,7 @@ class Turns:
         """Run what has not been run before."""
         for setup in self._experiment.setups:
             out = [skip.contender for skip in skipped if skip.point is setup.point]
-            contenders = self._experiment.controlled(without=out)
+            contenders = self._experiment.add_control(without=out)
             for seed in self._experiment.seeds:
                 self._point(setup, contenders, seed, machine)
 
@@ -109,7 +109,7 @@ class Turns:
         shares = self._shares(list(records.values()))
         for contender, share in zip(contenders, shares, strict=True):
             own = records[contender.label]
-            quickest = {"quiet_seconds": quietest([record.seconds for record in own])}
+            quickest = {"quiet_seconds": sum_quickest([record.seconds for record in own])}
             for repeat, record in enumerate(own):
                 figures = {"seed": seed, "repeat": repeat, **share, **record.figures, **quickest}
                 self.rows.append(self._row(setup, contender, figures))
@@ -188,7 +188,7 @@ class Bar:
             line = f"[{self._bar()}] {self._counts()}  {what}"
             self._out.write(f"\r{line:<{self._width}}")
             self._width = len(line)
-        elif self._done * MOST_LINES // self._total > (self._done - 1) * MOST_LINES // self._total:
+        elif self._done * MOST_PROGRESS_LINES // self._total > (self._done - 1) * MOST_PROGRESS_LINES // self._total:
             self._out.write(f"{self._counts()}  {what}\n")
         self._out.flush()
 

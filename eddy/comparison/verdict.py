@@ -40,7 +40,7 @@ class Verdict:
 
 def verdict(rows: Sequence[Mapping[str, Any]]) -> Verdict:
     """The verdict on all workloads; where they disagree, the choice for each."""
-    parts = by_workload(rows)
+    parts = judge_workloads(rows)
     if len(parts) == 1:
         return next(iter(parts.values()))
     found = summary(rows)
@@ -51,7 +51,7 @@ def verdict(rows: Sequence[Mapping[str, Any]]) -> Verdict:
     return replace(whole, reasons=(*_agreement(parts, whole), *whole.reasons))
 
 
-def by_workload(rows: Sequence[Mapping[str, Any]]) -> dict[str, Verdict]:
+def judge_workloads(rows: Sequence[Mapping[str, Any]]) -> dict[str, Verdict]:
     """A verdict on each workload."""
     parts = group_by_workload(rows)
     alone = len(parts) == 1
@@ -70,7 +70,7 @@ def _describe_split(parts: Mapping[str, Verdict], whole: Verdict, noise: float |
     chosen: dict[str, list[str]] = {}
     for workload, part in sorted(parts.items(), key=lambda item: not item[1].measured):
         kept = bool(part.choice) and not part.measured
-        chosen.setdefault(f"{'stay with ' if kept else ''}{_chosen(part.choice)}", []).append(workload)
+        chosen.setdefault(f"{'stay with ' if kept else ''}{_quote_choice(part.choice)}", []).append(workload)
     told = "; ".join(f"{choice} on {_list_names(workloads)}" for choice, workloads in chosen.items())
     each = [part.headline for part in parts.values()] if len(parts) <= MOST_NAMES else []
     reasons = (*each, f"One for all: {whole.headline}", *([] if noise is None else [_noise(noise)]))
@@ -100,7 +100,7 @@ def judge(rows: Sequence[Mapping[str, Any]], where: str) -> Verdict:
         return Verdict(choice="", measured=False, headline="There is nothing to compare with.", reasons=())
     noise = baseline["noise_percent"]
     if noise is None:
-        return _unsure(baseline, others)
+        return _judge_one_run(baseline, others)
     better = [row for row in others if saves(row, noise)]
     if not better:
         return _stay(baseline, others, noise, where)
@@ -148,7 +148,7 @@ def _stay(baseline: Mapping[str, Any], others: Sequence[Mapping[str, Any]], nois
         more = f'"{best["policy"]}" the least, {_percent(-saved)} more'
         headline = f'Choose "{stays}": {where} every other policy takes longer, {more}.'
         return Verdict(choice=stays, measured=True, headline=headline, reasons=reasons)
-    headline = f'Stay with "{stays}": {where} {_within(others, slow)}.'
+    headline = f'Stay with "{stays}": {where} {_name_alike(others, slow)}.'
     nearest = (
         f'The quickest other, "{best["policy"]}", takes {_percent(abs(saved))} {"less" if saved > 0 else "more"} time; '
         f"from {_percent(abs(low))} {'less' if low > 0 else 'more'} to {_percent(abs(high))} "
@@ -157,22 +157,22 @@ def _stay(baseline: Mapping[str, Any], others: Sequence[Mapping[str, Any]], nois
     return Verdict(choice=stays, measured=False, headline=headline, reasons=(nearest, *reasons))
 
 
-def _within(others: Sequence[Mapping[str, Any]], slow: Sequence[Mapping[str, Any]]) -> str:
+def _name_alike(others: Sequence[Mapping[str, Any]], slow: Sequence[Mapping[str, Any]]) -> str:
     """Name those that are as quick as the baseline, and the others."""
     if not slow:
         return "what others save of its time is within noise"
     alike = [row["policy"] for row in others if row not in slow]
     save = "saves" if len(alike) == 1 else "save"
-    return f"what {quote(alike)} {save} of its time is within noise, and {_told(slow)}"
+    return f"what {quote(alike)} {save} of its time is within noise, and {_name_slow(slow)}"
 
 
-def _told(slow: Sequence[Mapping[str, Any]]) -> str:
+def _name_slow(slow: Sequence[Mapping[str, Any]]) -> str:
     if len(slow) > MOST_NAMES:
         return f"{len(slow)} others take longer"
     return ", ".join(f'"{row["policy"]}" takes {times(row)}' for row in slow)
 
 
-def _unsure(baseline: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> Verdict:
+def _judge_one_run(baseline: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> Verdict:
     """One run says nothing about time."""
     fewest = min(others, key=lambda row: float(row["calls_per_tuple"]))
     return Verdict(
@@ -227,7 +227,7 @@ def _number(number: float) -> str:
     return f"{number:.0f}" if abs(number) >= 10 else f"{number:.1f}"
 
 
-def _chosen(choice: str) -> str:
+def _quote_choice(choice: str) -> str:
     return f'"{choice}"' if choice else "any"
 
 

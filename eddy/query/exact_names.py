@@ -70,7 +70,7 @@ def spell_filter(asked: Filter, names: Names) -> Filter:
     """Spell a filter as its inputs do."""
     predicate = asked.predicate
     if not isinstance(predicate, Function):
-        return asked if predicate.is_spelled(names.find) else replace(asked, where=predicate.respelled(names.find))
+        return asked if predicate.is_spelled(names.find) else replace(asked, where=predicate.respell(names.find))
     where = f'filter "{asked.name}"'
     found = [Column(column.stream, names.resolve(column, where)) for column in predicate.columns]
     if found == [*predicate.columns]:
@@ -83,7 +83,7 @@ def spell_filter(asked: Filter, names: Names) -> Filter:
 
 def spell_join(query: Query, text: str, names: Names) -> str:
     """Spell the text of a join as its inputs do."""
-    return sql.parse(text, where=f'join "{text}"').qualified(query.named).respelled(names.find)
+    return sql.parse(text, where=f'join "{text}"').qualify(query.qualify).respell(names.find)
 
 
 def _keep_case(name: str) -> tuple[str, int]:

@@ -19,7 +19,7 @@ from eddy.predicates.judge import Predicate
 from eddy.predicates.setup import SetupFunction, check_setup
 from eddy.predicates.spark_wrappers import unwrap
 from eddy.predicates.time_limit import SHORTEST_LIMIT
-from eddy.query.validation import duration, fill, named, texts
+from eddy.query.validation import check_name, duration, fill, texts
 from eddy.sql.values.name_case import own
 
 MICROSECONDS_PER_SECOND = 1_000_000
@@ -65,7 +65,7 @@ class Filter:
     predicate: sql.Expression | Function = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        where = named("filter", self.name)
+        where = check_name("filter", self.name)
         fill(self, "on", texts(self.on, f"{where}: on"))
         for key, known, got in (("on_error", ON_ERROR, self.on_error), ("nulls", NULLS, self.nulls)):
             if got not in known:
@@ -101,7 +101,7 @@ class Filter:
             raise QueryError(f"{where}: time_limit goes with function; SQL is not interrupted")
         if not isinstance(self.where, str):
             raise QueryError(f"{where}: expected SQL text as where, got {write_repr(self.where)}")
-        return sql.parse(self.where, where=where).qualified(self._resolve)
+        return sql.parse(self.where, where=where).qualify(self._resolve)
 
     def _function(self, where: str) -> Function:
         made = unwrap(self.function, rowwise=self.rowwise, where=where)
@@ -116,7 +116,7 @@ class Filter:
         checked = Function.of(
             made.function, columns, rowwise=made.rowwise, where=where, seconds=seconds, unsaid=made.unsaid
         )
-        return checked.qualified(self._resolve)
+        return checked.qualify(self._resolve)
 
     def _resolve(self, column: sql.Column) -> sql.Column:
         if column.stream is not None:

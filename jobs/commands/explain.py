@@ -67,7 +67,7 @@ def _check_same(checked: Checked, found: Checkpoint) -> None:
     """
     if checked.binding is None or checked.layout is None:
         return
-    pushed, query = _pushed(checked), checked.binding.query
+    pushed, query = _find_pushed(checked), checked.binding.query
     left = replace(query, filters=[f for f in query.filters if f not in pushed])
     wanted = {**fingerprint.of(bind(left, checked.schemas)), **describe_pushed(pushed)}
     fingerprint.check(*({p: t for p, t in parts.items() if ": column " not in p} for parts in (found.query, wanted)))
@@ -93,7 +93,7 @@ def text(checked: Checked) -> str:
 
 
 def _filters(checked: Checked) -> Iterator[str]:
-    pushed = [f.name for f in _pushed(checked)]
+    pushed = [f.name for f in _find_pushed(checked)]
     for f in checked.job.query.filters:
         who = "Spark, in compiled code, before the eddy" if f.name in pushed else "the eddy, in the order it learns"
         yield f"  {f.name} on {', '.join(f.on)}: {f.where or 'a Python function'}; by {who}"
@@ -101,7 +101,7 @@ def _filters(checked: Checked) -> Iterator[str]:
         yield "  none"
 
 
-def _pushed(checked: Checked) -> list[Filter]:
+def _find_pushed(checked: Checked) -> list[Filter]:
     """The filters that Spark will evaluate.
 
     Those that the policy speaks of are not among them.

@@ -133,7 +133,7 @@ class Mistakes:
         """Note what is wrong at a place."""
         indented = text.replace("\n", "\n    ")
         self.paths.add(path)
-        self.found.append((nearest(self.lines, self._written(path)) or 0, f"{self.place(path)}: {indented}"))
+        self.found.append((nearest(self.lines, self._spell(path)) or 0, f"{self.place(path)}: {indented}"))
 
     def within(self, path: KeyPath) -> bool:
         """Tell whether a mistake was noted at a place, or within it."""
@@ -145,13 +145,13 @@ class Mistakes:
         >>> Mistakes("job.toml", {("sink",): 7}).place(("sink", "path"))
         'line 7, sink.path'
         """
-        path = self._written(path)
+        path = self._spell(path)
         if path in self.outside:
             return f"{self.outside[path]}, {join_key(path)}"
         line = nearest(self.lines, path)
         return f"line {line}, {join_key(path)}" if line else join_key(path)
 
-    def _written(self, path: KeyPath) -> KeyPath:
+    def _spell(self, path: KeyPath) -> KeyPath:
         """A place as the file spells it."""
         return tuple(self.spelled.get(path[: depth + 1], name) for depth, name in enumerate(path))
 

@@ -65,7 +65,7 @@ def import_function(text: str, path: KeyPath, mistakes: Mistakes) -> Callable[..
         holder = importlib.import_module(module)
         found = getattr(holder, name, None)
     except ModuleNotFoundError as error:
-        mistakes.add(path, _no_module(text, str(error.name), folder))
+        mistakes.add(path, _describe_no_module(text, str(error.name), folder))
         return None
     except (Exception, SystemExit) as error:  # the module is the user's: whatever it raises when it is imported is told
         mistakes.add(path, f'module "{module}" cannot be imported: {describe_error(error)}{_cure(error)}')
@@ -73,7 +73,7 @@ def import_function(text: str, path: KeyPath, mistakes: Mistakes) -> Callable[..
     if callable(found):
         made: Callable[..., Any] = found
         return made
-    mistakes.add(path, _no_function(text, holder, found, folder))
+    mistakes.add(path, _describe_no_function(text, holder, found, folder))
     return None
 
 
@@ -90,7 +90,7 @@ def _cure(error: BaseException) -> str:
     )
 
 
-def _no_module(text: str, missing: str, folder: str) -> str:
+def _describe_no_module(text: str, missing: str, folder: str) -> str:
     """Write the mistake of a missing module.
 
     It may be the one that is named, or one that it imports.
@@ -120,7 +120,7 @@ def _modules(missing: str, folder: str) -> Iterator[str]:
     yield from (f"{package}.{found.name}" if package else found.name for found in iter_modules(places))
 
 
-def _no_function(text: str, holder: ModuleType, found: object, folder: str) -> str:
+def _describe_no_function(text: str, holder: ModuleType, found: object, folder: str) -> str:
     module, _, name = text.partition(":")
     if found is not None:
         return f'expected "{text}" to be a function, got {type(found).__name__}'

@@ -10,7 +10,7 @@ from eddy.errors import QueryError
 from eddy.jobs.config.places import Mistakes
 from eddy.jobs.config.references import import_function
 from eddy.query import Filter, Query, Range, Rows, Stream, Table, Unbounded, Window
-from eddy.query.validation import ticks
+from eddy.query.validation import read_length
 from eddy.redaction import KeyPath
 
 TIMED = ("window", "delay", "max_ahead")
@@ -125,12 +125,12 @@ def _stream(name: str, values: Mapping[str, Any], mistakes: Mistakes, *, alone: 
     delay = None
     with _note_errors((*path, "delay"), mistakes):
         if values.get("delay") is not None:
-            ticks(values["delay"], "delay")
+            read_length(values["delay"], "delay")
         delay = values.get("delay")
     ahead: dict[str, Any] = {}
     with _note_errors((*path, "max_ahead"), mistakes):
         if values.get("max_ahead") is not None:
-            ticks(values["max_ahead"], "max_ahead")
+            read_length(values["max_ahead"], "max_ahead")
         ahead = {key: values.get(key) for key in ("max_ahead", "arrived")}
     with _note_errors(path, mistakes):
         rest: dict[str, Any] = {key: values[key] for key in ("malformed", "bad_rows") if values.get(key) is not None}

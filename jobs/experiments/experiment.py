@@ -162,7 +162,7 @@ def _grid(workload: object) -> list[GridPoint]:
     kind = workload.get("kind")
     if not isinstance(kind, str) or kind not in WORKLOADS:
         raise unknown_name("kind", str(kind), WORKLOADS, where="workload")
-    flat = dict(_flat({key: value for key, value in workload.items() if key not in {"kind", "label"}}))
+    flat = dict(_flatten({key: value for key, value in workload.items() if key not in {"kind", "label"}}))
     axes = {place: value for place, value in flat.items() if _is_axis(value)}
     if not all(axes.values()):
         raise QueryError("workload: a list of no values leaves nothing to run")
@@ -183,10 +183,10 @@ def _is_axis(value: object) -> bool:
     return isinstance(value, list) and not any(isinstance(entry, list | dict) for entry in value)
 
 
-def _flat(values: Mapping[str, Any], place: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+def _flatten(values: Mapping[str, Any], place: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
     for name, value in values.items():
         if isinstance(value, Mapping):
-            yield from _flat(value, (*place, name))
+            yield from _flatten(value, (*place, name))
         else:
             yield (*place, name), value
 

@@ -71,7 +71,7 @@ def experiment(conf: str, sets: Iterable[str], asked: Asked) -> tuple[Experiment
         # Spark and its connectors may say what they were given.
         raise QueryError(f'config "{job.file}": {hide_secrets(str(error), job.values)}') from error
     counted = ", ".join(f"{plural(table.num_rows, 'row')} of {name}" for name, table in data.items())
-    query, data, pushed = _left(job, data)
+    query, data, pushed = _split_job(job, data)
     workload = Workload(name=query.name, query=query, data=data)
     made = Experiment(
         name=query.name,
@@ -81,7 +81,7 @@ def experiment(conf: str, sets: Iterable[str], asked: Asked) -> tuple[Experiment
         batch_rows=[_batch_rows(job)],
         repeats=asked.repeats,
     )
-    return made, f"sample: {counted}{_before(pushed)}"
+    return made, f"sample: {counted}{_tell_pushed(pushed)}"
 
 
 class _Spark:
@@ -121,10 +121,10 @@ def _batch_rows(job: Job) -> int:
     return max((count for count in said if count), default=BATCH_ROWS)
 
 
-def _left(job: Job, data: Mapping[str, pa.Table]) -> tuple[Query, dict[str, pa.Table], list[Filter]]:
+def _split_job(job: Job, data: Mapping[str, pa.Table]) -> tuple[Query, dict[str, pa.Table], list[Filter]]:
     """The query and the rows that come to the eddy, and the filters that Spark has evaluated before."""
     whole = spell_query(job.query, {name: table.schema for name, table in data.items()})
-    pushed = list(_pushed(job, whole, data))
+    pushed = list(_find_pushed(job, whole, data))
     query = replace(whole, filters=[f for f in whole.filters if f not in pushed])
     if len(query.inputs) == 1 and not query.filters:
         raise QueryError(
@@ -134,7 +134,7 @@ def _left(job: Job, data: Mapping[str, pa.Table]) -> tuple[Query, dict[str, pa.T
     return query, {name: _passing(table, name, pushed) for name, table in data.items()}, pushed
 
 
-def _pushed(job: Job, query: Query, data: Mapping[str, pa.Table]) -> Iterator[Filter]:
+def _find_pushed(job: Job, query: Query, data: Mapping[str, pa.Table]) -> Iterator[Filter]:
     """The filters of which the job leaves the evaluation to Spark."""
     ansi = job.spark.get("spark.sql.ansi.enabled", "true") == "true"
     zone = job.spark.get("spark.sql.session.timeZone", "UTC")
@@ -158,6 +158,6 @@ def _passing(table: pa.Table, name: str, filters: Sequence[Filter]) -> pa.Table:
     return table.take(found.column(0).combine_chunks().sort())
 
 
-def _before(pushed: Sequence[Filter]) -> str:
+def _tell_pushed(pushed: Sequence[Filter]) -> str:
     told = ", ".join(f'"{f.name}"' for f in pushed)
     return f"; Spark evaluates {told} before the eddy, so that is done before the comparison" if pushed else ""

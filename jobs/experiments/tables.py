@@ -43,19 +43,19 @@ def _table(place: re.Match[str], rows: Sequence[Mapping[str, Any]]) -> pd.DataFr
     return compute_improvement([row for row in own if all(name in row for name in by)], by)
 
 
-def filled(text: str, found: Mapping[str, pd.DataFrame]) -> str:
+def fill_tables(text: str, found: Mapping[str, pd.DataFrame]) -> str:
     """The page with what it shows of these tables; other places stay as they are."""
 
     def fill(place: re.Match[str]) -> str:
         if place["name"] not in found:
             return place[0]
         head = place[0].partition("\n")[0]
-        return f"{head}\n{markdown(_shown(found[place['name']], place))}<!-- end -->\n"
+        return f"{head}\n{markdown(_select(found[place['name']], place))}<!-- end -->\n"
 
     return PLACE.sub(fill, text)
 
 
-def _shown(table: pd.DataFrame, place: re.Match[str]) -> pd.DataFrame:
+def _select(table: pd.DataFrame, place: re.Match[str]) -> pd.DataFrame:
     """The lines and columns that a place asks for; a column with one value is not repeated in every line."""
     keep, told = list(table.columns), set[str]()
     for part in filter(None, (place["chosen"] or "").split(";")):
@@ -135,7 +135,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         text = _text(page)
         for name, table in tables(text, rows).items():
             write_csv(table, csv_of(page, name))
-        page.write_text(filled(text, _written(page, text)), "utf-8")
+        page.write_text(fill_tables(text, _read_tables(page, text)), "utf-8")
     except EddyError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
@@ -143,7 +143,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _written(page: Path, text: str) -> dict[str, pd.DataFrame]:
+def _read_tables(page: Path, text: str) -> dict[str, pd.DataFrame]:
     """The CSV files that there are."""
     names = [place["name"] for place in PLACE.finditer(text)]
     return {name: read_csv(csv_of(page, name)) for name in names if csv_of(page, name).exists()}

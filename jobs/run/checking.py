@@ -192,7 +192,7 @@ def _check_join(job: Job, text: str, names: Names, types: Mapping[Column, pa.Dat
 def _is_selected(job: Job, text: str, names: Names, types: Mapping[Column, pa.DataType]) -> bool:
     """Tell whether a selected column exists, as far as known."""
     path, where = ("query", "select"), f'select "{text}"'
-    column = job.query.named(sql.parse_select(text, where=where)[0])
+    column = job.query.qualify(sql.parse_select(text, where=where)[0])
     if column.stream not in {known.stream for known in types}:
         return True
     name = _try(job, path, partial(names.resolve, column, where))

@@ -60,7 +60,7 @@ def run(file: str, *, sets: Sequence[str] = (), quiet: bool = False, live: bool 
         follow(query, stop, teller)
         for line in tell_saved_calls(job.query, report(query)):
             teller.say(line)
-        teller.end(farewell(job, query, stopped=stop.asked))
+        teller.end(tell_end(job, query, stopped=stop.asked))
     except EXPECTED as error:
         # Spark and its connectors may say what they were given.
         raise QueryError(hide_secrets(explain_error(error).removeprefix("error: "), job.values)) from error
@@ -179,7 +179,7 @@ def report(query: StreamingQuery) -> eddy.Report:
     return of_run(str(query.runId)).report()
 
 
-def farewell(job: Job, query: StreamingQuery, *, stopped: bool) -> str:
+def tell_end(job: Job, query: StreamingQuery, *, stopped: bool) -> str:
     """Say how the query ended, and how to go on."""
     done = last_batch(query)
     if done < 0:
@@ -202,7 +202,7 @@ def send_modules(spark: SparkSession, folder: str) -> None:
         return
     with tempfile.TemporaryDirectory(prefix="eddy-") as place:
         for found in modules_in(folder, dict(sys.modules)):
-            spark.sparkContext.addPyFile(str(found if found.is_file() else _packed(found, Path(place))))
+            spark.sparkContext.addPyFile(str(found if found.is_file() else _pack(found, Path(place))))
 
 
 def modules_in(folder: str, loaded: Mapping[str, ModuleType]) -> list[Path]:
@@ -216,7 +216,7 @@ def modules_in(folder: str, loaded: Mapping[str, ModuleType]) -> list[Path]:
     return sorted(found)
 
 
-def _packed(package: Path, place: Path) -> Path:
+def _pack(package: Path, place: Path) -> Path:
     """A package as a zip, with its data and without what is compiled."""
     target = place / f"{package.name}.zip"
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as whole:

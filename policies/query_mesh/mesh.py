@@ -93,7 +93,7 @@ class Generation:
     passing: tuple[PassCounts, ...]
 
     @staticmethod
-    def decided(
+    def decide(
         number: int, reason: str, mesh: Mesh, sample: Sample, costs: Floats, legality: Legality, how: tuple[float, int]
     ) -> Generation:
         """Take up a mesh; `how` is the tolerance of or-sets, and the window of the watch.

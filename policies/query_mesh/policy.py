@@ -266,10 +266,10 @@ class Done(NamedTuple):
     @staticmethod
     def of(step: Observation) -> Done:
         """Take from a step the part that is still to be counted."""
-        return Done(step.origin, step.legs, step.rows, step.hops, step.statistics, _left(step))
+        return Done(step.origin, step.legs, step.rows, step.hops, step.statistics, _count_left(step))
 
 
-def _left(step: Observation) -> list[float]:
+def _count_left(step: Observation) -> list[float]:
     """Count the tuples that a step has left of each of its legs."""
     if len(step.legs) == 1:
         return [step.statistics[0].rows_out]

@@ -174,7 +174,7 @@ class PassCounts:
         if not changed:
             return 0.0
         usual = {operator: promise.usual for operator, promise in self._promises.items()}
-        return max(self._saved({**usual, **changed}) - self._saved(usual), 0.0)
+        return max(self._estimate_saving({**usual, **changed}) - self._estimate_saving(usual), 0.0)
 
     def changes(self) -> Iterator[tuple[int, float, float]]:
         """Operators that pass another share than the sample said.
@@ -192,7 +192,7 @@ class PassCounts:
             if abs(rate - nearest) > SURE_OF_CHANGE * spread * (1 / max(promise.rows, 1.0) + promise.lot / seen) ** 0.5:
                 yield operator, rate, nearest
 
-    def _saved(self, rates: Mapping[int, float]) -> float:
+    def _estimate_saving(self, rates: Mapping[int, float]) -> float:
         """The saving per row by the order of merit, beside the way.
 
         It takes the rates as independent of each other.

@@ -177,7 +177,7 @@ class StreamMesh:
             self._numbers["patience"] += 1
         number = 0 if former is None else former.number + 1
         how = (self._plan.tolerance, self._plan.window)
-        decided = Generation.decided(number, self._reason, mesh, sample, self.prices(), legality, how)
+        decided = Generation.decide(number, self._reason, mesh, sample, self.prices(), legality, how)
         seconds = clock() - started
         self.current = replace(decided, seconds=seconds)
         self._reason = ""
@@ -240,7 +240,7 @@ class StreamMesh:
         blind = Sample(buckets=sample.buckets[:, :0], outcomes=sample.outcomes)
         single = optimize(blind, self.prices(), legality, settings, chance, clock)
         saved = single.spent(sample.part(held), self.prices()) - mesh.spent(sample.part(held), self.prices())
-        overhead = settings.overheads.expected(len(mesh.routes))
+        overhead = settings.overheads.estimate(len(mesh.routes))
         doubt = float(saved.std()) / np.sqrt(max(len(saved), 1))
         chosen = mesh if saved.mean() > overhead + SURE_OF_SAVING * doubt else single
         return refine_routes(chosen, sample, self.prices(), legality)

@@ -48,8 +48,8 @@ def best_orders(rates: Floats, costs: Floats, common: Integers, rows: Integers, 
     that of a step, in the unit of the costs.
     """
     own = _order_by_merit(rates, costs, common, rows, price)
-    shared = _expected(rates, costs, np.broadcast_to(common, own.shape))
-    saved = (shared - _expected(rates, costs, own)) * rows
+    shared = _expect_costs(rates, costs, np.broadcast_to(common, own.shape))
+    saved = (shared - _expect_costs(rates, costs, own)) * rows
     own[saved <= LEAST_SAVING * shared * rows] = common
     return _keep_paying(own, saved, rates, costs, common, STEPS_PER_ORDER * price)
 
@@ -97,7 +97,7 @@ def _keep_paying(
     lost = np.flatnonzero(~kept[which])
     if len(lost):
         left = np.array([*itertools.compress(numbers, kept)])
-        prices = [_expected(rates[lost], costs, np.broadcast_to(order, (len(lost), len(common)))) for order in left]
+        prices = [_expect_costs(rates[lost], costs, np.broadcast_to(order, (len(lost), len(common)))) for order in left]
         own[lost] = left[np.argmin(prices, axis=0)]
     return own
 
@@ -161,7 +161,7 @@ def lots(
             yield number, part, Classes(attributes, [sizes[member] for member in members])
 
 
-def _expected(rates: Floats, costs: Floats, orders: Integers) -> Floats:
+def _expect_costs(rates: Floats, costs: Floats, orders: Integers) -> Floats:
     """The expected cost of a tuple of each class in its order."""
     spent: Floats = (_reach(np.take_along_axis(rates, orders, axis=1)) * costs[orders]).sum(axis=1)
     return spent

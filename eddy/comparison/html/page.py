@@ -79,7 +79,7 @@ def _sections(comparison: Comparison) -> list[str]:
     if several:
         parts.append(_section("Every policy on every workload", "", f'<div class="card">{workloads(runs)}</div>'))
     parts.append(_section("Plots", "", pictures(comparison)))
-    parts += _skipped(comparison)
+    parts += _list_skipped(comparison)
     parts.append(_section("Every run", "", _runs(runs)))
     parts.append(_section("Settings", "", f'<div class="card">{settings(comparison.settings)}</div>'))
     return [*parts, _section("Run it again", "", f"<pre>{escape(_command(comparison.command))}</pre>")]
@@ -121,7 +121,7 @@ def _section(title: str, text: str, inner: str) -> str:
     return f"<section><h2>{escape(title)}</h2>{told}{inner}</section>"
 
 
-def _skipped(comparison: Comparison) -> list[str]:
+def _list_skipped(comparison: Comparison) -> list[str]:
     if not comparison.skipped:
         return []
     items = "".join(f"<li>{escape(skip)}</li>" for skip in comparison.skipped)

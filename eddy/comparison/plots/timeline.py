@@ -95,7 +95,7 @@ def bins_of(count: int) -> np.ndarray[Any, np.dtype[np.int64]]:
     return np.arange(0, count, every)
 
 
-MOST_LINES = 8
+MOST_SERIES = 8
 """Lines: so many can be told apart."""
 
 
@@ -104,7 +104,7 @@ def selectivity(comparison: Comparison) -> Figure:
     traced = _same(comparison, focus(comparison.traced, "operators"))
     frame = pd.DataFrame(dict(traced.trace.operators))
     frame["name"] = frame["operator"] + np.where(frame["pattern"] == "", "", " by " + frame["pattern"])
-    return _drawn(traced, frame, "rows_out", "rows_in", "outputs per input")
+    return _draw_ratios(traced, frame, "rows_out", "rows_in", "outputs per input")
 
 
 def gain_ratio(comparison: Comparison) -> Figure:
@@ -114,7 +114,7 @@ def gain_ratio(comparison: Comparison) -> Figure:
     frame = frame[(frame["kind"] == "classified") & (frame["attribute"] != "")].copy()
     frame["name"] = frame["operator"] + " by " + frame["attribute"]
     frame["weighed"] = frame["gain_ratio"] * frame["calls"]
-    return _drawn(traced, frame, "weighed", "calls", "gain ratio")
+    return _draw_ratios(traced, frame, "weighed", "calls", "gain ratio")
 
 
 def _same(comparison: Comparison, found: Traced) -> Traced:
@@ -123,14 +123,14 @@ def _same(comparison: Comparison, found: Traced) -> Traced:
     return learning[0] if learning else found
 
 
-def _drawn(traced: Traced, frame: pd.DataFrame, above: str, below: str, label: str) -> Figure:
+def _draw_ratios(traced: Traced, frame: pd.DataFrame, above: str, below: str, label: str) -> Figure:
     made = figure(1, height=3.3)
     axes = panels(made, 1)[0][0]
     sizes = frame.groupby("name")[below].sum().sort_values(ascending=False)
-    for number, name in enumerate(sorted(sizes.index[:MOST_LINES])):
+    for number, name in enumerate(sorted(sizes.index[:MOST_SERIES])):
         _ratio_line(axes, traced, frame[frame["name"] == name], above, below, number)
     drift(axes, traced.drift_points)
-    left = f", the {MOST_LINES} most used of {len(sizes)}" if len(sizes) > MOST_LINES else ""
+    left = f", the {MOST_SERIES} most used of {len(sizes)}" if len(sizes) > MOST_SERIES else ""
     axes.set(title=f"{cut(traced.policy)} on {cut(traced.workload)}{left}", xlabel="tuples so far", ylabel=label)
     axes.set_ylim(bottom=0)
     thousands(axes.xaxis)

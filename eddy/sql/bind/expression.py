@@ -83,7 +83,7 @@ class Expression:
         """The streams and tables whose columns it reads, once every column names its own."""
         return frozenset(str(column.stream) for column in self.columns)
 
-    def qualified(self, name: Callable[[Column], Column]) -> Expression:
+    def qualify(self, name: Callable[[Column], Column]) -> Expression:
         """Give every column the name that it has in the query."""
         return self._at(rename_columns(self._node, name))
 
@@ -91,7 +91,7 @@ class Expression:
         """Tell whether every column is written as it is called, or is unknown."""
         return spelled.is_spelled(self._node, find)
 
-    def respelled(self, find: Find) -> str:
+    def respell(self, find: Find) -> str:
         """Give the whole text with every column as it is called.
 
         A name that means several columns is an error.
@@ -136,7 +136,7 @@ class Expression:
     def bind(self, types: Mapping[Column, pa.DataType]) -> Bound:
         """Check the types, and make it ready to be evaluated."""
         asked = session(types, self.columns)
-        return self._bound(self._step(types, asked), types, asked)
+        return self._make_bound(self._step(types, asked), types, asked)
 
     def condition(self, types: Mapping[Column, pa.DataType]) -> Bound:
         """Bind, and demand that it be true or false."""
@@ -150,7 +150,7 @@ class Expression:
     def _step(self, known: Mapping[Column, pa.DataType], session: Session) -> BoundStep:
         return binder.bind(self._node, known, self._place, session)
 
-    def _bound(self, step: BoundStep, known: Mapping[Column, pa.DataType], session: Session) -> Bound:
+    def _make_bound(self, step: BoundStep, known: Mapping[Column, pa.DataType], session: Session) -> Bound:
         wanted = ((column, binder.plain_type(known[column], session)) for column in self.columns)
         changed = (self._spelling(column, type) for column, type in wanted if known[column] != type)
         return Bound(step.type, self.columns, step, tuple(changed))
@@ -159,13 +159,13 @@ class Expression:
         span = next(node.span for node in self._node.walk() if isinstance(node, Ref) and node.column == column)
         return Spelling(column=column, type=type, span=span, place=self._place)
 
-    def _coerced(
+    def _coerce(
         self, step: BoundStep, type: pa.DataType, session: Session, known: Mapping[Column, pa.DataType]
     ) -> Bound:
         made = casts.cast(step, type, session)
         if made.fails:
-            made = BoundStep(made.type, binder.guarded(made.run, self._node, self._place), fails=True)
-        return self._bound(made, known, session)
+            made = BoundStep(made.type, binder.show_place(made.run, self._node, self._place), fails=True)
+        return self._make_bound(made, known, session)
 
 
 def bind_pair(left: Expression, right: Expression, types: Mapping[Column, pa.DataType]) -> tuple[Bound, Bound]:
@@ -177,7 +177,7 @@ def bind_pair(left: Expression, right: Expression, types: Mapping[Column, pa.Dat
     except Refused as reason:
         raise binder.refusal(left._node, reason, left._place) from None
     type = united[0].type
-    first, second = (one._coerced(step, type, asked, types) for one, step in zip((left, right), steps, strict=True))
+    first, second = (one._coerce(step, type, asked, types) for one, step in zip((left, right), steps, strict=True))
     return first, second
 
 

@@ -149,7 +149,7 @@ def _truncate(_: pa.DataType, target: pa.DataType, __: Session) -> tuple[Kernel,
     return on_arrays(kernel), True
 
 
-def _truthy(_: pa.DataType, __: pa.DataType, ___: Session) -> tuple[Kernel, bool]:
+def _test_truth(_: pa.DataType, __: pa.DataType, ___: Session) -> tuple[Kernel, bool]:
     return (lambda value: pc.not_equal(value, pa.scalar(0, pa.int8()).cast(value.type))), False
 
 
@@ -202,7 +202,7 @@ def _instants(source: pa.DataType, __: pa.DataType, session: Session) -> tuple[K
     return zones.from_local(session.zone), source == types.DATE
 
 
-def _zoneless(source: pa.DataType, target: pa.DataType, __: Session) -> tuple[Kernel, bool]:
+def _drop_zone(source: pa.DataType, target: pa.DataType, __: Session) -> tuple[Kernel, bool]:
     return zones.between_locals(target), source == types.DATE
 
 
@@ -247,11 +247,11 @@ _RULES: tuple[tuple[_Test, _Test, _Make], ...] = (
     (types.is_numeric, types.is_decimal, _to_decimal),
     (_BOOLEAN, types.is_decimal, _flag_to_decimal),
     (_BOOLEAN, types.is_numeric, _plain),
-    (types.is_numeric, _BOOLEAN, _truthy),
+    (types.is_numeric, _BOOLEAN, _test_truth),
     (types.is_timestamp, types.is_timestamp, _plain),
     (types.is_timestamp, types.is_temporal, _local),
     (types.is_temporal, types.is_timestamp, _instants),
-    (types.is_temporal, types.is_temporal, _zoneless),
+    (types.is_temporal, types.is_temporal, _drop_zone),
     (types.is_timestamp, types.is_integer, _seconds),
     (types.is_timestamp, types.is_floating, _seconds),
     (types.is_integer, types.is_timestamp, _from_seconds),

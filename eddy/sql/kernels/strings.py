@@ -144,7 +144,7 @@ def like(name: str, session: Session, args: Sequence[BoundStep]) -> BoundStep:
         value, pattern = (change_case("lower", session, (arg,)) for arg in (value, pattern))
     escape = str(args[2].value.as_py()) if len(args) == 3 and args[2].value is not None else "\\"
     if pattern.value is None:
-        return strict(_by_row(escape), (value, pattern), types.BOOLEAN, fails=True)
+        return strict(_match_by_row(escape), (value, pattern), types.BOOLEAN, fails=True)
     if not pattern.value.is_valid:
         return apply(lambda text: pc.equal(text, pattern.value), (value,), types.BOOLEAN)
     try:
@@ -154,7 +154,7 @@ def like(name: str, session: Session, args: Sequence[BoundStep]) -> BoundStep:
     return apply(test, (value,), types.BOOLEAN)
 
 
-def _by_row(escape: str) -> Callable[[Value, Value], Value]:
+def _match_by_row(escape: str) -> Callable[[Value, Value], Value]:
     def kernel(values: pa.Array, patterns: pa.Array) -> pa.Array:
         return by_distinct(lambda chosen, pattern: matcher(pattern, escape)(chosen), values, patterns, types.BOOLEAN)
 
@@ -172,7 +172,7 @@ def pieces(pattern: str, escape: str) -> list[Piece]:
         character = pattern[at]
         if character == escape:
             at += 1
-            character = _escaped(pattern, at, escape)
+            character = _read_escaped(pattern, at, escape)
             found.append((character, True))
         else:
             found.append((character, character not in (ANY, ONE)))
@@ -180,7 +180,7 @@ def pieces(pattern: str, escape: str) -> list[Piece]:
     return found
 
 
-def _escaped(pattern: str, at: int, escape: str) -> str:
+def _read_escaped(pattern: str, at: int, escape: str) -> str:
     if at == len(pattern):
         raise Fault(f"the pattern '{pattern}' ends with its escape character '{escape}'; double it to mean itself")
     if pattern[at] not in (ANY, ONE, escape):

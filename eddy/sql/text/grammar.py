@@ -198,7 +198,7 @@ def _like(reader: TokenReader, start: int, node: Node, word: Token) -> Node:
 def value(reader: TokenReader, power: int = 0) -> Node:
     """Read values joined by operators that bind tighter."""
     chain: tuple[Node, ...] = ()
-    start, node = reader.now.start, _signed(reader)
+    start, node = reader.now.start, _read_signed(reader)
     while reader.now.key in _OPERATORS and _OPERATORS[reader.now.key][0] > power:
         own, name = _OPERATORS[reader.take().key]
         args = (node, value(reader, own))
@@ -210,7 +210,7 @@ def value(reader: TokenReader, power: int = 0) -> Node:
     return node
 
 
-def _signed(reader: TokenReader) -> Node:
+def _read_signed(reader: TokenReader) -> Node:
     signs = []
     while reader.now.key in _SIGNS and not _begins_number(reader):
         signs.append(reader.take())
@@ -308,7 +308,7 @@ def literal_list(reader: TokenReader) -> list[Node]:
     values: dict[pa.DataType, list[object]] = {}
     for literal in split_list(token):
         try:
-            value, type = _listed(literal)
+            value, type = _read_listed(literal)
         except ValueError as reason:
             raise reader.error(str(reason), literal) from None
         values.setdefault(type, []).append(value)
@@ -316,7 +316,7 @@ def literal_list(reader: TokenReader) -> list[Node]:
     return [Literals(span, tuple(found), type) for type, found in values.items()]
 
 
-def _listed(literal: Token) -> tuple[object, pa.DataType]:
+def _read_listed(literal: Token) -> tuple[object, pa.DataType]:
     if literal.kind == "string":
         return literals.string(literal.text), pa.string()
     if literal.kind == "word":

@@ -151,12 +151,12 @@ def tokens(place: Place) -> Iterator[Token]:
         many = _LIST.match(text, at) if before == ("IN", "(") else None
         match = many or _PATTERN.match(text, at)
         if match is None:
-            raise place.error(_unreadable(text[at:]), at, at + 1)
+            raise place.error(_describe_unreadable(text[at:]), at, at + 1)
         if match.lastgroup not in ("space", "comment"):
             token = Token(str(match.lastgroup or "list"), match.group(), at, match.end())
             before = (before[1], token.key)
             yield token
-        at = _after_comment(place, at) if match.lastgroup == "comment" else match.end()
+        at = _skip_comment(place, at) if match.lastgroup == "comment" else match.end()
     yield Token("end", "", len(text), len(text))
 
 
@@ -167,7 +167,7 @@ def split_list(token: Token) -> Iterator[Token]:
         yield Token(kind, match.group(), token.start + match.start(), token.start + match.end())
 
 
-def _after_comment(place: Place, start: int) -> int:
+def _skip_comment(place: Place, start: int) -> int:
     """Find the end of a comment, past all comments inside of it."""
     depth = 0
     for border in _BORDER.finditer(place.text, start):
@@ -177,7 +177,7 @@ def _after_comment(place: Place, start: int) -> int:
     raise place.error('the comment that opens here is never closed; expected "*/"', start, start + 2)
 
 
-def _unreadable(rest: str) -> str:
+def _describe_unreadable(rest: str) -> str:
     if rest[0] in "'\"`":
         return f"the quote {rest[0]} that opens here is never closed"
     return f'the character "{rest[0]}" has no meaning in an expression'

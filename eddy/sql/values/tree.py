@@ -157,12 +157,12 @@ class Place:
           a + b
               ^
         """
-        return QueryError(self._told(message, start, end))
+        return QueryError(self._write_error(message, start, end))
 
     def fault(self, message: str, start: int, end: int) -> RowError:
         """Build the error of values in some row that `text[start:end]` has no answer for."""
         kind = f"cannot be computed: {shorten(self.text[start:end], LONGEST_NAME)}"
-        return RowError(self._told(message, start, end), kind=kind)
+        return RowError(self._write_error(message, start, end), kind=kind)
 
     def unknown(self, kind: str, name: str, known: Iterable[str], start: int, end: int) -> QueryError:
         """Build the error for a name in `text[start:end]` that nothing has."""
@@ -181,5 +181,5 @@ class Place:
         before, after = "... " if low else "", " ..." if low + WIDE < len(line) else ""
         return f"  {before}{part}{after}\n  {' ' * len(before)}{lead}{'^' * width}"
 
-    def _told(self, message: str, start: int, end: int) -> str:
+    def _write_error(self, message: str, start: int, end: int) -> str:
         return f"{shorten(self.where)}: {shorten(message)}\n{self.mark(start, end)}"

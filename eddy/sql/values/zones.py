@@ -59,7 +59,7 @@ def is_known(zone: str) -> bool:
 def localize(value: Value, zone: str) -> Value:
     """Give the local time of instants, as its clocks show it."""
     found = pc.local_timestamp(value.cast(pa.timestamp("us", zone)))
-    return found if is_fixed(zone) else _beyond(value, found, local_within, zone)
+    return found if is_fixed(zone) else _convert_late(value, found, local_within, zone)
 
 
 def instants(local: Value, zone: str) -> Value:
@@ -72,10 +72,10 @@ def instants(local: Value, zone: str) -> Value:
         found = _move_on(pa.array([local]), pa.array([found]), pa.array([back]))[0]
     elif not back.equals(local):
         found = _move_on(local, found, back)
-    return _beyond(local, found, instants_within, zone)
+    return _convert_late(local, found, instants_within, zone)
 
 
-def _beyond(source: Value, found: Value, convert: Callable[[Integers, str], Integers], zone: str) -> Value:
+def _convert_late(source: Value, found: Value, convert: Callable[[Integers, str], Integers], zone: str) -> Value:
     """Convert the late times anew, which Arrow converted by the wrong clock."""
     return on_arrays(lambda times, made: _renew(times, made, convert, zone))(source, found)
 

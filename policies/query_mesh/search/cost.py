@@ -46,7 +46,7 @@ class Overheads:
         """
         return (routes - 1) * self.leg / max(self.rows, 1.0)
 
-    def expected(self, routes: int) -> float:
+    def estimate(self, routes: int) -> float:
         """Seconds per row for routes and a tree that is still to be made.
 
         The tree is as high as it must be to tell the routes apart.

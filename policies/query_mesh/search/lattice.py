@@ -26,7 +26,7 @@ class Lattice:
         self.density = density
         self._pricer = pricer
         self._rows = float(density.sum())
-        self._extra = [overheads.expected(routes) for routes in range(len(density) + 1)]
+        self._extra = [overheads.estimate(routes) for routes in range(len(density) + 1)]
         self._prices: dict[int, float] = {}
         self._routes: dict[int, HopNumbers] = {}
         self._under: dict[HopNumbers, Floats] = {}

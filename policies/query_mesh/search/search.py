@@ -168,7 +168,7 @@ def optimal(lattice: Lattice) -> Partition:
         for whole in range(1, everything + 1):
             ways = [
                 (before[whole ^ part][0] + seconds[part], (part, *before[whole ^ part][1]))
-                for part in _with_the_lowest(whole)
+                for part in _list_with_lowest(whole)
                 if whole ^ part in before
             ]
             if ways:
@@ -186,7 +186,7 @@ def _price_all(lattice: Lattice, everything: int) -> range:
     return sets
 
 
-def _with_the_lowest(whole: int) -> list[int]:
+def _list_with_lowest(whole: int) -> list[int]:
     """The subsets that hold the lowest member, so that no partition is met twice."""
     lowest = whole & -whole
     rest = whole ^ lowest
