@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 
+from eddy import __version__
 from eddy.errors import EddyError
 from eddy.jobs.commands.command import Command
 
@@ -59,9 +60,13 @@ def _choose(commands: Mapping[str, Command], given: list[str]) -> tuple[str, arg
     parser = argparse.ArgumentParser(
         prog="eddy", description="Adaptive routing for Spark Structured Streaming.", epilog=CODES
     )
+    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     known = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, one in commands.items():
         one.arguments(known.add_parser(name, help=one.text, description=one.text))
+    if not given:
+        parser.print_help(sys.stderr)
+        parser.exit(FAILED)
     end = given.index("--") if "--" in given else len(given)
     chosen = parser.parse_args(given[:end])
     chosen.spark = given[end + 1 :]

@@ -31,7 +31,6 @@ from eddy.jobs.run.progress_line import InCheckpoint, Teller, Total
 from eddy.jobs.run.sinks import write_answer
 from eddy.jobs.run.stopping import NOT_BEGUN, Stop, last_batch
 from eddy.jobs.sources.registry import SOURCES
-from eddy.redaction import hide_secrets
 from eddy.spark.layout.planning import CELLS
 from eddy.spark.progress import collect
 from eddy.spark.progress import find_run as of_run
@@ -63,7 +62,7 @@ def run(file: str, *, sets: Sequence[str] = (), quiet: bool = False, live: bool 
         teller.end(tell_end(job, query, stopped=stop.asked))
     except EXPECTED as error:
         # Spark and its connectors may say what they were given.
-        raise QueryError(hide_secrets(explain_error(error).removeprefix("error: "), job.values)) from error
+        raise QueryError(explain_error(error, job.values).removeprefix("error: ")) from error
     finally:
         spark.stop()
     return 0
