@@ -322,7 +322,7 @@ from pathlib import Path
 from eddy.jobs.run import run_job
 print(*run_job.modules_in({str(tmp_path)!r}, dict(sys.modules)), sep="|")
 print(run_job.modules_in({str(ROOT)!r}, dict(sys.modules)))
-print(run_job._packed(Path({str(tmp_path)!r}, "beside"), Path({str(tmp_path)!r})))
+print(run_job._pack(Path({str(tmp_path)!r}, "beside"), Path({str(tmp_path)!r})))
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     found, ours, packed = done.stdout.splitlines()
