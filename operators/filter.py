@@ -23,7 +23,7 @@ class Memory(Protocol):
     def verdicts(
         self, filter: str, ids: RowIds, ask: Callable[[RowIds], Judged], *, repeated: bool
     ) -> tuple[Judged, int]:
-        """What a filter says of rows, and how many of them it had to be asked about."""
+        """Give a filter's verdicts, and the number of rows asked."""
 
 
 class FilterColumns(NamedTuple):

@@ -34,7 +34,7 @@ DEAD_SHARE = 4
 
 
 class Stem:
-    """The stored rows of one input: values, event times, verdicts and keys."""
+    """One input's stored rows: values, times, verdicts, keys."""
 
     def __init__(
         self,
@@ -120,7 +120,7 @@ class Stem:
         return self._keys.setdefault((expression.text, str(bound.type)), made)
 
     def append(self, rows: pa.RecordBatch, ticks: Ticks, arrivals: Integers) -> RowIds:
-        """Store rows in the order of their arrival, and give their ids.
+        """Store rows in the order of arrival, and give their ids.
 
         `arrivals` are their numbers among all rows of the micro-batch.
         """
@@ -181,9 +181,10 @@ class Stem:
     def verdicts(
         self, filter: str, ids: RowIds, ask: Callable[[RowIds], Judged], *, repeated: bool
     ) -> tuple[Judged, int]:
-        """What a filter says of rows, and how many it had to be asked about: those that it has not judged before.
+        """Give a filter's verdicts, and the number of rows asked.
 
-        `ask` gets each of these once. A row may stand among the ids several times only if they are `repeated`.
+        It is asked about rows that it has not judged before. `ask` gets each of these once. A row may stand among the
+        ids several times only if they are `repeated`.
         """
         known = self._verdicts[filter].values.take(ids)
         unknown = known == UNKNOWN
@@ -201,13 +202,19 @@ class Stem:
         return self._judged_before(filter, known)._replace(skipped=judged.skipped), len(new)
 
     def _judged_before(self, filter: str, verdicts: FaultCodes) -> Judged:
-        """Verdicts that are known; with faults, if the filter had no answer for some row of the input."""
+        """Give known verdicts.
+
+        They come with faults, if the filter had no answer for some row of the input.
+        """
         if filter not in self._faulty:
             return Judged(verdicts == PASS, None)
         return Judged(verdicts != FAIL, np.where(verdicts < PENDING, np.uint8(0), verdicts))
 
     def _remember(self, filter: str, ids: RowIds, judged: Judged) -> None:
-        """Remember what a filter says of some rows, each of them once; those that fail are dead."""
+        """Remember verdicts of some rows, each of them once.
+
+        Rows that fail are dead.
+        """
         verdicts = np.where(judged.passed, np.uint8(PASS), np.uint8(FAIL))
         if judged.faults is not None:
             # Faults are numbered above all verdicts, so a row with one keeps it.

@@ -15,7 +15,10 @@ from eddy.tuples.arrays import Integers
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Standing:
-    """The order of each class among some hops; a class is its buckets of the attributes `used`."""
+    """The order of each class among some hops.
+
+    A class is its buckets of the attributes `used`.
+    """
 
     hops: tuple[Hop, ...] = ()
     used: tuple[int, ...] = ()

@@ -89,7 +89,10 @@ class Content(Policy):
 
     @property
     def insight(self) -> Insight:
-        """For each operator the classifier, its gain ratio, and the calls that went by it."""
+        """How each operator is classified, and with what gain.
+
+        Its calls are counted by the attribute that they went by.
+        """
         gains: dict[str, float] = {}
         for known in self._known.values():
             for hop, profile in zip(known.hops, known.profiles, strict=True):
@@ -216,7 +219,10 @@ class Content(Policy):
             self._trial.pay(observation.legs, observation.rows, 1.0 if self._costs == "unit" else seconds)
 
     def learn(self) -> None:
-        """Learn from the micro-batch that is over; a new classifier is on trial, if no other is."""
+        """Learn from the micro-batch that is over.
+
+        A new classifier goes on trial, if no other is.
+        """
         if self._trial is not None:
             self._trial.rest()
         for origin, known in self._known.items():

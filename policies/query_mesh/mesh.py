@@ -96,9 +96,9 @@ class Generation:
     def decide(
         number: int, reason: str, mesh: Mesh, sample: Sample, costs: Floats, legality: Legality, how: tuple[float, int]
     ) -> Generation:
-        """Take up a mesh; `how` is the tolerance of or-sets, and the window of the watch.
+        """Take up a mesh.
 
-        Who decided adds the seconds that it took.
+        `how` is the tolerance of or-sets, and the window of the watch. Who decided adds the seconds that it took.
         """
         tolerance, window = how
         given = mesh.tree.routes(sample.buckets[:, list(mesh.tree.used)])
@@ -134,14 +134,17 @@ class Generation:
         self.passing[way].count(operator, rows, out)
 
     def pay(self, rows: Floats, cost: Floats) -> None:
-        """A micro-batch is over: how many rows set out on each way, and what they cost."""
+        """End a micro-batch: count rows and costs by way.
+
+        Rows count on the way on which they set out.
+        """
         self.watch.count(rows, cost)
         for passing, count in zip(self.passing, rows.tolist(), strict=True):
             passing.pay(count)
 
     @property
     def lost(self) -> float:
-        """Seconds lost: broken promises, or orders that have got worse."""
+        """The seconds that broken promises or worse orders cost."""
         return self.watch.missed + sum(passing.lost for passing in self.passing)
 
     def find_breach(self, operators: Sequence[str]) -> str:
@@ -184,7 +187,10 @@ class Generation:
 
     @cached_property
     def _tree(self) -> tuple[Branch, ...]:
-        """The lines of the tree: asked for in every micro-batch, and always the same."""
+        """Give the lines of the tree.
+
+        They are asked for in every micro-batch, and always the same.
+        """
         return tuple(_branches(self.mesh.tree, 0, 0))
 
     def snapshot(self) -> dict[str, Any]:
@@ -202,7 +208,10 @@ class Generation:
 
     @staticmethod
     def restore(state: Mapping[str, Any]) -> Generation:
-        """From a snapshot; one without `passing` goes on with its mesh, and the next mesh has promises again."""
+        """Restore a generation from a snapshot.
+
+        One without `passing` goes on with its mesh, and the next mesh has promises again.
+        """
         mesh = Mesh.restore(state["mesh"])
         passing = (
             map(PassCounts.restore, state["passing"]) if "passing" in state else map(PassCounts.without, mesh.routes)

@@ -1,4 +1,4 @@
-"""The policy `query_mesh`: a tree gives each row a whole route.
+"""The policy `query_mesh`: a tree gives rows whole routes.
 
 It follows the Query Mesh paper. `stream_mesh` decides; here a micro-batch is classified by the tree, rows of one route
 travel together (a ruster of section 5.2), and the outcomes of their steps are counted. Nobody is asked again on the
@@ -37,7 +37,10 @@ FOREIGN = "first rows; what was restored is for other operators, attributes, d o
 
 
 class Ruster(NamedTuple):
-    """Rows that set out together: how many, and the way of the generation that they are on."""
+    """Rows that set out together.
+
+    It has their number, and the way of the generation that they are on.
+    """
 
     rows: int
     generation: Generation
@@ -51,13 +54,13 @@ class Sampled(NamedTuple):
 
 
 class QueryMesh(Policy):
-    """Decides a full route for each class of rows at once, by a search over sets of routes.
+    """Decides a full route for each class of rows at once.
 
-    `attributes` are those that may classify; all that can, when none are named. `d` is the number of buckets of each,
-    `S` the rows of a sample, `T` the training tuples that it is condensed to. `strategy` and `start` say how the best
-    set of routes is searched for, `budget_ms` for how long at most. Operators whose exchange costs less than
-    `tolerance`, a share of the route's cost, are taken in an order that a lottery draws. `window` is the number of rows
-    after which what a row costs counts half.
+    It searches over sets of routes. `attributes` are those that may classify; all that can, when none are named. `d` is
+    the number of buckets of each, `S` the rows of a sample, `T` the training tuples that it is condensed to. `strategy`
+    and `start` say how the best set of routes is searched for, `budget_ms` for how long at most. Operators whose
+    exchange costs less than `tolerance`, a share of the route's cost, are taken in an order that a lottery draws.
+    `window` is the number of rows after which what a row costs counts half.
 
     >>> QueryMesh(Setting(operators=("cheap", "dear")), d=8).features.buckets
     8
@@ -105,7 +108,10 @@ class QueryMesh(Policy):
         return Insight(uses=self._uses.all({}), decisions=[decision for decision in decisions if decision])
 
     def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
-        """A few rows to learn from, and for the others the routes of the mesh."""
+        """Send a few rows to learn from, and route the others.
+
+        The others take the routes of the mesh.
+        """
         fabric, legality = self._fabric(task, ready)
         if len(fabric.operators) == 1:
             return [Leg(route=ready)]
@@ -180,7 +186,10 @@ class QueryMesh(Policy):
             fabric.keep(observation.hops, leg.tag.buckets, observation.outcomes)
 
     def learn(self) -> None:
-        """Count what the steps of the micro-batch did, and decide anew where there is a reason to."""
+        """Count the steps of the micro-batch.
+
+        If there is a reason, decide anew.
+        """
         counts: dict[int, Count] = {}
         for ruster in self._rusters:
             count = counts.setdefault(id(ruster.generation), Count.of(ruster.generation))
@@ -217,7 +226,10 @@ class QueryMesh(Policy):
         return state
 
     def restore(self, state: State) -> None:
-        """Go on from a snapshot; what it has of a stream is taken up when its first rows come."""
+        """Go on from a snapshot.
+
+        What it has of a stream is taken up when the stream's first rows come.
+        """
         self._uses.restore(state["uses"])
         for number, (origin, plain) in enumerate(state["streams"].items()):
             self._restored[origin] = (plain, {name: state[f"{number} {name}"] for name in ("buckets", "outcomes")})
@@ -225,7 +237,10 @@ class QueryMesh(Policy):
 
 @dataclass(frozen=True)
 class Count:
-    """Rows that set out on each way of a generation in a micro-batch, and what they cost."""
+    """Rows and costs on each way, in one micro-batch.
+
+    The ways are those of a generation.
+    """
 
     generation: Generation
     rows: Floats
@@ -239,13 +254,19 @@ class Count:
 
 
 def _find_reachable(task: Task, operators: Sequence[str]) -> tuple[str, ...]:
-    """The operators that some route comes to, in the order of the query."""
+    """Find the operators that some route comes to.
+
+    They are in the order of the query.
+    """
     reached = {hop.operator for hop in greedy_route(task, task.after(()), lambda _: 0.0)}
     return tuple(name for name in operators if name in reached)
 
 
 def _rest(task: Task, ready: tuple[Hop, ...], fabric: StreamMesh) -> tuple[Hop, ...]:
-    """The route that takes what looks best at every step, for rows that no mesh is for."""
+    """Route rows that no mesh is for.
+
+    At every step the route takes what looks best.
+    """
     merits = dict(zip(fabric.operators, ((fabric.rates() - 1) / fabric.prices()).tolist(), strict=True))
     return greedy_route(task, ready, lambda hop: merits[hop.operator])
 

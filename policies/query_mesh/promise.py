@@ -52,7 +52,7 @@ class Watch:
         self._all_cost = np.zeros(len(promised))
 
     def count(self, rows: Floats, cost: Floats) -> None:
-        """Count a micro-batch: how many rows set out on each way, and what they cost."""
+        """Count a micro-batch: rows on each way, and their cost."""
         kept = fading(rows, self._window)
         self._rows, self._cost = self._rows * kept + rows, self._cost * kept + cost
         self._all_rows, self._all_cost = self._all_rows + rows, self._all_cost + cost
@@ -74,7 +74,10 @@ class Watch:
         return [float(cost) for cost in self._cost / known]
 
     def find_breach(self) -> int | None:
-        """The way that breaks its promise most; None where all is as promised."""
+        """Find the way that breaks its promise most.
+
+        None if all is as promised.
+        """
         rows = np.maximum(self._rows, 1.0)
         off = np.abs(self._cost / rows - self.promised)
         chance = SURE_OF_BREACH * self._spread * np.sqrt(1 / rows + 1 / np.maximum(self._sampled, 1.0))
@@ -153,7 +156,10 @@ class PassCounts:
 
     @staticmethod
     def without(_route: Sequence[int]) -> PassCounts:
-        """Expect nothing of a way: a checkpoint from before operators were watched has no promises of theirs."""
+        """Expect nothing of a way.
+
+        A checkpoint from before operators were watched has no promises of theirs.
+        """
         return PassCounts((), {}, (), 1)
 
     def count(self, operator: int, rows: int, out: float) -> None:
@@ -164,12 +170,12 @@ class PassCounts:
             self._out[operator] = self._out[operator] * kept + out
 
     def pay(self, rows: float) -> None:
-        """A micro-batch is over in which so many rows set out on this way."""
+        """End a micro-batch in which so many rows took this way."""
         self.lost += rows * self.regret
 
     @property
     def regret(self) -> float:
-        """The saving per row of another order, beyond the former one's."""
+        """The saving per row of another order over the former."""
         changed = {operator: rate for operator, rate, _ in self.changes()}
         if not changed:
             return 0.0

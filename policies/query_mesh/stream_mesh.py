@@ -151,7 +151,7 @@ class StreamMesh:
             self._numbers["budget"] += DECIDING_SHARE * statistic.seconds
 
     def keep(self, hops: Sequence[Hop], buckets: Buckets, outcomes: Sequence[Any]) -> None:
-        """Keep what the operators made of rows that were sent to all of them."""
+        """Keep outcomes of rows that went to all operators."""
         columns = np.full((len(buckets), len(self.operators)), np.nan)
         for hop, counts in zip(hops, outcomes, strict=True):
             columns[:, self.operators.index(hop.operator)] = counts
@@ -163,7 +163,10 @@ class StreamMesh:
         return np.array([cost(statistic, self._plan.costs) for statistic in known])
 
     def rates(self) -> Floats:
-        """Outputs per input of each operator, among all rows that came to it."""
+        """Compute outputs per input of each operator.
+
+        All rows count that came to it.
+        """
         return np.array([self._statistics.get(name, NOTHING).rate for name in self.operators])
 
     def decide(self, legality: Legality, seed: int, clock: Clock) -> None:
@@ -217,7 +220,10 @@ class StreamMesh:
         return self._plan.costs == "unit" or self._numbers["budget"] > 0 or self.current is None
 
     def _sample(self) -> Sample:
-        """The rows with what was seen of them, and what is usual where nothing could be seen."""
+        """Give the rows with what was seen of them.
+
+        What could not be seen is as usual.
+        """
         outcomes = self._reservoir.outcomes
         unseen = np.isnan(outcomes)
         filled = np.where(unseen, np.broadcast_to(self.rates(), outcomes.shape), outcomes)

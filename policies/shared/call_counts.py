@@ -14,7 +14,10 @@ SAMPLE = "profiling"
 
 
 class Uses:
-    """Calls of each operator, by kind and by the attribute that they went by."""
+    """Calls of each operator, by kind and by attribute.
+
+    The attribute is the one by which they were routed.
+    """
 
     def __init__(self, features: Features) -> None:
         self._calls: dict[tuple[str, str, str], int] = {}

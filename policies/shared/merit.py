@@ -16,9 +16,10 @@ INSTANT = 1e-9
 
 
 def merit(statistic: Statistic, costs: Costs) -> float:
-    """The smaller, the sooner: (outputs per input - 1) / cost of an input.
+    """Rank an operator: the smaller, the sooner.
 
-    With `costs` "unit" every operator costs the same, as in experiments that count routing calls.
+    The rank is (outputs per input - 1) / cost of an input. With `costs` "unit" every operator costs the same, as in
+    experiments that count routing calls.
 
     >>> merit(Statistic(rows_in=10, evaluated=10, rows_out=4, seconds=1.0), "unit")
     -0.6

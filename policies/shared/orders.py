@@ -1,4 +1,4 @@
-"""The best order for each class of rows, and the legs for them.
+"""The best order for each class of rows, and its legs.
 
 Policies differ in where their estimates of the operators come from (`content` learns them, `knows` has the true ones);
 the orders follow from them in the same way. More orders than pay are not made: each is a leg of its own.
@@ -41,11 +41,11 @@ STEPS_PER_ORDER = 3
 
 
 def best_orders(rates: Floats, costs: Floats, common: Integers, rows: Integers, price: float = 0.0) -> Integers:
-    """For each class the order of the operators, by estimated outputs per input.
+    """Find the best order of operators for each class.
 
-    `rates` has a row for each class and a column for each operator; `costs` is one number for each operator, `common`
-    is the order that is best for all rows together, `rows` are those of each class in the micro-batch, and `price` is
-    that of a step, in the unit of the costs.
+    It follows from estimated outputs per input. `rates` has a row for each class and a column for each operator;
+    `costs` is one number for each operator, `common` is the order that is best for all rows together, `rows` are those
+    of each class in the micro-batch, and `price` is that of a step, in the unit of the costs.
     """
     own = _order_by_merit(rates, costs, common, rows, price)
     shared = _expect_costs(rates, costs, np.broadcast_to(common, own.shape))
@@ -103,9 +103,10 @@ def _keep_paying(
 
 
 def classes(buckets: Buckets, most: int | None = None) -> tuple[Buckets, Integers]:
-    """The buckets of each class, the same for all its rows, and the class of every row.
+    """Number the classes of rows, and give their buckets.
 
-    Where that would be more than `most` classes, it goes by as many of the first attributes as make no more.
+    All rows of a class have the same buckets. With more than `most` classes, they go by as many of the first attributes as
+    make no more.
 
     >>> classes(np.array([[3, 0], [1, 0], [3, 0]], np.uint8))[0].tolist()
     [[1, 0], [3, 0]]
@@ -148,9 +149,10 @@ def legs(
 def lots(
     lot: Integers, which: Integers, rows: Integers, attributes: Sequence[int], examples: Buckets
 ) -> Iterator[tuple[int, Integers, Classes]]:
-    """The rows of each lot, given the lot of each class; with the classes in it.
+    """Give the rows of each lot, and the classes in it.
 
-    `which` is the class of each of the `rows`, `examples` has the buckets of each class. Lots of no class are left out.
+    The lot of each class is given. `which` is the class of each of the `rows`, `examples` has the buckets of each
+    class. Lots of no class are left out.
     """
     sizes = list(zip(examples.tolist(), np.bincount(which, minlength=len(lot)).tolist(), strict=True))
     taken = lot[which]

@@ -44,11 +44,17 @@ class Legality:
         self._hops: dict[HopNumbers, tuple[Hop, ...]] = {}
 
     def ready(self, route: Sequence[int]) -> HopNumbers:
-        """The operators that may follow a legal route, in the order of the query."""
+        """List the operators that may follow a legal route.
+
+        They are in the order of the query.
+        """
         return tuple(sorted(self._ready(route)))
 
     def hops(self, route: HopNumbers) -> tuple[Hop, ...]:
-        """A legal route as hops, each with the access pattern that it has by then."""
+        """Give a legal route as hops.
+
+        Each has the access pattern that it has by then.
+        """
         known = self._hops.get(route)
         if known is None:
             if len(self._hops) >= MOST_ROUTES_KEPT:
@@ -67,7 +73,10 @@ class Legality:
         return tuple(found)
 
     def tables(self) -> tuple[Integers, Integers]:
-        """All sets that legal routes come to, and for each whether each operator is ready (0 or 1)."""
+        """List the sets that legal routes come to.
+
+        For each set and operator, 1 if the operator is ready, else 0.
+        """
         if self._tables is None:
             self._tables = self._list_sets() if self._free else self._walk_sets()
         return self._tables

@@ -26,7 +26,7 @@ operator more doubles that."""
 
 
 class Pricer(Protocol):
-    """Prices sets of training tuples, each set under the best route for it."""
+    """Prices sets of training tuples, each on its best route."""
 
     def price(self, members: Floats) -> Floats:
         """The seconds of the rows of each set, under its best route.
@@ -38,7 +38,7 @@ class Pricer(Protocol):
         """The best route for one set."""
 
     def under(self, route: Sequence[int]) -> Floats:
-        """The seconds that the rows of each training tuple take on a route."""
+        """Price each training tuple on a route, in seconds."""
 
 
 class Exact:
@@ -73,7 +73,7 @@ class Exact:
         self._steps = {mask: following for layer in pairs for mask, following in layer}
 
     def price(self, members: Floats) -> Floats:
-        """The seconds that the rows of each set take under its best route."""
+        """Price each set under its best route, in seconds."""
         best: Floats = self._rest(members)[0]
         return best
 
@@ -87,7 +87,7 @@ class Exact:
         return tuple(route)
 
     def under(self, route: Sequence[int]) -> Floats:
-        """The seconds that the rows of each training tuple take on a route."""
+        """Price each training tuple on a route, in seconds."""
         prefixes = [bits(route[:place]) for place in range(len(route))]
         seconds: Floats = self._reaches[:, prefixes] @ self._costs[list(route)]
         return seconds
@@ -111,10 +111,10 @@ class Exact:
 
 
 class Greedy:
-    """Routes by rank: (outputs per input - 1) / cost, lowest first.
+    """Routes by rank, lowest first.
 
-    The rank is among the tuples that are left. `outcomes` has a row for each sampled row, and `cell` says of which
-    training tuple it is.
+    The rank is (outputs per input - 1) / cost, among the tuples that are left. `outcomes` has a row for each sampled
+    row, and `cell` says of which training tuple it is.
     """
 
     def __init__(self, outcomes: Floats, cell: Integers, costs: Floats, legality: Legality) -> None:
@@ -122,7 +122,7 @@ class Greedy:
         self._count = int(cell.max(initial=-1)) + 1
 
     def price(self, members: Floats) -> Floats:
-        """The seconds that the rows of each set take under the route of best ranks."""
+        """Price each set under the route of best ranks, in seconds."""
         return self._greedy(members)[1]
 
     def route(self, members: Floats) -> HopNumbers:
@@ -130,7 +130,7 @@ class Greedy:
         return self._greedy(members[None])[0][0]
 
     def under(self, route: Sequence[int]) -> Floats:
-        """The seconds that the rows of each training tuple take on a route."""
+        """Price each training tuple on a route, in seconds."""
         seconds = row_costs(self._outcomes, self._costs, [route])[:, 0]
         return np.bincount(self._cell, seconds, self._count).astype(np.float64)
 

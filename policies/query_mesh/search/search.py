@@ -105,7 +105,7 @@ class _Budget:
 def _improve(
     lattice: Lattice, start: Partition, begin: Next, budget: _Budget, chance: np.random.Generator
 ) -> Partition:
-    """Descend from several starts, and keep the lowest of the local minima."""
+    """Descend from several starts, and keep the lowest end."""
     best = _descend(lattice, start, budget, chance)
     for _ in range(1, budget.effort.descents):
         if not budget.is_left:
@@ -187,7 +187,10 @@ def _price_all(lattice: Lattice, everything: int) -> range:
 
 
 def _list_with_lowest(whole: int) -> list[int]:
-    """The subsets that hold the lowest member, so that no partition is met twice."""
+    """List the subsets that hold the lowest member.
+
+    So no partition is met twice.
+    """
     lowest = whole & -whole
     rest = whole ^ lowest
     found, part = [whole], rest
