@@ -36,7 +36,10 @@ def digest_in_order(table: pa.Table) -> str:
 
 
 def agree(first: tuple[str, str], second: tuple[str, str], where: str) -> None:
-    """Check that two policies, each with the digest of its answer, gave the same."""
+    """Check that two policies gave the same answer.
+
+    Each comes with the digest of its answer.
+    """
     if first[1] != second[1]:
         rows = [f"{int(answer.partition(' ')[0]):,}" for _, answer in (first, second)]
         raise EngineError(

@@ -53,11 +53,12 @@ def compare(  # noqa: PLR0913  what a user may say
     resume: str | Path | None = None,
     quiet: bool = False,
 ) -> Comparison:
-    """Run policies on the same data, taking turns, and say which to choose and what it saves.
+    """Run policies on the same data, and say which to choose.
 
-    The baseline, the first policy unless named, runs twice in every turn, so that noise can be seen. Plots mark
-    `drift_points`, numbers of tuples at which the data changes. `runner="spark"` takes the session that there is.
-    `resume`, a file, keeps runs that are done for a comparison that is interrupted. docs/comparing.md has more.
+    They take turns, and the verdict says what the choice saves. The baseline, the first policy unless named, runs twice
+    in every turn, so that noise can be seen. Plots mark `drift_points`, numbers of tuples at which the data changes.
+    `runner="spark"` takes the session that there is. `resume`, a file, keeps runs that are done for a comparison that
+    is interrupted. docs/comparing.md has more.
 
     >>> import pyarrow as pa
     >>> from eddy import Filter, Query, Stream
@@ -105,7 +106,10 @@ def _workload(query: Query, data: Mapping[str, Data], drift_points: Sequence[int
 
 
 def _contenders(policies: Policies, baseline: str | None) -> list[Contender]:
-    """The policies; the first is the baseline, unless another one is named."""
+    """Make the contenders, one of them the baseline.
+
+    It is the first, unless another one is named.
+    """
     if isinstance(policies, Mapping):
         named = {str(label): policy for label, policy in policies.items()}
     elif isinstance(policies, Sequence) and not isinstance(policies, str):
@@ -146,7 +150,10 @@ def run_comparison(
     resume: str | Path | None = None,
     quiet: bool = False,
 ) -> Comparison:
-    """Run what has not been run before; `command` is how to do it again."""
+    """Run what has not been run before.
+
+    `command` is how to do it again.
+    """
     journal = Journal(resume)
     skipped = list(find_inapplicable(experiment))
     bar = Bar(_runs(experiment, skipped), quiet=quiet)
@@ -192,7 +199,10 @@ def _settings(experiment: Experiment, place: Runner) -> dict[str, Any]:
 
 
 def _policy(contender: Contender) -> dict[str, Any]:
-    """Its parameters one by one, so that those that are secret can be told."""
+    """Give a policy's parameters one by one.
+
+    So those that are secret can be told.
+    """
     own = {} if contender.batch_rows is None else {"rows of a micro-batch": contender.batch_rows}
     given = contender.policy
     told = given if isinstance(given, Mapping) else {"name": given if isinstance(given, str) else name_of(given)}
@@ -216,7 +226,7 @@ class Given:
         return {}
 
     def describe(self) -> Mapping[str, Any]:
-        """The query, every value of the data, and where it is known to change."""
+        """Describe the query, the data, and where it changes."""
         return self._described
 
     def workload(self, seed: int, rows: int | None = None) -> Workload:
@@ -234,7 +244,9 @@ class Given:
 
 
 def command(experiment: Experiment, *, runner: str, cells: int | None = None, drift_points: Sequence[int] = ()) -> str:
-    """The call of `eddy.compare`, with what is not as it would be anyway; no secret is in it.
+    """Write the call of `eddy.compare`, without secrets.
+
+    It has only arguments that differ from the defaults.
 
     >>> command(
     ...     Experiment(

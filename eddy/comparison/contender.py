@@ -23,7 +23,7 @@ AGAIN = "again"
 
 @dataclass(frozen=True, kw_only=True)
 class Contender:
-    """A policy with its parameters, what tables call it, and what it is there for.
+    """A policy with its parameters, its label and its role.
 
     `batch_rows` are those of its micro-batches, where they are not those of all others.
     """

@@ -29,7 +29,7 @@ class Point(Protocol):
 
     @property
     def varied(self) -> Mapping[str, Any]:
-        """Values in which points of the same kind differ; each a column."""
+        """Values that tell points of a kind apart; each a column."""
 
     def describe(self) -> Mapping[str, Any]:
         """The plain values that its runs depend on."""
@@ -101,9 +101,10 @@ def _window(window: Window) -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
-    """Policies by workloads by seeds; `totals` asks for what has been produced by when.
+    """Policies by workloads by seeds.
 
-    `marks` are columns to add to the rows that have some values, such as what a paper says of them.
+    `totals` asks for what has been produced by when. `marks` are columns to add to the rows that have some values, such
+    as what a paper says of them.
     """
 
     name: str

@@ -66,7 +66,10 @@ def _read(path: Path) -> dict[str, Record]:
 
 
 def _cut(path: Path, whole: str) -> None:
-    """Take a line away that was not finished: the next one is not to be written behind it."""
+    """Take away a line that was not finished.
+
+    The next one must not be written behind it.
+    """
     try:
         path.write_text(whole, "utf-8")
     except OSError as error:
@@ -99,7 +102,10 @@ class Trace:
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
-    """A run: `key` says of what, `answer` is the digest of its results."""
+    """A run.
+
+    `key` says of what, `answer` is the digest of its results.
+    """
 
     key: str
     answer: str

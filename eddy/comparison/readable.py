@@ -135,7 +135,10 @@ def _blame_deciding(row: Row, baseline: Row, deciding: float) -> str:
 
 
 def _blame_operators(row: Row, baseline: Row, working: float) -> str:
-    """The operators took it: by more calls, or by calls that are dearer."""
+    """Say that operators took the time.
+
+    They had more calls, or calls that are dearer.
+    """
     told = f"its operators take {digits(working)} µs a row more"
     saved = row["calls_saved_percent"] or 0.0
     if saved < -FEWER:

@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Comparison:
-    """Policies side by side: the runs, a summary, a verdict, plots and a report.
+    """Policies side by side, with a summary and a verdict.
 
-    `skipped` says who did not apply where, and why; `settings` what it was run with, `command` how to run it again.
+    It has the runs, plots and a report too. `skipped` says who did not apply where, and why; `settings` what it was run
+    with, `command` how to run it again.
     """
 
     name: str

@@ -41,7 +41,10 @@ def machine() -> dict[str, Any]:
 
 
 def query_text(query: Query) -> dict[str, Any]:
-    """A query as plain values; of a function its name and its code."""
+    """Write a query as plain values.
+
+    Of a function it has the name and the code.
+    """
     return {
         "name": query.name,
         "streams": [
@@ -76,9 +79,10 @@ def _filter(asked: Filter) -> str:
 
 
 def code_text(function: Callable[..., Any]) -> str:
-    """A function's name and a digest of its code and of the plain values that it closes over.
+    """Write a function's name and a digest of its code.
 
-    What it reads from elsewhere is not seen: a module's variable, a file, a model.
+    The digest covers the plain values that it closes over. What it reads from elsewhere is not seen: a module's
+    variable, a file, a model.
 
     >>> code_text(lambda v: v > 1) == code_text(lambda v: v > 1)
     True

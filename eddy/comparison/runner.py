@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class RunResult:
-    """An answer, how it came about, and how long one waited for it."""
+    """An answer, its counters, and the seconds that it took."""
 
     results: pa.Table
     report: Report
@@ -46,7 +46,10 @@ class Runner(Protocol):
         """The settings of the runner that its runs depend on."""
 
     def on(self, workload: Workload) -> AbstractContextManager[RunPolicy]:
-        """Make ready for runs on a workload; what was made for them is gone at the end."""
+        """Make ready for runs on a workload.
+
+        What was made for them is gone at the end.
+        """
 
 
 class Local:
@@ -71,7 +74,10 @@ class Local:
 
 
 class OnSpark:
-    """In streaming queries of Spark's, with `attach`, over files of one micro-batch each."""
+    """Runs streaming queries on Spark, with `attach`.
+
+    They read files of one micro-batch each.
+    """
 
     name = "spark"
 
@@ -85,10 +91,11 @@ class OnSpark:
 
     @contextmanager
     def on(self, workload: Workload) -> Iterator[RunPolicy]:
-        """Write the files; a policy with micro-batches of its own size has files of its own.
+        """Write the files of a workload.
 
-        The first run of all is done twice and counts once: it is in it that Spark starts its workers and compiles
-        most of its code, which takes several times what a run takes.
+        A policy with micro-batches of its own size has files of its own. The first run of all is done twice and counts
+        once: it is in it that Spark starts its workers and compiles most of its code, which takes several times what a
+        run takes.
         """
         from eddy.spark.trial import SparkTrial  # noqa: PLC0415  so that policies can be compared where there is no Spark
 

@@ -44,11 +44,11 @@ class Traced:
 
 
 class Turns:
-    """Runs every policy that applies on every workload and seed: a row for each run.
+    """Runs every policy on every workload and seed.
 
-    The policies take turns at each workload, in an order that is drawn anew every time, so that whatever else the
-    machine is doing hits all of them alike. All must give the same answer. The first run of each policy on a workload
-    is also followed over time.
+    Each run that applies gives a row. The policies take turns at each workload, in an order that is drawn anew every
+    time, so that whatever else the machine is doing hits all of them alike. All must give the same answer. The first
+    run of each policy on a workload is also followed over time.
     """
 
     def __init__(self, experiment: Experiment, runner: Runner, journal: Journal, bar: Bar) -> None:
@@ -105,7 +105,10 @@ class Turns:
         seed: int,
         records: dict[str, list[Record]],
     ) -> None:
-        """The rows of a workload and seed, and what was followed over time."""
+        """Add the rows of a workload and seed.
+
+        What was followed over time is added too.
+        """
         shares = self._shares(list(records.values()))
         for contender, share in zip(contenders, shares, strict=True):
             own = records[contender.label]
@@ -168,7 +171,10 @@ class _Turn:
 
 
 class Bar:
-    """A bar on a terminal, and plain lines elsewhere; nothing when it is to be quiet."""
+    """A bar on a terminal, and plain lines elsewhere.
+
+    It is nothing if it is to be quiet.
+    """
 
     def __init__(self, total: int, *, quiet: bool = False, out: TextIO | None = None) -> None:
         self._out = out or sys.stderr

@@ -39,7 +39,10 @@ class Verdict:
 
 
 def verdict(rows: Sequence[Mapping[str, Any]]) -> Verdict:
-    """The verdict on all workloads; where they disagree, the choice for each."""
+    """Give the verdict on all workloads.
+
+    If they disagree, it is the choice for each.
+    """
     parts = judge_workloads(rows)
     if len(parts) == 1:
         return next(iter(parts.values()))
@@ -158,7 +161,7 @@ def _stay(baseline: Mapping[str, Any], others: Sequence[Mapping[str, Any]], nois
 
 
 def _name_alike(others: Sequence[Mapping[str, Any]], slow: Sequence[Mapping[str, Any]]) -> str:
-    """Name those that are as quick as the baseline, and the others."""
+    """Name those as quick as the baseline, and the others."""
     if not slow:
         return "what others save of its time is within noise"
     alike = [row["policy"] for row in others if row not in slow]

@@ -105,8 +105,8 @@ def _keep_paying(
 def classes(buckets: Buckets, most: int | None = None) -> tuple[Buckets, Integers]:
     """Number the classes of rows, and give their buckets.
 
-    All rows of a class have the same buckets. With more than `most` classes, they go by as many of the first attributes as
-    make no more.
+    All rows of a class have the same buckets. With more than `most` classes, they go by as many of the first
+    attributes as make no more.
 
     >>> classes(np.array([[3, 0], [1, 0], [3, 0]], np.uint8))[0].tolist()
     [[1, 0], [3, 0]]

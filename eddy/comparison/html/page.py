@@ -156,7 +156,10 @@ def pictures(comparison: Comparison) -> str:
 
 
 def _picture(comparison: Comparison, name: str, plot: Plot) -> str:
-    """An image with its drawing in its address: nothing in it can act, and nothing is fetched."""
+    """Write an image with its drawing in its address.
+
+    Nothing in it can act, and nothing is fetched.
+    """
     figure, drawing = plot.draw(comparison), io.BytesIO()
     with mpl.rc_context({"svg.hashsalt": name}):  # the same figures make the same bytes
         figure.savefig(drawing, format="svg", metadata={"Date": None, "Creator": None, "Type": None, "Format": None})

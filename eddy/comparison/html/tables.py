@@ -98,7 +98,7 @@ def workloads(runs: Sequence[MeasuredRow]) -> str:
 
 
 def choices(runs: Sequence[MeasuredRow], *, sorts: bool = True) -> str:
-    """A line for each workload: whom to choose, and what that saves."""
+    """Write a line for each workload: the choice, and its gain."""
     lines = []
     for workload, part in group_by_workload(runs).items():
         verdict = judge_workloads(part)[workload]

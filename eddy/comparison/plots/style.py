@@ -1,4 +1,7 @@
-"""What a plot is, and how plots look: told apart by lines, markers and hatches, not by colour alone."""
+"""What a plot is, and how plots look.
+
+Things are told apart by lines, markers and hatches, not by colour alone.
+"""
 
 from __future__ import annotations
 
@@ -84,7 +87,10 @@ def fill(number: int) -> dict[str, Any]:
 
 
 def _paler(colour: str) -> tuple[float, float, float]:
-    """Half way to white: a hatch shows on it, and grey tells it from its neighbours."""
+    """Mix a colour half way with white.
+
+    A hatch shows on it, and grey tells it from its neighbours.
+    """
     red, green, blue = mpl.colors.to_rgb(colour)
     return (red + 1) / 2, (green + 1) / 2, (blue + 1) / 2
 
@@ -101,7 +107,10 @@ def panels(made: Figure, count: int, *, rows: int = 1, sharex: Literal["none", "
 
 
 def legend(made: Figure, *axes: Axes, columns: int = 4) -> None:
-    """One for the whole figure, above it, of everything that one of the panels shows."""
+    """Draw one legend above the whole figure.
+
+    It has everything that one of the panels shows.
+    """
     found: dict[str, Any] = {}
     for panel in axes:
         for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
@@ -122,7 +131,10 @@ def drift(axes: Axes, points: Sequence[int]) -> None:
 
 
 def cut(text: str, most: int = 42) -> str:
-    """A name that fits; a legend would leave out one that begins with an underscore."""
+    """Cut a name so that it fits.
+
+    A legend would leave out one that begins with an underscore.
+    """
     return clip(f" {text}" if text.startswith("_") else text, most)
 
 
@@ -168,7 +180,7 @@ class Shown(Figure):
 
 @dataclass(frozen=True, kw_only=True)
 class Plot:
-    """A figure, what it shows, and whether a comparison has anything to draw in it."""
+    """A figure, what it shows, and when there is one to draw."""
 
     title: str
     caption: str

@@ -1,6 +1,7 @@
-"""What happens while the stream goes on: what a tuple costs, what a policy learns, which way each class goes.
+"""What happens while the stream goes on.
 
-Figure 8 of the content-based routing paper has the plots of what is learned.
+It is what a tuple costs, what a policy learns, which way each class goes. Figure 8 of the content-based routing paper
+has the plots of what is learned.
 """
 
 from __future__ import annotations
@@ -108,7 +109,10 @@ def selectivity(comparison: Comparison) -> Figure:
 
 
 def gain_ratio(comparison: Comparison) -> Figure:
-    """The gain ratio of the attribute that each operator's calls went by."""
+    """Draw the gain ratio of each operator's classifier.
+
+    It is the attribute that the operator's calls went by.
+    """
     traced = focus(comparison.traced, "learning")
     frame = pd.DataFrame(dict(traced.trace.learning))
     frame = frame[(frame["kind"] == "classified") & (frame["attribute"] != "")].copy()
@@ -118,7 +122,10 @@ def gain_ratio(comparison: Comparison) -> Figure:
 
 
 def _same(comparison: Comparison, found: Traced) -> Traced:
-    """The run whose gain ratios are drawn, if there is one: both are of one policy."""
+    """Choose the run whose gain ratios are drawn.
+
+    Both figures are of one policy, if there is such a run.
+    """
     learning = [one for one in comparison.traced if one.workload == found.workload and len(one.trace.learning["batch"])]
     return learning[0] if learning else found
 
@@ -160,7 +167,10 @@ ALL_ALIKE = "all tuples alike"
 
 
 def routes(comparison: Comparison) -> Figure:
-    """Shares of the routes of each class, for one policy on one workload."""
+    """Draw the shares of the routes of each class.
+
+    They are of one policy on one workload.
+    """
     traced = focus(comparison.traced, "routes")
     frame = pd.DataFrame(dict(traced.trace.routes))
     frame["class"] = frame["stream"] + ": " + frame["class"].replace("", ALL_ALIKE)
@@ -185,7 +195,10 @@ def routes(comparison: Comparison) -> Figure:
 
 
 def _shares(axes: Axes, frame: pd.DataFrame, names: list[str], traced: Traced) -> None:
-    """Areas that add up to all tuples of the class, where there are any."""
+    """Draw areas that add up to all tuples of the class.
+
+    Nothing is drawn without tuples.
+    """
     batches = list(traced.trace.batches["batch"])
     wide = frame.pivot_table(index="batch", columns="route", values="tuples", aggfunc="sum", fill_value=0)
     counts = wide.reindex(index=batches, columns=names, fill_value=0).to_numpy(np.float64)

@@ -60,7 +60,10 @@ def _bind_ref(node: Ref, known: Mapping[Column, pa.DataType], place: Place, sess
 
 
 def _make_error(node: Ref, known: Mapping[Column, pa.DataType], place: Place) -> QueryError:
-    """Build the error for an unknown column, as its writer would spell it."""
+    """Build the error for an unknown column.
+
+    The column is spelled as its writer would.
+    """
     column, span = node.column, node.span
     whole = [other for other in known if column.stream is not None and other.name == column.stream]
     if whole:
@@ -107,7 +110,7 @@ def _place_errors(step: BoundStep, node: Node, place: Place) -> BoundStep:
 
 
 def show_place(run: Callable[[Frame], Value], node: Node, place: Place) -> Callable[[Frame], Value]:
-    """Turn what a kernel raises into an error that shows the place."""
+    """Let what a kernel raises show its place in the text."""
 
     def guard(frame: Frame) -> Value:
         try:

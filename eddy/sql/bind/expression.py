@@ -41,7 +41,10 @@ class Bound:
         return self._step.fails
 
     def evaluate(self, columns: Mapping[Column, pa.Array], rows: int) -> pa.Array:
-        """Give the value in each of so many rows; a `RowError` if one of them has none."""
+        """Give the value in each of so many rows.
+
+        Raises a `RowError` if one of them has none.
+        """
         if self._spelled:
             plain = {found.column: found.convert(columns[found.column]) for found in self._spelled}
             columns = {**{column: columns[column] for column in self.columns}, **plain}
@@ -80,7 +83,10 @@ class Expression:
 
     @property
     def inputs(self) -> frozenset[str]:
-        """The streams and tables whose columns it reads, once every column names its own."""
+        """The streams and tables whose columns it reads.
+
+        Every column must name its own.
+        """
         return frozenset(str(column.stream) for column in self.columns)
 
     def qualify(self, name: Callable[[Column], Column]) -> Expression:
@@ -88,7 +94,10 @@ class Expression:
         return self._at(rename_columns(self._node, name))
 
     def is_spelled(self, find: Find) -> bool:
-        """Tell whether every column is written as it is called, or is unknown."""
+        """Tell whether columns are written as they are called.
+
+        Unknown columns pass.
+        """
         return spelled.is_spelled(self._node, find)
 
     def respell(self, find: Find) -> str:
@@ -99,7 +108,10 @@ class Expression:
         return spelled.respell(self._node, self._place, find)
 
     def conjuncts(self) -> tuple[Expression, ...]:
-        """Split at every AND that is not below anything else; a BETWEEN is two comparisons."""
+        """Split at every AND that is not below anything else.
+
+        A BETWEEN is two comparisons.
+        """
         node = self._node
         if isinstance(node, Call) and node.name == "and":
             return tuple(part for arg in node.args for part in self._at(arg).conjuncts())
@@ -117,7 +129,7 @@ class Expression:
         return ComparedPair(self._at(left), node.name, self._at(right))
 
     def shifted_column(self) -> Column | None:
-        """Give the column, if it is that column plus or minus a constant."""
+        """Give the column, if it is one plus or minus a constant."""
         node = self._node
         while isinstance(node, Call) and node.name in ("+", "-"):
             left, right = node.args

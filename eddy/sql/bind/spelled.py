@@ -29,7 +29,10 @@ def ambiguous(name: str, found: Iterable[str]) -> str:
 
 
 def is_spelled(node: Node, find: Find) -> bool:
-    """Tell whether every column is written as it is called, or is unknown."""
+    """Tell whether columns are written as they are called.
+
+    Unknown columns pass.
+    """
     return all(_is_own(ref, find(ref.column)) for ref in node.walk() if isinstance(ref, Ref))
 
 
@@ -38,7 +41,7 @@ def _is_own(ref: Ref, found: Sequence[str]) -> bool:
 
 
 def respell(node: Node, place: Place, find: Find) -> str:
-    """Write the text of a node anew, with every column as it is called.
+    """Write a node's text with every column as it is called.
 
     A name stays in quotes or without them, so that a text does not depend on the case in which it was written.
     """

@@ -67,7 +67,10 @@ def _decimal(name: str, left: BoundStep, right: BoundStep, session: Session) -> 
 
 
 def _to_decimal(step: BoundStep, other: BoundStep, session: Session) -> BoundStep:
-    """Give a number as a decimal; a literal has just the digits it shows."""
+    """Give a number as a decimal.
+
+    A literal has just the digits it shows.
+    """
     if step.type == types.NULL:
         return coerce(step, types.as_decimal(other.type), session)
     return cast(step, types.as_decimal(step.type, step.digits), session)

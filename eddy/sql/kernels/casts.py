@@ -34,7 +34,10 @@ def coerce(step: BoundStep, type: pa.DataType, session: Session) -> BoundStep:
 
 
 def cast(step: BoundStep, type: pa.DataType, session: Session, *, safe: bool = False) -> BoundStep:
-    """Convert a step to a type; a safe one gives null for an error."""
+    """Convert a step to a type.
+
+    A safe conversion gives null for an error.
+    """
     if types.is_timestamp(type):
         type = pa.timestamp("us", session.label)
         session = session.unasked() if _names_zone(step) else session
@@ -56,7 +59,10 @@ def cast(step: BoundStep, type: pa.DataType, session: Session, *, safe: bool = F
 
 
 def to_number(step: BoundStep, takes: str, session: Session) -> BoundStep:
-    """Convert strings and nulls to a number; `takes` says who wants one."""
+    """Convert strings and nulls to a number.
+
+    `takes` says who wants one.
+    """
     if step.type in (types.STRING, types.NULL):
         return coerce(step, types.DOUBLE, session)
     if not types.is_numeric(step.type):
@@ -79,7 +85,10 @@ def _null(step: BoundStep, type: pa.DataType) -> BoundStep:
 
 
 def _read_moment(text: str | None, type: pa.DataType) -> BoundStep | None:
-    """Give the moment that a constant names, as Spark reads it; none if it names none."""
+    """Give the moment that a constant names, as Spark reads it.
+
+    None if it names none.
+    """
     name = calendar.moment_of(text or "")
     if name not in (None, "epoch"):
         raise Refused(f"Spark takes '{text}' from its clock when the query starts; write the moment itself")
@@ -87,7 +96,10 @@ def _read_moment(text: str | None, type: pa.DataType) -> BoundStep | None:
 
 
 def _forgive(kernel: Kernel, type: pa.DataType) -> Kernel:
-    """Give null for values that a kernel refuses: all at once, then by halves."""
+    """Give null for values that a kernel refuses.
+
+    All values are tried at once, then by halves.
+    """
 
     def run(array: pa.Array) -> pa.Array:
         try:

@@ -112,7 +112,10 @@ def when(session: Session, args: Sequence[BoundStep]) -> BoundStep:
 
 
 def coalesce(session: Session, args: Sequence[BoundStep]) -> BoundStep:
-    """Bind COALESCE; an argument is evaluated where all before are null."""
+    """Bind COALESCE.
+
+    An argument is evaluated where all before are null.
+    """
     steps = unite(session, args, "COALESCE")
     if not any(step.fails for step in steps[1:]):
         return apply(pc.coalesce, steps, steps[0].type)

@@ -42,7 +42,7 @@ def dates(days: pa.Array) -> pa.Array:
 
 @on_arrays
 def times(local: pa.Array) -> pa.Array:
-    """Write local times, without the zeros at the end of a fraction."""
+    """Write local times, without zeros at a fraction's end."""
     far = _find_far(local)
     texts = _write_near(local) if far is None else _respell(local, far, DAY)
     return pc.replace_substring_regex(texts, r"\.?0*$", "") if _has_fraction(texts) else texts
@@ -65,7 +65,10 @@ def _find_far(array: pa.Array) -> pa.Array | None:
 
 
 def _respell(array: pa.Array, years: pa.Array, unit: int) -> pa.Array:
-    """Write the same day of a year that Arrow knows, under its own year."""
+    """Write days of years that Arrow cannot write.
+
+    The same day of a year that it knows is put under its own year.
+    """
     mask = nulls(array)
     numbers = physical(array).astype(np.int64)
     centuries = physical(years).astype(np.int64) // 400 - 5

@@ -38,7 +38,7 @@ TO_THE_END = (1 << 31) - 1
 
 
 def to_string(step: BoundStep, session: Session) -> BoundStep:
-    """Convert a value of any plain type to a string, as Spark would."""
+    """Convert any plain value to a string, as Spark would."""
     if not types.is_plain(step.type):
         raise Refused(f"a string is needed here, got {types.names([step.type])}")
     if step.type == types.BINARY:
@@ -136,7 +136,10 @@ def _integer(step: BoundStep, session: Session) -> BoundStep:
 
 
 def like(name: str, session: Session, args: Sequence[BoundStep]) -> BoundStep:
-    """Bind LIKE and ILIKE; a third argument is the escape character."""
+    """Bind LIKE and ILIKE.
+
+    A third argument is the escape character.
+    """
     if not all(types.is_plain(arg.type) for arg in args):
         raise Refused(f"{name.upper()} takes two strings")
     value, pattern = (to_string(arg, session) for arg in args[:2])
@@ -162,7 +165,9 @@ def _match_by_row(escape: str) -> Callable[[Value, Value], Value]:
 
 
 def pieces(pattern: str, escape: str) -> list[Piece]:
-    """Split a pattern into characters, literal or standing for others.
+    """Split a pattern into characters, some of them wild.
+
+    Each is literal, or stands for others.
 
     >>> pieces("a/%_", "/")
     [('a', True), ('%', True), ('_', False)]
@@ -238,7 +243,10 @@ def _unknown(value: Value) -> Value:
 
 @on_arrays
 def cut_by_row(texts: pa.Array, starts: pa.Array, sizes: pa.Array) -> pa.Array:
-    """Cut each string at its own place, on the bytes of all at once."""
+    """Cut each string at its own place.
+
+    All are cut at once, on their bytes.
+    """
     mask = nulls(texts, starts, sizes)
     texts = pc.fill_null(texts, "")
     edges = buffer(texts, 1, np.dtype(np.int32), more=1)

@@ -97,7 +97,10 @@ def _decimal(text: str, target: pa.DataType) -> Decimal:
 
 
 def _is_far(digits: str, power: str) -> bool:
-    """Tell whether Java's decimals, whose scale has 32 bits, do not reach there."""
+    """Tell whether a number is beyond Java's decimals.
+
+    Their scale has 32 bits.
+    """
     size = power[1:].lstrip("+-0")
     # Eleven figures are too many whatever they are, and Python refuses to read thousands.
     return len(size) > 10 or abs(len(digits.partition(".")[2]) - int(power[1:])) >= 1 << 31
@@ -159,7 +162,10 @@ def write(source: pa.DataType) -> Kernel:
 
 
 def _decode(value: Value) -> Value:
-    """Read bytes as text, which here, unlike in Spark, is never anything but UTF-8."""
+    """Read bytes as text.
+
+    Unlike in Spark, they are never anything but UTF-8 here.
+    """
     try:
         return value.cast(types.STRING)
     except pa.ArrowInvalid:
@@ -176,7 +182,7 @@ def _floats(value: Value) -> Value:
 
 
 def java_float(text: str) -> str:
-    """Spell a number, given with its shortest digits, as Java does.
+    """Spell a number as Java does, from its shortest digits.
 
     >>> java_float("1e+07"), java_float("0.001"), java_float("-12.5")
     ('1.0E7', '0.001', '-12.5')

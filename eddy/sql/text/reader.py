@@ -161,7 +161,10 @@ def tokens(place: Place) -> Iterator[Token]:
 
 
 def split_list(token: Token) -> Iterator[Token]:
-    """Yield a token for each literal of a list; a minus is part of its number."""
+    """Yield a token for each literal of a list.
+
+    A minus is part of its number.
+    """
     for match in _LISTED.finditer(token.text):
         kind = "string" if match.group()[0] in "'\"" else "word" if match.group()[0] in "nN" else "number"
         yield Token(kind, match.group(), token.start + match.start(), token.start + match.end())

@@ -28,7 +28,7 @@ _NANOS = 1_000
 
 @dataclass(frozen=True)
 class Session:
-    """The zones of the timestamps, with the columns that have them.
+    """The zones of timestamps, and the columns that have them.
 
     `label` is the zone that timestamps are labelled with, which says nothing of the instants that they mean.
     """

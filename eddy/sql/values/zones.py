@@ -76,7 +76,10 @@ def instants(local: Value, zone: str) -> Value:
 
 
 def _convert_late(source: Value, found: Value, convert: Callable[[Integers, str], Integers], zone: str) -> Value:
-    """Convert the late times anew, which Arrow converted by the wrong clock."""
+    """Convert late times anew.
+
+    Arrow converted them by the wrong clock.
+    """
     return on_arrays(lambda times, made: _renew(times, made, convert, zone))(source, found)
 
 
@@ -90,7 +93,10 @@ def _renew(times: pa.Array, made: pa.Array, convert: Callable[[Integers, str], I
 
 
 def _move_on(local: pa.Array, found: pa.Array, back: pa.Array) -> pa.Array:
-    """Move skipped local times on, by the offset from before the change."""
+    """Move skipped local times on.
+
+    They move by the offset from before the change.
+    """
     offset = physical(back) - physical(found)
     micros = np.where(physical(back) == physical(local), physical(found), physical(local) - offset)
     return build(micros, nulls(local), found.type)
@@ -161,7 +167,10 @@ def _fold(micros: Integers) -> Integers:
 
 @functools.lru_cache(maxsize=64)
 def _changes_of(zone: str) -> tuple[Integers, Integers, Integers]:
-    """Find the changes, the local times that follow them, and the offsets around them."""
+    """Find the changes of a zone.
+
+    With them come the local times that follow, and the offsets around them.
+    """
     known = zoneinfo.ZoneInfo(zone)
 
     def offset(at: int) -> int:
