@@ -75,7 +75,10 @@ NO_FEATURES = Features()
 
 
 def choose(names: Sequence[str] | None, known: Sequence[Column], buckets: int, *, where: str) -> Features:
-    """Check the attributes that a user names; all columns that can classify, when none are named."""
+    """Check the attributes that a user names.
+
+    All columns that can classify, when none are named.
+    """
     if not is_whole(buckets, 2, MOST_BUCKETS):
         raise QueryError(f"{where}: d: expected a number of buckets from 2 to {MOST_BUCKETS}, got {buckets!r}")
     if names is None:

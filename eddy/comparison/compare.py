@@ -55,10 +55,9 @@ def compare(  # noqa: PLR0913  what a user may say
 ) -> Comparison:
     """Run policies on the same data, and say which to choose.
 
-    They take turns, and the verdict says what the choice saves. The baseline, the first policy unless named, runs twice
-    in every turn, so that noise can be seen. Plots mark `drift_points`, numbers of tuples at which the data changes.
-    `runner="spark"` takes the session that there is. `resume`, a file, keeps runs that are done for a comparison that
-    is interrupted. docs/comparing.md has more.
+    They take turns. The baseline, the first policy unless named, runs twice in every turn, so that noise can be seen.
+    Plots mark `drift_points`, numbers of tuples at which the data changes. `runner="spark"` takes the session that
+    there is. `resume`, a file, keeps runs for a comparison that is interrupted. docs/comparing.md has more.
 
     >>> import pyarrow as pa
     >>> from eddy import Filter, Query, Stream

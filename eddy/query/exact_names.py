@@ -52,7 +52,10 @@ class Names:
 
 
 def spell_query(query: Query, schemas: Mapping[str, pa.Schema]) -> Query:
-    """The query in its inputs' own names; the same one, if it has them already."""
+    """Spell a query in its inputs' own names.
+
+    The same one, if it has them already.
+    """
     names = Names(query, {name: schema.names for name, schema in schemas.items()})
     streams = [_spell_stream(stream, names) for stream in query.streams]
     filters = [spell_filter(f, names) for f in query.filters]
@@ -104,6 +107,9 @@ def _spell_stream(stream: Stream, names: Names) -> Stream:
 
 
 def _spell_selected(column: Column, name: str, names: Names) -> str:
-    """The text of a column to select that has another name; nothing for the others."""
+    """Spell a column to select that has another name.
+
+    Nothing for the others.
+    """
     found = names.resolve(column, f'select "{column}"')
     return "" if found == column.name else f"{column.stream}.{sql.backtick(found)} AS {sql.backtick(name)}"

@@ -16,9 +16,10 @@ WINS = "a value that wins over the file, such as policy.name=fixed; may be given
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
-    """A command: what it is for, its arguments, and what it does, down to its exit code.
+    """A command: its purpose, its arguments, and what it does.
 
-    One that forwards reads its arguments itself, `--help` among them: they are handed to it as `rest`.
+    It gives an exit code. One that forwards reads its arguments itself, `--help` among them: they are handed to it as
+    `rest`.
     """
 
     text: str

@@ -45,7 +45,10 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(chosen: Namespace) -> int:
-    """Run all policies side by side; fails if two of them give different answers."""
+    """Run all policies side by side.
+
+    It fails if two of them give different answers.
+    """
     from eddy.jobs.demo.page import page  # noqa: PLC0415  other commands do without it
 
     if chosen.rows < 1:
@@ -62,7 +65,7 @@ def run(chosen: Namespace) -> int:
 
 
 def race(rows: int, *, quiet: bool) -> tuple[list[Lap], Mapping[str, pa.Table]]:
-    """Let all policies run to their end, and show how far they have come."""
+    """Let all policies run to their end, and show their way."""
     from eddy.jobs.demo.page import Board  # noqa: PLC0415
     from eddy.jobs.demo.racing import Racer  # noqa: PLC0415
 

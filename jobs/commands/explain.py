@@ -75,7 +75,10 @@ def _check_same(checked: Checked, found: Checkpoint) -> None:
 
 
 def text(checked: Checked) -> str:
-    """Joins, access patterns, cells and copies, watermarks, and who evaluates which filter."""
+    """Explain how a job would run.
+
+    It names joins, access patterns, cells and copies, watermarks, and who evaluates which filter.
+    """
     query = checked.job.query
     parts = [f'query "{query.name}", policy "{checked.job.policy["name"]}"']
     parts += [

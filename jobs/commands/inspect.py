@@ -41,7 +41,10 @@ def describe(found: Checkpoint, only: int | None) -> Iterator[str]:
 
 
 def _sizes(cells: Sequence[CellState]) -> Iterator[str]:
-    """The bytes of each cell, and the rows of each of its STeMs with theirs."""
+    """Write the bytes of each cell and of its STeMs.
+
+    The rows of each STeM go with its bytes.
+    """
     stems = list(dict.fromkeys(name for cell in cells for name in cell.stems))
     rows = [["cell", "micro-batches", "bytes", *stems]]
     for cell in cells:

@@ -48,7 +48,7 @@ def run(chosen: Namespace) -> int:
 
 
 def check_first(chosen: Namespace) -> None:
-    """Tell what is wrong with a job before Spark is started for it.
+    """Tell what is wrong with a job before Spark is started.
 
     What spark-submit is given besides may mend what looks wrong from here: settings of ours, modules of the user's.
     Then the job is left to tell it; only what no setting mends is told now.

@@ -60,7 +60,10 @@ class Job:
 
 
 def load(file: str | File, overrides: Iterable[Override] = ()) -> Job:
-    """Read a job; every mistake in it is told in one error, with its place."""
+    """Read a job.
+
+    Every mistake in it is told in one error, with its place.
+    """
     job = read_job(file, overrides)
     job.mistakes.check()
     return job

@@ -20,7 +20,10 @@ SCHEME = "file://"
 
 @dataclass(frozen=True)
 class Places:
-    """The folder of a job's file, and the keys whose values do not come from it."""
+    """A job's folder, and the keys set from elsewhere.
+
+    Values of these keys do not come from the job's file.
+    """
 
     folder: str
     outside: Container[KeyPath]
@@ -45,7 +48,9 @@ class Places:
 
 
 def local(path: str) -> str | None:
-    """The path of a file on this machine; None for one that only Spark can reach.
+    """Give the path of a file on this machine.
+
+    None for one that only Spark can reach.
 
     >>> local("file:///data/a"), local("s3://data/a")
     ('/data/a', None)
@@ -57,7 +62,9 @@ def local(path: str) -> str | None:
 
 
 def readable(path: str) -> str:
-    """A path for people: without the scheme where it is one of this machine.
+    """Write a path for people.
+
+    One of this machine goes without the scheme.
 
     >>> readable("file:///data/a"), readable("s3://data/a")
     ('/data/a', 's3://data/a')

@@ -96,7 +96,7 @@ def _unquote(part: str) -> str:
 
 
 def _beginnings(text: str) -> Iterator[tuple[int, str]]:
-    """The lines that do not go on with a value from the line before."""
+    """Yield lines that continue no value of the line before."""
     depth, closing = 0, ""
     for number, line in enumerate(text.split("\n"), start=1):
         begins = not depth and not closing and line.strip() and not line.lstrip().startswith("#")
@@ -140,7 +140,9 @@ class Mistakes:
         return any(noted[: len(path)] == path for noted in self.paths)
 
     def place(self, path: KeyPath) -> str:
-        """A place for people: the line and the dotted key, or where else the value came from.
+        """Write a place for people: the line and the dotted key.
+
+        A value from elsewhere is shown with its origin.
 
         >>> Mistakes("job.toml", {("sink",): 7}).place(("sink", "path"))
         'line 7, sink.path'

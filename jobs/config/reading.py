@@ -74,7 +74,10 @@ class TableReader:
         return read
 
     def _correct(self, part: Section, values: dict[str, Any], path: KeyPath) -> dict[str, Any]:
-        """Values by the keys that were meant; names that nothing has are told."""
+        """Give values by the keys that were meant.
+
+        Names that nothing has are told.
+        """
         known = [*part.keys, *part.parts]
         meant: dict[str, Any] = {}
         for name, value in values.items():

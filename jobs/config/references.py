@@ -52,9 +52,10 @@ def find_beside(file: str) -> str:
 
 
 def import_function(text: str, path: KeyPath, mistakes: Mistakes) -> Callable[..., Any] | None:
-    """Import a function by its path; None, and a mistake, if it fails.
+    """Import a function by its path.
 
-    The module is imported as an `import` of the user's own would; nothing of the text is evaluated.
+    It gives None, and notes a mistake, if that fails. The module is imported as an `import` of the user's own would;
+    nothing of the text is evaluated.
     """
     module, colon, name = text.partition(":")
     if not colon or not name.isidentifier() or not all(part.isidentifier() for part in module.split(".")):
@@ -78,9 +79,10 @@ def import_function(text: str, path: KeyPath, mistakes: Mistakes) -> Callable[..
 
 
 def _cure(error: BaseException) -> str:
-    """What to do if a function is declared for Spark by a type in a text, which only a session can parse.
+    """Say what mends a type in a text, which needs a session.
 
-    There is none when a job is read, and none in a worker either.
+    The type is that of a function for Spark, and only a session can parse it. There is none when a job is read, and
+    none in a worker either.
     """
     if NO_SESSION not in str(error):
         return ""
@@ -114,7 +116,10 @@ def _describe_no_module(text: str, missing: str, folder: str) -> str:
 
 
 def _modules(missing: str, folder: str) -> Iterator[str]:
-    """The modules that could have been meant: those beside the job, or beside one in a package."""
+    """List modules that could have been meant.
+
+    They are beside the job, or beside one in a package.
+    """
     package, _, _ = missing.rpartition(".")
     places = list(getattr(sys.modules.get(package), "__path__", ())) if package else [folder]
     yield from (f"{package}.{found.name}" if package else found.name for found in iter_modules(places))
@@ -138,7 +143,7 @@ def _describe_no_function(text: str, holder: ModuleType, found: object, folder: 
 
 
 def check_files(read: Mapping[str, Any], mistakes: Mistakes) -> None:
-    """Note the files of sources that are on this machine and are not there."""
+    """Note files of sources that are missing on this machine."""
     for path, source in sources(read):
         name = source.get("path")
         if source.get("format") in FILES and name and local(name) is not None and not glob.glob(local(name) or ""):
@@ -192,7 +197,10 @@ def read_schema(columns: Mapping[str, str], *, where: str) -> pa.Schema:
 
 
 def read_type(text: str, *, where: str) -> pa.DataType:
-    """A type by its name: one of SQL, or an array, a map or a struct of such."""
+    """Read a type by its name.
+
+    It is one of SQL, or an array, a map or a struct of such.
+    """
     if text.count("<") > DEEPEST_TYPE:
         raise QueryError(f"{where}: expected at most {DEEPEST_TYPE} types within types, got {text.count('<')}")
     head, opened, rest = text.strip().partition("<")

@@ -18,11 +18,11 @@ TIMED = ("window", "delay", "max_ahead")
 
 
 def build_query(read: Mapping[str, Any], mistakes: Mistakes) -> Query | None:
-    """The query, as far as it is right; None if no stream of it is.
+    """Build the query, as far as it is right.
 
-    What is wrong with a stream or a table must not hide what is wrong with joins and filters, so those are tried over
-    inputs that have nothing but the right names. Filters that are wrong are there by name and let everything pass,
-    since a policy may speak of them.
+    None if no stream of it is. What is wrong with a stream or a table must not hide what is wrong with joins and
+    filters, so those are tried over inputs that have nothing but the right names. Filters that are wrong are there by
+    name and let everything pass, since a policy may speak of them.
     """
     before = len(mistakes.found)
     named, tabled = read.get("streams", {}), read.get("tables", {})
@@ -139,9 +139,10 @@ def _stream(name: str, values: Mapping[str, Any], mistakes: Mistakes, *, alone: 
 
 
 def _time(name: str, values: Mapping[str, Any], mistakes: Mistakes, *, alone: bool) -> str | None:
-    """The column with the event time; where one is missing, which is noted, the joins need a stream all the same.
+    """Find the column with the event time.
 
-    One that is there and wrong has been noted already, and so has a stream that is no table.
+    If one is missing, which is noted, the joins need a stream all the same. One that is there and wrong has been noted
+    already, and so has a stream that is no table.
     """
     path = ("streams", name, "time")
     why = "" if alone else "a join goes by time"

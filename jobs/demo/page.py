@@ -91,7 +91,10 @@ def _table(laps: Sequence[Lap]) -> Iterator[str]:
 
 
 def _cells(cells: Sequence[str], *, texts: int, tag: str = "td") -> str:
-    """Cells of a line: first texts, then numbers, which stand on the right."""
+    """Write the cells of a line.
+
+    First come texts, then numbers, which stand on the right.
+    """
     sides = ["" if place < texts else ' class="n"' for place in range(len(cells))]
     return "".join(f"<{tag}{side}>{escape(text)}</{tag}>" for text, side in zip(cells, sides, strict=True))
 
@@ -122,7 +125,10 @@ def _chart(laps: Sequence[Lap]) -> Iterator[str]:
 
 
 def _levels(most: float, base: int, down: float, end: int) -> Iterator[str]:
-    """The scale of calls per request, with a line across at every tick."""
+    """Draw the scale of calls per request.
+
+    A line crosses at every tick.
+    """
     for tick in range(int(most / SMALLEST_STEP) + 1):
         level = base - tick * SMALLEST_STEP * down
         yield f'<line x1="{LEFT - TICK}" x2="{end}" y1="{level:.1f}" y2="{level:.1f}" stroke="#d8dde2"/>'
@@ -139,7 +145,7 @@ def _batches(batches: int, across: float, base: int) -> Iterator[str]:
 
 
 def _spread(levels: Sequence[float]) -> list[float]:
-    """Levels of names, moved down as far as it takes for them not to meet.
+    """Move names down until none of them meet.
 
     >>> _spread([10.0, 50.0, 12.0])
     [10.0, 50.0, 24.0]
@@ -171,7 +177,10 @@ def _routes(lap: Lap) -> Iterator[str]:
 
 
 def _ways(routes: pd.DataFrame) -> list[tuple[str, str, int]]:
-    """Class, route and requests of the largest, and one line for all others."""
+    """Give class, route and requests of the largest.
+
+    All others are one line.
+    """
     lines = [
         (str(name) or "all alike", str(route), int(count))
         for name, route, count in zip(routes["class"], routes["route"], routes["tuples"], strict=True)
@@ -181,7 +190,9 @@ def _ways(routes: pd.DataFrame) -> list[tuple[str, str, int]]:
 
 
 def _percent(counts: Sequence[int]) -> list[int]:
-    """Whole per cent that add up to 100: those that lose most by rounding down are rounded up.
+    """Round shares to whole per cent that add up to 100.
+
+    Those that lose most by rounding down are rounded up.
 
     >>> _percent([1, 1, 1]), _percent([995, 5])
     ([34, 33, 33], [100, 0])
@@ -207,7 +218,10 @@ class Board:
         self._told: dict[str, int] = {}
 
     def show(self, laps: Sequence[Lap]) -> None:
-        """The newest of all of them; the first one is what the others are held against."""
+        """Show the newest lap of all policies.
+
+        The others are held against the first.
+        """
         if self._live:
             self._draw(laps)
         else:

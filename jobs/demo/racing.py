@@ -65,7 +65,10 @@ class Lap:
         return 1 - sum(self.calls[:both]) / needed if needed else None
 
     def route(self, batch: int = -1) -> str:
-        """The way that most rows took in a micro-batch: in the last one, or in another."""
+        """Give the way that most rows took in a micro-batch.
+
+        It is the last one, unless told otherwise.
+        """
         route, share = main_route(self.report.counters[batch:][:1])
         return f"{route} ({share:.0%})" if route else ""
 

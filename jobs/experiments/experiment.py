@@ -25,7 +25,10 @@ ROLES = (BASELINE, BOUND)
 
 @dataclass(frozen=True, kw_only=True)
 class GridPoint:
-    """One workload of the grid: its kind and parameters, for any seed."""
+    """One workload of the grid, for any seed.
+
+    It has a kind and parameters.
+    """
 
     kind: str
     name: str
@@ -34,7 +37,7 @@ class GridPoint:
 
     @property
     def label(self) -> str:
-        """The name, and what tells it from the other points of the grid."""
+        """The name, and what tells it from others of the grid."""
         return " ".join([self.name, *(f"{name}={value}" for name, value in self.varied.items())])
 
     def describe(self) -> dict[str, Any]:
@@ -51,7 +54,10 @@ class GridPoint:
 
 
 def load(path: str | Path) -> Experiment:
-    """Read an experiment; every mistake in it is one error that names the file and the place."""
+    """Read an experiment.
+
+    Every mistake in it is one error that names the file and the place.
+    """
     try:
         text = Path(path).read_text("utf-8")
         return parse(tomllib.loads(text))
@@ -121,7 +127,10 @@ def _sizes(batch_rows: object) -> Sequence[int]:
 
 
 def _windows(windows: object) -> Sequence[Window]:
-    """Windows for all streams, each in turn: "30 seconds", a number, or {rows = 100}."""
+    """Read windows for all streams, each in turn.
+
+    One is "30 seconds", a number, or {rows = 100}.
+    """
     return [_window(window) for window in _fill("windows", windows)] if windows else []
 
 
@@ -156,7 +165,10 @@ def _points(workload: object) -> list[GridPoint]:
 
 
 def _grid(workload: object) -> list[GridPoint]:
-    """Every combination of the values of the parameters that have several."""
+    """Yield every combination of values of the parameters.
+
+    Only those with several values are combined.
+    """
     if not isinstance(workload, Mapping):
         raise QueryError(f"workload: expected a table of parameters, got {workload!r}")
     kind = workload.get("kind")
@@ -179,7 +191,10 @@ def _grid(workload: object) -> list[GridPoint]:
 
 
 def _is_axis(value: object) -> bool:
-    """A list of plain values is several workloads; a list of lists is a table, one value."""
+    """Tell whether a list is several workloads.
+
+    A list of plain values is; a list of lists is a table, one value.
+    """
     return isinstance(value, list) and not any(isinstance(entry, list | dict) for entry in value)
 
 

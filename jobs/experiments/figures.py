@@ -1,4 +1,7 @@
-"""Draw the figures of docs/experiments.md from its CSV files: python -m eddy.jobs.experiments.figures."""
+"""Draw the figures of docs/experiments.md.
+
+They come from its CSV files: python -m eddy.jobs.experiments.figures.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +30,10 @@ BAR = 0.8
 
 @dataclass(frozen=True, kw_only=True)
 class Chart:
-    """What is drawn of a table: one value by x and by series, or several values by x.
+    """What is drawn of a table.
 
-    `only` says which lines of the table count. `limits` cut an axis on which one bar would hide all others.
+    It is one value by x and by series, or several values by x. `only` says which lines of the table count. `limits` cut
+    an axis on which one bar would hide all others.
     """
 
     x: str
@@ -130,7 +134,10 @@ def mark(name: str, tables: Path = TABLES) -> str:
 
 
 def _widen(chart: Chart, table: pd.DataFrame, suffix: str) -> pd.DataFrame:
-    """A line for each x and a column for each series; NaN for what the table does not have."""
+    """Give a line for each x, and a column for each series.
+
+    NaN stands for what the table does not have.
+    """
     columns = [f"{value}{suffix}" for value in chart.values]
     for column in columns:
         table = table.assign(**{column: pd.to_numeric(table.get(column, pd.Series("", table.index)).str.rstrip("%"))})

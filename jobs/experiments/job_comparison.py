@@ -54,7 +54,7 @@ class Asked:
 
 
 def experiment(conf: str, sets: Iterable[str], asked: Asked) -> tuple[Experiment, str]:
-    """The comparison of a job as an experiment, and what is said of its sample.
+    """Make an experiment of a job, with a note on its sample.
 
     The file is read and checked as `eddy run` does. Only its sources are read; its sink and its checkpoint are left
     alone. What Spark evaluates before the eddy is evaluated before the comparison.
@@ -85,7 +85,7 @@ def experiment(conf: str, sets: Iterable[str], asked: Asked) -> tuple[Experiment
 
 
 class _Spark:
-    """A session that is started when somebody needs it, and is gone at the end."""
+    """A session that starts when needed, and ends with this."""
 
     def __init__(self, job: Job) -> None:
         self._settings = job.spark
@@ -106,7 +106,10 @@ class _Spark:
 
 
 def contenders(job: Job, policies: Sequence[str]) -> list[Contender]:
-    """The baseline, the job's own policy with its parameters, and the others; each name once."""
+    """List the baseline, the job's own policy, and others.
+
+    The job's policy has its parameters, and each name stands once.
+    """
     own = dict(job.policy)
     named = {name: {"name": name} for name in (BASE, own["name"], *(policies or OTHERS))} | {own["name"]: own}
     return [
@@ -116,13 +119,19 @@ def contenders(job: Job, policies: Sequence[str]) -> list[Contender]:
 
 
 def _batch_rows(job: Job) -> int:
-    """As many rows of a micro-batch as the job says of any of its streams."""
+    """Choose the rows of a micro-batch.
+
+    They are as many as the job says of any of its streams.
+    """
     said = [values.get("per_trigger") for values in job.sources.values()]
     return max((count for count in said if count), default=BATCH_ROWS)
 
 
 def _split_job(job: Job, data: Mapping[str, pa.Table]) -> tuple[Query, dict[str, pa.Table], list[Filter]]:
-    """The query and the rows that come to the eddy, and the filters that Spark has evaluated before."""
+    """Split a job into the eddy's part and Spark's filters.
+
+    The eddy gets the query and the rows that are left.
+    """
     whole = spell_query(job.query, {name: table.schema for name, table in data.items()})
     pushed = list(_find_pushed(job, whole, data))
     query = replace(whole, filters=[f for f in whole.filters if f not in pushed])
@@ -145,7 +154,7 @@ def _find_pushed(job: Job, query: Query, data: Mapping[str, pa.Table]) -> Iterat
 
 
 def _passing(table: pa.Table, name: str, filters: Sequence[Filter]) -> pa.Table:
-    """The rows that filters on one stream let pass, in their order."""
+    """Give the rows that a stream's filters pass, in order."""
     own = [f for f in filters if f.on == (name,)]
     if not own:
         return table

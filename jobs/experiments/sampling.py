@@ -1,4 +1,4 @@
-"""Samples a job's rows: streams of the same time, whole tables."""
+"""Samples of a job: streams of the same time, whole tables."""
 
 from __future__ import annotations
 
@@ -54,7 +54,10 @@ def sample(
 
 
 def _times(job: Job, read: Mapping[str, SourceRows]) -> dict[str, str]:
-    """The time column of each stream that has one, as its source spells it."""
+    """Find the time column of each stream, as its source has it.
+
+    Only streams with a time are in it.
+    """
     names = Names(job.query, {name: part.schema.names for name, part in read.items()})
     return {
         stream.name: names.resolve(Column(stream.name, stream.time), f'stream "{stream.name}": time')

@@ -94,7 +94,10 @@ def _miles(north: float, east: float, to_north: float, to_east: float) -> float:
 
 
 def _course(north: float, east: float, to_north: float, to_east: float) -> float:
-    """The direction in which the great circle begins, from north over east."""
+    """The direction in which a great circle begins.
+
+    It is from north over east.
+    """
     across = math.sin(to_east - east) * math.cos(to_north)
     along = math.cos(north) * math.sin(to_north) - math.sin(north) * math.cos(to_north) * math.cos(to_east - east)
     return math.atan2(across, along)

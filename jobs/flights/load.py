@@ -81,7 +81,9 @@ def load() -> Mapping[str, pa.Table]:
 
 
 def part(months: int = MONTHS, rows: int | None = None) -> Mapping[str, pa.Table]:
-    """The first months of the year, or no more than so many rows of each stream of them.
+    """Give the first months of the year.
+
+    Or give no more than so many rows of each stream.
 
     >>> [part(1, rows=100)[name].num_rows for name in STREAMS]
     [100, 100, 100]
@@ -105,7 +107,10 @@ def _arrivals(flights: pa.Table, airports: pa.Table) -> pa.Table:
 
 
 def _weather(weather: pa.Table) -> pa.Table:
-    """The readings of the three airports; a wind that no storm has is unknown."""
+    """The readings of the three airports.
+
+    A wind that no storm has is unknown.
+    """
     speed = weather.column("wind_speed")
     known = pc.if_else(pc.less(speed, STORM), speed, pa.scalar(None, pa.float64()))
     at = weather.column("time_hour").combine_chunks()
@@ -114,13 +119,18 @@ def _weather(weather: pa.Table) -> pa.Table:
 
 
 def _sort(table: pa.Table, moments: pa.Array) -> pa.Table:
-    """As it happened; what happened in the same minute stays in the order of the file."""
+    """Sort rows as they happened.
+
+    Those of the same minute stay in the order of the file.
+    """
     order = np.argsort(moments.cast(pa.int64()).to_numpy(), kind="stable")
     return table.take(pa.array(order)).combine_chunks()
 
 
 def read(name: str) -> pa.Table:
-    """A file of the package as it is: "NA" is null, times are in UTC.
+    """Read a file of the package as it is.
+
+    "NA" is null, times are in UTC.
 
     >>> read("airlines").num_rows
     16
@@ -188,7 +198,10 @@ def _zones(flights: pa.Table, airports: pa.Table) -> pd.Series[str]:
 
 
 def _next(moments: pa.Array, clock: pa.Array, zone: str) -> pa.Array:
-    """The first moment after each at which a clock in the zone reads such a time: 830 is half past eight."""
+    """Find when a clock in a zone next reads some time.
+
+    It is the first such moment after each moment given; 830 is half past eight.
+    """
     local = pc.local_timestamp(moments.cast(pa.timestamp("us", zone)))
     hours = pc.divide(clock, 100)
     minutes = pc.add(pc.subtract(clock, pc.multiply(hours, 100)), pc.multiply(hours, 60))

@@ -60,7 +60,10 @@ def _tell_calls(stream: str, rows: int, counts: dict[str, int]) -> str:
 
 
 def _tell_moved(stream: str, counters: Sequence[Counters]) -> Iterator[str]:
-    """Says when most rows went another way in the second half of the micro-batches."""
+    """Say when most rows changed their way.
+
+    The second half of the micro-batches is held against the first.
+    """
     half = len(counters) // 2
     (before, _), (after, _) = main_route(counters[:half], stream), main_route(counters[half:], stream)
     if before and before != after:

@@ -103,7 +103,10 @@ def _sources(job: Job) -> tuple[dict[str, JobSource], dict[str, pa.Schema]]:
 
 
 def _has_what_it_needs(part: ConfigPart, values: Mapping[str, Any]) -> bool:
-    """Tell whether a source lacks nothing; what is missing, or is no value that it may have, has been told."""
+    """Tell whether a source lacks nothing.
+
+    What is missing, or is no value that it may have, has been told.
+    """
     section = part.choose(values)
     if section is None:
         return False
@@ -170,7 +173,10 @@ def _bind_alone(job: Job, stream: Stream, schema: pa.Schema) -> Binding | None:
 
 
 def _filter(job: Job, asked: Filter, names: Names, types: Mapping[Column, pa.DataType]) -> Filter:
-    """A filter that fits its columns, or one of its name that lets everything pass."""
+    """Give a filter that fits its columns.
+
+    Or give one of its name that lets everything pass.
+    """
     path = ("filters", asked.name, "where" if asked.where else "columns")
     if _try(job, path, lambda: spell_filter(asked, names).bind(types)) is not None:
         return asked
@@ -204,7 +210,10 @@ def _is_selected(job: Job, text: str, names: Names, types: Mapping[Column, pa.Da
 
 
 def _alone(stream: Stream) -> Query:
-    """A query over one stream; a window of rows has no meaning there."""
+    """Make a query over one stream.
+
+    A window of rows has no meaning there.
+    """
     window = Unbounded() if isinstance(stream.window, Rows) else stream.window
     return Query(streams=[replace(stream, window=window)])
 

@@ -27,7 +27,10 @@ STORE = "stream "
 
 @dataclass(frozen=True, kw_only=True)
 class CellState:
-    """The state of one cell: plain values, the rows of each STeM, and the bytes of it all."""
+    """The state of one cell.
+
+    It has plain values, the rows of each STeM, and the bytes of it all.
+    """
 
     number: int
     meta: Mapping[str, Any]
@@ -88,7 +91,10 @@ def _cell(number: int, snapshot: Snapshot) -> CellState:
 
 
 def describe_learned(cells: Sequence[CellState]) -> Iterator[str]:
-    """The policy, who took which route last, and what the operators did to recent rows."""
+    """Describe what a policy has learned.
+
+    It says who took which route last, and what the operators did to recent rows.
+    """
     for policy in dict.fromkeys(cell.meta["policy"] for cell in cells):
         numbers = [str(cell.number) for cell in cells if cell.meta["policy"] == policy]
         yield f"policy of {'cell' if len(numbers) == 1 else 'cells'} {', '.join(numbers)}: {policy}"

@@ -43,7 +43,10 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 
 
 def run(file: str, *, sets: Sequence[str] = (), quiet: bool = False, live: bool = False) -> int:
-    """Start a job, tell of its progress, and stay until it ends or is stopped."""
+    """Start a job, tell of its progress, and stay to its end.
+
+    It may also be stopped.
+    """
     given = submitted_settings()
     job = load(file, [*from_spark(given), *map(from_command, sets)])
     stop, teller = Stop(), Teller(quiet=quiet, live=live and job.sink["format"] != "console")
@@ -77,7 +80,10 @@ def submitted_settings() -> dict[str, str]:
 
 
 def session(job: Job, given: Mapping[str, str], *, quiet: bool) -> SparkSession:
-    """A session with the settings of the file, except those that spark-submit was given."""
+    """Make a session with the settings of the file.
+
+    Those that spark-submit was given stay.
+    """
     settings = {"spark.sql.shuffle.partitions": str(job.engine["cells"] or CELLS), **job.spark}
     # Workers find what we find, if it is there: the checkout or the zip, and the folder of the job's file. On a cluster
     # this is for the processes that Spark starts beside the driver, for sources written in Python: those get no
@@ -100,7 +106,7 @@ def session(job: Job, given: Mapping[str, str], *, quiet: bool) -> SparkSession:
 
 
 def place_of_package() -> str:
-    """A folder in which Python finds our package, and nothing else of ours.
+    """Make a folder in which Python finds only our package.
 
     A checkout has `jobs`, `policies` and `operators` beside it, and a user's own may be called so. A folder of theirs
     that has no `__init__.py` would lose against one of ours that has one, however late ours comes.
@@ -115,7 +121,10 @@ def place_of_package() -> str:
 
 
 def prepare(job: Job, spark: SparkSession, stop: Stop) -> DataStreamWriter:
-    """The answer on its way to the sink; whoever asks to stop before it has begun need not wait for it."""
+    """Prepare the answer's way to the sink.
+
+    Whoever asks to stop before it has begun need not wait for it.
+    """
     try:
         writer = write_answer(answer(job, spark), job)
     except EXPECTED:
@@ -149,7 +158,10 @@ def answer(job: Job, spark: SparkSession) -> DataFrame:
 
 
 def follow(query: StreamingQuery, stop: Stop, teller: Teller) -> None:
-    """Tell of every micro-batch until the query ends or may be stopped."""
+    """Tell of every micro-batch until the query ends.
+
+    It may be stopped before.
+    """
     active = True
     while active:
         active = query.isActive
@@ -192,10 +204,10 @@ def tell_end(job: Job, query: StreamingQuery, *, stopped: bool) -> str:
 
 
 def send_modules(spark: SparkSession, folder: str) -> None:
-    """Send the modules beside a job's file to workers on other machines; workers on this one find them there.
+    """Send modules beside a job's file to other machines.
 
-    They are those that the job has imported when it starts. One that a function imports only while it runs has to be
-    handed over with `--py-files`.
+    Workers on this one find them there. They are those that the job has imported when it starts. One that a function
+    imports only while it runs has to be handed over with `--py-files`.
     """
     if str(spark.sparkContext.master).startswith("local"):
         return
@@ -205,7 +217,10 @@ def send_modules(spark: SparkSession, folder: str) -> None:
 
 
 def modules_in(folder: str, loaded: Mapping[str, ModuleType]) -> list[Path]:
-    """The files, and the folders of packages, that modules come from; without our own, which are in our zip."""
+    """List files and package folders that modules come from.
+
+    Our own are in our zip, and not in the list.
+    """
     found = set()
     for name, module in loaded.items():
         top, file = name.partition(".")[0], getattr(module, "__file__", None) or ""
@@ -216,7 +231,10 @@ def modules_in(folder: str, loaded: Mapping[str, ModuleType]) -> list[Path]:
 
 
 def _pack(package: Path, place: Path) -> Path:
-    """A package as a zip, with its data and without what is compiled."""
+    """Pack a package and its data as a zip.
+
+    What is compiled is left out.
+    """
     target = place / f"{package.name}.zip"
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as whole:
         for path in sorted(package.rglob("*")):

@@ -37,7 +37,10 @@ class Stop:
         return self._first is not None
 
     def ask(self, *_: object) -> None:
-        """Ask to stop; a signal handler, here and, through `handle`, in the JVM."""
+        """Ask to stop.
+
+        It is a signal handler, here and, through `handle`, in the JVM.
+        """
         now = time.monotonic()
         if self._first is None:
             self._first = now
@@ -84,7 +87,10 @@ class Stop:
 
 
 def _leave(*_: object) -> None:
-    """End without a way back through what Spark was doing, which would be told line by line."""
+    """End at once, not by a way back through Spark's work.
+
+    That would be told line by line.
+    """
     print(NOT_BEGUN, file=sys.stderr, flush=True)
     os._exit(INTERRUPTED)
 
@@ -106,6 +112,9 @@ class _Handler:
 
 
 def last_batch(query: StreamingQuery) -> int:
-    """The number of the micro-batch that was over last; -1 before there is any."""
+    """Find the micro-batch that was over last.
+
+    It is -1 before there is any.
+    """
     progress = query.lastProgress
     return -1 if progress is None else is_over(progress)

@@ -146,7 +146,10 @@ class Files:
                 raise error from None
 
     def _add_columns(self, file: str, rows: pa.Table) -> pa.Table:
-        """Rows of a file with the columns that are added, in milliseconds as Spark has them."""
+        """Add columns to rows of a file.
+
+        Times are in milliseconds, as Spark has them.
+        """
         modified = os.stat(file).st_mtime_ns // NANOSECONDS * MICROSECONDS
         for name in self._added:
             rows = rows.append_column(f"file_{name}", pa.array([modified] * rows.num_rows, FILE_COLUMNS[name][1]))

@@ -39,7 +39,10 @@ value at all, and null where all is well.
 
 
 class Kafka:
-    """Messages with a value in JSON or CSV. What cannot be read of a value is null."""
+    """Messages with a value in JSON or CSV.
+
+    What cannot be read of a value is null.
+    """
 
     def __init__(self, name: str, values: SourceValues) -> None:
         self._values = values

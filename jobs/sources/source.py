@@ -15,9 +15,10 @@ SourceValues = Mapping[str, Any]
 
 
 class JobSource(Protocol):
-    """A kind of source; made of what the file says and of the name of the stream or table.
+    """A kind of source.
 
-    The first two need no Spark, so that `eddy validate` can ask for them.
+    It is made of what the file says and of the name of the stream or table. The first two need no Spark, so that `eddy
+    validate` can ask for them.
     """
 
     def schema(self) -> pa.Schema | None:

@@ -76,7 +76,10 @@ class FromWorkload:
 
 @lru_cache(maxsize=MOST_WORKLOADS)
 def make_data(recipe: str) -> Mapping[str, pa.Table]:
-    """The data of a workload; it is determined by its recipe, so every process makes the same."""
+    """Make the data of a workload.
+
+    Its recipe determines it, so every process makes the same.
+    """
     known = json.loads(recipe)
     return build(known["kind"], known["parameters"], seed=known["seed"]).data
 

@@ -1,4 +1,4 @@
-"""Drift: a stream changes suddenly, gradually or again and again."""
+"""Drift: a stream changes at once, bit by bit or recurring."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from eddy.tuples.arrays import Floats, Integers
 
 
 class Drift(Protocol):
-    """A schedule from the first table of selectivities to the second."""
+    """A schedule from one table of selectivities to another."""
 
     def weights(self, positions: Integers) -> Floats:
         """The share of the second table, from 0 to 1, by tuple number."""
@@ -102,7 +102,10 @@ DRIFTS: dict[str, Callable[..., Drift]] = {"sudden": sudden, "gradual": gradual,
 
 
 def drift(choice: dict[str, Any]) -> Drift:
-    """A schedule by its kind and parameters: {"kind": "sudden", "at": 50_000}."""
+    """Make a schedule by its kind and parameters.
+
+    They are such as {"kind": "sudden", "at": 50_000}.
+    """
     parameters = dict(choice)
     kind = parameters.pop("kind", None)
     if not isinstance(kind, str) or kind not in DRIFTS:

@@ -44,9 +44,10 @@ class Selectivities:
 
 
 def best_calls(values: Floats, shares: Floats | None = None) -> float:
-    """Routing calls per tuple when every class takes its best order: the bound for any policy.
+    """Compute the fewest routing calls per tuple.
 
-    `shares` are those of the classes; equal ones when none are given.
+    Every class takes its best order: the bound for any policy. `shares` are those of the classes; equal ones when none
+    are given.
 
     >>> round(best_calls(np.array([[0.5, 0.1], [0.2, 1.0]])), 9)
     1.15
@@ -79,9 +80,10 @@ def random(
     high: float = 1.0,
     aggregate: float | None = None,
 ) -> Selectivities:
-    """Any selectivity as likely as any other, in as many classes as operators (section 6.4).
+    """Draw any selectivity as likely as any other.
 
-    With `aggregate` (section 6.5) every class keeps that share: it is dealt out to its operators at random.
+    There are as many classes as operators (section 6.4). With `aggregate` (section 6.5) every class keeps that share:
+    it is dealt out to its operators at random.
     """
     rng = np.random.default_rng([seed, 1])
     shape = (operators if classes is None else check_whole(classes, "classes", where="selectivities random"), operators)

@@ -35,14 +35,20 @@ WINDOW = 1_000
 
 @dataclass(frozen=True, kw_only=True)
 class Star:
-    """The tables of selectivities, and how the stream goes from one to the other."""
+    """The tables of selectivities, and their schedule.
+
+    The stream goes from one to the other by it.
+    """
 
     before: Selectivities
     after: Selectivities | None = None
     drift: Drift | None = None
 
     def passing(self, classes: Integers) -> Floats:
-        """For each tuple the share of its like that passes each operator."""
+        """Give the share of its like that passes, for each tuple.
+
+        There is one for each operator.
+        """
         now = self.before.values[classes]
         if self.drift is None or self.after is None:
             return now
@@ -70,7 +76,10 @@ class Star:
         return {"attribute": f"s.{CLASSIFIER}", "values": list(range(len(known))), "selectivities": columns}
 
     def best(self, operators: list[str], spread: Spread, correlation: float) -> list[str] | None:
-        """The best single order, where outcomes are independent within a class and nothing changes."""
+        """Find the best single order.
+
+        Outcomes are independent within a class, and nothing changes.
+        """
         order = best_order(self.before.values, spread.shares)
         return None if self.drift or correlation or order is None else [operators[number] for number in order]
 
@@ -87,12 +96,13 @@ def stream_star(  # noqa: PLR0913  what a config file may say
     cost_us: float = 0,
     spread: str = "even",
 ) -> Workload:
-    """Make a stream whose `attrC` foretells all; eight others, nothing.
+    """Make a stream whose `attrC` foretells all outcomes.
 
-    `selectivities` is a table [class][operator] or a name with parameters, `drift` a schedule with the `selectivities`
-    that it leads to. With `correlation` that share of the tuples passes or fails all operators by one draw. `form`
-    makes each operator a filter that looks a key up in an array, or a join with a lookup table; `cost_us` is for
-    filters. Classes are told by equally frequent values, or as `spread` says: "poisson", or a "pair" of attributes.
+    Eight other attributes foretell nothing. `selectivities` is a table [class][operator] or a name with parameters,
+    `drift` a schedule with the `selectivities` that it leads to. With `correlation` that share of the tuples passes or
+    fails all operators by one draw. `form` makes each operator a filter that looks a key up in an array, or a join with
+    a lookup table; `cost_us` is for filters. Classes are told by equally frequent values, or as `spread` says:
+    "poisson", or a "pair" of attributes.
 
     >>> stream_star(2, [[0.1, 0.9], [0.9, 0.1]], rows=100).tuples
     100
@@ -168,7 +178,10 @@ def _keys(rng: np.random.Generator, numbers: Integers, passed: np.ndarray[Any, A
 
 
 def _noise(rng: np.random.Generator, rows: int) -> dict[str, Any]:
-    """The eight other attributes: constants, sequences, foreign keys, numbers, texts."""
+    """Make the eight other attributes.
+
+    They are constants, sequences, foreign keys, numbers, texts.
+    """
     return {
         "version": np.full(rows, 7),
         "region": pa.array(["north"]).take(pa.array(np.zeros(rows, np.int64))),
