@@ -98,11 +98,10 @@ def stream_star(  # noqa: PLR0913  what a config file may say
 ) -> Workload:
     """Make a stream whose `attrC` foretells all outcomes.
 
-    Eight other attributes foretell nothing. `selectivities` is a table [class][operator] or a name with parameters,
-    `drift` a schedule with the `selectivities` that it leads to. With `correlation` that share of the tuples passes or
-    fails all operators by one draw. `form` makes each operator a filter that looks a key up in an array, or a join with
-    a lookup table; `cost_us` is for filters. Classes are told by equally frequent values, or as `spread` says:
-    "poisson", or a "pair" of attributes.
+    Eight others foretell nothing. `selectivities` is a table [class][operator] or a name with parameters, `drift` a
+    schedule with the `selectivities` that it leads to. That share of tuples, `correlation`, passes or fails all
+    operators by one draw. `form` makes each operator a filter that looks a key up, or a join with a lookup table;
+    `cost_us` is for filters. Classes are told by equally frequent values, or by `spread`: "poisson", or a "pair".
 
     >>> stream_star(2, [[0.1, 0.9], [0.9, 0.1]], rows=100).tuples
     100
