@@ -125,10 +125,6 @@ def write_repr(value: Any) -> str:
         return f"a {shorten(type(value).__name__, LONGEST_NAME)} (asked for its text, it raised {_kind(error)})"
 
 
-def _kind(error: BaseException) -> str:
-    return shorten(type(error).__name__, LONGEST_NAME)
-
-
 def quote(names: Iterable[str]) -> str:
     """Write names as they stand in error texts.
 
@@ -173,3 +169,7 @@ def unknown_name(kind: str, name: str, known: Iterable[str], *, where: str) -> Q
     hint = f'did you mean "{close[0]}"? ' if close else ""
     listed = f"known: {quote(names)}" if names else f"there is no {kind} at all"
     return QueryError(f'{where}: unknown {kind} "{shorten(name, LONGEST_NAME)}"; {hint}{listed}')
+
+
+def _kind(error: BaseException) -> str:
+    return shorten(type(error).__name__, LONGEST_NAME)

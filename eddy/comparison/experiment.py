@@ -82,23 +82,6 @@ class SizedPoint:
         return replace(made, query=replace(made.query, streams=streams))
 
 
-def _window(window: Window) -> dict[str, Any]:
-    """A window as text, and how large it is.
-
-    >>> _window(Range("1 minute"))
-    {'window': "Range('1 minute')", 'window_size': 60.0, 'window_unit': 'seconds'}
-    """
-    sizes: dict[str, Any] = {}
-    match window:
-        case Range(length=str()):
-            sizes = {"window_size": window.ticks / MICROSECONDS, "window_unit": "seconds"}
-        case Range():
-            sizes = {"window_size": float(window.ticks), "window_unit": "units of the event time"}
-        case Rows():
-            sizes = {"window_size": float(window.count), "window_unit": "rows"}
-    return {"window": str(window), **sizes}
-
-
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
     """Policies by workloads by seeds.
@@ -173,6 +156,23 @@ def find_inapplicable(experiment: Experiment) -> Iterator[Skipped]:
         for point, reason, _ in tried:
             if reason is not None:
                 yield Skipped(contender=contender, point=point, reason=reason)
+
+
+def _window(window: Window) -> dict[str, Any]:
+    """A window as text, and how large it is.
+
+    >>> _window(Range("1 minute"))
+    {'window': "Range('1 minute')", 'window_size': 60.0, 'window_unit': 'seconds'}
+    """
+    sizes: dict[str, Any] = {}
+    match window:
+        case Range(length=str()):
+            sizes = {"window_size": window.ticks / MICROSECONDS, "window_unit": "seconds"}
+        case Range():
+            sizes = {"window_size": float(window.ticks), "window_unit": "units of the event time"}
+        case Rows():
+            sizes = {"window_size": float(window.count), "window_unit": "rows"}
+    return {"window": str(window), **sizes}
 
 
 def _try_policy(contender: Contender, point: Point, experiment: Experiment) -> tuple[str | None, QueryError | None]:

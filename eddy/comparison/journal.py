@@ -51,41 +51,6 @@ class Journal:
                 raise QueryError(f'resume "{self._path}": cannot be written: {error.strerror}') from error
 
 
-def _read(path: Path) -> dict[str, Record]:
-    if not path.parent.is_dir():  # found now, and not after the first run
-        raise QueryError(f'resume "{path}": there is no such folder; make it first')
-    try:
-        text = path.read_text("utf-8") if path.exists() else ""
-    except (OSError, UnicodeDecodeError) as error:
-        raise QueryError(f'resume "{path}": cannot be read: {error}') from error
-    whole = text[: text.rfind("\n") + 1]
-    if whole != text:
-        _cut(path, whole)
-    records = [_parse(path, number, line) for number, line in enumerate(whole.splitlines(), start=1)]
-    return {record.key: record for record in records}
-
-
-def _cut(path: Path, whole: str) -> None:
-    """Take away a line that was not finished.
-
-    The next one must not be written behind it.
-    """
-    try:
-        path.write_text(whole, "utf-8")
-    except OSError as error:
-        raise QueryError(f'resume "{path}": cannot be written: {error.strerror}') from error
-
-
-def _parse(path: Path, number: int, line: str) -> Record:
-    try:
-        return Record.parse(line)
-    except (json.JSONDecodeError, TypeError, KeyError, AttributeError) as error:
-        raise QueryError(
-            f'resume "{path}", line {number}: expected a run as a comparison writes it, got something else: {error}; '
-            "name another file, or remove this one"
-        ) from error
-
-
 @dataclass(frozen=True, kw_only=True)
 class Trace:
     """The course of a run, micro-batch by micro-batch.
@@ -126,13 +91,6 @@ class Record:
         return Record(**values, trace=None if trace is None else Trace(**trace))
 
 
-def _plain(value: object) -> object:
-    """Turn numpy's numbers into plain ones."""
-    if isinstance(value, np.generic):
-        return value.item()
-    raise TypeError(f"a record holds plain values only, got {value!r}")
-
-
 def trace(report: Report) -> Trace:
     """Take the figures of each micro-batch from a report."""
     batches = report.batches()
@@ -166,6 +124,48 @@ def routes(report: Report) -> Columns:
     triples = zip(frame["stream"], frame["class"], frame["route"], strict=True)
     frame["route"] = frame["route"].where(np.array([triple in usual for triple in triples]), OTHERS)
     return _columns(frame.groupby(["batch", "stream", "class", "route"], sort=False)["tuples"].sum().reset_index())
+
+
+def _read(path: Path) -> dict[str, Record]:
+    if not path.parent.is_dir():  # found now, and not after the first run
+        raise QueryError(f'resume "{path}": there is no such folder; make it first')
+    try:
+        text = path.read_text("utf-8") if path.exists() else ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise QueryError(f'resume "{path}": cannot be read: {error}') from error
+    whole = text[: text.rfind("\n") + 1]
+    if whole != text:
+        _cut(path, whole)
+    records = [_parse(path, number, line) for number, line in enumerate(whole.splitlines(), start=1)]
+    return {record.key: record for record in records}
+
+
+def _cut(path: Path, whole: str) -> None:
+    """Take away a line that was not finished.
+
+    The next one must not be written behind it.
+    """
+    try:
+        path.write_text(whole, "utf-8")
+    except OSError as error:
+        raise QueryError(f'resume "{path}": cannot be written: {error.strerror}') from error
+
+
+def _parse(path: Path, number: int, line: str) -> Record:
+    try:
+        return Record.parse(line)
+    except (json.JSONDecodeError, TypeError, KeyError, AttributeError) as error:
+        raise QueryError(
+            f'resume "{path}", line {number}: expected a run as a comparison writes it, got something else: {error}; '
+            "name another file, or remove this one"
+        ) from error
+
+
+def _plain(value: object) -> object:
+    """Turn numpy's numbers into plain ones."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"a record holds plain values only, got {value!r}")
 
 
 def _columns(frame: Any) -> Columns:

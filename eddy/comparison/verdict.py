@@ -64,32 +64,6 @@ def judge_workloads(rows: Sequence[Mapping[str, Any]]) -> dict[str, Verdict]:
     }
 
 
-def _describe_split(parts: Mapping[str, Verdict], whole: Verdict, noise: float | None) -> Verdict:
-    """Say which policies win where, when workloads disagree.
-
-    Savings beyond noise come first, then the workloads on which the baseline stays because nothing else is sure, then
-    one policy for all.
-    """
-    chosen: dict[str, list[str]] = {}
-    for workload, part in sorted(parts.items(), key=lambda item: not item[1].measured):
-        kept = bool(part.choice) and not part.measured
-        chosen.setdefault(f"{'stay with ' if kept else ''}{_quote_choice(part.choice)}", []).append(workload)
-    told = "; ".join(f"{choice} on {_list_names(workloads)}" for choice, workloads in chosen.items())
-    each = [part.headline for part in parts.values()] if len(parts) <= MOST_NAMES else []
-    reasons = (*each, f"One for all: {whole.headline}", *([] if noise is None else [_noise(noise)]))
-    choose = "" if told.startswith("stay") else "choose "
-    return Verdict(choice="", measured=False, headline=f"It depends on the data: {choose}{told}.", reasons=reasons)
-
-
-def _agreement(parts: Mapping[str, Verdict], whole: Verdict) -> Sequence[str]:
-    """Say whether each workload alone has the same verdict."""
-    if not whole.choice:
-        return ()
-    if all(part.choice == whole.choice for part in parts.values()):
-        return (f"The choice is the same on each of the {len(parts)} workloads.",)
-    return (f"On each of the {len(parts)} workloads alone, that is within noise.",)
-
-
 def judge(rows: Sequence[Mapping[str, Any]], where: str) -> Verdict:
     """The verdict on a summary.
 
@@ -132,6 +106,32 @@ def loses(row: Mapping[str, Any], noise: float) -> bool:
     """Tell whether a policy takes longer beyond doubt."""
     high, saved = row["time_saved_percent_high"], row["time_saved_percent"]
     return high is not None and high < 0 and -saved > noise
+
+
+def _describe_split(parts: Mapping[str, Verdict], whole: Verdict, noise: float | None) -> Verdict:
+    """Say which policies win where, when workloads disagree.
+
+    Savings beyond noise come first, then the workloads on which the baseline stays because nothing else is sure, then
+    one policy for all.
+    """
+    chosen: dict[str, list[str]] = {}
+    for workload, part in sorted(parts.items(), key=lambda item: not item[1].measured):
+        kept = bool(part.choice) and not part.measured
+        chosen.setdefault(f"{'stay with ' if kept else ''}{_quote_choice(part.choice)}", []).append(workload)
+    told = "; ".join(f"{choice} on {_list_names(workloads)}" for choice, workloads in chosen.items())
+    each = [part.headline for part in parts.values()] if len(parts) <= MOST_NAMES else []
+    reasons = (*each, f"One for all: {whole.headline}", *([] if noise is None else [_noise(noise)]))
+    choose = "" if told.startswith("stay") else "choose "
+    return Verdict(choice="", measured=False, headline=f"It depends on the data: {choose}{told}.", reasons=reasons)
+
+
+def _agreement(parts: Mapping[str, Verdict], whole: Verdict) -> Sequence[str]:
+    """Say whether each workload alone has the same verdict."""
+    if not whole.choice:
+        return ()
+    if all(part.choice == whole.choice for part in parts.values()):
+        return (f"The choice is the same on each of the {len(parts)} workloads.",)
+    return (f"On each of the {len(parts)} workloads alone, that is within noise.",)
 
 
 def _is_slower(row: Mapping[str, Any], baseline: Mapping[str, Any], noise: float) -> bool:

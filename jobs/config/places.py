@@ -91,29 +91,6 @@ def join_key(path: KeyPath) -> str:
     return ".".join(part if re.fullmatch(r"[A-Za-z0-9_-]+", part) else json.dumps(part) for part in path)
 
 
-def _unquote(part: str) -> str:
-    return str(tomllib.loads(f"part = {part}")["part"]) if part[0] in "\"'" else part
-
-
-def _beginnings(text: str) -> Iterator[tuple[int, str]]:
-    """Yield lines that continue no value of the line before."""
-    depth, closing = 0, ""
-    for number, line in enumerate(text.split("\n"), start=1):
-        begins = not depth and not closing and line.strip() and not line.lstrip().startswith("#")
-        if begins:
-            yield number, line
-        start = 0
-        if begins and _TABLE.match(line):
-            continue
-        for token in _TOKEN.finditer(line, start):
-            if closing:
-                closing = "" if token[0] == closing else closing
-            elif token[0] in ('"""', "'''"):
-                closing = token[0]
-            else:
-                depth += (token[0] in "[{") - (token[0] in "]}")
-
-
 @dataclass
 class Mistakes:
     """Collects mistakes, each with its place.
@@ -164,3 +141,26 @@ class Mistakes:
         told = list(dict.fromkeys(text for _, text in sorted(self.found, key=lambda one: one[0])))
         count = plural(len(told), "mistake")
         raise QueryError("\n".join([f'config "{self.file}": {count}', *(f"  {text}" for text in told)]))
+
+
+def _unquote(part: str) -> str:
+    return str(tomllib.loads(f"part = {part}")["part"]) if part[0] in "\"'" else part
+
+
+def _beginnings(text: str) -> Iterator[tuple[int, str]]:
+    """Yield lines that continue no value of the line before."""
+    depth, closing = 0, ""
+    for number, line in enumerate(text.split("\n"), start=1):
+        begins = not depth and not closing and line.strip() and not line.lstrip().startswith("#")
+        if begins:
+            yield number, line
+        start = 0
+        if begins and _TABLE.match(line):
+            continue
+        for token in _TOKEN.finditer(line, start):
+            if closing:
+                closing = "" if token[0] == closing else closing
+            elif token[0] in ('"""', "'''"):
+                closing = token[0]
+            else:
+                depth += (token[0] in "[{") - (token[0] in "]}")

@@ -78,6 +78,61 @@ def page(laps: Sequence[Lap], verdict: str) -> str:
     return f'<!doctype html>\n<html lang="en"><head>{head}</head><body>\n{body}\n</body></html>\n'
 
 
+class Board:
+    """Shows how far policies have come, in place."""
+
+    def __init__(self, rows: int, out: TextIO | None = None) -> None:
+        self._out = sys.stdout if out is None else out
+        self._live = self._out.isatty()
+        self._rows = rows
+        self._lines = 0
+        self._told: dict[str, int] = {}
+
+    def show(self, laps: Sequence[Lap]) -> None:
+        """Show the newest lap of all policies.
+
+        The others are held against the first.
+        """
+        if self._live:
+            self._draw(laps)
+        else:
+            for lap in laps:
+                self._tell(lap, laps[0])
+        self._out.flush()
+
+    def end(self, laps: Sequence[Lap]) -> None:
+        """The whole table for the last time."""
+        self._draw(laps)
+        self._out.flush()
+
+    def _draw(self, laps: Sequence[Lap]) -> None:
+        if self._lines:
+            self._out.write(UP.format(lines=self._lines))
+        width = shutil.get_terminal_size().columns - 1 if self._live else None
+        lines = list(table(laps))
+        for line in lines:
+            self._out.write(f"{line[:width]}{CLEAR if self._live else ''}\n")
+        self._lines = len(lines) if self._live else 0
+
+    def _tell(self, lap: Lap, baseline: Lap) -> None:
+        """A line each time that another quarter of the rows is done."""
+        rows = sum(lap.rows)
+        quarter = rows * QUARTERS // self._rows
+        if quarter > self._told.get(lap.policy, 0):
+            self._told[lap.policy] = quarter
+            fields = f"policy={lap.policy} rows={rows} calls={sum(lap.calls)} saved={_share(lap.saved(baseline))}"
+            self._out.write(f'{fields} route="{lap.route()}"\n')
+
+
+def table(laps: Sequence[Lap]) -> Iterator[str]:
+    """The head, and a line for each policy."""
+    yield LINE.format(*HEAD)
+    for lap in laps:
+        counts = (f"{sum(lap.rows):,}", f"{lap.results:,}", f"{sum(lap.calls):,}")
+        saved = "" if lap is laps[0] else _share(lap.saved(laps[0]))
+        yield LINE.format(lap.policy, *counts, saved, lap.route()).rstrip()
+
+
 def _table(laps: Sequence[Lap]) -> Iterator[str]:
     names = ("policy", "requests", "results", "calls", "calls a request", "calls saved")
     yield f"<table><tr>{_cells(names, texts=1, tag='th')}</tr>"
@@ -205,61 +260,6 @@ def _percent(counts: Sequence[int]) -> list[int]:
     for place in lost[: 100 - sum(shares)]:
         shares[place] += 1
     return shares
-
-
-class Board:
-    """Shows how far policies have come, in place."""
-
-    def __init__(self, rows: int, out: TextIO | None = None) -> None:
-        self._out = sys.stdout if out is None else out
-        self._live = self._out.isatty()
-        self._rows = rows
-        self._lines = 0
-        self._told: dict[str, int] = {}
-
-    def show(self, laps: Sequence[Lap]) -> None:
-        """Show the newest lap of all policies.
-
-        The others are held against the first.
-        """
-        if self._live:
-            self._draw(laps)
-        else:
-            for lap in laps:
-                self._tell(lap, laps[0])
-        self._out.flush()
-
-    def end(self, laps: Sequence[Lap]) -> None:
-        """The whole table for the last time."""
-        self._draw(laps)
-        self._out.flush()
-
-    def _draw(self, laps: Sequence[Lap]) -> None:
-        if self._lines:
-            self._out.write(UP.format(lines=self._lines))
-        width = shutil.get_terminal_size().columns - 1 if self._live else None
-        lines = list(table(laps))
-        for line in lines:
-            self._out.write(f"{line[:width]}{CLEAR if self._live else ''}\n")
-        self._lines = len(lines) if self._live else 0
-
-    def _tell(self, lap: Lap, baseline: Lap) -> None:
-        """A line each time that another quarter of the rows is done."""
-        rows = sum(lap.rows)
-        quarter = rows * QUARTERS // self._rows
-        if quarter > self._told.get(lap.policy, 0):
-            self._told[lap.policy] = quarter
-            fields = f"policy={lap.policy} rows={rows} calls={sum(lap.calls)} saved={_share(lap.saved(baseline))}"
-            self._out.write(f'{fields} route="{lap.route()}"\n')
-
-
-def table(laps: Sequence[Lap]) -> Iterator[str]:
-    """The head, and a line for each policy."""
-    yield LINE.format(*HEAD)
-    for lap in laps:
-        counts = (f"{sum(lap.rows):,}", f"{lap.results:,}", f"{sum(lap.calls):,}")
-        saved = "" if lap is laps[0] else _share(lap.saved(laps[0]))
-        yield LINE.format(lap.policy, *counts, saved, lap.route()).rstrip()
 
 
 def _share(share: float | None) -> str:

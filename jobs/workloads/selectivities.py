@@ -158,34 +158,6 @@ def selectivities(choice: object, operators: int, seed: int) -> Selectivities:
     return Selectivities(values=np.roll(found.values, by, axis=1), facts=found.facts)
 
 
-def _matrix(rows: object) -> Floats:
-    try:
-        return np.array(rows, float)
-    except (TypeError, ValueError):
-        raise QueryError(f"selectivities: expected a row of numbers for each class, got {rows!r}") from None
-
-
-def _check_table(values: Floats, operators: int) -> Selectivities:
-    if values.ndim != 2 or not len(values) or values.shape[1] != operators:
-        raise QueryError(
-            f"selectivities: expected a row for each class and {operators} columns, one for each operator, "
-            f"got the shape {values.shape}"
-        )
-    if not ((values >= 0) & (values <= 1)).all():
-        raise QueryError("selectivities: expected shares from 0 to 1")
-    return Selectivities(values=values)
-
-
-def _share(table: str, name: str, value: object) -> float:
-    if not isinstance(value, float | int) or isinstance(value, bool) or not 0 <= value <= 1:
-        raise QueryError(f"selectivities {table}: expected {name} to be a share from 0 to 1, got {value!r}")
-    return float(value)
-
-
-MOST_OPERATORS = 12
-"""Operators up to which all sets of them are looked at: 4,096. With more nobody knows the best order."""
-
-
 def best_order(values: Floats, weights: Floats) -> list[int] | None:
     """Find the best order that all classes can share.
 
@@ -221,3 +193,27 @@ def calls_of(order: list[int], values: Floats, weights: Floats) -> float:
     """
     left = values[:, order[:-1]].cumprod(axis=1).sum(axis=1)
     return float(weights @ (1 + left))
+
+
+def _matrix(rows: object) -> Floats:
+    try:
+        return np.array(rows, float)
+    except (TypeError, ValueError):
+        raise QueryError(f"selectivities: expected a row of numbers for each class, got {rows!r}") from None
+
+
+def _check_table(values: Floats, operators: int) -> Selectivities:
+    if values.ndim != 2 or not len(values) or values.shape[1] != operators:
+        raise QueryError(
+            f"selectivities: expected a row for each class and {operators} columns, one for each operator, "
+            f"got the shape {values.shape}"
+        )
+    if not ((values >= 0) & (values <= 1)).all():
+        raise QueryError("selectivities: expected shares from 0 to 1")
+    return Selectivities(values=values)
+
+
+def _share(table: str, name: str, value: object) -> float:
+    if not isinstance(value, float | int) or isinstance(value, bool) or not 0 <= value <= 1:
+        raise QueryError(f"selectivities {table}: expected {name} to be a share from 0 to 1, got {value!r}")
+    return float(value)

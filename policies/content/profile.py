@@ -113,12 +113,6 @@ class Profile:
         self.gain = numbers[1]
 
 
-def _powers(outcomes: Any) -> tuple[Floats, Floats, Floats]:
-    """Outcomes to the powers of 0, 1 and 2; a filter's are 0 or 1."""
-    out = outcomes.astype(np.float64)
-    return np.ones(len(out)), out, out if outcomes.dtype == np.bool_ else out**2
-
-
 def gain_ratios(seen: Floats, passed: Floats) -> Floats:
     """Compute gain ratios, 0 where chance explains them.
 
@@ -166,6 +160,12 @@ def signs(seen: Floats, out: Floats) -> Floats:
     chance = np.where(mean < 1, mean * (1 - mean), mean)
     freedom = np.maximum((seen > 0).sum(axis=1) - 1, 0)
     return _ratio(_ratio(between, chance) - freedom, np.sqrt(2 * freedom))
+
+
+def _powers(outcomes: Any) -> tuple[Floats, Floats, Floats]:
+    """Outcomes to the powers of 0, 1 and 2; a filter's are 0 or 1."""
+    out = outcomes.astype(np.float64)
+    return np.ones(len(out)), out, out if outcomes.dtype == np.bool_ else out**2
 
 
 def _entropy(share: Floats) -> Floats:

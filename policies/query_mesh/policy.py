@@ -253,24 +253,6 @@ class Count:
         return Count(generation, np.zeros(ways), np.zeros(ways))
 
 
-def _find_reachable(task: Task, operators: Sequence[str]) -> tuple[str, ...]:
-    """Find the operators that some route comes to.
-
-    They are in the order of the query.
-    """
-    reached = {hop.operator for hop in greedy_route(task, task.after(()), lambda _: 0.0)}
-    return tuple(name for name in operators if name in reached)
-
-
-def _rest(task: Task, ready: tuple[Hop, ...], fabric: StreamMesh) -> tuple[Hop, ...]:
-    """Route rows that no mesh is for.
-
-    At every step the route takes what looks best.
-    """
-    merits = dict(zip(fabric.operators, ((fabric.rates() - 1) / fabric.prices()).tolist(), strict=True))
-    return greedy_route(task, ready, lambda hop: merits[hop.operator])
-
-
 class Done(NamedTuple):
     """A step without its tuples, to be counted later.
 
@@ -288,6 +270,24 @@ class Done(NamedTuple):
     def of(step: Observation) -> Done:
         """Take from a step the part that is still to be counted."""
         return Done(step.origin, step.legs, step.rows, step.hops, step.statistics, _count_left(step))
+
+
+def _find_reachable(task: Task, operators: Sequence[str]) -> tuple[str, ...]:
+    """Find the operators that some route comes to.
+
+    They are in the order of the query.
+    """
+    reached = {hop.operator for hop in greedy_route(task, task.after(()), lambda _: 0.0)}
+    return tuple(name for name in operators if name in reached)
+
+
+def _rest(task: Task, ready: tuple[Hop, ...], fabric: StreamMesh) -> tuple[Hop, ...]:
+    """Route rows that no mesh is for.
+
+    At every step the route takes what looks best.
+    """
+    merits = dict(zip(fabric.operators, ((fabric.rates() - 1) / fabric.prices()).tolist(), strict=True))
+    return greedy_route(task, ready, lambda hop: merits[hop.operator])
 
 
 def _count_left(step: Observation) -> list[float]:

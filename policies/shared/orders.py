@@ -54,54 +54,6 @@ def best_orders(rates: Floats, costs: Floats, common: Integers, rows: Integers, 
     return _keep_paying(own, saved, rates, costs, common, STEPS_PER_ORDER * price)
 
 
-def _order_by_merit(rates: Floats, costs: Floats, common: Integers, rows: Integers, price: float) -> Integers:
-    """Order operators by merit for each class.
-
-    Late places, which hardly any tuple reaches, follow the common order.
-    """
-    order = np.argsort((rates - 1) / costs, axis=1, kind="stable")
-    reach = _reach(np.take_along_axis(rates, order, axis=1))
-    # A place is late if few tuples come that far, or if all that do cost less there than the step itself.
-    late = (reach < SMALLEST_REACH) | (reach * rows[:, None] * costs[order] < price)
-    rank = np.empty(len(common), np.int64)
-    rank[common] = np.arange(len(common))
-    # Late operators are put behind all others, among themselves in the common order.
-    place = np.where(late, len(common) + rank[order], np.arange(len(common)))
-    return np.take_along_axis(order, np.argsort(place, axis=1, kind="stable"), axis=1)
-
-
-def _keep_paying(
-    own: Integers, saved: Floats, rates: Floats, costs: Floats, common: Integers, price: float
-) -> Integers:
-    """Keep only the orders that pay.
-
-    A class whose order is given up takes the cheapest of those that are left.
-    """
-    # Four classes and three operators, where `price` is 2; the common order is 0 1 2:
-    #
-    #     own    012 201 012 102    by class: its order
-    #     which    0   1   0   2    by class: the number of its order; 0 is the common one
-    #     worth    0   9   1        by order: what all its classes save by it
-    #     kept     T   T   F        by order: whether it pays; the common one always stays
-    #     lost     3                classes without an order
-    #     left   012 201            the orders that they may take
-    #
-    # `prices` then has a line for each order that is left: what each lost class would pay in it.
-    numbers: dict[tuple[int, ...], int] = {tuple(common.tolist()): 0}
-    which = np.array([numbers.setdefault(order, len(numbers)) for order in map(tuple, own.tolist())])
-    worth = np.bincount(which, saved, len(numbers))
-    heaviest = np.argsort(-worth, kind="stable")[:MOST_ORDERS]
-    kept = np.zeros(len(numbers), np.bool_)
-    kept[heaviest[worth[heaviest] > price]] = True
-    kept[0] = True
-    lost = np.flatnonzero(~kept[which])
-    if len(lost):
-        left = np.array([*itertools.compress(numbers, kept)])
-        prices = [_expect_costs(rates[lost], costs, np.broadcast_to(order, (len(lost), len(common)))) for order in left]
-        own[lost] = left[np.argmin(prices, axis=0)]
-    return own
-
-
 def classes(buckets: Buckets, most: int | None = None) -> tuple[Buckets, Integers]:
     """Number the classes of rows, and give their buckets.
 
@@ -161,6 +113,54 @@ def lots(
         members = np.flatnonzero(lot == number).tolist()
         if members:
             yield number, part, Classes(attributes, [sizes[member] for member in members])
+
+
+def _order_by_merit(rates: Floats, costs: Floats, common: Integers, rows: Integers, price: float) -> Integers:
+    """Order operators by merit for each class.
+
+    Late places, which hardly any tuple reaches, follow the common order.
+    """
+    order = np.argsort((rates - 1) / costs, axis=1, kind="stable")
+    reach = _reach(np.take_along_axis(rates, order, axis=1))
+    # A place is late if few tuples come that far, or if all that do cost less there than the step itself.
+    late = (reach < SMALLEST_REACH) | (reach * rows[:, None] * costs[order] < price)
+    rank = np.empty(len(common), np.int64)
+    rank[common] = np.arange(len(common))
+    # Late operators are put behind all others, among themselves in the common order.
+    place = np.where(late, len(common) + rank[order], np.arange(len(common)))
+    return np.take_along_axis(order, np.argsort(place, axis=1, kind="stable"), axis=1)
+
+
+def _keep_paying(
+    own: Integers, saved: Floats, rates: Floats, costs: Floats, common: Integers, price: float
+) -> Integers:
+    """Keep only the orders that pay.
+
+    A class whose order is given up takes the cheapest of those that are left.
+    """
+    # Four classes and three operators, where `price` is 2; the common order is 0 1 2:
+    #
+    #     own    012 201 012 102    by class: its order
+    #     which    0   1   0   2    by class: the number of its order; 0 is the common one
+    #     worth    0   9   1        by order: what all its classes save by it
+    #     kept     T   T   F        by order: whether it pays; the common one always stays
+    #     lost     3                classes without an order
+    #     left   012 201            the orders that they may take
+    #
+    # `prices` then has a line for each order that is left: what each lost class would pay in it.
+    numbers: dict[tuple[int, ...], int] = {tuple(common.tolist()): 0}
+    which = np.array([numbers.setdefault(order, len(numbers)) for order in map(tuple, own.tolist())])
+    worth = np.bincount(which, saved, len(numbers))
+    heaviest = np.argsort(-worth, kind="stable")[:MOST_ORDERS]
+    kept = np.zeros(len(numbers), np.bool_)
+    kept[heaviest[worth[heaviest] > price]] = True
+    kept[0] = True
+    lost = np.flatnonzero(~kept[which])
+    if len(lost):
+        left = np.array([*itertools.compress(numbers, kept)])
+        prices = [_expect_costs(rates[lost], costs, np.broadcast_to(order, (len(lost), len(common)))) for order in left]
+        own[lost] = left[np.argmin(prices, axis=0)]
+    return own
 
 
 def _expect_costs(rates: Floats, costs: Floats, orders: Integers) -> Floats:
