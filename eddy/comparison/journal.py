@@ -18,7 +18,7 @@ from eddy.classes.value_names import OTHERS
 from eddy.errors import QueryError
 from eddy.observe.report import Report
 
-MOST_CLASSES, MOST_ROUTES = 6, 6
+MOST_CLASSES_DRAWN, MOST_ROUTES_DRAWN = 6, 6
 """The most classes of a stream, and routes of a class, that are told apart over time: as many as a reader can."""
 
 Columns = Mapping[str, Sequence[Any]]
@@ -113,12 +113,15 @@ def routes(report: Report) -> Columns:
     if frame.empty:
         return _columns(frame)
     frame["stream"], frame["class"] = frame["stream"].astype(str), frame["class"].astype(str)
-    sizes = frame.groupby(["stream", "class"])["tuples"].sum().groupby("stream").nlargest(MOST_CLASSES)
+    sizes = frame.groupby(["stream", "class"])["tuples"].sum().groupby("stream").nlargest(MOST_CLASSES_DRAWN)
     large = {(stream, name) for _, stream, name in sizes.index}
     known = np.array([pair in large for pair in zip(frame["stream"], frame["class"], strict=True)])
     frame["class"] = frame["class"].where(known, OTHERS)
     often = (
-        frame.groupby(["stream", "class", "route"])["tuples"].sum().groupby(["stream", "class"]).nlargest(MOST_ROUTES)
+        frame.groupby(["stream", "class", "route"])["tuples"]
+        .sum()
+        .groupby(["stream", "class"])
+        .nlargest(MOST_ROUTES_DRAWN)
     )
     usual = {place[2:] for place in often.index}
     triples = zip(frame["stream"], frame["class"], frame["route"], strict=True)

@@ -14,7 +14,7 @@ from eddy.observe.insight import RouteCost
 from eddy.observe.notebook import heading, table
 from eddy.observe.statistics import total
 
-MOST_ROUTES = 1_000
+MOST_ROUTE_ROWS = 1_000
 """Rows of a stream in `Report.routes`, besides one for the rest: forty classes, and twenty-five routes of each."""
 
 COUNTS = ["rows_in", "evaluated", "skipped", "rows_out", "seconds"]
@@ -108,7 +108,7 @@ class Report:
 
         A class is named by the values or ranges by which the policy told it apart, as they are now; "" are rows that
         it does not tell apart. However old the query is and however many classes there are, the rows are bounded: each
-        micro-batch counts its largest classes, and a stream has at most `MOST_ROUTES` rows; all others are one row.
+        micro-batch counts its largest classes, and a stream has at most `MOST_ROUTE_ROWS` rows; all others are one row.
         """
         rows: dict[ClassRoute, int] = {}
         names: dict[tuple[str, str], str] = {}
@@ -215,6 +215,6 @@ def _keep_largest(rows: Mapping[ClassRoute, int]) -> Mapping[ClassRoute, int]:
         rest = (stream, OTHERS, VARIOUS)
         # The rest may be among the rows already, from micro-batches that had many classes; it takes none of the places.
         apart[stream] = apart.get(stream, 0) + (route != rest)
-        place = route if apart[stream] <= MOST_ROUTES else rest
+        place = route if apart[stream] <= MOST_ROUTE_ROWS else rest
         kept[place] = kept.get(place, 0) + count
     return kept

@@ -33,7 +33,7 @@ TICK = 5
 APART = 14
 """Pixels from one name to the next: as high as a letter."""
 
-MOST_ROUTES = 6
+MOST_LISTED = 6
 """Classes and routes that are shown of a policy."""
 
 PAGE_STYLE = """
@@ -240,8 +240,11 @@ def _ways(routes: pd.DataFrame) -> list[tuple[str, str, int]]:
         (str(name) or "all alike", str(route), int(count))
         for name, route, count in zip(routes["class"], routes["route"], routes["tuples"], strict=True)
     ]
-    rest = lines[MOST_ROUTES:]
-    return [*lines[:MOST_ROUTES], *([("others", f"{len(rest)} more", sum(n for _, _, n in rest))] if rest else [])]
+    rest = lines[MOST_LISTED:]
+    return [
+        *lines[:MOST_LISTED],
+        *([("others", f"{len(rest)} more", sum(n for _, _, n in rest))] if rest else []),
+    ]
 
 
 def _percent(counts: Sequence[int]) -> list[int]:

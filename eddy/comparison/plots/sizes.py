@@ -17,7 +17,7 @@ from eddy.comparison.summary import MICRO, QUARTILES, TIME
 if TYPE_CHECKING:
     from eddy.comparison.result import Comparison
 
-MOST_WORKLOADS = 4
+MOST_WORKLOAD_ROWS = 4
 """Workloads, one below the other: of more, the first."""
 
 MEASURES = {"us": "microseconds a tuple", "calls": "routing calls a tuple"}
@@ -55,7 +55,7 @@ def _sizes(comparison: Comparison, column: str, label: str) -> Figure:
     frame["calls"] = frame["routing_calls"] / frame["tuples"]
     frame["of"] = frame["workload"].str.replace(TOLD[column], "", regex=True)
     parts = {str(name): part for name, part in frame.groupby("of", sort=False)}
-    shown = list(parts)[:MOST_WORKLOADS]
+    shown = list(parts)[:MOST_WORKLOAD_ROWS]
     made = figure(len(shown))
     grid = panels(made, len(MEASURES), rows=len(shown), sharex="col")
     for row, name in zip(grid, shown, strict=True):

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from eddy.comparison.result import Comparison
 
 
-MOST_WORKLOADS = 3
+MOST_COLUMNS = 3
 """Workloads side by side; those that change come first."""
 
 MICRO = 1e6
@@ -45,7 +45,7 @@ MEASURES = {"routing_calls": ("routing calls a tuple", 1.0), "seconds": ("micros
 
 def over_time(comparison: Comparison) -> Figure:
     """Calls and time a tuple, for each policy."""
-    shown = workloads(comparison.traced)[:MOST_WORKLOADS]
+    shown = workloads(comparison.traced)[:MOST_COLUMNS]
     made = figure(len(MEASURES), height=2.3)
     grid = panels(made, len(shown), rows=len(MEASURES), sharex="col")
     numbers = {policy: number for number, policy in enumerate(dict.fromkeys(t.policy for t in comparison.traced))}
@@ -156,7 +156,7 @@ def _ratio_line(axes: Axes, traced: Traced, frame: pd.DataFrame, above: str, bel
     axes.plot(ends, values, label=cut(str(frame["name"].iloc[0])), markevery=max(len(ends) // 8, 1), **line(number))
 
 
-MOST_PANELS = 4
+MOST_CLASS_PANELS = 4
 """Panels: the largest classes."""
 
 TOLD_APART = len(COLOURS) - 1
@@ -176,7 +176,7 @@ def routes(comparison: Comparison) -> Figure:
     frame["class"] = frame["stream"] + ": " + frame["class"].replace("", ALL_ALIKE)
     sizes = frame.groupby("class")["tuples"].sum().sort_values(ascending=False)
     shown = sorted(name for name in sizes.index if not name.endswith(f": {OTHERS}"))
-    shown = [name for name in sizes.index if name in shown][:MOST_PANELS] or list(sizes.index[:1])
+    shown = [name for name in sizes.index if name in shown][:MOST_CLASS_PANELS] or list(sizes.index[:1])
     often = frame[frame["class"].isin(shown)].groupby("route")["tuples"].sum().sort_values(ascending=False)
     usual = [str(route) for route in often.index if route != OTHERS][:TOLD_APART]
     frame["route"] = frame["route"].where(frame["route"].isin(usual), "other routes")
