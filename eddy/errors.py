@@ -91,7 +91,9 @@ def shorten(text: str, most: int = LONGEST_TEXT) -> str:
 
 
 def clip(text: str, most: int) -> str:
-    """A text of any length, without its end: a name is known by how it begins.
+    """Cut the end of a text.
+
+    A name is known by how it begins.
 
     >>> clip("temperature", 8)
     'tempera…'
@@ -135,7 +137,9 @@ def quote(names: Iterable[str]) -> str:
 
 
 def is_whole(value: object, least: int, most: int | None = None) -> bool:
-    """Whether a value is a whole number within limits; `True` is none, an integer of numpy's is one.
+    """Tell whether a value is a whole number within limits.
+
+    `True` is none, an integer of numpy's is one.
 
     >>> is_whole(1, 1), is_whole(True, 1), is_whole(1.0, 1), is_whole(9, 1, most=8)
     (True, False, False, False)

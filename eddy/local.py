@@ -1,4 +1,4 @@
-"""The engine with no Spark, for tests, notebooks and experiments."""
+"""The engine without Spark: tests, notebooks, experiments."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def iter_local(
 
     _check_arguments(query, data, batch_rows, seed)
     lookup = {table.name for table in query.tables}
-    tables = {name: one_batch(name, whole(name, value)) for name, value in data.items() if name in lookup}
+    tables = {name: one_batch(name, make_table(name, value)) for name, value in data.items() if name in lookup}
     feeds = {name: _feed(name, value, batch_rows) for name, value in data.items() if name not in lookup}
     first = {name: next(feed, None) for name, feed in feeds.items()}
     for name, table in first.items():
@@ -136,17 +136,17 @@ def _check_arguments(query: object, data: object, batch_rows: object, seed: obje
 def _feed(name: str, data: Data, batch_rows: int) -> Iterator[pa.Table]:
     """Cut one input into micro-batches."""
     if isinstance(data, pa.Table | pa.RecordBatch | pd.DataFrame):
-        table = whole(name, data)
+        table = make_table(name, data)
         for start in range(0, max(table.num_rows, 1), batch_rows):
             yield table.slice(start, batch_rows)
     elif isinstance(data, Iterable) and not isinstance(data, str | bytes | Mapping):
         for part in data:
-            yield whole(name, part)
+            yield make_table(name, part)
     else:
         raise QueryError(_describe_unfit(name, data))
 
 
-def whole(name: str, data: object) -> pa.Table:
+def make_table(name: str, data: object) -> pa.Table:
     """Turn an input that is there as a whole into a table."""
     if isinstance(data, pa.Table):
         return data

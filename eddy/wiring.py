@@ -1,4 +1,4 @@
-"""The composition root: a query and a policy's name become an engine.
+"""The composition root: it makes an engine of a query.
 
 The only file of the engine that sees concrete operators and policies.
 """
@@ -77,10 +77,11 @@ def engine(
 def list_read_columns(
     query: Query, schemas: Mapping[str, pa.Schema], policy: PolicyChoice, clock: Clock
 ) -> dict[str, pa.Schema]:
-    """The columns of each stream that an engine would read, and the tables as they are; finds mistakes on the way.
+    """List the columns of each stream that an engine would read.
 
-    A column is read to answer the query, to admit rows, or to tell them apart. Mistakes in the texts of joins and
-    filters, and in the policy's parameters, are the errors that building an engine would raise.
+    Tables are as they are. Mistakes are found on the way. A column is read to answer the query, to admit rows, or to
+    tell them apart. Mistakes in the texts of joins and filters, and in the policy's parameters, are the errors that
+    building an engine would raise.
     """
     binding = bind(query, schemas)
     for predicate in binding.query.predicates:
@@ -98,7 +99,10 @@ def list_read_columns(
 
 
 def _setting(binding: Binding, clock: Clock) -> Setting:
-    """What a policy may know of a query: the operators, and the columns that can tell rows apart."""
+    """Write what a policy may know of a query.
+
+    It is the operators, and the columns that can tell rows apart.
+    """
     query = binding.query
     probes = [probe_name(name) for name in query.inputs] if len(query.inputs) > 1 else []
     columns = [Column(s.name, f.name) for s in query.streams for f in binding.schemas[s.name] if can_classify(f.type)]
@@ -114,7 +118,10 @@ def _pass_input(binding: Binding, faults: Faults) -> Machinery:
 
 
 def _join_inputs(binding: Binding, tables: Mapping[str, pa.RecordBatch], faults: Faults) -> Machinery:
-    """A STeM for every input, filters that remember, and a probe into every STeM."""
+    """Make a STeM and a probe for every input, and the filters.
+
+    The filters remember.
+    """
     query = binding.query
     own = {name: [f.name for f in query.filters if f.on == (name,)] for name in query.inputs}
     stems = {

@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _choose(commands: Mapping[str, Command], given: list[str]) -> tuple[str, argparse.Namespace]:
-    """The command that is asked for, and its arguments."""
+    """Choose the command that is asked for, and its arguments."""
     if given and given[0] in commands and commands[given[0]].forwards:
         return given[0], argparse.Namespace(rest=given[1:])
     parser = argparse.ArgumentParser(

@@ -23,7 +23,7 @@ from eddy.errors import EddyError, QueryError, quote
 from eddy.jobs.config.overrides import from_command
 from eddy.jobs.experiments import job_comparison
 from eddy.jobs.experiments.experiment import load
-from eddy.jobs.experiments.improvement import besides
+from eddy.jobs.experiments.improvement import summarize_rest
 from eddy.redaction import HIDDEN, is_secret
 
 CORES = 2
@@ -79,7 +79,7 @@ def run(asked: argparse.Namespace) -> int:
     is_job = _is_job(asked.conf)
     experiment = _of_job(asked) if is_job else _experiment(asked)
     try:
-        comparison = _compare(experiment.quick() if asked.quick else experiment, asked)
+        comparison = _compare(experiment.shrink() if asked.quick else experiment, asked)
     except KeyboardInterrupt:
         kept = f'"{asked.resume}" has the runs that are done, and the same command goes on from there'
         print(f"stopped; {kept if asked.resume else 'with --resume FILE they would be kept'}", file=sys.stderr)
@@ -168,7 +168,7 @@ def _print(comparison: Comparison, *, is_job: bool) -> None:
     print(comparison.table())
     if len({row["workload"] for row in comparison.runs}) > 1:
         print(f"\n{comparison.table(by_workload=True)}")
-    more = None if is_job else besides(comparison.runs, by=["workload"])
+    more = None if is_job else summarize_rest(comparison.runs, by=["workload"])
     if more is not None and not more.empty:
         print(f"\n{more.to_string(index=False)}")
     print(f"\n{comparison.verdict}")

@@ -23,7 +23,7 @@ from eddy.comparison.runner import Runner, choose_runner
 from eddy.comparison.turns import Bar, Turns
 from eddy.comparison.workload import Workload
 from eddy.errors import QueryError, check_whole, quote, unknown_name
-from eddy.local import BATCH_ROWS, Data, whole
+from eddy.local import BATCH_ROWS, Data, make_table
 from eddy.query import Query, Window
 from eddy.redaction import HIDDEN, is_secret
 
@@ -99,7 +99,7 @@ def _workload(query: Query, data: Mapping[str, Data], drift_points: Sequence[int
     for name in query.inputs:
         if name not in data:
             raise QueryError(f'compare: expected data for "{name}", got only {quote(data)}')
-    tables = {name: whole(name, value) for name, value in data.items()}
+    tables = {name: make_table(name, value) for name, value in data.items()}
     points = tuple(_counts("drift_points", drift_points, 0)) if drift_points else ()
     return Workload(name=query.name, query=query, data=tables, drift_points=points)
 
@@ -288,7 +288,7 @@ def _policy_text(choice: PolicyChoice) -> str:
 
 
 def _write_value(value: object) -> str:
-    """A value as a program would have it."""
+    """Write a value as a program would have it."""
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, Mapping):

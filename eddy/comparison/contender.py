@@ -33,12 +33,12 @@ class Contender:
     batch_rows: int | None = None
     policy: PolicyChoice
 
-    def missing(self, workload: Workload) -> str | None:
-        """The reason why the policy cannot run; None if it can.
+    def find_missing(self, workload: Workload) -> str | None:
+        """Find why the policy cannot run; None if it can.
 
         It asks for knowledge that the workload does not have of itself.
         """
-        known = workload.known()
+        known = workload.list_facts()
         texts = [(n, v) for n, v in self._parameters().items() if isinstance(v, str)]
         asked = [(name, text) for name, text in texts if text in known and known[text] is None]
         return f'{asked[0][0]} = "{asked[0][1]}" is not known of this workload' if asked else None
@@ -50,7 +50,7 @@ class Contender:
         """
         if not isinstance(self.policy, Mapping):
             return self.policy
-        known = workload.known()
+        known = workload.list_facts()
         return {n: known.get(v, v) if isinstance(v, str) else v for n, v in self.policy.items()}
 
     def control(self) -> Contender:

@@ -120,12 +120,12 @@ class Experiment:
         return next(contender for contender in self.contenders if contender.role == BASELINE)
 
     def add_control(self, without: Sequence[Contender]) -> Sequence[Contender]:
-        """All policies but some, and the baseline once more."""
+        """List all policies but some, and the baseline once more."""
         left = [contender for contender in self.contenders if contender not in without]
         return [*left, self.baseline.control()] if self.baseline in left else left
 
-    def quick(self) -> Experiment:
-        """A small part of it."""
+    def shrink(self) -> Experiment:
+        """Take a small part of it."""
         every = max(len(self.points) // QUICK_POINTS, 1)
         points, seeds = self.points[::every], self.seeds[:QUICK_SEEDS]
         return replace(self, points=points, seeds=seeds, repeats=1, rows=QUICK_ROWS)
@@ -181,7 +181,7 @@ def _try_policy(contender: Contender, point: Point, experiment: Experiment) -> t
     The error is there where the policy itself says so.
     """
     workload = point.workload(experiment.seeds[0], rows=1)
-    missing = contender.missing(workload)
+    missing = contender.find_missing(workload)
     if missing is not None:
         return missing, None
     try:

@@ -45,7 +45,7 @@ class Runner(Protocol):
     def describe(self) -> dict[str, Any]:
         """The settings of the runner that its runs depend on."""
 
-    def on(self, workload: Workload) -> AbstractContextManager[RunPolicy]:
+    def prepare(self, workload: Workload) -> AbstractContextManager[RunPolicy]:
         """Make ready for runs on a workload.
 
         What was made for them is gone at the end.
@@ -62,7 +62,7 @@ class Local:
         return {}
 
     @contextmanager
-    def on(self, workload: Workload) -> Iterator[RunPolicy]:
+    def prepare(self, workload: Workload) -> Iterator[RunPolicy]:
         """There is nothing to make."""
 
         def run(policy: PolicyChoice, batch_rows: int, seed: int) -> RunResult:
@@ -90,7 +90,7 @@ class OnSpark:
         return {"cells": self._cells}
 
     @contextmanager
-    def on(self, workload: Workload) -> Iterator[RunPolicy]:
+    def prepare(self, workload: Workload) -> Iterator[RunPolicy]:
         """Write the files of a workload.
 
         A policy with micro-batches of its own size has files of its own. The first run of all is done twice and counts

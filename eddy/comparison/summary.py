@@ -59,7 +59,7 @@ def group_by_workload(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Mappi
 
 
 def find_baseline(roles: Mapping[str, str]) -> str | None:
-    """The policy that others are compared with, if it has run."""
+    """Find the policy that others are held against, if it ran."""
     return next((policy for policy, role in roles.items() if role == BASELINE), None)
 
 

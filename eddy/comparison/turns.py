@@ -74,7 +74,7 @@ class Turns:
         common = {**settings, "workload": setup.describe(), "seed": seed}
         chance = np.random.default_rng([seed, len(contenders)])
         records: dict[str, list[Record]] = {contender.label: [] for contender in contenders}
-        with self._runner.on(workload) as run:
+        with self._runner.prepare(workload) as run:
             for repeat in range(self._experiment.repeats):
                 for which in chance.permutation(len(contenders)):
                     contender = contenders[which]

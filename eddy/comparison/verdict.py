@@ -55,7 +55,7 @@ def verdict(rows: Sequence[Mapping[str, Any]]) -> Verdict:
 
 
 def judge_workloads(rows: Sequence[Mapping[str, Any]]) -> dict[str, Verdict]:
-    """A verdict on each workload."""
+    """Give a verdict on each workload."""
     parts = group_by_workload(rows)
     alone = len(parts) == 1
     return {

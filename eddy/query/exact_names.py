@@ -47,7 +47,7 @@ class Names:
         # Under Spark's rule `V` finds `v`; with both there, neither is meant more than the other.
         found = self.find(column)
         if len(found) > 1:
-            raise QueryError(f"{where}: {sql.ambiguous(column.name, found)}")
+            raise QueryError(f"{where}: {sql.describe_ambiguous(column.name, found)}")
         return found[0] if found else column.name
 
 

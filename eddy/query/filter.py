@@ -20,7 +20,7 @@ from eddy.predicates.setup import SetupFunction, check_setup
 from eddy.predicates.spark_wrappers import unwrap
 from eddy.predicates.time_limit import SHORTEST_LIMIT
 from eddy.query.validation import check_name, duration, fill, texts
-from eddy.sql.values.name_case import own
+from eddy.sql.values.name_case import find_own
 
 MICROSECONDS_PER_SECOND = 1_000_000
 """Durations are in microseconds, limits in seconds."""
@@ -120,7 +120,7 @@ class Filter:
 
     def _resolve(self, column: sql.Column) -> sql.Column:
         if column.stream is not None:
-            return sql.Column(own(column.stream, self.on), column.name)
+            return sql.Column(find_own(column.stream, self.on), column.name)
         if len(self.on) > 1:
             raise QueryError(
                 f'filter "{self.name}": column "{column.name}" names no stream; the filter is on {quote(self.on)}, '

@@ -19,7 +19,7 @@ from eddy.query.filter import Filter
 from eddy.query.inputs import Rows, Stream, Table
 from eddy.query.join_graph import find_reachable, probe_name
 from eddy.query.validation import check_name, distinct, fill, members, texts
-from eddy.sql.values.name_case import own
+from eddy.sql.values.name_case import find_own
 
 __all__ = ["Filter", "Predicate", "Query", "Stream", "Table"]
 
@@ -98,7 +98,7 @@ class Query:
 
         A text may write it in another case.
         """
-        return column if column.stream is None else sql.Column(own(column.stream, self.inputs), column.name)
+        return column if column.stream is None else sql.Column(find_own(column.stream, self.inputs), column.name)
 
     def _check_shape(self) -> None:
         """Check the limits, and that tuples can reach every input."""

@@ -92,7 +92,7 @@ def verdict(laps: Sequence[Lap], answers: Mapping[str, pa.Table]) -> tuple[str, 
         listed = ", ".join(f'"{policy}"' for policy in other)
         return f'verdict: THE ANSWERS OF {listed} AND "{first}" DIFFER, which must never happen', DIFFER
     best = min(laps, key=lambda lap: sum(lap.calls))
-    share = best.saved(laps[0]) or 0.0
+    share = best.compute_saving(laps[0]) or 0.0
     same = f"all {len(answers)} answers are the same, {answers[first].num_rows:,} rows"
     if best is laps[0]:
         return f"verdict: no policy made fewer calls than the order that was written; {same}", 0

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from eddy.errors import QueryError
 from eddy.jobs.commands.command import Command, check_job, takes_job
-from eddy.jobs.config.file_paths import local, readable
+from eddy.jobs.config.file_paths import display_path, find_local
 from eddy.jobs.run.checking import Checked
 from eddy.jobs.run.checkpoints import Checkpoint, describe_learned, has_state, read
 from eddy.query import Filter, fingerprint
@@ -37,14 +37,14 @@ def run(chosen: Namespace) -> int:
     if chosen.checkpoint is not None:
         print("\n".join(read_learned(found, chosen.checkpoint or found.job.checkpoint)))
     elif _has_learned(found.job.checkpoint):
-        place = readable(str(found.job.checkpoint))
+        place = display_path(str(found.job.checkpoint))
         print(f'\nwhat it has learned: eddy explain {found.job.file} --checkpoint (reads "{place}")')
     return 0
 
 
 def _has_learned(place: str | None) -> bool:
     """Tell whether there is a checkpoint on this machine."""
-    folder = None if place is None else local(place)
+    folder = None if place is None else find_local(place)
     return folder is not None and has_state(folder)
 
 
@@ -57,7 +57,7 @@ def read_learned(checked: Checked, place: str | None) -> Iterator[str]:
         raise QueryError("--checkpoint: expected a folder, since the job names no checkpoint.location")
     found = read(place)
     _check_same(checked, found)
-    yield from ("", f'learned in "{readable(place)}"', *describe_learned(found.cells))
+    yield from ("", f'learned in "{display_path(place)}"', *describe_learned(found.cells))
 
 
 def _check_same(checked: Checked, found: Checkpoint) -> None:
@@ -105,7 +105,7 @@ def _filters(checked: Checked) -> Iterator[str]:
 
 
 def _find_pushed(checked: Checked) -> list[Filter]:
-    """The filters that Spark will evaluate.
+    """Find the filters that Spark will evaluate.
 
     Those that the policy speaks of are not among them.
     """

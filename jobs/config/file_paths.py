@@ -41,18 +41,18 @@ class Places:
         >>> Places("/jobs", ()).put("s3://bucket/in", ()), Places("/jobs", ()).put("/data/in", ())
         ('s3://bucket/in', '/data/in')
         """
-        if local(path) != path or os.path.isabs(path):
+        if find_local(path) != path or os.path.isabs(path):
             return path
         folder = os.getcwd() if key in self.outside else self.folder
         return SCHEME + os.path.normpath(os.path.join(folder, path))
 
 
-def local(path: str) -> str | None:
+def find_local(path: str) -> str | None:
     """Give the path of a file on this machine.
 
     None for one that only Spark can reach.
 
-    >>> local("file:///data/a"), local("s3://data/a")
+    >>> find_local("file:///data/a"), find_local("s3://data/a")
     ('/data/a', None)
     """
     scheme, colon, rest = path.partition(":")
@@ -61,12 +61,12 @@ def local(path: str) -> str | None:
     return "/" + rest.lstrip("/") if scheme == "file" else None
 
 
-def readable(path: str) -> str:
+def display_path(path: str) -> str:
     """Write a path for people.
 
     One of this machine goes without the scheme.
 
-    >>> readable("file:///data/a"), readable("s3://data/a")
+    >>> display_path("file:///data/a"), display_path("s3://data/a")
     ('/data/a', 's3://data/a')
     """
-    return local(path) or path
+    return find_local(path) or path

@@ -48,12 +48,12 @@ def lines(text: str) -> Mapping[KeyPath, int]:
     return found
 
 
-def nearest(known: Mapping[KeyPath, int], path: KeyPath) -> int | None:
-    """The line of a path, or of the nearest table around it.
+def find_nearest(known: Mapping[KeyPath, int], path: KeyPath) -> int | None:
+    """Find the line of a path, or of the nearest table around.
 
     A name with dots may be spelled as tables within tables.
 
-    >>> nearest({("spark",): 1, ("spark", "sql", "ansi"): 2}, ("spark", "sql.ansi"))
+    >>> find_nearest({("spark",): 1, ("spark", "sql", "ansi"): 2}, ("spark", "sql.ansi"))
     2
     """
     while path:
@@ -110,9 +110,9 @@ class Mistakes:
         """Note what is wrong at a place."""
         indented = text.replace("\n", "\n    ")
         self.paths.add(path)
-        self.found.append((nearest(self.lines, self._spell(path)) or 0, f"{self.place(path)}: {indented}"))
+        self.found.append((find_nearest(self.lines, self._spell(path)) or 0, f"{self.place(path)}: {indented}"))
 
-    def within(self, path: KeyPath) -> bool:
+    def has_within(self, path: KeyPath) -> bool:
         """Tell whether a mistake was noted at a place, or within it."""
         return any(noted[: len(path)] == path for noted in self.paths)
 
@@ -127,11 +127,11 @@ class Mistakes:
         path = self._spell(path)
         if path in self.outside:
             return f"{self.outside[path]}, {join_key(path)}"
-        line = nearest(self.lines, path)
+        line = find_nearest(self.lines, path)
         return f"line {line}, {join_key(path)}" if line else join_key(path)
 
     def _spell(self, path: KeyPath) -> KeyPath:
-        """A place as the file spells it."""
+        """Spell a place as the file does."""
         return tuple(self.spelled.get(path[: depth + 1], name) for depth, name in enumerate(path))
 
     def check(self) -> None:

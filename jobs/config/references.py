@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from eddy import sql
 from eddy.errors import QueryError, describe_error, quote
-from eddy.jobs.config.file_paths import local, readable
+from eddy.jobs.config.file_paths import display_path, find_local
 from eddy.jobs.config.places import Mistakes
 from eddy.redaction import KeyPath
 
@@ -146,10 +146,12 @@ def check_files(read: Mapping[str, Any], mistakes: Mistakes) -> None:
     """Note files of sources that are missing on this machine."""
     for path, source in sources(read):
         name = source.get("path")
-        if source.get("format") in FILES and name and local(name) is not None and not glob.glob(local(name) or ""):
+        place = find_local(name) if name and source.get("format") in FILES else None
+        if name and place is not None and not glob.glob(place):
             mistakes.add(
                 (*path, "path"),
-                f'no such file or folder: "{readable(name)}"; a path in the file is relative to the folder of the file',
+                f'no such file or folder: "{display_path(name)}"; '
+                "a path in the file is relative to the folder of the file",
             )
 
 

@@ -31,7 +31,7 @@ def build_query(read: Mapping[str, Any], mistakes: Mistakes) -> Query | None:
     tables = [_table(name, mistakes) for name in tabled]
     filters = [_filter(name, one, mistakes) for name, one in read.get("filters", {}).items()]
     inputs = {"streams": [one for one in streams if one], "tables": [one for one in tables if one]}
-    if not named and not mistakes.within(("streams",)):
+    if not named and not mistakes.has_within(("streams",)):
         mistakes.add(("streams",), "expected at least one stream, got none; add a table [streams.NAME]")
     if not inputs["streams"]:
         return None
@@ -148,7 +148,7 @@ def _time(name: str, values: Mapping[str, Any], mistakes: Mistakes, *, alone: bo
     why = "" if alone else "a join goes by time"
     why = next((f"{key} is by event time" for key in TIMED if values.get(key) is not None), why)
     if values.get("time") is None and why:
-        if not mistakes.within(path) and path[:-1] not in mistakes.paths:
+        if not mistakes.has_within(path) and path[:-1] not in mistakes.paths:
             mistakes.add(path, f"expected the column that holds the event time, got none; {why}")
         return "time"
     return values.get("time")

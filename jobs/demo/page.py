@@ -120,7 +120,9 @@ class Board:
         quarter = rows * QUARTERS // self._rows
         if quarter > self._told.get(lap.policy, 0):
             self._told[lap.policy] = quarter
-            fields = f"policy={lap.policy} rows={rows} calls={sum(lap.calls)} saved={_share(lap.saved(baseline))}"
+            fields = (
+                f"policy={lap.policy} rows={rows} calls={sum(lap.calls)} saved={_share(lap.compute_saving(baseline))}"
+            )
             self._out.write(f'{fields} route="{lap.route()}"\n')
 
 
@@ -129,7 +131,7 @@ def table(laps: Sequence[Lap]) -> Iterator[str]:
     yield LINE.format(*HEAD)
     for lap in laps:
         counts = (f"{sum(lap.rows):,}", f"{lap.results:,}", f"{sum(lap.calls):,}")
-        saved = "" if lap is laps[0] else _share(lap.saved(laps[0]))
+        saved = "" if lap is laps[0] else _share(lap.compute_saving(laps[0]))
         yield LINE.format(lap.policy, *counts, saved, lap.route()).rstrip()
 
 
@@ -137,7 +139,7 @@ def _table(laps: Sequence[Lap]) -> Iterator[str]:
     names = ("policy", "requests", "results", "calls", "calls a request", "calls saved")
     yield f"<table><tr>{_cells(names, texts=1, tag='th')}</tr>"
     for lap in laps:
-        saved = lap.saved(laps[0])
+        saved = lap.compute_saving(laps[0])
         share = "" if lap is laps[0] or saved is None else f"{saved:.0%}"
         each = f"{sum(lap.calls) / max(sum(lap.rows), 1):.2f}"
         cells = (lap.policy, f"{sum(lap.rows):,}", f"{lap.results:,}", f"{sum(lap.calls):,}", each, share)

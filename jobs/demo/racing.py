@@ -55,8 +55,8 @@ class Lap:
         """Rows of the answer."""
         return int(self.report.batches()["results"].sum())
 
-    def saved(self, baseline: Lap) -> float | None:
-        """The share of another policy's calls that this one saved.
+    def compute_saving(self, baseline: Lap) -> float | None:
+        """Compute the share of another's calls that this one saved.
 
         It counts as far as both have come.
         """

@@ -144,7 +144,7 @@ def _split_job(job: Job, data: Mapping[str, pa.Table]) -> tuple[Query, dict[str,
 
 
 def _find_pushed(job: Job, query: Query, data: Mapping[str, pa.Table]) -> Iterator[Filter]:
-    """The filters of which the job leaves the evaluation to Spark."""
+    """Find the filters that the job leaves to Spark."""
     ansi = job.spark.get("spark.sql.ansi.enabled", "true") == "true"
     zone = job.spark.get("spark.sql.session.timeZone", "UTC")
     spoken = {text for value in job.policy.values() for text in (value if isinstance(value, list) else [value])}

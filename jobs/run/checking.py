@@ -92,7 +92,7 @@ def _sources(job: Job) -> tuple[dict[str, JobSource], dict[str, pa.Schema]]:
             sources[name] = SOURCES[values["format"]](name, values)
             schema = sources[name].schema()
         except QueryError as error:
-            if not job.mistakes.within(path):
+            if not job.mistakes.has_within(path):
                 job.mistakes.add(
                     (*path, *_find_parameter(error, values.get("parameters", {}), "parameters")), str(error)
                 )
@@ -145,7 +145,7 @@ def _bind_query(job: Job, schemas: Mapping[str, pa.Schema]) -> Binding | None:
     for text, right in zip(query.joins, joins, strict=True):
         if right:
             _try(job, ("query", "joins"), partial(_engine, replace(clocks, joins=[text]), schemas, "fixed"))
-    joined = not job.mistakes.within(("query", "joins"))
+    joined = not job.mistakes.has_within(("query", "joins"))
     left = replace(
         query,
         filters=filters,
@@ -167,7 +167,7 @@ def _bind_alone(job: Job, stream: Stream, schema: pa.Schema) -> Binding | None:
     One with another mistake may lack the columns that it is held against.
     """
     path = ("streams", stream.name)
-    if job.mistakes.within(path):
+    if job.mistakes.has_within(path):
         return None
     return _try(job, path, partial(bind, _alone(stream), {stream.name: schema}))
 
@@ -230,7 +230,7 @@ def _try_policy(job: Job, query: Query, schemas: Mapping[str, pa.Schema]) -> Non
 
     Each is tried alone, so that no mistake hides another.
     """
-    if job.mistakes.within(("policy",)):
+    if job.mistakes.has_within(("policy",)):
         return
     with suppress(QueryError):
         _engine(query, schemas, job.policy)
@@ -273,7 +273,7 @@ def _check_sink(job: Job, outputs: Sequence[tuple[Column, str]] | None) -> None:
 
     They are unknown as long as the selection is wrong.
     """
-    if outputs is None or job.mistakes.within(("query", "select")):
+    if outputs is None or job.mistakes.has_within(("query", "select")):
         return
     columns = [name for _, name in outputs]
     for key in ("key", "partition_by"):

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from eddy.engine.snapshot import Snapshot, unpack
 from eddy.errors import CheckpointError, QueryError
-from eddy.jobs.config.file_paths import local
+from eddy.jobs.config.file_paths import find_local
 from eddy.jobs.run.own_session import own_session
 from eddy.observe.statistics import NOTHING, Statistic
 from eddy.observe.text import align_columns
@@ -49,7 +49,7 @@ class Checkpoint:
 
 def read(place: str) -> Checkpoint:
     """Read a checkpoint, as of its last micro-batch."""
-    folder = local(place)
+    folder = find_local(place)
     if folder is not None and not has_state(folder):
         raise QueryError(f'checkpoint "{place}": expected a folder with the state of a query in it; there is none')
     with own_session(os.cpu_count() or 1) as spark:

@@ -55,7 +55,7 @@ class Teller:
         else:
             self._write(f"{self._line}\n")
 
-    def under_way(self, batch: int) -> None:
+    def say_begun(self, batch: int) -> None:
         """Say that a micro-batch has begun, if it is live.
 
         The first ones take their time.

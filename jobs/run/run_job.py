@@ -22,7 +22,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 import eddy
 from eddy.errors import QueryError
 from eddy.jobs.config.config import Job, load, write_stated
-from eddy.jobs.config.file_paths import readable
+from eddy.jobs.config.file_paths import display_path
 from eddy.jobs.config.overrides import from_command, from_spark
 from eddy.jobs.dist import PACKAGE
 from eddy.jobs.run.calls_saved import tell_saved_calls
@@ -168,8 +168,8 @@ def follow(query: StreamingQuery, stop: Stop, teller: Teller) -> None:
         for progress in query.recentProgress:
             teller.tell(progress)
         if active and query.status["isTriggerActive"]:
-            teller.under_way(last_batch(query) + 1)
-        if active and stop.asked and stop.may(done=last_batch(query), active=query.status["isTriggerActive"]):
+            teller.say_begun(last_batch(query) + 1)
+        if active and stop.asked and stop.may_stop(done=last_batch(query), active=query.status["isTriggerActive"]):
             query.stop()
         time.sleep(POLL_SECONDS)
     try:
@@ -199,7 +199,7 @@ def tell_end(job: Job, query: StreamingQuery, *, stopped: bool) -> str:
     if not stopped:
         return what
     if job.checkpoint:
-        return f'{what}; the same command goes on from the checkpoint "{readable(job.checkpoint)}"'
+        return f'{what}; the same command goes on from the checkpoint "{display_path(job.checkpoint)}"'
     return f"{what}; without a checkpoint the next start begins anew: set checkpoint.location to go on instead"
 
 

@@ -47,7 +47,7 @@ class Stop:
         elif now - self._first > AGAIN:
             self._now = True
 
-    def may(self, *, done: int, active: bool) -> bool:
+    def may_stop(self, *, done: int, active: bool) -> bool:
         """Tell whether the query may stop now.
 
         It may when the micro-batch under way is over, or at once when asked a second time.
@@ -55,7 +55,7 @@ class Stop:
         `done` is the number of the last micro-batch that is over, and `active` says whether another one is under way.
 
         >>> stop = Stop()
-        >>> [stop.may(done=done, active=True) for done in (3, 3, 4)], Stop().may(done=3, active=False)
+        >>> [stop.may_stop(done=done, active=True) for done in (3, 3, 4)], Stop().may_stop(done=3, active=False)
         ([False, False, True], True)
         """
         if self._batch is None:

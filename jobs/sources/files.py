@@ -14,7 +14,7 @@ from pyarrow import csv, json
 
 from eddy.errors import QueryError, unknown_name
 from eddy.jobs.config.config import text_of
-from eddy.jobs.config.file_paths import local
+from eddy.jobs.config.file_paths import find_local
 from eddy.jobs.config.references import read_schema as schema_of
 from eddy.jobs.sources.source import SourceValues
 from eddy.sql.values import types
@@ -116,7 +116,7 @@ class Files:
 
         None where only Spark can look.
         """
-        place = local(self._values["path"])
+        place = find_local(self._values["path"])
         if place is None:
             return []
         given = [Path(one) for one in sorted(glob.glob(place))]
@@ -125,7 +125,7 @@ class Files:
 
     def _in_folders(self, found: list[str]) -> bool:
         """Tell whether files stand in folders such as `country=at`."""
-        depth = len(Path(local(self._values["path"]) or "").parts)
+        depth = len(Path(find_local(self._values["path"]) or "").parts)
         return any("=" in folder for file in found[:1] for folder in Path(file).parts[depth:-1])
 
     def _read(self, file: str, schema: pa.Schema, rows: int) -> pa.Table:

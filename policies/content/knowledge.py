@@ -127,16 +127,19 @@ class Knowledge:
         A row for each row, a column for each operator. They come from the cell of the classifier's bucket, or from all
         rows where there are no buckets.
         """
-        cells, whole = self._running.rates(), self._running.whole()
+        cells, whole = self._running.rates(), self._running.estimate_whole()
         found = np.empty((rows, len(hops)))
         for i, (hop, buckets) in enumerate(zip(hops, columns, strict=True)):
             number = self._number(hop)
             found[:, i] = whole[number] if buckets is None else cells[number].take(buckets)
         return found
 
-    def whole(self, hops: Sequence[Hop]) -> Floats:
-        """Outputs per input of all rows (W of the paper)."""
-        return self._running.whole()[[self._number(hop) for hop in hops]]
+    def estimate_whole(self, hops: Sequence[Hop]) -> Floats:
+        """Estimate outputs per input over all rows.
+
+        It is W of the paper.
+        """
+        return self._running.estimate_whole()[[self._number(hop) for hop in hops]]
 
     def _number(self, hop: Hop) -> int:
         """An operator's place."""

@@ -97,7 +97,7 @@ class Content(Policy):
         for known in self._known.values():
             for hop, profile in zip(known.hops, known.profiles, strict=True):
                 gains[hop.operator] = max(profile.gain, gains.get(hop.operator, 0.0))
-        return Insight(uses=self._uses.all(gains))
+        return Insight(uses=self._uses.list_uses(gains))
 
     def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
         """Plan samples first, then the best order of each class."""
@@ -168,7 +168,7 @@ class Content(Policy):
 
         The one that was judged least often comes first.
         """
-        fixed = mask_settled(known.whole(hops), self._prices(task, hops))
+        fixed = mask_settled(known.estimate_whole(hops), self._prices(task, hops))
         return sorted(
             (h for h, is_fixed in zip(hops, fixed, strict=True) if not is_fixed), key=lambda h: known.profile(h).judged
         )
@@ -190,10 +190,10 @@ class Content(Policy):
         used, examples, which = _classes(task, rows, asked, [known.profile(hop).gain for hop in ready])
         standing = known.standing if without is None and not task.lineage.done else Standing()
         standing = standing if standing.fits(ready, used) else Standing(hops=ready, used=tuple(used))
-        fresh = standing.unknown(examples)
+        fresh = standing.find_unknown(examples)
         if len(fresh):
             columns = [None if a not in used else examples[fresh, used.index(a)] for a in asked]
-            rates, whole = known.rates(ready, columns, len(fresh)), known.whole(ready)
+            rates, whole = known.rates(ready, columns, len(fresh)), known.estimate_whole(ready)
             costs = self._prices(task, ready)
             common = np.argsort((whole - 1) / costs, kind="stable")
             weights = np.bincount(which, minlength=len(examples))[fresh]

@@ -78,8 +78,8 @@ class RunningSelectivities:
         self._seen, self._out = (self._seen + seen) * fade, (self._out + out) * fade
         return self._notice(fresh)
 
-    def whole(self) -> Floats:
-        """Each operator's estimate over all cells.
+    def estimate_whole(self) -> Floats:
+        """Estimate outputs per input over all cells.
 
         It is 1 while nothing is known.
         """
@@ -90,7 +90,9 @@ class RunningSelectivities:
 
         A cell that has seen little leans on the estimate over all cells.
         """
-        return (self._out[:, :-1] + WEIGHT_OF_WHOLE * self.whole()[:, None]) / (self._seen[:, :-1] + WEIGHT_OF_WHOLE)
+        return (self._out[:, :-1] + WEIGHT_OF_WHOLE * self.estimate_whole()[:, None]) / (
+            self._seen[:, :-1] + WEIGHT_OF_WHOLE
+        )
 
     def snapshot(self) -> Floats:
         """Quick estimates, tuples seen, and tuples that came out."""

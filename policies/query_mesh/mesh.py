@@ -48,8 +48,8 @@ class Mesh:
         """Tell whether another mesh sends every row the same way."""
         return self.routes == other.routes and self.tree.snapshot() == other.tree.snapshot()
 
-    def spent(self, sample: Sample, costs: Floats) -> Floats:
-        """The seconds of each row of a sample under the mesh.
+    def price_rows(self, sample: Sample, costs: Floats) -> Floats:
+        """Price each row of a sample under the mesh, in seconds.
 
         Buckets may be left out where the tree asks for none.
         """
@@ -102,7 +102,7 @@ class Generation:
         """
         tolerance, window = how
         given = mesh.tree.routes(sample.buckets[:, list(mesh.tree.used)])
-        spent = mesh.spent(sample, costs)
+        spent = mesh.price_rows(sample, costs)
         ways = range(len(mesh.routes))
         usual = sample.outcomes.mean(axis=0)
         wheels = tuple(
@@ -123,7 +123,7 @@ class Generation:
             ),
             wheels=wheels,
             passing=tuple(
-                PassCounts.of(sample.outcomes[given == way], wheel.sets, legality.ready(()), costs, window)
+                PassCounts.of(sample.outcomes[given == way], wheel.sets, legality.find_ready(()), costs, window)
                 for way, wheel in enumerate(wheels)
             ),
         )
@@ -213,9 +213,8 @@ class Generation:
         One without `passing` goes on with its mesh, and the next mesh has promises again.
         """
         mesh = Mesh.restore(state["mesh"])
-        passing = (
-            map(PassCounts.restore, state["passing"]) if "passing" in state else map(PassCounts.without, mesh.routes)
-        )
+        watched = "passing" in state
+        passing = map(PassCounts.restore, state["passing"]) if watched else map(PassCounts.expect_nothing, mesh.routes)
         return Generation(
             number=state["number"],
             reason=state["reason"],

@@ -105,7 +105,7 @@ class QueryMesh(Policy):
     def insight(self) -> Insight:
         """Calls of the operators, and the mesh of each stream."""
         decisions = [fabric.decision for fabric, _ in self._fabrics.values()]
-        return Insight(uses=self._uses.all({}), decisions=[decision for decision in decisions if decision])
+        return Insight(uses=self._uses.list_uses({}), decisions=[decision for decision in decisions if decision])
 
     def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
         """Send a few rows to learn from, and route the others.

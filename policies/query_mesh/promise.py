@@ -155,7 +155,7 @@ class PassCounts:
         return PassCounts(watched, promises, costs.tolist(), window)
 
     @staticmethod
-    def without(_route: Sequence[int]) -> PassCounts:
+    def expect_nothing(_route: Sequence[int]) -> PassCounts:
         """Expect nothing of a way.
 
         A checkpoint from before operators were watched has no promises of theirs.

@@ -245,7 +245,7 @@ class StreamMesh:
         # Without attributes no tree can split, so this search finds the best single route.
         blind = Sample(buckets=sample.buckets[:, :0], outcomes=sample.outcomes)
         single = optimize(blind, self.prices(), legality, settings, chance, clock)
-        saved = single.spent(sample.part(held), self.prices()) - mesh.spent(sample.part(held), self.prices())
+        saved = single.price_rows(sample.part(held), self.prices()) - mesh.price_rows(sample.part(held), self.prices())
         overhead = settings.overheads.estimate(len(mesh.routes))
         doubt = float(saved.std()) / np.sqrt(max(len(saved), 1))
         chosen = mesh if saved.mean() > overhead + SURE_OF_SAVING * doubt else single

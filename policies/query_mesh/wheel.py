@@ -43,7 +43,7 @@ def or_sets(outcomes: Floats, costs: Floats, route: HopNumbers, legality: Legali
     sets: list[list[int]] = [[route[0]]]
     for place, dearer in enumerate(seconds[1:] - seconds[0]):
         operator, begun = route[place + 1], place + 1 - len(sets[-1])
-        free = {operator, *sets[-1]} <= set(legality.ready(route[:begun]))
+        free = {operator, *sets[-1]} <= set(legality.find_ready(route[:begun]))
         if free and len(sets[-1]) < LARGEST_OR_SET and dearer <= tolerance * seconds[0]:
             sets[-1].append(operator)
         else:

@@ -164,7 +164,7 @@ def _keep_paying(
 
 
 def _expect_costs(rates: Floats, costs: Floats, orders: Integers) -> Floats:
-    """The expected cost of a tuple of each class in its order."""
+    """Compute the expected cost of each class in its order."""
     spent: Floats = (_reach(np.take_along_axis(rates, orders, axis=1)) * costs[orders]).sum(axis=1)
     return spent
 

@@ -11,7 +11,7 @@ import pytest
 
 from eddy.errors import QueryError
 from eddy.jobs.experiments import figures
-from eddy.jobs.experiments.improvement import besides, compute_improvement
+from eddy.jobs.experiments.improvement import compute_improvement, summarize_rest
 from eddy.jobs.experiments.tables import PLACE, csv_of, fill_tables, main, read_csv, tables
 from tests.house import ROOT
 
@@ -75,10 +75,10 @@ def test_what_only_some_report_stands_where_it_is_known() -> None:
 
 
 def test_beside_a_summary_stands_only_what_it_does_not_say() -> None:
-    more = besides(ROWS, by=["workload"])
+    more = summarize_rest(ROWS, by=["workload"])
     assert list(more.columns) == ["workload", "policy", "over", "of bound %"]
     assert more["of bound %"].tolist() == ["57", "100"]
-    assert besides([r | {"role": "baseline"} for r in ROWS if r["policy"] == "slow"], by=["workload"]).empty
+    assert summarize_rest([r | {"role": "baseline"} for r in ROWS if r["policy"] == "slow"], by=["workload"]).empty
 
 
 def test_the_page_is_filled_where_it_says() -> None:

@@ -26,7 +26,7 @@ TOLD = {"batch_rows": r" batch_rows=\d+", "window_size": r" window=[A-Za-z]+\([^
 """The part of a workload's name that tells a size apart."""
 
 
-def several(comparison: Comparison, column: str) -> bool:
+def has_several(comparison: Comparison, column: str) -> bool:
     """Tell whether there are runs of several sizes, of one policy."""
     found = {(row["policy"], row[column]) for row in comparison.runs if row.get(column) is not None}
     policies = {policy for policy, _ in found}

@@ -20,7 +20,7 @@ def backtick(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def ambiguous(name: str, found: Iterable[str]) -> str:
+def describe_ambiguous(name: str, found: Iterable[str]) -> str:
     """Say that a name means several columns."""
     return (
         f'column "{name}" is ambiguous, since {quote(found)} differ in case only; rename one of them, or in Spark set '
@@ -50,7 +50,7 @@ def respell(node: Node, place: Place, find: Find) -> str:
     for span, ref in sorted(refs.items(), key=lambda item: item[0].start):
         found = find(ref.column)
         if len(found) > 1:
-            raise place.error(ambiguous(str(ref.written), found), span.start, span.end)
+            raise place.error(describe_ambiguous(str(ref.written), found), span.start, span.end)
         if _is_own(ref, found):
             continue
         name = found[0] if found else ref.column.name

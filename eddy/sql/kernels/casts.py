@@ -40,7 +40,7 @@ def cast(step: BoundStep, type: pa.DataType, session: Session, *, safe: bool = F
     """
     if types.is_timestamp(type):
         type = pa.timestamp("us", session.label)
-        session = session.unasked() if _names_zone(step) else session
+        session = session.forget_columns() if _names_zone(step) else session
     if step.type == type:
         return step
     if step.type == types.NULL:

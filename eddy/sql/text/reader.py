@@ -33,7 +33,7 @@ class TokenReader:
         self._level = 0
 
     @contextmanager
-    def nested(self) -> Iterator[None]:
+    def nest(self) -> Iterator[None]:
         """Read one level deeper, as long as it lasts."""
         self._level += 1
         if self._level > DEEPEST_BRACKETS:
@@ -46,7 +46,7 @@ class TokenReader:
         """The token that comes next."""
         return self._tokens[self._at]
 
-    def ahead(self, steps: int = 1) -> Token:
+    def look_ahead(self, steps: int = 1) -> Token:
         """Look at a token further on."""
         return self._tokens[min(self._at + steps, len(self._tokens) - 1)]
 
@@ -58,7 +58,7 @@ class TokenReader:
 
     def accept(self, *keys: str) -> str | None:
         """Go past all of the keys, if they come next."""
-        if any(self.ahead(steps).key != key for steps, key in enumerate(keys)):
+        if any(self.look_ahead(steps).key != key for steps, key in enumerate(keys)):
             return None
         self._at += len(keys)
         return keys[0]

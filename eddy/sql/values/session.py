@@ -52,8 +52,8 @@ class Session:
         """Whether the clocks of all zones never change."""
         return all(is_fixed(zone) for zone, _ in self.zones)
 
-    def unasked(self) -> Session:
-        """The session of a value that brings its own zone."""
+    def forget_columns(self) -> Session:
+        """Give the session of a value that brings its own zone."""
         return Session((), self.label)
 
 

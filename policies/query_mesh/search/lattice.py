@@ -76,7 +76,7 @@ class Lattice:
             found = self._routes[part] = self._pricer.route(self.members(part).astype(np.float64))
         return found
 
-    def under(self, part: int) -> Floats:
+    def price_rows(self, part: int) -> Floats:
         """Price each training tuple on a set's best route.
 
         The seconds are those of its rows.
@@ -84,7 +84,7 @@ class Lattice:
         route = self.route(part)
         found = self._under.get(route)
         if found is None:
-            found = self._under[route] = self._pricer.under(route)
+            found = self._under[route] = self._pricer.price_rows(route)
         return found
 
     def members(self, part: int) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
@@ -131,7 +131,7 @@ def improve_locally(lattice: Lattice, partition: Partition) -> Partition:
     """
     cost = lattice.cost(partition)
     while len(partition) > 1:
-        places = _thin(lattice, np.stack([lattice.under(part) for part in partition])).argmin(axis=0)
+        places = _thin(lattice, np.stack([lattice.price_rows(part) for part in partition])).argmin(axis=0)
         moved = tuple(sorted({as_set(places == place) for place in np.unique(places).tolist()}))
         found = lattice.cost(moved)
         if found >= cost:
@@ -175,7 +175,7 @@ def _divide(lattice: Lattice, partition: Partition, draws: list[float], _chance:
     """
     part = _draw_large(partition, draws[0])
     seed = _draw_member(lattice, part, draws[1])
-    rather = lattice.under(seed) < lattice.under(part)
+    rather = lattice.price_rows(seed) < lattice.price_rows(part)
     return _split_off(partition, part, part & as_set(rather), draws[2], lattice)
 
 

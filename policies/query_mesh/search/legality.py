@@ -30,7 +30,7 @@ class Legality:
 
     >>> hops = (Hop("cheap"), Hop("dear"))
     >>> legality = Legality(("cheap", "dear"), lambda route: tuple(hop for hop in hops if hop not in route))
-    >>> legality.ready((1,)), legality.hops((1, 0))
+    >>> legality.find_ready((1,)), legality.hops((1, 0))
     ((0,), (Hop(operator='dear', pattern=''), Hop(operator='cheap', pattern='')))
     """
 
@@ -43,7 +43,7 @@ class Legality:
         self._tables: tuple[Integers, Integers] | None = None
         self._hops: dict[HopNumbers, tuple[Hop, ...]] = {}
 
-    def ready(self, route: Sequence[int]) -> HopNumbers:
+    def find_ready(self, route: Sequence[int]) -> HopNumbers:
         """List the operators that may follow a legal route.
 
         They are in the order of the query.
@@ -92,7 +92,7 @@ class Legality:
             route = waiting.pop()
             done = bits(route)
             if done not in reached:
-                reached[done] = (route, self.ready(route))
+                reached[done] = (route, self.find_ready(route))
                 waiting += [(*route, number) for number in reached[done][1]]
         ready = np.zeros((len(reached), len(self.operators)), np.int64)
         for row, (_, numbers) in zip(ready, reached.values(), strict=True):

@@ -37,7 +37,7 @@ class Pricer(Protocol):
     def route(self, members: Floats) -> HopNumbers:
         """The best route for one set."""
 
-    def under(self, route: Sequence[int]) -> Floats:
+    def price_rows(self, route: Sequence[int]) -> Floats:
         """Price each training tuple on a route, in seconds."""
 
 
@@ -86,7 +86,7 @@ class Exact:
             route.append(int((rest[self._steps[done]] + reach[done] * self._costs).argmin()))
         return tuple(route)
 
-    def under(self, route: Sequence[int]) -> Floats:
+    def price_rows(self, route: Sequence[int]) -> Floats:
         """Price each training tuple on a route, in seconds."""
         prefixes = [bits(route[:place]) for place in range(len(route))]
         seconds: Floats = self._reaches[:, prefixes] @ self._costs[list(route)]
@@ -129,7 +129,7 @@ class Greedy:
         """The route of best ranks for one set."""
         return self._greedy(members[None])[0][0]
 
-    def under(self, route: Sequence[int]) -> Floats:
+    def price_rows(self, route: Sequence[int]) -> Floats:
         """Price each training tuple on a route, in seconds."""
         seconds = row_costs(self._outcomes, self._costs, [route])[:, 0]
         return np.bincount(self._cell, seconds, self._count).astype(np.float64)
@@ -146,7 +146,7 @@ class Greedy:
             rates = np.divide(out, rows[:, None], out=whole.copy(), where=rows[:, None] > 0)
             ranks = (rates - 1) / self._costs
             for number, route in enumerate(routes):
-                ready = self._legality.ready(route)
+                ready = self._legality.find_ready(route)
                 if ready:
                     chosen = min(ready, key=ranks[number].__getitem__)
                     seconds[number] += rows[number] * self._costs[chosen]
