@@ -126,7 +126,7 @@ def restarted(case: Case, restarts: Mapping[int, str], policy: str = "fixed") ->
 
 @given(case=joins.cases(faults=True), policy=st.sampled_from(NAMES))
 def test_a_run_that_is_stopped_everywhere_goes_on_as_it_was(case: Case, policy: str) -> None:
-    # Tables are not in a snapshot, nor are the verdicts of their rows: after a restart they are found and asked again.
+    # Tables are not in a snapshot, nor are the verdicts of their rows: after a restart, these are found and asked again.
     forgets = any(f.on == (table,) for f in case.filters for table in case.tables)
     steady, stopped = engine(case, policy), engine(case, policy)
     for batch in batches(case):
