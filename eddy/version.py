@@ -21,7 +21,7 @@ def find_version(root: Path) -> str:
 
 
 def checkout_version(root: Path) -> str:
-    """The version that a checkout would be installed as.
+    """Give the version that a checkout would be installed as.
 
     >>> checkout_version(Path("nowhere"))
     '0+unknown'

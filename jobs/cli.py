@@ -76,7 +76,7 @@ def _choose(commands: Mapping[str, Command], given: list[str]) -> tuple[str, arg
 
 
 def command(module: str) -> Command:
-    """The command of a module."""
+    """Give the command of a module."""
     found: Command = importlib.import_module(module).COMMAND
     return found
 

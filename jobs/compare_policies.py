@@ -93,7 +93,7 @@ def run(asked: argparse.Namespace) -> int:
 
 
 def _of_job(asked: argparse.Namespace) -> Experiment:
-    """A job, tried on a sample of its rows."""
+    """Try a job on a sample of its rows."""
     of_job = job_comparison.Asked(
         rows=job_comparison.SAMPLED_ROWS if asked.rows is None else asked.rows,
         policies=asked.policy or (),
@@ -144,7 +144,7 @@ def _spark(needed: bool) -> AbstractContextManager[object]:
 
 
 def _command(asked: argparse.Namespace) -> str:
-    """The command that runs it again."""
+    """Write the command that runs it again."""
     more = [word for one in asked.set or () for word in ("--set", _show_value(one))]
     more += [word for name in asked.policy or () for word in ("--policy", name)]
     more += [

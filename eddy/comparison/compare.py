@@ -80,7 +80,7 @@ def compare(  # noqa: PLR0913  what a user may say
 
 
 def _seeds(seeds: int | Sequence[int]) -> list[int]:
-    """The seeds 0 to n - 1, or the given ones."""
+    """Give the seeds 0 to n - 1, or the given ones."""
     if isinstance(seeds, Integral):
         return list(range(_counts("seeds", seeds)[0]))
     return _counts("seeds", seeds, 0)
@@ -134,7 +134,7 @@ def _contenders(policies: Policies, baseline: str | None) -> list[Contender]:
 
 
 def _counts(name: str, values: Any, least: int = 1) -> list[int]:
-    """One or more whole numbers that are large enough."""
+    """Check one or more whole numbers that are large enough."""
     found = list(values) if isinstance(values, Sequence) and not isinstance(values, str) else [values]
     if not found:
         raise QueryError(f"compare: {name}: expected one or more, got none")
@@ -229,7 +229,7 @@ class Given:
         return self._described
 
     def workload(self, seed: int, rows: int | None = None) -> Workload:
-        """The data, or the first rows of each stream."""
+        """Give the data, or the first rows of each stream."""
         if rows is None:
             return self.given
         streams = {stream.name for stream in self.given.query.streams}

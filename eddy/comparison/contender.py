@@ -44,7 +44,7 @@ class Contender:
         return f'{asked[0][0]} = "{asked[0][1]}" is not known of this workload' if asked else None
 
     def choice(self, workload: Workload) -> PolicyChoice:
-        """The policy as `run_local` takes it.
+        """Give the policy as `run_local` takes it.
 
         A text such as "$truth" becomes what the workload knows of itself.
         """
@@ -54,12 +54,12 @@ class Contender:
         return {n: known.get(v, v) if isinstance(v, str) else v for n, v in self.policy.items()}
 
     def control(self) -> Contender:
-        """The same policy once more."""
+        """Make the same policy once more."""
         label = f"{self.label} ({AGAIN})"
         return Contender(label=label, role=CONTROL, batch_rows=self.batch_rows, policy=self.policy)
 
     def describe(self) -> dict[str, Any]:
-        """The settings that its runs depend on."""
+        """Give the settings that its runs depend on."""
         own = {} if self.batch_rows is None else {"batch_rows": self.batch_rows}
         code = {"code": class_text(self.policy)} if isinstance(self.policy, type) else {}
         return {"policy": name_of(self.policy), **code, **own, "again": self.role == CONTROL}
@@ -76,7 +76,7 @@ def name_of(policy: PolicyChoice) -> str:
 
 
 def label(policy: PolicyChoice) -> str:
-    """The name of a policy that the user did not name.
+    """Give the name of a policy that the user did not name.
 
     It has the parameters, without secret ones.
 

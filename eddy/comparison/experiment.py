@@ -32,7 +32,7 @@ class Point(Protocol):
         """Values that tell points of a kind apart; each a column."""
 
     def describe(self) -> Mapping[str, Any]:
-        """The plain values that its runs depend on."""
+        """Give the plain values that its runs depend on."""
 
     def workload(self, seed: int, rows: int | None = None) -> Workload:
         """The workload with a seed, or no more than some rows of it."""
@@ -70,11 +70,11 @@ class SizedPoint:
         return " ".join([self.point.label, *(told[name] for name in sorted(self.several))])
 
     def describe(self) -> dict[str, Any]:
-        """The plain values that its runs depend on."""
+        """Give the plain values that its runs depend on."""
         return {**self.point.describe(), "batch_rows": self.batch_rows, "window": str(self.window)}
 
     def workload(self, seed: int, rows: int | None = None) -> Workload:
-        """The workload, with the window on all of its streams."""
+        """Give the workload, with the window on all of its streams."""
         made = self.point.workload(seed, rows)
         if self.window is None:
             return made
@@ -159,7 +159,7 @@ def find_inapplicable(experiment: Experiment) -> Iterator[Skipped]:
 
 
 def _window(window: Window) -> dict[str, Any]:
-    """A window as text, and how large it is.
+    """Write a window as text, and how large it is.
 
     >>> _window(Range("1 minute"))
     {'window': "Range('1 minute')", 'window_size': 60.0, 'window_unit': 'seconds'}
@@ -176,7 +176,7 @@ def _window(window: Window) -> dict[str, Any]:
 
 
 def _try_policy(contender: Contender, point: Point, experiment: Experiment) -> tuple[str | None, QueryError | None]:
-    """The reason why a policy does not apply, and its error.
+    """Find why a policy does not apply, and its error.
 
     The error is there where the policy itself says so.
     """

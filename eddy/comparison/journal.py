@@ -37,7 +37,7 @@ class Journal:
         self._found = {} if self._path is None else _read(self._path)
 
     def find(self, key: str) -> Record | None:
-        """The run that has been done before, if it has."""
+        """Find the run that has been done before, if it has."""
         return self._found.get(key)
 
     def add(self, record: Record) -> None:

@@ -49,7 +49,7 @@ class Comparison:
         return export.table(self.runs)
 
     def summary(self, *, by_workload: bool = False) -> pd.DataFrame:
-        """One row for each policy, the quickest first.
+        """Give one row for each policy, the quickest first.
 
         With `by_workload` there is one for each policy on each workload. Time and calls are medians of the runs. The
         saving compares runs of the same turn with the baseline; the true value of time lies between `at least` and `at
@@ -67,7 +67,7 @@ class Comparison:
         return (rows, "workload", "policy") if by_workload else (rows, "policy")
 
     def statistics(self, *, by_workload: bool = False) -> pa.Table:
-        """Every figure of a policy with all its digits.
+        """Give every figure of a policy with all its digits.
 
         `*_low` and `*_high` are the quartiles of what is measured, and the 95 % interval of what is saved.
         `noise_percent` is the A/A control: by how much the baseline, run twice, seems to differ from itself. The
@@ -92,7 +92,7 @@ class Comparison:
         return [name for name, plot in _plots().items() if plot.has(self)]
 
     def plot(self, name: str) -> Figure:
-        """One of `plots` as a figure of matplotlib's."""
+        """Draw one of `plots` as a figure of matplotlib's."""
         if name not in self.plots:
             raise unknown_name("plot", str(name), self.plots, where="comparison")
         return _plots()[name].draw(self)

@@ -32,7 +32,7 @@ class RunPolicy(Protocol):
     """Runs a policy, with the rows of a micro-batch and a seed."""
 
     def __call__(self, policy: PolicyChoice, batch_rows: int, seed: int, /) -> RunResult:
-        """One run, from beginning to end."""
+        """Run once, from beginning to end."""
 
 
 class Runner(Protocol):
@@ -43,7 +43,7 @@ class Runner(Protocol):
         """The name in tables."""
 
     def describe(self) -> dict[str, Any]:
-        """The settings of the runner that its runs depend on."""
+        """Give the settings of the runner that its runs depend on."""
 
     def prepare(self, workload: Workload) -> AbstractContextManager[RunPolicy]:
         """Make ready for runs on a workload.
@@ -86,7 +86,7 @@ class OnSpark:
         self._warm = False
 
     def describe(self) -> dict[str, Any]:
-        """The number of cells that share the work."""
+        """Give the number of cells that share the work."""
         return {"cells": self._cells}
 
     @contextmanager
@@ -116,7 +116,7 @@ RUNNERS = ("local", "spark")
 
 
 def choose_runner(name: str, cells: int | None = None) -> Runner:
-    """A runner by its name, with the cells of one on Spark."""
+    """Make a runner by its name, with the cells of one on Spark."""
     if name not in RUNNERS:
         raise unknown_name("runner", str(name), RUNNERS, where="compare")
     if name == OnSpark.name:

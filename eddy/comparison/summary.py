@@ -145,13 +145,13 @@ def saving(rows: pd.DataFrame, policy: str, baseline: str, column: str) -> Savin
 
 
 def _units(logs: pd.Series[float]) -> Floats:
-    """The columns that tell turns on one workload apart."""
+    """Give the columns that tell turns on one workload apart."""
     seeds = logs.groupby(level="seed").median()
     return np.asarray(seeds if len(seeds) >= SEEDS else logs, np.float64)
 
 
 def _mean(workloads: Sequence[Floats]) -> Saving:
-    """The mean of ratios over workloads, as what is saved.
+    """Give the mean of ratios over workloads, as what is saved.
 
     >>> _mean([np.log([0.5, 0.5]), np.log([0.125, 0.125])])
     Saving(share=0.75, low=0.75, high=0.75)

@@ -68,7 +68,7 @@ class Turns:
                 self._point(setup, contenders, seed, machine)
 
     def _point(self, setup: SizedPoint, contenders: Sequence[Contender], seed: int, machine: MeasuredRow) -> None:
-        """All policies on one workload, as often as asked."""
+        """Run all policies on one workload, as often as asked."""
         workload = setup.workload(seed, self._experiment.rows)
         settings = {"rows": self._experiment.rows, "runner": self._runner.name, **self._runner.describe(), **machine}
         common = {**settings, "workload": setup.describe(), "seed": seed}
@@ -86,7 +86,7 @@ class Turns:
         self._add(setup, contenders, workload, seed, records)
 
     def _turn(self, turn: _Turn, workload: Workload, run: RunPolicy, before: dict[str, list[Record]]) -> Record:
-        """One run, or what is known of it."""
+        """Make one run, or take what is known of it."""
         found = self._journal.find(turn.key)
         record = turn.run(workload, run) if found is None else found
         answers = [(label, own[0].answer) for label, own in before.items() if own]
@@ -133,7 +133,7 @@ class Turns:
         return output_rate(seconds, [own[0].results for own in records])
 
     def _row(self, setup: SizedPoint, contender: Contender, figures: MeasuredRow) -> MeasuredRow:
-        """A run as a flat row."""
+        """Write a run as a flat row."""
         named: MeasuredRow = {"experiment": self._experiment.name, "workload": setup.label, "policy": contender.label}
         named |= {"role": contender.role, "runner": self._runner.name}
         row = named | setup.sizes | setup.varied | figures

@@ -65,7 +65,7 @@ def judge_workloads(rows: Sequence[Mapping[str, Any]]) -> dict[str, Verdict]:
 
 
 def judge(rows: Sequence[Mapping[str, Any]], where: str) -> Verdict:
-    """The verdict on a summary.
+    """Give the verdict on a summary.
 
     Chosen is who saves most time, if that is more than noise: its interval must leave out nothing saved, and the saving
     must be more than the interval of the baseline against itself reaches. Else the baseline stays. What was told the
@@ -239,7 +239,7 @@ def _list_names(workloads: Sequence[str]) -> str:
 
 
 def _plain(number: float) -> str:
-    """Two digits, without an exponent.
+    """Write two digits, without an exponent.
 
     >>> _plain(19.4), _plain(0.123), _plain(20_400)
     ('19', '0.12', '20,000')

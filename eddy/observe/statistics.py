@@ -107,5 +107,5 @@ class Statistics:
 
 
 def total(parts: Mapping[Any, Statistic]) -> Statistic:
-    """The sum of statistics."""
+    """Give the sum of statistics."""
     return sum(parts.values(), NOTHING)

@@ -93,7 +93,7 @@ def attach(query: Query, given: Mapping[str, Any], options: Options) -> DataFram
 
 
 def _answers(plan: AttachPlan, options: Options) -> DataFrame:
-    """The steps, from the frames to the answer."""
+    """Give the steps, from the frames to the answer."""
     shipped = _make_shipped(plan, options)
 
     def step(key: tuple[Any, ...], parcels: Iterable[pd.DataFrame], state: GroupState) -> Iterator[pd.DataFrame]:

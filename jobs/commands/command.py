@@ -28,14 +28,14 @@ class Command:
     forwards: bool = False
 
 
-def takes_job(parser: ArgumentParser) -> None:
-    """The arguments that name a job."""
+def add_job_arguments(parser: ArgumentParser) -> None:
+    """Add the arguments that name a job."""
     parser.add_argument("conf", help="the job, a TOML file such as conf/quickstart.toml")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help=WINS)
 
 
 def job_of(chosen: Namespace) -> Job:
-    """The job that arguments name."""
+    """Read the job that arguments name."""
     return load(chosen.conf, map(from_command, chosen.set))
 
 

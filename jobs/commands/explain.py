@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from eddy.errors import QueryError
-from eddy.jobs.commands.command import Command, check_job, takes_job
+from eddy.jobs.commands.command import Command, add_job_arguments, check_job
 from eddy.jobs.config.file_paths import display_path, find_local
 from eddy.jobs.run.checking import Checked
 from eddy.jobs.run.checkpoints import Checkpoint, describe_learned, has_state, read
@@ -20,7 +20,7 @@ from eddy.spark.pushdown import describe_pushed, find_pushable
 
 def arguments(parser: ArgumentParser) -> None:
     """Add the arguments of the command."""
-    takes_job(parser)
+    add_job_arguments(parser)
     parser.add_argument(
         "--checkpoint",
         nargs="?",

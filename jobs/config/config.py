@@ -193,7 +193,7 @@ def _settings(values: Mapping[str, Any]) -> dict[str, str]:
 
 
 def text_of(value: Any) -> str:
-    """A single value as Spark takes it.
+    """Write a single value as Spark takes it.
 
     >>> text_of(True), text_of(4)
     ('true', '4')

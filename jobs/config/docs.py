@@ -40,7 +40,7 @@ read. `eddy validate --resolved` prints every value and where it came from, with
 
 
 def page() -> str:
-    """The whole page."""
+    """Write the whole page."""
     return "\n".join([HEAD, *_part("", JOB), *_policies(), *_workloads()]) + "\n"
 
 
@@ -76,7 +76,7 @@ def _variants(path: str, part: Variants) -> Iterator[str]:
 
 
 def _inner_sections(path: str, part: Variants) -> Iterator[str]:
-    """The sections within formats, each once."""
+    """Give the sections within formats, each once."""
     for inner in dict.fromkeys(name for section in part.formats.values() for name in section.parts):
         within = {name: section.parts[inner] for name, section in part.formats.items() if inner in section.parts}
         needed = [name for name, section in within.items() if isinstance(section, Section) and section.required]

@@ -34,7 +34,7 @@ class Places:
         return Places(os.path.dirname(os.path.abspath(file)), outside)
 
     def put(self, path: str, key: KeyPath) -> str:
-        """The whole path of what a key names.
+        """Give the whole path of what a key names.
 
         >>> Places("/jobs", ()).put("in/*.csv", ()), Places("/jobs", ()).put("../out", ())
         ('file:///jobs/in/*.csv', 'file:///out')

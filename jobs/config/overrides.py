@@ -91,7 +91,7 @@ def put(values: dict[str, Any], override: Override) -> KeyPath:
 
 
 def _key(part: ConfigPart | None, table: Mapping[str, Any], name: str) -> ConfigKey | None:
-    """The key of a name, if the section has it."""
+    """Give the key of a name, if the section has it."""
     section = part.choose(table) if part is not None else None
     if section is None:
         return None

@@ -28,7 +28,7 @@ _TOKEN = re.compile(r'"""|\'\'\'|"(?:[^"\\]|\\.)*"|\'[^\']*\'|#.*|[\[\]{}]')
 
 
 def lines(text: str) -> Mapping[KeyPath, int]:
-    r"""The first line of every table and key.
+    r"""Give the first line of every table and key.
 
     >>> lines("[a]\nb = 1\n[a.'c.d']\ne = [\n  1,\n]")
     {('a',): 1, ('a', 'b'): 2, ('a', 'c.d'): 3, ('a', 'c.d', 'e'): 4}
@@ -83,7 +83,7 @@ def is_key(text: str) -> bool:
 
 
 def join_key(path: KeyPath) -> str:
-    """A dotted key as TOML spells it.
+    """Write a dotted key as TOML spells it.
 
     >>> join_key(("spark", "sql.ansi"))
     'spark."sql.ansi"'

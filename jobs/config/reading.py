@@ -26,7 +26,7 @@ class TableReader:
         self.given: set[KeyPath] = set()
 
     def part(self, part: ConfigPart, value: Any, path: KeyPath) -> dict[str, Any]:
-        """A table of the file."""
+        """Read a table of the file."""
         if not isinstance(value, dict):
             self._mistakes.add(path, f"expected a table [{join_key(path)}], got {display(path, value)}")
             return self.part(part, {}, path) if _may_be_empty(part) else {}
@@ -113,7 +113,7 @@ def _may_be_empty(part: ConfigPart) -> bool:
 
 
 def _closest(name: str, known: Iterable[str]) -> str:
-    """The name that a misspelt one is close to, or ""."""
+    """Give the name that a misspelt one is close to, or ""."""
     return next(iter(difflib.get_close_matches(name, list(known), n=1)), "")
 
 

@@ -180,7 +180,7 @@ def check_schemas(read: Mapping[str, Any], mistakes: Mistakes) -> None:
 
 
 def sources(read: Mapping[str, Any]) -> list[tuple[KeyPath, Mapping[str, Any]]]:
-    """Every source in a file, and its place."""
+    """Give every source in a file, and its place."""
     return [
         ((kind, name, "source"), one["source"])
         for kind in ("streams", "tables")
@@ -190,7 +190,7 @@ def sources(read: Mapping[str, Any]) -> list[tuple[KeyPath, Mapping[str, Any]]]:
 
 
 def read_schema(columns: Mapping[str, str], *, where: str) -> pa.Schema:
-    """The columns of a source.
+    """Read the columns of a source.
 
     >>> read_schema({"k": "bigint", "tags": "array<string>"}, where="schema").types
     [DataType(int64), ListType(list<item: string>)]

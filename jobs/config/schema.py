@@ -104,11 +104,11 @@ class Section:
     required: bool = False
 
     def section(self, name: str, values: Mapping[str, Any]) -> ConfigPart | None:
-        """The part of a name."""
+        """Give the part of a name."""
         return self.parts.get(name)
 
     def choose(self, values: Mapping[str, Any]) -> Section | None:
-        """The section that describes some values."""
+        """Give the section that describes some values."""
         return self
 
 
@@ -162,7 +162,7 @@ class Variants:
         )
 
     def section(self, name: str, values: Mapping[str, Any]) -> ConfigPart | None:
-        """The part of a name in the format that the values name."""
+        """Give the part of a name in the format that the values name."""
         found = self.choose(values)
         return None if found is None else found.section(name, values)
 

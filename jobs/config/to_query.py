@@ -155,7 +155,7 @@ def _time(name: str, values: Mapping[str, Any], mistakes: Mistakes, *, alone: bo
 
 
 def _window(values: Mapping[str, Any]) -> Window:
-    """The window of a stream.
+    """Give the window of a stream.
 
     Where both kinds are given, which has been noted, the one by time counts.
     """

@@ -101,7 +101,7 @@ class Board:
         self._out.flush()
 
     def end(self, laps: Sequence[Lap]) -> None:
-        """The whole table for the last time."""
+        """Write the whole table for the last time."""
         self._draw(laps)
         self._out.flush()
 
@@ -127,7 +127,7 @@ class Board:
 
 
 def table(laps: Sequence[Lap]) -> Iterator[str]:
-    """The head, and a line for each policy."""
+    """Write the head, and a line for each policy."""
     yield LINE.format(*HEAD)
     for lap in laps:
         counts = (f"{sum(lap.rows):,}", f"{lap.results:,}", f"{sum(lap.calls):,}")
@@ -193,7 +193,7 @@ def _levels(most: float, base: int, down: float, end: int) -> Iterator[str]:
 
 
 def _batches(batches: int, across: float, base: int) -> Iterator[str]:
-    """The scale of micro-batches, which count from 1."""
+    """Draw the scale of micro-batches, which count from 1."""
     every = next((step for step in TICKS if batches / step <= MOST_TICKS), batches)
     for number in sorted({1, *range(every, batches + 1, every)}):
         place = LEFT + (number - 1) * across

@@ -123,6 +123,6 @@ class Racer:
         return Lap(policy=self._policy, report=eddy.report_of(self._query))
 
     def answer(self) -> pa.Table:
-        """All rows, in an order of their own."""
+        """Give all rows, in an order of their own."""
         answer = self._spark.table(self._policy).toArrow()
         return answer.sort_by([(name, "ascending") for name in answer.schema.names]).combine_chunks()

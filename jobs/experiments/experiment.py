@@ -41,7 +41,7 @@ class GridPoint:
         return " ".join([self.name, *(f"{name}={value}" for name, value in self.varied.items())])
 
     def describe(self) -> dict[str, Any]:
-        """The settings that its runs depend on.
+        """Give the settings that its runs depend on.
 
         A workload is determined by its kind, parameters and seed.
         """
@@ -114,7 +114,7 @@ PaperFigure = tuple[Mapping[str, Any], Mapping[str, Any]]
 
 
 def _figure(*, where: Mapping[str, Any], calls: float | None = None, seconds: float | None = None) -> PaperFigure:
-    """The paper's figures for some workloads.
+    """Give the paper's figures for some workloads.
 
     They are per cent gained in routing calls and in seconds.
     """
@@ -122,7 +122,7 @@ def _figure(*, where: Mapping[str, Any], calls: float | None = None, seconds: fl
 
 
 def _sizes(batch_rows: object) -> Sequence[int]:
-    """One size of micro-batches, or several."""
+    """Read one size of micro-batches, or several."""
     return [check_whole(size, "batch_rows") for size in (batch_rows if isinstance(batch_rows, list) else [batch_rows])]
 
 
@@ -160,7 +160,7 @@ def _contender(choice: object) -> Contender:
 
 
 def _points(workload: object) -> list[GridPoint]:
-    """One grid of workloads, or several."""
+    """Read one grid of workloads, or several."""
     return [point for grid in (workload if isinstance(workload, list) else [workload]) for point in _grid(grid)]
 
 

@@ -129,7 +129,7 @@ def draw(name: str, tables: Path = TABLES, figures: Path = FIGURES) -> Path:
 
 
 def mark(name: str, tables: Path = TABLES) -> str:
-    """The text in a figure that tells of which table it is."""
+    """Write the text in a figure that tells of which table it is."""
     return f"{name}.csv, CRC-32 {zlib.crc32((tables / f'{name}.csv').read_bytes()):08x}"
 
 

@@ -99,7 +99,7 @@ class _Spark:
         self._stack.__exit__(*error)
 
     def session(self) -> SparkSession:
-        """The session."""
+        """Give the session."""
         if self._found is None:
             self._found = self._stack.enter_context(own_session(CORES, **self._settings))
         return self._found

@@ -88,7 +88,7 @@ def _cut_together(found: Mapping[str, pa.Table], times: Mapping[str, str], rows:
 
 
 def _earliest(read: SourceRows, name: str, time: str, rows: int, begins: float | None = None) -> pa.Table:
-    """The first rows by time, from some time on."""
+    """Give the first rows by time, from some time on."""
     names = read.schema.names
     if time not in names:
         raise unknown_name("column", time, names, where=f'stream "{name}": time')

@@ -128,7 +128,7 @@ def csv_of(page: Path, name: str) -> Path:
 
 
 def markdown(frame: pd.DataFrame) -> str:
-    """A frame as a markdown table.
+    """Write a frame as a markdown table.
 
     >>> print(markdown(pd.DataFrame({"a": [1, 2], "b": ["x", None]})), end="")
     | a | b |

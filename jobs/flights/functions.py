@@ -122,7 +122,7 @@ def _miles(north: float, east: float, to_north: float, to_east: float) -> float:
 
 
 def _course(north: float, east: float, to_north: float, to_east: float) -> float:
-    """The direction in which a great circle begins.
+    """Give the direction in which a great circle begins.
 
     It is from north over east.
     """
@@ -132,7 +132,7 @@ def _course(north: float, east: float, to_north: float, to_east: float) -> float
 
 
 def _move(north: float, east: float, course: float, miles: float) -> tuple[float, float]:
-    """The place after some miles in a direction."""
+    """Give the place after some miles in a direction."""
     arc = miles / EARTH
     new = math.asin(math.sin(north) * math.cos(arc) + math.cos(north) * math.sin(arc) * math.cos(course))
     across = math.sin(course) * math.sin(arc) * math.cos(north)

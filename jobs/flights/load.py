@@ -107,7 +107,7 @@ def _arrivals(flights: pa.Table, airports: pa.Table) -> pa.Table:
 
 
 def _weather(weather: pa.Table) -> pa.Table:
-    """The readings of the three airports.
+    """Give the readings of the three airports.
 
     A wind that no storm has is unknown.
     """
@@ -172,7 +172,7 @@ def departure_times(flights: pa.Table) -> pa.Array:
 
 
 def scheduled_times(flights: pa.Table) -> pa.Array:
-    """The moment of each scheduled departure."""
+    """Give the moment of each scheduled departure."""
     return _add_minutes(_whole(flights, "time_hour"), _whole(flights, "minute"))
 
 
@@ -192,7 +192,7 @@ def arrival_times(flights: pa.Table, airports: pa.Table) -> pa.Array:
 
 
 def _zones(flights: pa.Table, airports: pa.Table) -> pd.Series[str]:
-    """The time zone of each destination."""
+    """Give the time zone of each destination."""
     known = airports.select(["faa", "tzone"]).to_pandas().set_index("faa")["tzone"]
     return _whole(flights, "dest").to_pandas().map(known).fillna(ELSEWHERE)
 

@@ -250,7 +250,7 @@ def _try_policy(job: Job, query: Query, schemas: Mapping[str, pa.Schema]) -> Non
 
 
 def _find_parameter(error: QueryError, names: Iterable[str], *above: str) -> tuple[str, ...]:
-    """The parameter that an error speaks of, or "".
+    """Find the parameter that an error speaks of, or "".
 
     It is the one named before the error says what would be right.
     """

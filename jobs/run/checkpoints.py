@@ -64,7 +64,7 @@ def has_state(folder: str) -> bool:
 
 
 def _state(row: dict[str, Any]) -> tuple[int, Snapshot]:
-    """A group's label, and what is kept for it."""
+    """Give a group's label, and what is kept for it."""
     label, *rest = row.values()
     kept = next((value for value in rest if isinstance(value, dict)), row)
     return int(label), Snapshot(kept["format"], kept["meta"], kept["blob"])

@@ -159,7 +159,7 @@ def sums_of(progress: Mapping[str, Any]) -> Sums:
 
 
 def fields(progress: Mapping[str, Any], total: str, sums: Sums) -> str:
-    """A micro-batch as fields.
+    """Write a micro-batch as fields.
 
     >>> fields({"batchId": 3, "numInputRows": 20, "durationMs": {}, "eventTime": {}}, "80", Sums())
     'batch=3 rows=20 total=80 rows_per_second=0 seconds=0.00'

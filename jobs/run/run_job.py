@@ -138,7 +138,7 @@ def prepare(job: Job, spark: SparkSession, stop: Stop) -> DataStreamWriter:
 
 
 def answer(job: Job, spark: SparkSession) -> DataFrame:
-    """The query over its sources."""
+    """Give the query over its sources."""
     try:
         tables = {table.name for table in job.query.tables}
         sources = {name: SOURCES[values["format"]](name, values) for name, values in job.sources.items()}
@@ -181,7 +181,7 @@ def follow(query: StreamingQuery, stop: Stop, teller: Teller) -> None:
 
 
 def report(query: StreamingQuery) -> eddy.Report:
-    """The report of the cells.
+    """Give the report of the cells.
 
     An empty one is no error here: there may have been nothing to read.
     """

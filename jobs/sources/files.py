@@ -52,7 +52,7 @@ class Files:
             self._options = {"header": text_of(values["header"]), **self._options}
 
     def schema(self) -> pa.Schema | None:
-        """The columns in the files, and those that are added."""
+        """Give the columns in the files, and those that are added."""
         schema = self._inner()
         added = [pa.field(f"file_{name}", FILE_COLUMNS[name][1]) for name in self._added]
         return None if schema is None else pa.schema([*schema, *added])
@@ -70,7 +70,7 @@ class Files:
         return pa.schema([field.with_type(_spark(field.type)) for field in _open(found[0]).schema_arrow])
 
     def sample(self, rows: int) -> pa.Table | None:
-        """The first rows of the first file."""
+        """Read the first rows of the first file."""
         found, schema = self._find_files(), self._inner()
         if not found or schema is None or self._in_folders(found) or not self._options.keys() <= SAMPLED:
             return None
@@ -99,7 +99,7 @@ class Files:
         return frame.selectExpr("*", *(f"{FILE_COLUMNS[name][0]} as file_{name}" for name in self._added))
 
     def table(self, spark: SparkSession) -> Any:
-        """The files that there are."""
+        """Read the files that there are."""
         return self._reader(spark).schema(self._spark_schema(spark)).load(self._values["path"])
 
     def _reader(self, spark: SparkSession) -> Any:
@@ -112,7 +112,7 @@ class Files:
         return ddl(columns)
 
     def _find_files(self) -> list[str]:
-        """The files on this machine that Spark reads, by name.
+        """Find the files on this machine that Spark reads, by name.
 
         None where only Spark can look.
         """
@@ -175,7 +175,7 @@ class Files:
 
 
 def ddl(columns: SourceValues) -> str:
-    """A schema as Spark reads it.
+    """Write a schema as Spark reads it.
 
     >>> ddl({"at": "timestamp", "odd name": "array<int>"})
     '`at` timestamp, `odd name` array<int>'
@@ -184,7 +184,7 @@ def ddl(columns: SourceValues) -> str:
 
 
 def quote(name: str) -> str:
-    """The name of a column as SQL spells it."""
+    """Spell the name of a column as SQL does."""
     return f"`{name.replace('`', '``')}`"
 
 
@@ -194,7 +194,7 @@ def _bare(type: pa.DataType) -> pa.DataType:
 
 
 def _visible(folder: Path) -> Iterator[Path]:
-    """The files of a folder that Spark reads.
+    """Give the files of a folder that Spark reads.
 
     It passes over those that begin with "_" or ".".
     """

@@ -22,10 +22,10 @@ class JobSource(Protocol):
     """
 
     def schema(self) -> pa.Schema | None:
-        """The columns, if they can be known without Spark."""
+        """Give the columns, if they can be known without Spark."""
 
     def sample(self, rows: int) -> pa.Table | None:
-        """The first rows, if they can be had without Spark."""
+        """Read the first rows, if they can be had without Spark."""
 
     def read(self, rows: int, spark: Callable[[], SparkSession]) -> pa.Table | DataFrame:
         """Read the rows that are there now.
@@ -36,7 +36,7 @@ class JobSource(Protocol):
         """
 
     def stream(self, spark: SparkSession) -> DataFrame:
-        """A streaming DataFrame."""
+        """Read a streaming DataFrame."""
 
     def table(self, spark: SparkSession) -> Any:
-        """A lookup table, as `attach` takes it."""
+        """Read a lookup table, as `attach` takes it."""

@@ -20,7 +20,7 @@ class Drift(Protocol):
         """The share of the second table, from 0 to 1, by tuple number."""
 
     def points(self, rows: int) -> tuple[int, ...]:
-        """The numbers of the tuples at which a change begins."""
+        """Give the numbers of the tuples at which a change begins."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Sudden:
         return (positions >= self.at).astype(np.float64)
 
     def points(self, rows: int) -> tuple[int, ...]:
-        """The one change."""
+        """Give the one change."""
         return (self.at,) if self.at < rows else ()
 
 
@@ -54,11 +54,11 @@ class Gradual:
     end: int
 
     def weights(self, positions: Integers) -> Floats:
-        """A straight line between the two tuples."""
+        """Give a straight line between the two tuples."""
         return np.clip((positions - self.start) / (self.end - self.start), 0, 1)
 
     def points(self, rows: int) -> tuple[int, ...]:
-        """The beginning of the line."""
+        """Give the beginning of the line."""
         return (self.start,) if self.start < rows else ()
 
 
@@ -73,11 +73,11 @@ class Recurring:
     period: int
 
     def weights(self, positions: Integers) -> Floats:
-        """Every other period."""
+        """Give every other period."""
         return (positions // self.period % 2).astype(np.float64)
 
     def points(self, rows: int) -> tuple[int, ...]:
-        """The beginnings of all periods but the first."""
+        """Give the beginnings of all periods but the first."""
         return tuple(range(self.period, rows, self.period))
 
 

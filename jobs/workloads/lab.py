@@ -155,7 +155,7 @@ def _q1(_table: pa.Table, _rng: np.random.Generator) -> Tests:
 
 
 def _q2(table: pa.Table, rng: np.random.Generator) -> Tests:
-    """A random range of each of the four measurements."""
+    """Draw a random range of each of the four measurements."""
     tests = []
     for name in RANGED:
         values = table.column(name).to_numpy()
@@ -199,7 +199,7 @@ def lab_trace(path: str | Path) -> pa.Table:
 
 
 def cleanse(lines: pd.DataFrame) -> pd.DataFrame:
-    """The lines that are whole and possible, by time."""
+    """Give the lines that are whole and possible, by time."""
     found = pd.DataFrame({name: pd.to_numeric(lines[name], errors="coerce") for name in POSSIBLE})
     found["at"] = pd.to_datetime(lines["date"] + " " + lines["time"], errors="coerce", format="ISO8601")
     good = found["at"].notna()

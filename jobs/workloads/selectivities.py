@@ -139,7 +139,7 @@ TABLES: dict[str, Callable[..., Selectivities]] = {
 
 
 def selectivities(choice: object, operators: int, seed: int) -> Selectivities:
-    """A table by its name and parameters, or written out.
+    """Read a table by its name and parameters, or written out.
 
     {"table": "skew", "A": 0.05}, or a list [class][operator].
 

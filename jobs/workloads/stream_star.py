@@ -67,7 +67,7 @@ class Star:
         return {"classes": self.before.classes, **rounded, **self.before.facts}
 
     def truth(self, operators: list[str], spread: Spread) -> dict[str, Any] | None:
-        """The truth that `knows` gets; None where it changes."""
+        """Give the truth that `knows` gets; None where it changes."""
         known = spread.of_value
         if self.drift is not None or known is None:
             return None
@@ -164,7 +164,7 @@ def _draws(rng: np.random.Generator, rows: int, operators: int, correlation: flo
 
 
 def _foreign(rng: np.random.Generator, numbers: list[Integers], passed: np.ndarray[Any, Any]) -> dict[str, Integers]:
-    """A column of foreign keys for each lookup."""
+    """Make a column of foreign keys for each lookup."""
     return {f"fkd{i + 1}": _keys(rng, known, passed[:, i]) for i, known in enumerate(numbers)}
 
 
@@ -197,7 +197,7 @@ Form = tuple[eddy.Query, dict[str, pa.Table], list[str]]
 
 
 def _filters(numbers: list[Integers], cost_us: float) -> Form:
-    """A filter for each lookup."""
+    """Make a filter for each lookup."""
     names = [f"op{i + 1}" for i in range(len(numbers))]
     filters = [
         eddy.Filter(name, on="s", function=add_work(_member(known), cost_us), columns=[f"fkd{i + 1}"])
@@ -221,7 +221,7 @@ def _member(numbers: Integers) -> MaskFunction:
 
 
 def _tables(numbers: list[Integers], _cost_us: float) -> Form:
-    """A table and a join for each lookup."""
+    """Make a table and a join for each lookup."""
     names = [f"d{i + 1}" for i in range(len(numbers))]
     query = eddy.Query(
         name="stream_star",

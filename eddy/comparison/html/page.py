@@ -129,7 +129,7 @@ def _list_skipped(comparison: Comparison) -> list[str]:
 
 
 def _runs(runs: Sequence[Mapping[str, Any]]) -> str:
-    """The rows, behind a click."""
+    """Write the rows, behind a click."""
     names = list(dict.fromkeys(name for row in runs for name in row if name not in ("experiment", "runner")))
     lines = [Line(cells=[_cell(row.get(name)) for name in names]) for row in runs[:MOST_RUNS_SHOWN]]
     left = f"; the first {MOST_RUNS_SHOWN} of {len(runs):,}" if len(runs) > MOST_RUNS_SHOWN else ""
@@ -151,7 +151,7 @@ def _command(command: str) -> str:
 
 
 def pictures(comparison: Comparison) -> str:
-    """All plots that there is something to draw for."""
+    """Write all plots that have something to draw."""
     return "\n".join(_picture(comparison, name, PLOTS[name]) for name in comparison.plots)
 
 
@@ -172,7 +172,7 @@ def _picture(comparison: Comparison, name: str, plot: Plot) -> str:
 
 
 def settings(values: Mapping[str, Any]) -> str:
-    """A line for each."""
+    """Write a line for each setting."""
     lines = [
         Line(cells=[TableCell(text=" / ".join(path)), TableCell(text=display(path, value))])
         for path, value in flat(values)
@@ -181,7 +181,7 @@ def settings(values: Mapping[str, Any]) -> str:
 
 
 def flat(values: Mapping[str, Any], path: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
-    """The settings inside of settings.
+    """Give the settings inside of settings.
 
     >>> list(flat({"a": {"b": 1}, "c": []}))
     [(('a', 'b'), 1), (('c',), [])]

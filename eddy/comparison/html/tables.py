@@ -83,13 +83,13 @@ def _class(look: str) -> str:
 
 
 def policies(rows: Sequence[MeasuredRow], choice: str, *, sorts: bool = True) -> str:
-    """A line for each policy, on all workloads."""
+    """Write a line for each policy, on all workloads."""
     lines = [Line(cells=_policy(row), look=_look(row, choice)) for row in summary(rows)]
     return table([*TITLES, *MORE], lines, sorts=sorts)
 
 
 def workloads(runs: Sequence[MeasuredRow]) -> str:
-    """A line for each policy on each workload."""
+    """Write a line for each policy on each workload."""
     lines = []
     for workload, part in group_by_workload(runs).items():
         choice = judge_workloads(part)[workload].choice
@@ -134,7 +134,7 @@ def _policy(row: MeasuredRow) -> list[TableCell]:
 
 
 def _deciding(row: MeasuredRow) -> TableCell:
-    """The part of the time that the policy takes for itself."""
+    """Give the part of the time that the policy takes for itself."""
     value = row["deciding_percent"]
     parts = ", ".join(f"{name} {percent(row[f'{name}_percent'])}" for name in SHARES)
     return TableCell(text=percent(value), value=value, small=parts)

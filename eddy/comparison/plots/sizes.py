@@ -71,7 +71,7 @@ def _sizes(comparison: Comparison, column: str, label: str) -> Figure:
 
 
 def _panel(axes: Axes, frame: pd.DataFrame, column: str, measure: str) -> None:
-    """A line for each policy over the sizes."""
+    """Draw a line for each policy over the sizes."""
     for number, policy in enumerate(dict.fromkeys(frame["policy"])):
         own = frame[frame["policy"] == policy].groupby(column)[measure]
         middle, low, high = own.median(), own.quantile(QUARTILES[0]), own.quantile(QUARTILES[1])

@@ -81,7 +81,7 @@ def line(number: int) -> dict[str, Any]:
 
 
 def fill(number: int) -> dict[str, Any]:
-    """The look of the area with a number."""
+    """Give the look of the area with a number."""
     every = len(COLOURS)
     return {"facecolor": _paler(COLOURS[number % every]), "edgecolor": "#333333", "hatch": HATCHES[number % every]}
 
@@ -96,7 +96,7 @@ def _paler(colour: str) -> tuple[float, float, float]:
 
 
 def figure(rows: int, *, height: float = HEIGHT) -> Figure:
-    """A figure of so many rows of panels."""
+    """Make a figure of so many rows of panels."""
     return Shown(figsize=(WIDTH, height * rows), layout="constrained")
 
 
@@ -188,6 +188,6 @@ class Plot:
     figure: Callable[[Comparison], Figure]
 
     def draw(self, comparison: Comparison) -> Figure:
-        """The figure, in our style."""
+        """Draw the figure, in our style."""
         with use_style():
             return self.figure(comparison)

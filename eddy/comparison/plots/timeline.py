@@ -67,7 +67,7 @@ def over_time(comparison: Comparison) -> Figure:
 
 
 def workloads(traced: Sequence[Traced]) -> list[str]:
-    """The runs that were followed over time.
+    """Give the runs that were followed over time.
 
     Those whose data changes come first, the others in the file's order.
     """
@@ -146,7 +146,7 @@ def _draw_ratios(traced: Traced, frame: pd.DataFrame, above: str, below: str, la
 
 
 def _ratio_line(axes: Axes, traced: Traced, frame: pd.DataFrame, above: str, below: str, number: int) -> None:
-    """A line with a gap where the operator was not called."""
+    """Draw a line with a gap where the operator was not called."""
     batches = list(traced.trace.batches["batch"])
     sums = frame.groupby("batch")[[above, below]].sum().reindex(batches, fill_value=0)
     bins = bins_of(len(batches))
