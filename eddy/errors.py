@@ -91,7 +91,9 @@ def shorten(text: str, most: int = LONGEST_TEXT) -> str:
 
 
 def clip(text: str, most: int) -> str:
-    """A text of any length, without its end: a name is known by how it begins.
+    """Cut the end of a text.
+
+    A name is known by how it begins.
 
     >>> clip("temperature", 8)
     'tempera…'
@@ -125,10 +127,6 @@ def write_repr(value: Any) -> str:
         return f"a {shorten(type(value).__name__, LONGEST_NAME)} (asked for its text, it raised {_kind(error)})"
 
 
-def _kind(error: BaseException) -> str:
-    return shorten(type(error).__name__, LONGEST_NAME)
-
-
 def quote(names: Iterable[str]) -> str:
     """Write names as they stand in error texts.
 
@@ -139,7 +137,9 @@ def quote(names: Iterable[str]) -> str:
 
 
 def is_whole(value: object, least: int, most: int | None = None) -> bool:
-    """Whether a value is a whole number within limits; `True` is none, an integer of numpy's is one.
+    """Tell whether a value is a whole number within limits.
+
+    `True` is none, an integer of numpy's is one.
 
     >>> is_whole(1, 1), is_whole(True, 1), is_whole(1.0, 1), is_whole(9, 1, most=8)
     (True, False, False, False)
@@ -173,3 +173,7 @@ def unknown_name(kind: str, name: str, known: Iterable[str], *, where: str) -> Q
     hint = f'did you mean "{close[0]}"? ' if close else ""
     listed = f"known: {quote(names)}" if names else f"there is no {kind} at all"
     return QueryError(f'{where}: unknown {kind} "{shorten(name, LONGEST_NAME)}"; {hint}{listed}')
+
+
+def _kind(error: BaseException) -> str:
+    return shorten(type(error).__name__, LONGEST_NAME)

@@ -1,4 +1,4 @@
-"""The engine with no Spark, for tests, notebooks and experiments."""
+"""The engine without Spark: tests, notebooks, experiments."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def iter_local(
 
     _check_arguments(query, data, batch_rows, seed)
     lookup = {table.name for table in query.tables}
-    tables = {name: one_batch(name, whole(name, value)) for name, value in data.items() if name in lookup}
+    tables = {name: one_batch(name, make_table(name, value)) for name, value in data.items() if name in lookup}
     feeds = {name: _feed(name, value, batch_rows) for name, value in data.items() if name not in lookup}
     first = {name: next(feed, None) for name, feed in feeds.items()}
     for name, table in first.items():
@@ -121,7 +121,7 @@ def iter_local(
             raise QueryError(f'data "{name}": expected at least one micro-batch, to learn the columns from; got none')
     schemas = {name: table.schema for name, table in first.items() if table is not None}
     engine = wiring.engine(query, schemas, policy, tables=tables, clock=clock, seed=seed)
-    return Running(engine, _together({name: _chain(first[name], feed) for name, feed in feeds.items()}, schemas))
+    return Running(engine, _step_together({name: _chain(first[name], feed) for name, feed in feeds.items()}, schemas))
 
 
 def _check_arguments(query: object, data: object, batch_rows: object, seed: object) -> None:
@@ -136,17 +136,17 @@ def _check_arguments(query: object, data: object, batch_rows: object, seed: obje
 def _feed(name: str, data: Data, batch_rows: int) -> Iterator[pa.Table]:
     """Cut one input into micro-batches."""
     if isinstance(data, pa.Table | pa.RecordBatch | pd.DataFrame):
-        table = whole(name, data)
+        table = make_table(name, data)
         for start in range(0, max(table.num_rows, 1), batch_rows):
             yield table.slice(start, batch_rows)
     elif isinstance(data, Iterable) and not isinstance(data, str | bytes | Mapping):
         for part in data:
-            yield whole(name, part)
+            yield make_table(name, part)
     else:
-        raise QueryError(_unfit(name, data))
+        raise QueryError(_describe_unfit(name, data))
 
 
-def whole(name: str, data: object) -> pa.Table:
+def make_table(name: str, data: object) -> pa.Table:
     """Turn an input that is there as a whole into a table."""
     if isinstance(data, pa.Table):
         return data
@@ -159,10 +159,10 @@ def whole(name: str, data: object) -> pa.Table:
             raise QueryError(
                 f'data "{name}": the DataFrame does not fit into Arrow columns: {read_message(error)}'
             ) from error
-    raise QueryError(_unfit(name, data))
+    raise QueryError(_describe_unfit(name, data))
 
 
-def _unfit(name: str, data: object) -> str:
+def _describe_unfit(name: str, data: object) -> str:
     return (
         f'data "{name}": expected a pyarrow Table or RecordBatch, a pandas DataFrame, or an iterable of them, '
         f"got {type(data).__name__}"
@@ -174,7 +174,7 @@ def _chain(first: pa.Table | None, rest: Iterator[pa.Table]) -> Iterator[pa.Tabl
     yield from rest
 
 
-def _together(
+def _step_together(
     feeds: Mapping[str, Iterator[pa.Table | None]], schemas: Mapping[str, pa.Schema]
 ) -> Iterator[dict[str, pa.RecordBatch]]:
     """Give one micro-batch of every input at a time.

@@ -1,4 +1,4 @@
-"""The version of the package: as it is installed, or as the checkout says that nobody has installed."""
+"""The version of the package: installed, or a checkout's."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ UNKNOWN = "0+unknown"
 
 
 def find_version(root: Path) -> str:
-    """The version of the installed package, else that of the checkout in a folder."""
+    """Find the installed version, else that of the checkout."""
     try:
         return version(PACKAGE)
     except PackageNotFoundError:
@@ -21,7 +21,7 @@ def find_version(root: Path) -> str:
 
 
 def checkout_version(root: Path) -> str:
-    """The version that a checkout would be installed as.
+    """Give the version that a checkout would be installed as.
 
     >>> checkout_version(Path("nowhere"))
     '0+unknown'

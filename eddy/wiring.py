@@ -1,4 +1,4 @@
-"""The composition root: a query and a policy's name become an engine.
+"""The composition root: it makes an engine of a query.
 
 The only file of the engine that sees concrete operators and policies.
 """
@@ -20,7 +20,7 @@ from eddy.engine import Engine
 from eddy.engine.engine import Machinery
 from eddy.errors import QueryError, describe_error, quote, unknown_name
 from eddy.observe.prices import Prices
-from eddy.operators.conditions import conditions
+from eddy.operators.conditions import sort_conditions
 from eddy.operators.filter import FilterColumns, Memory, Take
 from eddy.operators.passing import Passing
 from eddy.operators.registry import OPERATORS
@@ -31,7 +31,7 @@ from eddy.predicates.judge import Judge
 from eddy.query import Filter, Query
 from eddy.query.binding import Binding, bind
 from eddy.query.filter import SKIP
-from eddy.query.join_graph import near, probe_name
+from eddy.query.join_graph import find_near, probe_name
 from eddy.sql import Column
 from eddy.tuples.lineage import Rule
 
@@ -63,7 +63,7 @@ def engine(
     """
     binding = bind(query, {**schemas, **{name: table.schema for name, table in tables.items()}})
     faults = Faults(values=query.show_values)
-    made = _joining(binding, tables, faults) if len(query.inputs) > 1 else _passing(binding, faults)
+    made = _join_inputs(binding, tables, faults) if len(query.inputs) > 1 else _pass_input(binding, faults)
     setting = _setting(binding, clock)
     return Engine(
         binding,
@@ -77,13 +77,14 @@ def engine(
     )
 
 
-def schemas_read(
+def list_read_columns(
     query: Query, schemas: Mapping[str, pa.Schema], policy: PolicyChoice, clock: Clock
 ) -> dict[str, pa.Schema]:
-    """The columns of each stream that an engine would read, and the tables as they are; finds mistakes on the way.
+    """List the columns of each stream that an engine would read.
 
-    A column is read to answer the query, to admit rows, or to tell them apart. Mistakes in the texts of joins and
-    filters, and in the policy's parameters, are the errors that building an engine would raise.
+    Tables are as they are. Mistakes are found on the way. A column is read to answer the query, to admit rows, or to
+    tell them apart. Mistakes in the texts of joins and filters, and in the policy's parameters, are the errors that
+    building an engine would raise.
     """
     binding = bind(query, schemas)
     for predicate in binding.query.predicates:
@@ -94,18 +95,21 @@ def schemas_read(
     found = dict(schemas)
     for stream in binding.query.streams:
         schema = schemas[stream.name]
-        read = {*binding.stored(stream.name).names, stream.malformed, stream.arrived}
+        read = {*binding.find_stored(stream.name).names, stream.malformed, stream.arrived}
         read |= {schema.field(attribute.column.name).name for attribute in features.of(stream.name)}
         found[stream.name] = pa.schema([field for field in schema if field.name in read])
     return found
 
 
 def _setting(binding: Binding, clock: Clock) -> Setting:
-    """What a policy may know of a query: the operators, and the columns that can tell rows apart."""
+    """Write what a policy may know of a query.
+
+    It is the operators, and the columns that can tell rows apart.
+    """
     query = binding.query
     probes = [probe_name(name) for name in query.inputs] if len(query.inputs) > 1 else []
     columns = [Column(s.name, f.name) for s in query.streams for f in binding.schemas[s.name] if can_classify(f.type)]
-    stored = {Column(s.name, column) for s in query.streams for column in binding.stored(s.name).names}
+    stored = {Column(s.name, column) for s in query.streams for column in binding.find_stored(s.name).names}
     setting = Setting(
         operators=(*(f.name for f in query.filters), *probes),
         columns=tuple(columns),
@@ -117,21 +121,24 @@ def _setting(binding: Binding, clock: Clock) -> Setting:
     return setting
 
 
-def _passing(binding: Binding, faults: Faults) -> Machinery:
+def _pass_input(binding: Binding, faults: Faults) -> Machinery:
     """Filters alone: no row is kept."""
     (name,) = binding.query.inputs
-    store = Passing(binding.stored(name))
+    store = Passing(binding.find_stored(name))
     filters = [_filter(f, binding, {name: store.take}, faults) for f in binding.query.filters]
     return Machinery(filters, {name: store}, faults)
 
 
-def _joining(binding: Binding, tables: Mapping[str, pa.RecordBatch], faults: Faults) -> Machinery:
-    """A STeM for every input, filters that remember, and a probe into every STeM."""
+def _join_inputs(binding: Binding, tables: Mapping[str, pa.RecordBatch], faults: Faults) -> Machinery:
+    """Make a STeM and a probe for every input, and the filters.
+
+    The filters remember.
+    """
     query = binding.query
     own = {name: [f.name for f in query.filters if f.on == (name,)] for name in query.inputs}
     stems = {
         s.name: Stem(
-            binding.stored(s.name),
+            binding.find_stored(s.name),
             time=s.time,
             tick_type=binding.tick_type,
             delay=s.delay_ticks,
@@ -140,8 +147,8 @@ def _joining(binding: Binding, tables: Mapping[str, pa.RecordBatch], faults: Fau
         )
         for s in query.streams
     }
-    stems |= {table.name: Stem(binding.stored(table.name), filters=own[table.name]) for table in query.tables}
-    joins = conditions(query.predicates, binding.types, stems, faults)
+    stems |= {table.name: Stem(binding.find_stored(table.name), filters=own[table.name]) for table in query.tables}
+    joins = sort_conditions(query.predicates, binding.types, stems, faults)
     for name, table in tables.items():
         stems[name].append(table, np.zeros(table.num_rows, np.int64), np.arange(table.num_rows))
         stems[name].settle(None)
@@ -149,7 +156,7 @@ def _joining(binding: Binding, tables: Mapping[str, pa.RecordBatch], faults: Fau
     memories = [stems[f.on[0]] if len(f.on) == 1 else None for f in query.filters]
     filters = [_filter(f, binding, takes, faults, m) for f, m in zip(query.filters, memories, strict=True)]
     sets = [predicate.inputs for predicate in query.predicates]
-    rules = {name: Rule(near=near(name, query.inputs, sets), gives=name) for name in query.inputs}
+    rules = {name: Rule(near=find_near(name, query.inputs, sets), gives=name) for name in query.inputs}
     probes = [OPERATORS["probe"](name, stems, joins, rules[name]) for name in query.inputs]
     return Machinery([*filters, *probes], stems, faults)
 

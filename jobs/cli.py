@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 
+from eddy import __version__
 from eddy.errors import EddyError
 from eddy.jobs.commands.command import Command
 
@@ -35,7 +36,7 @@ CODES = (
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command that the arguments name."""
     commands = {name: command(module) for name, module in COMMANDS.items()}
-    name, chosen = _chosen(commands, list(sys.argv[1:] if arguments is None else arguments))
+    name, chosen = _choose(commands, list(sys.argv[1:] if arguments is None else arguments))
     try:
         done = commands[name].run(chosen)
         sys.stdout.flush()
@@ -52,16 +53,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return UNREAD
 
 
-def _chosen(commands: Mapping[str, Command], given: list[str]) -> tuple[str, argparse.Namespace]:
-    """The command that is asked for, and its arguments."""
+def _choose(commands: Mapping[str, Command], given: list[str]) -> tuple[str, argparse.Namespace]:
+    """Choose the command that is asked for, and its arguments."""
     if given and given[0] in commands and commands[given[0]].forwards:
         return given[0], argparse.Namespace(rest=given[1:])
     parser = argparse.ArgumentParser(
         prog="eddy", description="Adaptive routing for Spark Structured Streaming.", epilog=CODES
     )
+    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     known = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, one in commands.items():
         one.arguments(known.add_parser(name, help=one.text, description=one.text))
+    if not given:
+        parser.print_help(sys.stderr)
+        parser.exit(FAILED)
     end = given.index("--") if "--" in given else len(given)
     chosen = parser.parse_args(given[:end])
     chosen.spark = given[end + 1 :]
@@ -71,7 +76,7 @@ def _chosen(commands: Mapping[str, Command], given: list[str]) -> tuple[str, arg
 
 
 def command(module: str) -> Command:
-    """The command of a module."""
+    """Give the command of a module."""
     found: Command = importlib.import_module(module).COMMAND
     return found
 

@@ -23,7 +23,7 @@ from eddy.errors import EddyError, QueryError, quote
 from eddy.jobs.config.overrides import from_command
 from eddy.jobs.experiments import job_comparison
 from eddy.jobs.experiments.experiment import load
-from eddy.jobs.experiments.improvement import besides
+from eddy.jobs.experiments.improvement import summarize_rest
 from eddy.redaction import HIDDEN, is_secret
 
 CORES = 2
@@ -79,7 +79,7 @@ def run(asked: argparse.Namespace) -> int:
     is_job = _is_job(asked.conf)
     experiment = _of_job(asked) if is_job else _experiment(asked)
     try:
-        comparison = _compare(experiment.quick() if asked.quick else experiment, asked)
+        comparison = _compare(experiment.shrink() if asked.quick else experiment, asked)
     except KeyboardInterrupt:
         kept = f'"{asked.resume}" has the runs that are done, and the same command goes on from there'
         print(f"stopped; {kept if asked.resume else 'with --resume FILE they would be kept'}", file=sys.stderr)
@@ -93,7 +93,7 @@ def run(asked: argparse.Namespace) -> int:
 
 
 def _of_job(asked: argparse.Namespace) -> Experiment:
-    """A job, tried on a sample of its rows."""
+    """Try a job on a sample of its rows."""
     of_job = job_comparison.Asked(
         rows=job_comparison.SAMPLED_ROWS if asked.rows is None else asked.rows,
         policies=asked.policy or (),
@@ -144,7 +144,7 @@ def _spark(needed: bool) -> AbstractContextManager[object]:
 
 
 def _command(asked: argparse.Namespace) -> str:
-    """The command that runs it again."""
+    """Write the command that runs it again."""
     more = [word for one in asked.set or () for word in ("--set", _show_value(one))]
     more += [word for name in asked.policy or () for word in ("--policy", name)]
     more += [
@@ -168,7 +168,7 @@ def _print(comparison: Comparison, *, is_job: bool) -> None:
     print(comparison.table())
     if len({row["workload"] for row in comparison.runs}) > 1:
         print(f"\n{comparison.table(by_workload=True)}")
-    more = None if is_job else besides(comparison.runs, by=["workload"])
+    more = None if is_job else summarize_rest(comparison.runs, by=["workload"])
     if more is not None and not more.empty:
         print(f"\n{more.to_string(index=False)}")
     print(f"\n{comparison.verdict}")

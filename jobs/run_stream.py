@@ -12,7 +12,10 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Start what the file says, and stay until it ends or is stopped."""
+    """Start what the file says, and stay until it ends.
+
+    It may also be stopped.
+    """
     parser = argparse.ArgumentParser(prog="run_stream.py", description=__doc__)
     parser.add_argument("conf", help="the job, a TOML file such as conf/quickstart.toml")
     parser.add_argument(
@@ -42,10 +45,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def find_package() -> None:
-    """Import our package from the checkout, if this file stands in one.
+    """Import our package from the checkout of this file, if any.
 
-    Python begins with the folder of this file, in which modules have names that others may want, and beside our
-    package stand folders that a user's own may be called like. So neither is a place where Python looks.
+    Python begins with the folder of this file, in which modules have names that others may want, and beside our package
+    stand folders that a user's own may be called like. So neither is a place where Python looks.
     """
     here, init = str(ROOT / "jobs"), ROOT / "eddy" / "__init__.py"
     sys.path[:] = [place for place in sys.path if place != here]

@@ -55,7 +55,7 @@ class Stored(Rowwise, Protocol):
 
 
 class Growing:
-    """A numpy array that grows at the end and shrinks at the start."""
+    """A numpy array: it grows at the end, shrinks at the start."""
 
     def __init__(self, dtype: Any) -> None:
         self._buffer: Numbers = np.empty(0, dtype)
@@ -76,7 +76,10 @@ class Growing:
         return self._buffer.nbytes
 
     def append(self, values: Numbers) -> None:
-        """Add values at the end; the first ones are adopted as they are."""
+        """Add values at the end.
+
+        The first ones are adopted as they are.
+        """
         if not len(self):
             # This is Arrow's own memory, which may not be written to; the next append copies it.
             self._buffer, self._start, self._stop = values.astype(self._buffer.dtype, copy=False), 0, len(values)
@@ -218,7 +221,7 @@ class Chunked:
         return taken.combine_chunks() if isinstance(taken, pa.ChunkedArray) else taken
 
 
-def column(data_type: pa.DataType) -> FixedWidth | Chunked:
+def make_column(data_type: pa.DataType) -> FixedWidth | Chunked:
     """Make the column for a type."""
     return FixedWidth(data_type) if is_fixed(data_type) else Chunked(data_type)
 

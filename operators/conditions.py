@@ -37,7 +37,10 @@ class Side:
 
 @dataclass(frozen=True, kw_only=True)
 class JoinPair:
-    """A comparison between two inputs: its sides, and how each compares with the other."""
+    """A comparison between two inputs.
+
+    It has both sides, and how each compares with the other.
+    """
 
     sides: Mapping[str, Side]
     ops: Mapping[str, str]
@@ -84,13 +87,13 @@ class Conditions:
     residuals: Sequence[Residual]
 
 
-def conditions(
+def sort_conditions(
     predicates: Sequence[Expression],
     types: Mapping[Column, pa.DataType],
     stems: Mapping[str, Stem],
     faults: Faults,
 ) -> Conditions:
-    """Sort the conditions of a query by what can be done with them."""
+    """Sort a query's conditions by what can be done with them."""
     equalities: list[JoinPair] = []
     orders: list[JoinPair] = []
     residuals: list[Residual] = []

@@ -23,7 +23,7 @@ class Memory(Protocol):
     def verdicts(
         self, filter: str, ids: RowIds, ask: Callable[[RowIds], Judged], *, repeated: bool
     ) -> tuple[Judged, int]:
-        """What a filter says of rows, and how many of them it had to be asked about."""
+        """Give a filter's verdicts, and the number of rows asked."""
 
 
 class FilterColumns(NamedTuple):
@@ -77,9 +77,9 @@ class FilterOperator:
         try:
             return self._judge.ask({column: take(column.name, ids[name]) for column, name, take in self._reads}, rows)
         except TooSlow as error:
-            raise TooSlow(f"{error}; {self._told(ids)}") from None
+            raise TooSlow(f"{error}; {self._describe_rows(ids)}") from None
 
-    def _told(self, ids: Mapping[str, RowIds]) -> str:
+    def _describe_rows(self, ids: Mapping[str, RowIds]) -> str:
         """Describe rows so that a person can find them."""
         parts = []
         for name, column, take in self._times:

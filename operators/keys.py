@@ -60,7 +60,10 @@ class CodedKeys(NamedTuple):
 
 @dataclass(frozen=True)
 class ColumnKey:
-    """The codes of an integer or time column are its values; nothing is stored twice."""
+    """Codes of an integer or time column: its values.
+
+    Nothing is stored twice.
+    """
 
     column: FixedWidth
     exact: bool = True
@@ -158,7 +161,7 @@ class ComputedKey:
             self._forget()
 
     def _forget(self) -> None:
-        """Nothing is faulty any more, once the rows are gone that were."""
+        """Forget faults whose rows are gone."""
         # While any row is faulty every probe has to look at it; without one, indexes suffice again.
         if self._faults is not None and not self._faults.values.any():
             self._faults = None

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pyarrow as pa
 
-from eddy.operators.columns import Stored, column
+from eddy.operators.columns import Stored, make_column
 from eddy.tuples.arrays import RowIds
 from eddy.tuples.arrow import no_rows
 from eddy.tuples.event_time import Ticks
@@ -30,7 +30,7 @@ class Passing:
 
     def append(self, rows: pa.RecordBatch, ticks: Ticks, arrivals: RowIds) -> RowIds:
         """Hold rows, and give their ids."""
-        self._columns = {field.name: column(field.type) for field in self._schema}
+        self._columns = {field.name: make_column(field.type) for field in self._schema}
         for name, held in self._columns.items():
             held.append(rows.column(name))
         return np.arange(rows.num_rows)

@@ -134,7 +134,7 @@ class Probe:
         pairs = self._keep_alike(pattern, tuples, pairs)
         if before is not None:
             # Each combination is found once, by its last row.
-            pairs = pairs.keep(self._stem.stood(pairs.rows, before.take(pairs.at)))
+            pairs = pairs.keep(self._stem.mask_stood(pairs.rows, before.take(pairs.at)))
         for check in (self._mask_timely, self._mask_living):
             mask = check(tuples, pairs.at, pairs.rows)
             if mask is not None:

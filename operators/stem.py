@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from eddy.operators.columns import FixedWidth, Growing, Rowwise, Stored, column
+from eddy.operators.columns import FixedWidth, Growing, Rowwise, Stored, make_column
 from eddy.operators.index.catalog import Catalog
 from eddy.operators.index.segments import Segments
 from eddy.operators.keys import ColumnKey, ComputedKey, Key, is_plain
@@ -34,7 +34,7 @@ DEAD_SHARE = 4
 
 
 class Stem:
-    """The stored rows of one input: values, event times, verdicts and keys."""
+    """One input's stored rows: values, times, verdicts, keys."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class Stem:
         self.fresh = 0
         self.arrived = 0
         self.dead = 0
-        self._columns: dict[str, Stored] = {field.name: column(field.type) for field in schema}
+        self._columns: dict[str, Stored] = {field.name: make_column(field.type) for field in schema}
         self._time = time
         self._tick_type = tick_type
         # Columns, times, verdicts, keys and `alive` are arrays of one length, and an id is a position in each of them:
@@ -120,7 +120,7 @@ class Stem:
         return self._keys.setdefault((expression.text, str(bound.type)), made)
 
     def append(self, rows: pa.RecordBatch, ticks: Ticks, arrivals: Integers) -> RowIds:
-        """Store rows in the order of their arrival, and give their ids.
+        """Store rows in the order of arrival, and give their ids.
 
         `arrivals` are their numbers among all rows of the micro-batch.
         """
@@ -141,7 +141,7 @@ class Stem:
             key.append(coded)
         self.segments.extend(ticks)
         self.arrived += count
-        self.catalog.changed()
+        self.catalog.invalidate()
         self._arrivals = arrivals
         return np.arange(self.fresh, len(self))
 
@@ -164,7 +164,7 @@ class Stem:
         #     own arrivals  [0 3 5]    fresh 10    other row arrived as 4  ->  2 + 10: ids below 12 were there
         return np.searchsorted(self._arrivals, arrivals) + self.fresh
 
-    def stood(self, rows: RowIds, before: RowIds) -> Mask:
+    def mask_stood(self, rows: RowIds, before: RowIds) -> Mask:
         """Mask the rows that stood here when others arrived.
 
         They are below the others' ids, and still in a window of rows when all of those had come.
@@ -181,9 +181,10 @@ class Stem:
     def verdicts(
         self, filter: str, ids: RowIds, ask: Callable[[RowIds], Judged], *, repeated: bool
     ) -> tuple[Judged, int]:
-        """What a filter says of rows, and how many it had to be asked about: those that it has not judged before.
+        """Give a filter's verdicts, and the number of rows asked.
 
-        `ask` gets each of these once. A row may stand among the ids several times only if they are `repeated`.
+        It is asked about rows that it has not judged before. `ask` gets each of these once. A row may stand among the
+        ids several times only if they are `repeated`.
         """
         known = self._verdicts[filter].values.take(ids)
         unknown = known == UNKNOWN
@@ -201,13 +202,19 @@ class Stem:
         return self._judged_before(filter, known)._replace(skipped=judged.skipped), len(new)
 
     def _judged_before(self, filter: str, verdicts: FaultCodes) -> Judged:
-        """Verdicts that are known; with faults, if the filter had no answer for some row of the input."""
+        """Give known verdicts.
+
+        They come with faults, if the filter had no answer for some row of the input.
+        """
         if filter not in self._faulty:
             return Judged(verdicts == PASS, None)
         return Judged(verdicts != FAIL, np.where(verdicts < PENDING, np.uint8(0), verdicts))
 
     def _remember(self, filter: str, ids: RowIds, judged: Judged) -> None:
-        """Remember what a filter says of some rows, each of them once; those that fail are dead."""
+        """Remember verdicts of some rows, each of them once.
+
+        Rows that fail are dead.
+        """
         verdicts = np.where(judged.passed, np.uint8(PASS), np.uint8(FAIL))
         if judged.faults is not None:
             # Faults are numbered above all verdicts, so a row with one keeps it.
@@ -266,7 +273,7 @@ class Stem:
         )
         ticks: Ticks = np.zeros(rows.num_rows, np.int64)
         if self._time is not None:
-            ticks, _ = event_time.ticks(stored.column(self._time), self._tick_type)
+            ticks, _ = event_time.read_ticks(stored.column(self._time), self._tick_type)
         self.append(stored, ticks, np.arange(rows.num_rows))
         for name, held in self._verdicts.items():
             held.put(np.arange(len(self)), rows.column(f"verdict {name}").to_numpy())
@@ -295,7 +302,7 @@ class Stem:
                 part.keep(ids)
         self.segments.retain(keep)
         self.dead = len(self) - int(np.count_nonzero(self.alive))
-        self.catalog.changed()
+        self.catalog.invalidate()
 
     def _parts(self) -> list[Rowwise]:
         own: list[Rowwise] = [self._ticks] if isinstance(self._ticks, Growing) else []

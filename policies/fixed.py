@@ -9,7 +9,7 @@ from eddy.policies.shared.merit import greedy_route
 
 
 class Fixed(Policy):
-    """Routes every tuple in the order of the query, or in a given one.
+    """Routes tuples in the order of the query, or a given one.
 
     `order` names operators; those that it leaves out follow in the order of the query. Where the next one in the
     order may not act yet, the first that may goes before it.

@@ -1,4 +1,4 @@
-"""The registry of policies: a new one is its file and a line here."""
+"""The registry of policies: a new one adds a line here."""
 
 from __future__ import annotations
 

@@ -47,7 +47,10 @@ class Source(Policy):
         self._operators = len(setting.operators)
 
     def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
-        """The best route for most, and another beginning for a few; or a draw for each tuple."""
+        """Route most by the best, and a few by another beginning.
+
+        Or draw for each tuple.
+        """
         if len(ready) == 1:
             return [Leg(route=self._route(task, ready))]
         if not self._greedy:
@@ -69,6 +72,9 @@ class Source(Policy):
         )
 
     def _draw(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
-        """One hop for each tuple or group, drawn with weights inverse to the outputs per input."""
+        """Draw one hop for each tuple or group.
+
+        Weights are inverse to the outputs per input.
+        """
         weights = np.array([1 / max(task.statistics[hop].rate, LEAST_SELECTIVITY) for hop in ready])
         return draw(task, ready, weights / weights.sum(), self._operators)

@@ -21,7 +21,7 @@ from eddy.classes.divider import Attribute, BucketName, Buckets, Divider
 from eddy.classes.nature import is_time
 from eddy.errors import EngineError, QueryError, is_whole, unknown_name
 from eddy.sql import Column
-from eddy.sql.values.name_case import own
+from eddy.sql.values.name_case import find_own
 from eddy.tuples.arrays import Integers
 
 MOST_BUCKETS = 250
@@ -78,7 +78,10 @@ NO_FEATURES = Features()
 
 
 def choose(names: Sequence[str] | None, known: Sequence[Column], buckets: int, *, where: str) -> Features:
-    """Check the attributes that a user names; all columns that can classify, when none are named."""
+    """Check the attributes that a user names.
+
+    All columns that can classify, when none are named.
+    """
     if not is_whole(buckets, 2, MOST_BUCKETS):
         raise QueryError(f"{where}: d: expected a number of buckets from 2 to {MOST_BUCKETS}, got {buckets!r}")
     if names is None:
@@ -86,7 +89,7 @@ def choose(names: Sequence[str] | None, known: Sequence[Column], buckets: int, *
     if isinstance(names, str) or not isinstance(names, Sequence):
         raise QueryError(f'{where}: attributes: expected a list of "stream.column", got {names!r}')
     columns = {str(column): column for column in known}
-    chosen = [own(str(name), columns) for name in names]
+    chosen = [find_own(str(name), columns) for name in names]
     for name in chosen:
         if name not in columns:
             error = unknown_name("classifier attribute", name, columns, where=f"{where}: attributes")

@@ -70,7 +70,7 @@ class Divider:
         return not self._fixed and not self._nature.tells
 
     def judge(self, array: pa.Array) -> None:
-        """Learn the attribute's nature from a micro-batch's first rows."""
+        """Learn the attribute's nature from the first rows."""
         self._nature.look(array)
         self._names.clear()
 

@@ -29,14 +29,17 @@ def digest(answer: pa.Table) -> str:
 
 
 def digest_in_order(table: pa.Table) -> str:
-    """The same for rows whose order matters."""
+    """Give the same for rows whose order matters."""
     places = np.arange(table.num_rows, dtype=np.uint64)
     total = int(splitmix64(_rows(table) + places).sum(dtype=np.uint64))
     return f"{table.num_rows} rows {total:016x}"
 
 
 def agree(first: tuple[str, str], second: tuple[str, str], where: str) -> None:
-    """Check that two policies, each with the digest of its answer, gave the same."""
+    """Check that two policies gave the same answer.
+
+    Each comes with the digest of its answer.
+    """
     if first[1] != second[1]:
         rows = [f"{int(answer.partition(' ')[0]):,}" for _, answer in (first, second)]
         raise EngineError(
@@ -47,7 +50,7 @@ def agree(first: tuple[str, str], second: tuple[str, str], where: str) -> None:
 
 
 def _rows(answer: pa.Table) -> Hashes:
-    """A hash of each row."""
+    """Give a hash of each row."""
     rows = np.zeros(answer.num_rows, np.uint64)
     for name in sorted(answer.schema.names):
         rows = splitmix64(rows * np.uint64(3) + _column(answer.column(name).combine_chunks()))

@@ -23,7 +23,7 @@ from eddy.comparison.runner import Runner, choose_runner
 from eddy.comparison.turns import Bar, Turns
 from eddy.comparison.workload import Workload
 from eddy.errors import QueryError, check_whole, quote, unknown_name
-from eddy.local import BATCH_ROWS, Data, whole
+from eddy.local import BATCH_ROWS, Data, make_table
 from eddy.query import Query, Window
 from eddy.redaction import HIDDEN, is_secret
 
@@ -53,11 +53,11 @@ def compare(  # noqa: PLR0913  what a user may say
     resume: str | Path | None = None,
     quiet: bool = False,
 ) -> Comparison:
-    """Run policies on the same data, taking turns, and say which to choose and what it saves.
+    """Run policies on the same data, and say which to choose.
 
-    The baseline, the first policy unless named, runs twice in every turn, so that noise can be seen. Plots mark
-    `drift_points`, numbers of tuples at which the data changes. `runner="spark"` takes the session that there is.
-    `resume`, a file, keeps runs that are done for a comparison that is interrupted. docs/comparing.md has more.
+    They take turns. The baseline, the first policy unless named, runs twice in every turn, so that noise can be seen.
+    Plots mark `drift_points`, numbers of tuples at which the data changes. `runner="spark"` takes the session that
+    there is. `resume`, a file, keeps runs for a comparison that is interrupted. docs/comparing.md has more.
 
     >>> import pyarrow as pa
     >>> from eddy import Filter, Query, Stream
@@ -80,7 +80,7 @@ def compare(  # noqa: PLR0913  what a user may say
 
 
 def _seeds(seeds: int | Sequence[int]) -> list[int]:
-    """The seeds 0 to n - 1, or the given ones."""
+    """Give the seeds 0 to n - 1, or the given ones."""
     if isinstance(seeds, Integral):
         return list(range(_counts("seeds", seeds)[0]))
     return _counts("seeds", seeds, 0)
@@ -99,13 +99,16 @@ def _workload(query: Query, data: Mapping[str, Data], drift_points: Sequence[int
     for name in query.inputs:
         if name not in data:
             raise QueryError(f'compare: expected data for "{name}", got only {quote(data)}')
-    tables = {name: whole(name, value) for name, value in data.items()}
+    tables = {name: make_table(name, value) for name, value in data.items()}
     points = tuple(_counts("drift_points", drift_points, 0)) if drift_points else ()
     return Workload(name=query.name, query=query, data=tables, drift_points=points)
 
 
 def _contenders(policies: Policies, baseline: str | None) -> list[Contender]:
-    """The policies; the first is the baseline, unless another one is named."""
+    """Make the contenders, one of them the baseline.
+
+    It is the first, unless another one is named.
+    """
     if isinstance(policies, Mapping):
         named = {str(label): policy for label, policy in policies.items()}
     elif isinstance(policies, Sequence) and not isinstance(policies, str):
@@ -131,7 +134,7 @@ def _contenders(policies: Policies, baseline: str | None) -> list[Contender]:
 
 
 def _counts(name: str, values: Any, least: int = 1) -> list[int]:
-    """One or more whole numbers that are large enough."""
+    """Check one or more whole numbers that are large enough."""
     found = list(values) if isinstance(values, Sequence) and not isinstance(values, str) else [values]
     if not found:
         raise QueryError(f"compare: {name}: expected one or more, got none")
@@ -146,7 +149,10 @@ def run_comparison(
     resume: str | Path | None = None,
     quiet: bool = False,
 ) -> Comparison:
-    """Run what has not been run before; `command` is how to do it again."""
+    """Run what has not been run before.
+
+    `command` is how to do it again.
+    """
     journal = Journal(resume)
     skipped = list(find_inapplicable(experiment))
     bar = Bar(_runs(experiment, skipped), quiet=quiet)
@@ -171,7 +177,7 @@ def _runs(experiment: Experiment, skipped: list[Skipped]) -> int:
     policies = 0
     for setup in experiment.setups:
         out = [skip.contender for skip in skipped if skip.point is setup.point]
-        policies += len(experiment.controlled(without=out))
+        policies += len(experiment.add_control(without=out))
     return policies * len(experiment.seeds) * experiment.repeats
 
 
@@ -192,7 +198,10 @@ def _settings(experiment: Experiment, place: Runner) -> dict[str, Any]:
 
 
 def _policy(contender: Contender) -> dict[str, Any]:
-    """Its parameters one by one, so that those that are secret can be told."""
+    """Give a policy's parameters one by one.
+
+    So those that are secret can be told.
+    """
     own = {} if contender.batch_rows is None else {"rows of a micro-batch": contender.batch_rows}
     given = contender.policy
     told = given if isinstance(given, Mapping) else {"name": given if isinstance(given, str) else name_of(given)}
@@ -216,11 +225,11 @@ class Given:
         return {}
 
     def describe(self) -> Mapping[str, Any]:
-        """The query, every value of the data, and where it is known to change."""
+        """Describe the query, the data, and where it changes."""
         return self._described
 
     def workload(self, seed: int, rows: int | None = None) -> Workload:
-        """The data, or the first rows of each stream."""
+        """Give the data, or the first rows of each stream."""
         if rows is None:
             return self.given
         streams = {stream.name for stream in self.given.query.streams}
@@ -234,7 +243,9 @@ class Given:
 
 
 def command(experiment: Experiment, *, runner: str, cells: int | None = None, drift_points: Sequence[int] = ()) -> str:
-    """The call of `eddy.compare`, with what is not as it would be anyway; no secret is in it.
+    """Write the call of `eddy.compare`, without secrets.
+
+    It has only arguments that differ from the defaults.
 
     >>> command(
     ...     Experiment(
@@ -257,7 +268,7 @@ def command(experiment: Experiment, *, runner: str, cells: int | None = None, dr
     said |= {} if list(experiment.seeds) == [0] else {"seeds": list(experiment.seeds)}
     said |= {} if experiment.baseline is first else {"baseline": experiment.baseline.label}
     said |= {"batch_rows": experiment.batch_rows[0] if len(experiment.batch_rows) == 1 else list(experiment.batch_rows)}
-    told = [f"{name}={_spelled(value)}" for name, value in said.items()]
+    told = [f"{name}={_write_value(value)}" for name, value in said.items()]
     told += [f"windows=[{', '.join(f'eddy.{window}' for window in experiment.windows)}]"] if experiment.windows else []
     told += [f"drift_points={list(drift_points)}"] if drift_points else []
     told += [] if runner == "local" else [f'runner="{runner}"']
@@ -269,20 +280,20 @@ def _policies(contenders: Sequence[Contender]) -> str:
     """A list where policies have no names of their own."""
     if all(contender.label == label_of(contender.policy) for contender in contenders):
         return f"[{', '.join(_policy_text(contender.policy) for contender in contenders)}]"
-    return f"{{{', '.join(f'{_spelled(each.label)}: {_policy_text(each.policy)}' for each in contenders)}}}"
+    return f"{{{', '.join(f'{_write_value(each.label)}: {_policy_text(each.policy)}' for each in contenders)}}}"
 
 
 def _policy_text(choice: PolicyChoice) -> str:
-    return _spelled(choice) if isinstance(choice, str | Mapping) else name_of(choice)
+    return _write_value(choice) if isinstance(choice, str | Mapping) else name_of(choice)
 
 
-def _spelled(value: object) -> str:
-    """A value as a program would have it."""
+def _write_value(value: object) -> str:
+    """Write a value as a program would have it."""
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, Mapping):
-        inner = ((name, HIDDEN if is_secret((str(name),)) else _spelled(one)) for name, one in value.items())
-        return f"{{{', '.join(f'{_spelled(name)}: {text}' for name, text in inner)}}}"
+        inner = ((name, HIDDEN if is_secret((str(name),)) else _write_value(one)) for name, one in value.items())
+        return f"{{{', '.join(f'{_write_value(name)}: {text}' for name, text in inner)}}}"
     if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_spelled, value))}]"
+        return f"[{', '.join(map(_write_value, value))}]"
     return repr(value)

@@ -23,7 +23,7 @@ AGAIN = "again"
 
 @dataclass(frozen=True, kw_only=True)
 class Contender:
-    """A policy with its parameters, what tables call it, and what it is there for.
+    """A policy with its parameters, its label and its role.
 
     `batch_rows` are those of its micro-batches, where they are not those of all others.
     """
@@ -33,33 +33,33 @@ class Contender:
     batch_rows: int | None = None
     policy: PolicyChoice
 
-    def missing(self, workload: Workload) -> str | None:
-        """The reason why the policy cannot run; None if it can.
+    def find_missing(self, workload: Workload) -> str | None:
+        """Find why the policy cannot run; None if it can.
 
         It asks for knowledge that the workload does not have of itself.
         """
-        known = workload.known()
+        known = workload.list_facts()
         texts = [(n, v) for n, v in self._parameters().items() if isinstance(v, str)]
         asked = [(name, text) for name, text in texts if text in known and known[text] is None]
         return f'{asked[0][0]} = "{asked[0][1]}" is not known of this workload' if asked else None
 
     def choice(self, workload: Workload) -> PolicyChoice:
-        """The policy as `run_local` takes it.
+        """Give the policy as `run_local` takes it.
 
         A text such as "$truth" becomes what the workload knows of itself.
         """
         if not isinstance(self.policy, Mapping):
             return self.policy
-        known = workload.known()
+        known = workload.list_facts()
         return {n: known.get(v, v) if isinstance(v, str) else v for n, v in self.policy.items()}
 
     def control(self) -> Contender:
-        """The same policy once more."""
+        """Make the same policy once more."""
         label = f"{self.label} ({AGAIN})"
         return Contender(label=label, role=CONTROL, batch_rows=self.batch_rows, policy=self.policy)
 
     def describe(self) -> dict[str, Any]:
-        """The settings that its runs depend on."""
+        """Give the settings that its runs depend on."""
         own = {} if self.batch_rows is None else {"batch_rows": self.batch_rows}
         code = {"code": class_text(self.policy)} if isinstance(self.policy, type) else {}
         return {"policy": name_of(self.policy), **code, **own, "again": self.role == CONTROL}
@@ -76,7 +76,7 @@ def name_of(policy: PolicyChoice) -> str:
 
 
 def label(policy: PolicyChoice) -> str:
-    """The name of a policy that the user did not name.
+    """Give the name of a policy that the user did not name.
 
     It has the parameters, without secret ones.
 
@@ -87,11 +87,11 @@ def label(policy: PolicyChoice) -> str:
         return policy
     if not isinstance(policy, Mapping):
         return name_of(policy)
-    told = ", ".join(f"{n}={HIDDEN if is_secret((n,)) else v}" for n, v in policy.items() if _told(n, v))
+    told = ", ".join(f"{n}={HIDDEN if is_secret((n,)) else v}" for n, v in policy.items() if _is_in_name(n, v))
     return f"{policy.get('name')}({told})" if told else str(policy.get("name"))
 
 
-def _told(name: str, value: object) -> bool:
+def _is_in_name(name: str, value: object) -> bool:
     """Tell whether a parameter belongs in the name.
 
     One that stands for a workload's own knowledge does not.

@@ -29,10 +29,10 @@ class Point(Protocol):
 
     @property
     def varied(self) -> Mapping[str, Any]:
-        """Values in which points of the same kind differ; each a column."""
+        """Values that tell points of a kind apart; each a column."""
 
     def describe(self) -> Mapping[str, Any]:
-        """The plain values that its runs depend on."""
+        """Give the plain values that its runs depend on."""
 
     def workload(self, seed: int, rows: int | None = None) -> Workload:
         """The workload with a seed, or no more than some rows of it."""
@@ -70,11 +70,11 @@ class SizedPoint:
         return " ".join([self.point.label, *(told[name] for name in sorted(self.several))])
 
     def describe(self) -> dict[str, Any]:
-        """The plain values that its runs depend on."""
+        """Give the plain values that its runs depend on."""
         return {**self.point.describe(), "batch_rows": self.batch_rows, "window": str(self.window)}
 
     def workload(self, seed: int, rows: int | None = None) -> Workload:
-        """The workload, with the window on all of its streams."""
+        """Give the workload, with the window on all of its streams."""
         made = self.point.workload(seed, rows)
         if self.window is None:
             return made
@@ -82,28 +82,12 @@ class SizedPoint:
         return replace(made, query=replace(made.query, streams=streams))
 
 
-def _window(window: Window) -> dict[str, Any]:
-    """A window as text, and how large it is.
-
-    >>> _window(Range("1 minute"))
-    {'window': "Range('1 minute')", 'window_size': 60.0, 'window_unit': 'seconds'}
-    """
-    sizes: dict[str, Any] = {}
-    match window:
-        case Range(length=str()):
-            sizes = {"window_size": window.ticks / MICROSECONDS, "window_unit": "seconds"}
-        case Range():
-            sizes = {"window_size": float(window.ticks), "window_unit": "units of the event time"}
-        case Rows():
-            sizes = {"window_size": float(window.count), "window_unit": "rows"}
-    return {"window": str(window), **sizes}
-
-
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
-    """Policies by workloads by seeds; `totals` asks for what has been produced by when.
+    """Policies by workloads by seeds.
 
-    `marks` are columns to add to the rows that have some values, such as what a paper says of them.
+    `totals` asks for what has been produced by when. `marks` are columns to add to the rows that have some values, such
+    as what a paper says of them.
     """
 
     name: str
@@ -135,13 +119,13 @@ class Experiment:
         """
         return next(contender for contender in self.contenders if contender.role == BASELINE)
 
-    def controlled(self, without: Sequence[Contender]) -> Sequence[Contender]:
-        """All policies but some, and the baseline once more."""
+    def add_control(self, without: Sequence[Contender]) -> Sequence[Contender]:
+        """List all policies but some, and the baseline once more."""
         left = [contender for contender in self.contenders if contender not in without]
         return [*left, self.baseline.control()] if self.baseline in left else left
 
-    def quick(self) -> Experiment:
-        """A small part of it."""
+    def shrink(self) -> Experiment:
+        """Take a small part of it."""
         every = max(len(self.points) // QUICK_POINTS, 1)
         points, seeds = self.points[::every], self.seeds[:QUICK_SEEDS]
         return replace(self, points=points, seeds=seeds, repeats=1, rows=QUICK_ROWS)
@@ -174,13 +158,30 @@ def find_inapplicable(experiment: Experiment) -> Iterator[Skipped]:
                 yield Skipped(contender=contender, point=point, reason=reason)
 
 
+def _window(window: Window) -> dict[str, Any]:
+    """Write a window as text, and how large it is.
+
+    >>> _window(Range("1 minute"))
+    {'window': "Range('1 minute')", 'window_size': 60.0, 'window_unit': 'seconds'}
+    """
+    sizes: dict[str, Any] = {}
+    match window:
+        case Range(length=str()):
+            sizes = {"window_size": window.ticks / MICROSECONDS, "window_unit": "seconds"}
+        case Range():
+            sizes = {"window_size": float(window.ticks), "window_unit": "units of the event time"}
+        case Rows():
+            sizes = {"window_size": float(window.count), "window_unit": "rows"}
+    return {"window": str(window), **sizes}
+
+
 def _try_policy(contender: Contender, point: Point, experiment: Experiment) -> tuple[str | None, QueryError | None]:
-    """The reason why a policy does not apply, and its error.
+    """Find why a policy does not apply, and its error.
 
     The error is there where the policy itself says so.
     """
     workload = point.workload(experiment.seeds[0], rows=1)
-    missing = contender.missing(workload)
+    missing = contender.find_missing(workload)
     if missing is not None:
         return missing, None
     try:

@@ -56,7 +56,10 @@ PAGES = (".html", ".htm")
 
 
 def check_target(path: str | Path, suffixes: Sequence[str] = tuple(FORMATS)) -> Path:
-    """A path that can be written: found out now, and not after an hour of runs."""
+    """Check that a path can be written.
+
+    It is found out now, and not after an hour of runs.
+    """
     found = Path(path)
     if found.suffix not in suffixes:
         raise QueryError(f'"{path}": expected a name that ends in {quote(suffixes)}, got "{found.suffix}"')

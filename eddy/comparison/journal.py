@@ -18,7 +18,7 @@ from eddy.classes.value_names import OTHERS
 from eddy.errors import QueryError
 from eddy.observe.report import Report
 
-MOST_CLASSES, MOST_ROUTES = 6, 6
+MOST_CLASSES_DRAWN, MOST_ROUTES_DRAWN = 6, 6
 """The most classes of a stream, and routes of a class, that are told apart over time: as many as a reader can."""
 
 Columns = Mapping[str, Sequence[Any]]
@@ -37,7 +37,7 @@ class Journal:
         self._found = {} if self._path is None else _read(self._path)
 
     def find(self, key: str) -> Record | None:
-        """The run that has been done before, if it has."""
+        """Find the run that has been done before, if it has."""
         return self._found.get(key)
 
     def add(self, record: Record) -> None:
@@ -49,38 +49,6 @@ class Journal:
                     file.write(f"{record.line()}\n")
             except OSError as error:
                 raise QueryError(f'resume "{self._path}": cannot be written: {error.strerror}') from error
-
-
-def _read(path: Path) -> dict[str, Record]:
-    if not path.parent.is_dir():  # found now, and not after the first run
-        raise QueryError(f'resume "{path}": there is no such folder; make it first')
-    try:
-        text = path.read_text("utf-8") if path.exists() else ""
-    except (OSError, UnicodeDecodeError) as error:
-        raise QueryError(f'resume "{path}": cannot be read: {error}') from error
-    whole = text[: text.rfind("\n") + 1]
-    if whole != text:
-        _cut(path, whole)
-    records = [_parse(path, number, line) for number, line in enumerate(whole.splitlines(), start=1)]
-    return {record.key: record for record in records}
-
-
-def _cut(path: Path, whole: str) -> None:
-    """Take a line away that was not finished: the next one is not to be written behind it."""
-    try:
-        path.write_text(whole, "utf-8")
-    except OSError as error:
-        raise QueryError(f'resume "{path}": cannot be written: {error.strerror}') from error
-
-
-def _parse(path: Path, number: int, line: str) -> Record:
-    try:
-        return Record.parse(line)
-    except (json.JSONDecodeError, TypeError, KeyError, AttributeError) as error:
-        raise QueryError(
-            f'resume "{path}", line {number}: expected a run as a comparison writes it, got something else: {error}; '
-            "name another file, or remove this one"
-        ) from error
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +67,10 @@ class Trace:
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
-    """A run: `key` says of what, `answer` is the digest of its results."""
+    """A run.
+
+    `key` says of what, `answer` is the digest of its results.
+    """
 
     key: str
     answer: str
@@ -118,13 +89,6 @@ class Record:
         values = json.loads(line)
         trace = values.pop("trace")
         return Record(**values, trace=None if trace is None else Trace(**trace))
-
-
-def _plain(value: object) -> object:
-    """Turn numpy's numbers into plain ones."""
-    if isinstance(value, np.generic):
-        return value.item()
-    raise TypeError(f"a record holds plain values only, got {value!r}")
 
 
 def trace(report: Report) -> Trace:
@@ -149,17 +113,62 @@ def routes(report: Report) -> Columns:
     if frame.empty:
         return _columns(frame)
     frame["stream"], frame["class"] = frame["stream"].astype(str), frame["class"].astype(str)
-    sizes = frame.groupby(["stream", "class"])["tuples"].sum().groupby("stream").nlargest(MOST_CLASSES)
+    sizes = frame.groupby(["stream", "class"])["tuples"].sum().groupby("stream").nlargest(MOST_CLASSES_DRAWN)
     large = {(stream, name) for _, stream, name in sizes.index}
     known = np.array([pair in large for pair in zip(frame["stream"], frame["class"], strict=True)])
     frame["class"] = frame["class"].where(known, OTHERS)
     often = (
-        frame.groupby(["stream", "class", "route"])["tuples"].sum().groupby(["stream", "class"]).nlargest(MOST_ROUTES)
+        frame.groupby(["stream", "class", "route"])["tuples"]
+        .sum()
+        .groupby(["stream", "class"])
+        .nlargest(MOST_ROUTES_DRAWN)
     )
     usual = {place[2:] for place in often.index}
     triples = zip(frame["stream"], frame["class"], frame["route"], strict=True)
     frame["route"] = frame["route"].where(np.array([triple in usual for triple in triples]), OTHERS)
     return _columns(frame.groupby(["batch", "stream", "class", "route"], sort=False)["tuples"].sum().reset_index())
+
+
+def _read(path: Path) -> dict[str, Record]:
+    if not path.parent.is_dir():  # found now, and not after the first run
+        raise QueryError(f'resume "{path}": there is no such folder; make it first')
+    try:
+        text = path.read_text("utf-8") if path.exists() else ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise QueryError(f'resume "{path}": cannot be read: {error}') from error
+    whole = text[: text.rfind("\n") + 1]
+    if whole != text:
+        _cut(path, whole)
+    records = [_parse(path, number, line) for number, line in enumerate(whole.splitlines(), start=1)]
+    return {record.key: record for record in records}
+
+
+def _cut(path: Path, whole: str) -> None:
+    """Take away a line that was not finished.
+
+    The next one must not be written behind it.
+    """
+    try:
+        path.write_text(whole, "utf-8")
+    except OSError as error:
+        raise QueryError(f'resume "{path}": cannot be written: {error.strerror}') from error
+
+
+def _parse(path: Path, number: int, line: str) -> Record:
+    try:
+        return Record.parse(line)
+    except (json.JSONDecodeError, TypeError, KeyError, AttributeError) as error:
+        raise QueryError(
+            f'resume "{path}", line {number}: expected a run as a comparison writes it, got something else: {error}; '
+            "name another file, or remove this one"
+        ) from error
+
+
+def _plain(value: object) -> object:
+    """Turn numpy's numbers into plain ones."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"a record holds plain values only, got {value!r}")
 
 
 def _columns(frame: Any) -> Columns:

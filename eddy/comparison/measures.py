@@ -38,7 +38,10 @@ STEADY_SHARE = 0.5
 
 
 def measure(workload: Workload, results: int, report: Report) -> dict[str, Any]:
-    """Counters and seconds of the whole run, and what its figure needs besides."""
+    """Sum counters and seconds of the whole run.
+
+    The run's figure needs a few more values, which are added.
+    """
     batches = report.batches()
     totals = {name: batches[column].sum().item() for name, column in SUMS.items()}
     counted = {"tuples": workload.tuples, "results": results, **totals}
@@ -46,8 +49,8 @@ def measure(workload: Workload, results: int, report: Report) -> dict[str, Any]:
     return counted | dict(workload.facts) | told | settling_point(workload, batches)
 
 
-def quietest(runs: Sequence[Sequence[float]]) -> float:
-    """Seconds of the same work done several times: of each micro-batch the quickest.
+def sum_quickest(runs: Sequence[Sequence[float]]) -> float:
+    """Sum the quickest repeat of each micro-batch, in seconds.
 
     A machine that is busy with something else makes some micro-batches slower, and none of them quicker.
     """
@@ -57,7 +60,7 @@ def quietest(runs: Sequence[Sequence[float]]) -> float:
 
 
 def _quickest(runs: Sequence[Sequence[float]]) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """The seconds of each micro-batch, in the repeat that took least."""
+    """Give each micro-batch's seconds in the quickest repeat."""
     least: np.ndarray[Any, np.dtype[np.float64]] = np.min(np.array(runs, np.float64), axis=0)
     return least
 
@@ -114,7 +117,9 @@ def settling_point(workload: Workload, batches: pd.DataFrame) -> dict[str, float
 
 
 def _batches_to_settle(calls: np.ndarray[Any, Any]) -> int:
-    """Micro-batches before the first few whose mean is near the mean of the end.
+    """Count micro-batches until the mean is near the end's.
+
+    Means are of a few micro-batches in a row.
 
     >>> _batches_to_settle(np.array([3, 3, 2, 2, 2, 2, 2, 2, 2, 2.0]))
     2

@@ -99,11 +99,11 @@ def slower(row: Row, baseline: Row) -> str:
     """
     low, high = (1 - float(row[f"time_saved_percent_{end}"]) / 100 for end in ("high", "low"))
     sure = f"(95 % interval {low:.2f} to {high:.2f} times)"
-    why = _why(row, baseline)
+    why = _explain_slower(row, baseline)
     return f'"{row["policy"]}" takes {times(row)} {sure}{f": {why}" if why else ""}.'
 
 
-def _why(row: Row, baseline: Row) -> str:
+def _explain_slower(row: Row, baseline: Row) -> str:
     """Say where the engine's time went: deciding or operators.
 
     It is "" where neither is most of the loss.
@@ -113,10 +113,10 @@ def _why(row: Row, baseline: Row) -> str:
     working = row["operators_us_per_tuple"] - baseline["operators_us_per_tuple"]
     if lost <= 0 or max(deciding, working) < MOST_OF * lost:
         return ""
-    return _by_deciding(row, baseline, deciding) if deciding >= working else _by_working(row, baseline, working)
+    return _blame_deciding(row, baseline, deciding) if deciding >= working else _blame_operators(row, baseline, working)
 
 
-def _by_deciding(row: Row, baseline: Row, deciding: float) -> str:
+def _blame_deciding(row: Row, baseline: Row, deciding: float) -> str:
     """Say that deciding took the time.
 
     If no work at all would cost less than that, nothing that is learned can pay.
@@ -134,8 +134,11 @@ def _by_deciding(row: Row, baseline: Row, deciding: float) -> str:
     return f"{told}, and spares the operators nothing"
 
 
-def _by_working(row: Row, baseline: Row, working: float) -> str:
-    """The operators took it: by more calls, or by calls that are dearer."""
+def _blame_operators(row: Row, baseline: Row, working: float) -> str:
+    """Say that operators took the time.
+
+    They had more calls, or calls that are dearer.
+    """
     told = f"its operators take {digits(working)} µs a row more"
     saved = row["calls_saved_percent"] or 0.0
     if saved < -FEWER:

@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Comparison:
-    """Policies side by side: the runs, a summary, a verdict, plots and a report.
+    """Policies side by side, with a summary and a verdict.
 
-    `skipped` says who did not apply where, and why; `settings` what it was run with, `command` how to run it again.
+    It has the runs, plots and a report too. `skipped` says who did not apply where, and why; `settings` what it was run
+    with, `command` how to run it again.
     """
 
     name: str
@@ -48,25 +49,25 @@ class Comparison:
         return export.table(self.runs)
 
     def summary(self, *, by_workload: bool = False) -> pd.DataFrame:
-        """One row for each policy, the quickest first.
+        """Give one row for each policy, the quickest first.
 
         With `by_workload` there is one for each policy on each workload. Time and calls are medians of the runs. The
         saving compares runs of the same turn with the baseline; the true value of time lies between `at least` and `at
         most` with 95 % confidence, and below zero it is lost. `deciding %` is the part of the engine's time that the
         policy took to plan and to learn. Numbers are rounded to what can be read; `statistics` has all digits.
         """
-        return frame(*self._told(by_workload))
+        return frame(*self._choose_rows(by_workload))
 
     def table(self, *, by_workload: bool = False) -> str:
         """`summary` as text, for a terminal."""
-        return text(*self._told(by_workload))
+        return text(*self._choose_rows(by_workload))
 
-    def _told(self, by_workload: bool) -> tuple[Any, ...]:
+    def _choose_rows(self, by_workload: bool) -> tuple[Any, ...]:
         rows = self.statistics(by_workload=by_workload).to_pylist()
         return (rows, "workload", "policy") if by_workload else (rows, "policy")
 
     def statistics(self, *, by_workload: bool = False) -> pa.Table:
-        """Every figure of a policy with all its digits.
+        """Give every figure of a policy with all its digits.
 
         `*_low` and `*_high` are the quartiles of what is measured, and the 95 % interval of what is saved.
         `noise_percent` is the A/A control: by how much the baseline, run twice, seems to differ from itself. The
@@ -91,7 +92,7 @@ class Comparison:
         return [name for name, plot in _plots().items() if plot.has(self)]
 
     def plot(self, name: str) -> Figure:
-        """One of `plots` as a figure of matplotlib's."""
+        """Draw one of `plots` as a figure of matplotlib's."""
         if name not in self.plots:
             raise unknown_name("plot", str(name), self.plots, where="comparison")
         return _plots()[name].draw(self)

@@ -27,12 +27,12 @@ PLAIN_TYPES = (bool, int, float, str, bytes, type(None))
 
 
 def key(parts: Mapping[str, Any]) -> str:
-    """A short name for everything that a run depends on."""
+    """Give a short name for everything that a run depends on."""
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:32]
 
 
 def machine() -> dict[str, Any]:
-    """The machine and libraries of a run.
+    """Give the machine and libraries of a run.
 
     Seconds of another one are not comparable.
     """
@@ -41,7 +41,10 @@ def machine() -> dict[str, Any]:
 
 
 def query_text(query: Query) -> dict[str, Any]:
-    """A query as plain values; of a function its name and its code."""
+    """Write a query as plain values.
+
+    Of a function it has the name and the code.
+    """
     return {
         "name": query.name,
         "streams": [
@@ -59,7 +62,7 @@ def query_text(query: Query) -> dict[str, Any]:
 
 
 def data_text(workload: Workload) -> dict[str, Any]:
-    """The inputs of a query: their columns and every value."""
+    """Write the inputs of a query: their columns and every value."""
     return {
         name: {"columns": dict(zip(t.schema.names, map(str, t.schema.types), strict=True)), "rows": digest_in_order(t)}
         for name, t in workload.data.items()
@@ -76,9 +79,10 @@ def _filter(asked: Filter) -> str:
 
 
 def code_text(function: Callable[..., Any]) -> str:
-    """A function's name and a digest of its code and of the plain values that it closes over.
+    """Write a function's name and a digest of its code.
 
-    What it reads from elsewhere is not seen: a module's variable, a file, a model.
+    The digest covers the plain values that it closes over. What it reads from elsewhere is not seen: a module's
+    variable, a file, a model.
 
     >>> code_text(lambda v: v > 1) == code_text(lambda v: v > 1)
     True
@@ -98,7 +102,7 @@ def code_text(function: Callable[..., Any]) -> str:
 
 
 def class_text(kind: type) -> str:
-    """A class's name and a digest of its methods' code.
+    """Write a class's name and a digest of its methods' code.
 
     A class that is being written changes from run to run.
     """
@@ -108,7 +112,7 @@ def class_text(kind: type) -> str:
 
 
 def _code(code: CodeType) -> tuple[Any, ...]:
-    """The code of a function, and of functions inside of it."""
+    """Give the code of a function, and of functions inside of it."""
     inner = [_code(one) if isinstance(one, CodeType) else repr(one) for one in code.co_consts]
     return code.co_code, code.co_names, tuple(inner)
 

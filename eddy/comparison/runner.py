@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class RunResult:
-    """An answer, how it came about, and how long one waited for it."""
+    """An answer, its counters, and the seconds that it took."""
 
     results: pa.Table
     report: Report
@@ -32,7 +32,7 @@ class RunPolicy(Protocol):
     """Runs a policy, with the rows of a micro-batch and a seed."""
 
     def __call__(self, policy: PolicyChoice, batch_rows: int, seed: int, /) -> RunResult:
-        """One run, from beginning to end."""
+        """Run once, from beginning to end."""
 
 
 class Runner(Protocol):
@@ -43,10 +43,13 @@ class Runner(Protocol):
         """The name in tables."""
 
     def describe(self) -> dict[str, Any]:
-        """The settings of the runner that its runs depend on."""
+        """Give the settings of the runner that its runs depend on."""
 
-    def on(self, workload: Workload) -> AbstractContextManager[RunPolicy]:
-        """Make ready for runs on a workload; what was made for them is gone at the end."""
+    def prepare(self, workload: Workload) -> AbstractContextManager[RunPolicy]:
+        """Make ready for runs on a workload.
+
+        What was made for them is gone at the end.
+        """
 
 
 class Local:
@@ -59,7 +62,7 @@ class Local:
         return {}
 
     @contextmanager
-    def on(self, workload: Workload) -> Iterator[RunPolicy]:
+    def prepare(self, workload: Workload) -> Iterator[RunPolicy]:
         """There is nothing to make."""
 
         def run(policy: PolicyChoice, batch_rows: int, seed: int) -> RunResult:
@@ -71,7 +74,10 @@ class Local:
 
 
 class OnSpark:
-    """In streaming queries of Spark's, with `attach`, over files of one micro-batch each."""
+    """Runs streaming queries on Spark, with `attach`.
+
+    They read files of one micro-batch each.
+    """
 
     name = "spark"
 
@@ -80,15 +86,16 @@ class OnSpark:
         self._warm = False
 
     def describe(self) -> dict[str, Any]:
-        """The number of cells that share the work."""
+        """Give the number of cells that share the work."""
         return {"cells": self._cells}
 
     @contextmanager
-    def on(self, workload: Workload) -> Iterator[RunPolicy]:
-        """Write the files; a policy with micro-batches of its own size has files of its own.
+    def prepare(self, workload: Workload) -> Iterator[RunPolicy]:
+        """Write the files of a workload.
 
-        The first run of all is done twice and counts once: it is in it that Spark starts its workers and compiles
-        most of its code, which takes several times what a run takes.
+        A policy with micro-batches of its own size has files of its own. The first run of all is done twice and counts
+        once: it is in it that Spark starts its workers and compiles most of its code, which takes several times what a
+        run takes.
         """
         from eddy.spark.trial import SparkTrial  # noqa: PLC0415  so that policies can be compared where there is no Spark
 
@@ -109,7 +116,7 @@ RUNNERS = ("local", "spark")
 
 
 def choose_runner(name: str, cells: int | None = None) -> Runner:
-    """A runner by its name, with the cells of one on Spark."""
+    """Make a runner by its name, with the cells of one on Spark."""
     if name not in RUNNERS:
         raise unknown_name("runner", str(name), RUNNERS, where="compare")
     if name == OnSpark.name:

@@ -58,15 +58,15 @@ def group_by_workload(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Mappi
     return parts
 
 
-def first_baseline(roles: Mapping[str, str]) -> str | None:
-    """The policy that others are compared with, if it has run."""
+def find_baseline(roles: Mapping[str, str]) -> str | None:
+    """Find the policy that others are held against, if it ran."""
     return next((policy for policy, role in roles.items() if role == BASELINE), None)
 
 
 def _policy(frame: pd.DataFrame, policy: str, role: str, roles: Mapping[str, str]) -> dict[str, Any]:
     own = frame[frame["policy"] == policy]
     time = own[TIME[str(own["runner"].iloc[0])]]
-    baseline = first_baseline(roles)
+    baseline = find_baseline(roles)
     shares = {name: float(own[column].sum() / own["seconds"].sum() * 100) for name, column in SHARES.items()}
     return {
         "policy": policy,
@@ -75,8 +75,8 @@ def _policy(frame: pd.DataFrame, policy: str, role: str, roles: Mapping[str, str
         **_spread("calls_per_tuple", own["routing_calls"] / own["tuples"]),
         **_spread("us_per_tuple", time / own["tuples"] * MICRO),
         **_spread("seconds", time),
-        **_saved("calls_saved_percent", _saving(frame, policy, baseline, "routing_calls")),
-        **_saved("time_saved_percent", _saving(frame, policy, baseline, str(time.name))),
+        **_list_saved("calls_saved_percent", _saving(frame, policy, baseline, "routing_calls")),
+        **_list_saved("time_saved_percent", _saving(frame, policy, baseline, str(time.name))),
         "noise_percent": _noise(frame, roles, str(time.name)),
         **{f"{name}_percent": share for name, share in shares.items()},
         "deciding_percent": sum(shares[name] for name in DECIDING),
@@ -93,7 +93,7 @@ def _saving(frame: pd.DataFrame, policy: str, baseline: str | None, column: str)
     return None if baseline is None or policy == baseline else saving(frame, policy, baseline, column)
 
 
-def _saved(name: str, found: Saving | None) -> dict[str, float | None]:
+def _list_saved(name: str, found: Saving | None) -> dict[str, float | None]:
     parts = (None, None, None) if found is None else (found.share, found.low, found.high)
     return {
         title: None if part is None else part * 100
@@ -104,7 +104,7 @@ def _saved(name: str, found: Saving | None) -> dict[str, float | None]:
 def _noise(frame: pd.DataFrame, roles: Mapping[str, str], column: str) -> float | None:
     """Per cent by which the baseline seems to differ from itself."""
     control = next((policy for policy, role in roles.items() if role == CONTROL), None)
-    found = None if control is None else _saving(frame, control, first_baseline(roles), column)
+    found = None if control is None else _saving(frame, control, find_baseline(roles), column)
     return None if found is None or found.noise is None else found.noise * 100
 
 
@@ -145,13 +145,13 @@ def saving(rows: pd.DataFrame, policy: str, baseline: str, column: str) -> Savin
 
 
 def _units(logs: pd.Series[float]) -> Floats:
-    """The columns that tell turns on one workload apart."""
+    """Give the columns that tell turns on one workload apart."""
     seeds = logs.groupby(level="seed").median()
     return np.asarray(seeds if len(seeds) >= SEEDS else logs, np.float64)
 
 
 def _mean(workloads: Sequence[Floats]) -> Saving:
-    """The mean of ratios over workloads, as what is saved.
+    """Give the mean of ratios over workloads, as what is saved.
 
     >>> _mean([np.log([0.5, 0.5]), np.log([0.125, 0.125])])
     Saving(share=0.75, low=0.75, high=0.75)

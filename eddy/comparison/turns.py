@@ -18,7 +18,7 @@ from eddy.comparison.answer import agree, digest
 from eddy.comparison.contender import CONTROL, Contender
 from eddy.comparison.experiment import Experiment, SizedPoint, Skipped
 from eddy.comparison.journal import Journal, Record, Trace, trace
-from eddy.comparison.measures import measure, output_rate, quietest
+from eddy.comparison.measures import measure, output_rate, sum_quickest
 from eddy.comparison.run_key import key
 from eddy.comparison.runner import Runner, RunPolicy
 from eddy.comparison.workload import Workload
@@ -27,7 +27,7 @@ MeasuredRow = dict[str, Any]
 WIDTH = 24
 """Characters of the bar: with the counts and a name it fits into a line of a terminal."""
 
-MOST_LINES = 10
+MOST_PROGRESS_LINES = 10
 """Lines where there is no terminal: enough to see that it moves, too few to fill a log."""
 
 MINUTE = 60
@@ -44,11 +44,11 @@ class Traced:
 
 
 class Turns:
-    """Runs every policy that applies on every workload and seed: a row for each run.
+    """Runs every policy on every workload and seed.
 
-    The policies take turns at each workload, in an order that is drawn anew every time, so that whatever else the
-    machine is doing hits all of them alike. All must give the same answer. The first run of each policy on a workload
-    is also followed over time.
+    Each run that applies gives a row. The policies take turns at each workload, in an order that is drawn anew every
+    time, so that whatever else the machine is doing hits all of them alike. All must give the same answer. The first
+    run of each policy on a workload is also followed over time.
     """
 
     def __init__(self, experiment: Experiment, runner: Runner, journal: Journal, bar: Bar) -> None:
@@ -63,18 +63,18 @@ class Turns:
         """Run what has not been run before."""
         for setup in self._experiment.setups:
             out = [skip.contender for skip in skipped if skip.point is setup.point]
-            contenders = self._experiment.controlled(without=out)
+            contenders = self._experiment.add_control(without=out)
             for seed in self._experiment.seeds:
                 self._point(setup, contenders, seed, machine)
 
     def _point(self, setup: SizedPoint, contenders: Sequence[Contender], seed: int, machine: MeasuredRow) -> None:
-        """All policies on one workload, as often as asked."""
+        """Run all policies on one workload, as often as asked."""
         workload = setup.workload(seed, self._experiment.rows)
         settings = {"rows": self._experiment.rows, "runner": self._runner.name, **self._runner.describe(), **machine}
         common = {**settings, "workload": setup.describe(), "seed": seed}
         chance = np.random.default_rng([seed, len(contenders)])
         records: dict[str, list[Record]] = {contender.label: [] for contender in contenders}
-        with self._runner.on(workload) as run:
+        with self._runner.prepare(workload) as run:
             for repeat in range(self._experiment.repeats):
                 for which in chance.permutation(len(contenders)):
                     contender = contenders[which]
@@ -86,7 +86,7 @@ class Turns:
         self._add(setup, contenders, workload, seed, records)
 
     def _turn(self, turn: _Turn, workload: Workload, run: RunPolicy, before: dict[str, list[Record]]) -> Record:
-        """One run, or what is known of it."""
+        """Make one run, or take what is known of it."""
         found = self._journal.find(turn.key)
         record = turn.run(workload, run) if found is None else found
         answers = [(label, own[0].answer) for label, own in before.items() if own]
@@ -105,11 +105,14 @@ class Turns:
         seed: int,
         records: dict[str, list[Record]],
     ) -> None:
-        """The rows of a workload and seed, and what was followed over time."""
+        """Add the rows of a workload and seed.
+
+        What was followed over time is added too.
+        """
         shares = self._shares(list(records.values()))
         for contender, share in zip(contenders, shares, strict=True):
             own = records[contender.label]
-            quickest = {"quiet_seconds": quietest([record.seconds for record in own])}
+            quickest = {"quiet_seconds": sum_quickest([record.seconds for record in own])}
             for repeat, record in enumerate(own):
                 figures = {"seed": seed, "repeat": repeat, **share, **record.figures, **quickest}
                 self.rows.append(self._row(setup, contender, figures))
@@ -130,7 +133,7 @@ class Turns:
         return output_rate(seconds, [own[0].results for own in records])
 
     def _row(self, setup: SizedPoint, contender: Contender, figures: MeasuredRow) -> MeasuredRow:
-        """A run as a flat row."""
+        """Write a run as a flat row."""
         named: MeasuredRow = {"experiment": self._experiment.name, "workload": setup.label, "policy": contender.label}
         named |= {"role": contender.role, "runner": self._runner.name}
         row = named | setup.sizes | setup.varied | figures
@@ -168,7 +171,10 @@ class _Turn:
 
 
 class Bar:
-    """A bar on a terminal, and plain lines elsewhere; nothing when it is to be quiet."""
+    """A bar on a terminal, and plain lines elsewhere.
+
+    It is nothing if it is to be quiet.
+    """
 
     def __init__(self, total: int, *, quiet: bool = False, out: TextIO | None = None) -> None:
         self._out = out or sys.stderr
@@ -188,7 +194,7 @@ class Bar:
             line = f"[{self._bar()}] {self._counts()}  {what}"
             self._out.write(f"\r{line:<{self._width}}")
             self._width = len(line)
-        elif self._done * MOST_LINES // self._total > (self._done - 1) * MOST_LINES // self._total:
+        elif self._done * MOST_PROGRESS_LINES // self._total > (self._done - 1) * MOST_PROGRESS_LINES // self._total:
             self._out.write(f"{self._counts()}  {what}\n")
         self._out.flush()
 

@@ -39,8 +39,11 @@ class Verdict:
 
 
 def verdict(rows: Sequence[Mapping[str, Any]]) -> Verdict:
-    """The verdict on all workloads; where they disagree, the choice for each."""
-    parts = by_workload(rows)
+    """Give the verdict on all workloads.
+
+    If they disagree, it is the choice for each.
+    """
+    parts = judge_workloads(rows)
     if len(parts) == 1:
         return next(iter(parts.values()))
     found = summary(rows)
@@ -51,8 +54,8 @@ def verdict(rows: Sequence[Mapping[str, Any]]) -> Verdict:
     return replace(whole, reasons=(*_agreement(parts, whole), *whole.reasons))
 
 
-def by_workload(rows: Sequence[Mapping[str, Any]]) -> dict[str, Verdict]:
-    """A verdict on each workload."""
+def judge_workloads(rows: Sequence[Mapping[str, Any]]) -> dict[str, Verdict]:
+    """Give a verdict on each workload."""
     parts = group_by_workload(rows)
     alone = len(parts) == 1
     return {
@@ -61,34 +64,8 @@ def by_workload(rows: Sequence[Mapping[str, Any]]) -> dict[str, Verdict]:
     }
 
 
-def _describe_split(parts: Mapping[str, Verdict], whole: Verdict, noise: float | None) -> Verdict:
-    """Say which policies win where, when workloads disagree.
-
-    Savings beyond noise come first, then the workloads on which the baseline stays because nothing else is sure, then
-    one policy for all.
-    """
-    chosen: dict[str, list[str]] = {}
-    for workload, part in sorted(parts.items(), key=lambda item: not item[1].measured):
-        kept = bool(part.choice) and not part.measured
-        chosen.setdefault(f"{'stay with ' if kept else ''}{_chosen(part.choice)}", []).append(workload)
-    told = "; ".join(f"{choice} on {_list_names(workloads)}" for choice, workloads in chosen.items())
-    each = [part.headline for part in parts.values()] if len(parts) <= MOST_NAMES else []
-    reasons = (*each, f"One for all: {whole.headline}", *([] if noise is None else [_noise(noise)]))
-    choose = "" if told.startswith("stay") else "choose "
-    return Verdict(choice="", measured=False, headline=f"It depends on the data: {choose}{told}.", reasons=reasons)
-
-
-def _agreement(parts: Mapping[str, Verdict], whole: Verdict) -> Sequence[str]:
-    """Say whether each workload alone has the same verdict."""
-    if not whole.choice:
-        return ()
-    if all(part.choice == whole.choice for part in parts.values()):
-        return (f"The choice is the same on each of the {len(parts)} workloads.",)
-    return (f"On each of the {len(parts)} workloads alone, that is within noise.",)
-
-
 def judge(rows: Sequence[Mapping[str, Any]], where: str) -> Verdict:
-    """The verdict on a summary.
+    """Give the verdict on a summary.
 
     Chosen is who saves most time, if that is more than noise: its interval must leave out nothing saved, and the saving
     must be more than the interval of the baseline against itself reaches. Else the baseline stays. What was told the
@@ -100,7 +77,7 @@ def judge(rows: Sequence[Mapping[str, Any]], where: str) -> Verdict:
         return Verdict(choice="", measured=False, headline="There is nothing to compare with.", reasons=())
     noise = baseline["noise_percent"]
     if noise is None:
-        return _unsure(baseline, others)
+        return _judge_one_run(baseline, others)
     better = [row for row in others if saves(row, noise)]
     if not better:
         return _stay(baseline, others, noise, where)
@@ -131,6 +108,32 @@ def loses(row: Mapping[str, Any], noise: float) -> bool:
     return high is not None and high < 0 and -saved > noise
 
 
+def _describe_split(parts: Mapping[str, Verdict], whole: Verdict, noise: float | None) -> Verdict:
+    """Say which policies win where, when workloads disagree.
+
+    Savings beyond noise come first, then the workloads on which the baseline stays because nothing else is sure, then
+    one policy for all.
+    """
+    chosen: dict[str, list[str]] = {}
+    for workload, part in sorted(parts.items(), key=lambda item: not item[1].measured):
+        kept = bool(part.choice) and not part.measured
+        chosen.setdefault(f"{'stay with ' if kept else ''}{_quote_choice(part.choice)}", []).append(workload)
+    told = "; ".join(f"{choice} on {_list_names(workloads)}" for choice, workloads in chosen.items())
+    each = [part.headline for part in parts.values()] if len(parts) <= MOST_NAMES else []
+    reasons = (*each, f"One for all: {whole.headline}", *([] if noise is None else [_noise(noise)]))
+    choose = "" if told.startswith("stay") else "choose "
+    return Verdict(choice="", measured=False, headline=f"It depends on the data: {choose}{told}.", reasons=reasons)
+
+
+def _agreement(parts: Mapping[str, Verdict], whole: Verdict) -> Sequence[str]:
+    """Say whether each workload alone has the same verdict."""
+    if not whole.choice:
+        return ()
+    if all(part.choice == whole.choice for part in parts.values()):
+        return (f"The choice is the same on each of the {len(parts)} workloads.",)
+    return (f"On each of the {len(parts)} workloads alone, that is within noise.",)
+
+
 def _is_slower(row: Mapping[str, Any], baseline: Mapping[str, Any], noise: float) -> bool:
     return row is not baseline and row["role"] not in (BOUND, CONTROL) and loses(row, noise)
 
@@ -148,7 +151,7 @@ def _stay(baseline: Mapping[str, Any], others: Sequence[Mapping[str, Any]], nois
         more = f'"{best["policy"]}" the least, {_percent(-saved)} more'
         headline = f'Choose "{stays}": {where} every other policy takes longer, {more}.'
         return Verdict(choice=stays, measured=True, headline=headline, reasons=reasons)
-    headline = f'Stay with "{stays}": {where} {_within(others, slow)}.'
+    headline = f'Stay with "{stays}": {where} {_name_alike(others, slow)}.'
     nearest = (
         f'The quickest other, "{best["policy"]}", takes {_percent(abs(saved))} {"less" if saved > 0 else "more"} time; '
         f"from {_percent(abs(low))} {'less' if low > 0 else 'more'} to {_percent(abs(high))} "
@@ -157,22 +160,22 @@ def _stay(baseline: Mapping[str, Any], others: Sequence[Mapping[str, Any]], nois
     return Verdict(choice=stays, measured=False, headline=headline, reasons=(nearest, *reasons))
 
 
-def _within(others: Sequence[Mapping[str, Any]], slow: Sequence[Mapping[str, Any]]) -> str:
-    """Name those that are as quick as the baseline, and the others."""
+def _name_alike(others: Sequence[Mapping[str, Any]], slow: Sequence[Mapping[str, Any]]) -> str:
+    """Name those as quick as the baseline, and the others."""
     if not slow:
         return "what others save of its time is within noise"
     alike = [row["policy"] for row in others if row not in slow]
     save = "saves" if len(alike) == 1 else "save"
-    return f"what {quote(alike)} {save} of its time is within noise, and {_told(slow)}"
+    return f"what {quote(alike)} {save} of its time is within noise, and {_name_slow(slow)}"
 
 
-def _told(slow: Sequence[Mapping[str, Any]]) -> str:
+def _name_slow(slow: Sequence[Mapping[str, Any]]) -> str:
     if len(slow) > MOST_NAMES:
         return f"{len(slow)} others take longer"
     return ", ".join(f'"{row["policy"]}" takes {times(row)}' for row in slow)
 
 
-def _unsure(baseline: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> Verdict:
+def _judge_one_run(baseline: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> Verdict:
     """One run says nothing about time."""
     fewest = min(others, key=lambda row: float(row["calls_per_tuple"]))
     return Verdict(
@@ -227,7 +230,7 @@ def _number(number: float) -> str:
     return f"{number:.0f}" if abs(number) >= 10 else f"{number:.1f}"
 
 
-def _chosen(choice: str) -> str:
+def _quote_choice(choice: str) -> str:
     return f'"{choice}"' if choice else "any"
 
 
@@ -236,7 +239,7 @@ def _list_names(workloads: Sequence[str]) -> str:
 
 
 def _plain(number: float) -> str:
-    """Two digits, without an exponent.
+    """Write two digits, without an exponent.
 
     >>> _plain(19.4), _plain(0.123), _plain(20_400)
     ('19', '0.12', '20,000')

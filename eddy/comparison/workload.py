@@ -35,8 +35,8 @@ class Workload:
         """Count the rows of the streams."""
         return sum(self.data[stream.name].num_rows for stream in self.query.streams)
 
-    def known(self) -> dict[str, Any]:
-        """Facts that a policy's parameters may ask for, by name.
+    def list_facts(self) -> dict[str, Any]:
+        """List facts that a policy's parameters may ask for.
 
         An experiment writes the name with a "$".
         """

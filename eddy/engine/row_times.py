@@ -103,7 +103,7 @@ def _read_ticks(
     if name is None:
         return np.zeros(rows.num_rows, np.int64), None
     try:
-        return event_time.ticks(rows.column(name), dtype)
+        return event_time.read_ticks(rows.column(name), dtype)
     except pa.ArrowInvalid as error:
         raise QueryError(
             f'stream "{stream.name}": {place} "{name}": expected times that fit into 64 bits of microseconds or units, '

@@ -1,1 +1,1 @@
-"""Statistics, counters and reports: what happened, and what it took."""
+"""Statistics, counters and reports of what happened."""

@@ -14,7 +14,7 @@ from eddy.observe.insight import RouteCost
 from eddy.observe.notebook import heading, table
 from eddy.observe.statistics import total
 
-MOST_ROUTES = 1_000
+MOST_ROUTE_ROWS = 1_000
 """Rows of a stream in `Report.routes`, besides one for the rest: forty classes, and twenty-five routes of each."""
 
 COUNTS = ["rows_in", "evaluated", "skipped", "rows_out", "seconds"]
@@ -72,19 +72,21 @@ class Report:
         return pd.DataFrame({name: [value(c) for c in self.counters] for name, value in BATCH.items()})
 
     def streams(self) -> pd.DataFrame:
-        """One row for each stream in each micro-batch: rows that came, were dropped, and are stored at its end.
+        """One row for each stream in each micro-batch.
 
-        In Spark a row may be in several cells: it is counted in one, and the others are its `copies`.
+        Counted are rows that came, were dropped, and are stored at its end. In Spark a row may be in several cells: it
+        is counted in one, and the others are its `copies`.
         """
         rows = [{"batch": c.batch, "stream": name, **asdict(s)} for c in self.counters for name, s in c.streams.items()]
         return pd.DataFrame(rows, columns=["batch", "stream", *(f.name for f in fields(StreamCount))])
 
     def operators(self, *, by_batch: bool = False) -> pd.DataFrame:
-        """One row for each operator and access pattern, or for each of them in each micro-batch.
+        """One row for each operator and access pattern.
 
-        `evaluated` are the rows that a filter had not judged before, or the candidates that a probe looked at;
-        `skipped` are those of them with a null that a filter with `nulls="skip"` has not asked its function about;
-        `rate` is outputs per input, `microseconds` the cost of one input.
+        With `by_batch`, one for each of them in each micro-batch. `evaluated` are the rows that a filter had not judged
+        before, or the candidates that a probe looked at; `skipped` are those of them with a null that a filter with
+        `nulls="skip"` has not asked its function about; `rate` is outputs per input, `microseconds` the cost of one
+        input.
         """
         rows = [
             [c.batch, hop.operator, hop.pattern, s.rows_in, s.evaluated, s.skipped, s.rows_out, s.seconds]
@@ -99,13 +101,14 @@ class Report:
         return frame
 
     def routes(self, *, by_batch: bool = False) -> pd.DataFrame:
-        """One row for each class of a stream and each route that its rows set out on: tuples, and their share.
+        """One row for each class of a stream and each route.
 
-        With `by_batch`, one for each of them in each micro-batch, and no share.
+        It has the tuples that set out on the route, and their share. With `by_batch`, one for each of them in each
+        micro-batch, and no share.
 
         A class is named by the values or ranges by which the policy told it apart, as they are now; "" are rows that
         it does not tell apart. However old the query is and however many classes there are, the rows are bounded: each
-        micro-batch counts its largest classes, and a stream has at most `MOST_ROUTES` rows; all others are one row.
+        micro-batch counts its largest classes, and a stream has at most `MOST_ROUTE_ROWS` rows; all others are one row.
         """
         rows: dict[ClassRoute, int] = {}
         names: dict[tuple[str, str], str] = {}
@@ -135,20 +138,22 @@ class Report:
         return pd.DataFrame(rows, columns=["batch", "stream", "class", "route", "tuples"])
 
     def errors(self) -> pd.DataFrame:
-        """One row for each micro-batch, predicate and kind of error that its function or its SQL has met.
+        """One row for each micro-batch, predicate and error.
 
-        `on_error` says what was done: rows are dropped, or kept, or "fail" where they are part of the answer. How many
-        rows were met depends on the routing, since another predicate may have dropped them before; the answer does
-        not. `sample` is empty unless the query says `show_values`.
+        Errors are told by the kind that its function or its SQL has met. `on_error` says what was done: rows are
+        dropped, or kept, or "fail" where they are part of the answer. How many rows were met depends on the routing,
+        since another predicate may have dropped them before; the answer does not. `sample` is empty unless the query
+        says `show_values`.
         """
         rows = [{"batch": c.batch, **asdict(fault)} for c in self.counters for fault in c.faults]
         return pd.DataFrame(rows, columns=["batch", "predicate", "kind", "on_error", "rows", "sample"])
 
     def learning(self) -> pd.DataFrame:
-        """One row for each operator, micro-batch and way in which the policy used it.
+        """One row for each operator, micro-batch and use.
 
-        `kind` says what the calls were: "classified" by the attribute, "unclassified", or "profiling" to learn; the
-        gain ratio is that of the attribute when it was last measured.
+        A use is a way in which the policy sent rows to the operator. `kind` says what the calls were: "classified" by
+        the attribute, "unclassified", or "profiling" to learn; the gain ratio is that of the attribute when it was last
+        measured.
         """
         rows: list[list[object]] = []
         before: dict[tuple[str, str, str], int] = {}
@@ -162,11 +167,11 @@ class Report:
         return pd.DataFrame(rows, columns=["batch", "operator", "kind", "attribute", "gain_ratio", "calls"])
 
     def decisions(self) -> pd.DataFrame:
-        """One row for each time that a policy has decided about a stream's routes: when and why, and what came of it.
+        """One row for each decision about a stream's routes.
 
-        `predicted` and `observed` are what a row costs, in the unit of the policy's costs, on average over the ways;
-        observed until the next decision, or until now. `seconds` is how long it took to decide. `tree` says who takes
-        which way, a line for each branch.
+        It says when and why the policy decided, and what came of it. `predicted` and `observed` are what a row costs,
+        in the unit of the policy's costs, on average over the ways; observed until the next decision, or until now.
+        `seconds` is how long it took to decide. `tree` says who takes which way, a line for each branch.
         """
         rows: dict[tuple[str, int], dict[str, Any]] = {}
         for c in self.counters:
@@ -210,6 +215,6 @@ def _keep_largest(rows: Mapping[ClassRoute, int]) -> Mapping[ClassRoute, int]:
         rest = (stream, OTHERS, VARIOUS)
         # The rest may be among the rows already, from micro-batches that had many classes; it takes none of the places.
         apart[stream] = apart.get(stream, 0) + (route != rest)
-        place = route if apart[stream] <= MOST_ROUTES else rest
+        place = route if apart[stream] <= MOST_ROUTE_ROWS else rest
         kept[place] = kept.get(place, 0) + count
     return kept

@@ -21,7 +21,9 @@ N = TypeVar("N", float, Floats)
 
 
 def fading(rows: N, half_life: int) -> N:
-    """The weight that older rows keep when so many new ones have come.
+    """Give the weight that older rows keep.
+
+    It falls with the number of rows that have come since.
 
     >>> fading(500.0, 500), fading(0.0, 500)
     (0.5, 1.0)
@@ -79,7 +81,10 @@ class Statistics:
         return self._recent.get(hop, NOTHING)
 
     def add(self, hop: Hop, statistic: Statistic) -> None:
-        """Count a step; what was known before it fades with the rows that came in."""
+        """Count a step.
+
+        What was known before it fades with the rows that came in.
+        """
         known = self._recent.get(hop, NOTHING)
         weight = fading(statistic.rows_in, HALF_LIFE)
         self._recent[hop] = Statistic(
@@ -102,5 +107,5 @@ class Statistics:
 
 
 def total(parts: Mapping[Any, Statistic]) -> Statistic:
-    """The sum of statistics."""
+    """Give the sum of statistics."""
     return sum(parts.values(), NOTHING)

@@ -131,8 +131,9 @@ def _find_form(hint: Any, parameter: str, where: str) -> str:
     # An annotation that stayed text, since the module imports its names for type checkers only.
     if isinstance(base, str) and base.split("[")[0].rpartition(".")[2] in known:
         return known[base.split("[")[0].rpartition(".")[2]]
+    asked = shorten(inspect.formatannotation(hint), LONGEST_NAME) if isinstance(hint, type) else write_repr(hint)
     raise QueryError(
-        f'{where}: parameter "{parameter}" asks for {write_repr(hint)}; expected pd.Series, np.ndarray or pa.Array, '
+        f'{where}: parameter "{parameter}" asks for {asked}; expected pd.Series, np.ndarray or pa.Array, '
         "or rowwise=True for a function of plain values"
     )
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import PurePath
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -26,11 +26,9 @@ from eddy.errors import LONGEST_NAME, QueryError, RowError, describe_error, quot
 from eddy.predicates import time_limit
 from eddy.predicates.arguments import FORMS, SERIES, check_mask, forms_of, group_by_nulls
 from eddy.predicates.row_errors import Kinds, RowErrors, ask_again, ask_by_halves
-from eddy.predicates.time_limit import Expired, RowsDone, call_limited
+from eddy.predicates.time_limit import Expired, Result, RowsDone, call_limited
 from eddy.sql import Column
 from eddy.tuples.arrays import Mask, RowIds
-
-Answer = TypeVar("Answer")
 
 OURS = (__file__, time_limit.__file__)
 """Files whose lines say nothing about what is wrong in a function of someone else's."""
@@ -84,7 +82,7 @@ class Function:
             forms = forms_of(function, parameters, len(names), where, unsaid=unsaid)
         return Function(name, function, tuple(map(_parse_column, names)), forms, rowwise, where, seconds)
 
-    def qualified(self, resolve: Callable[[Column], Column]) -> Function:
+    def qualify(self, resolve: Callable[[Column], Column]) -> Function:
         """Spell out each column's stream."""
         return replace(self, columns=tuple(map(resolve, self.columns)))
 
@@ -180,7 +178,7 @@ class Function:
             raise RowErrors(passed, np.array(list(errors), np.int64), list(errors.values()))
         return passed
 
-    def _call_limited(self, call: Callable[[], Answer], progress: RowsDone, rows: int) -> Answer:
+    def _call_limited(self, call: Callable[[], Result], progress: RowsDone, rows: int) -> Result:
         """Call something, and end it if it takes too long."""
         if self.seconds is None:
             return call()

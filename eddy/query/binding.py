@@ -44,7 +44,7 @@ class Binding:
 
     tick_type: Any
 
-    def stored(self, name: str) -> pa.Schema:
+    def find_stored(self, name: str) -> pa.Schema:
         """Give the columns of an input that anything reads."""
         # Stored are columns of the answer, the conditions and the clock; classifiers read theirs on arrival only.
         read = {column for column, _ in self.outputs}
@@ -233,7 +233,7 @@ def _find_time(
     if not (pa.types.is_timestamp(value.type) or pa.types.is_integer(value.type)):
         return None
     # The expression is computed for one moment; the difference is the constant, in whatever way it is written.
-    (begin,), (shifted,) = (event_time.ticks(one, np.int64)[0].tolist() for one in (moment, value))
+    (begin,), (shifted,) = (event_time.read_ticks(one, np.int64)[0].tolist() for one in (moment, value))
     return stream, shifted - begin
 
 

@@ -47,12 +47,15 @@ class Names:
         # Under Spark's rule `V` finds `v`; with both there, neither is meant more than the other.
         found = self.find(column)
         if len(found) > 1:
-            raise QueryError(f"{where}: {sql.ambiguous(column.name, found)}")
+            raise QueryError(f"{where}: {sql.describe_ambiguous(column.name, found)}")
         return found[0] if found else column.name
 
 
 def spell_query(query: Query, schemas: Mapping[str, pa.Schema]) -> Query:
-    """The query in its inputs' own names; the same one, if it has them already."""
+    """Spell a query in its inputs' own names.
+
+    The same one, if it has them already.
+    """
     names = Names(query, {name: schema.names for name, schema in schemas.items()})
     streams = [_spell_stream(stream, names) for stream in query.streams]
     filters = [spell_filter(f, names) for f in query.filters]
@@ -70,7 +73,7 @@ def spell_filter(asked: Filter, names: Names) -> Filter:
     """Spell a filter as its inputs do."""
     predicate = asked.predicate
     if not isinstance(predicate, Function):
-        return asked if predicate.is_spelled(names.find) else replace(asked, where=predicate.respelled(names.find))
+        return asked if predicate.is_spelled(names.find) else replace(asked, where=predicate.respell(names.find))
     where = f'filter "{asked.name}"'
     found = [Column(column.stream, names.resolve(column, where)) for column in predicate.columns]
     if found == [*predicate.columns]:
@@ -83,7 +86,7 @@ def spell_filter(asked: Filter, names: Names) -> Filter:
 
 def spell_join(query: Query, text: str, names: Names) -> str:
     """Spell the text of a join as its inputs do."""
-    return sql.parse(text, where=f'join "{text}"').qualified(query.named).respelled(names.find)
+    return sql.parse(text, where=f'join "{text}"').qualify(query.qualify).respell(names.find)
 
 
 def _keep_case(name: str) -> tuple[str, int]:
@@ -104,6 +107,9 @@ def _spell_stream(stream: Stream, names: Names) -> Stream:
 
 
 def _spell_selected(column: Column, name: str, names: Names) -> str:
-    """The text of a column to select that has another name; nothing for the others."""
+    """Spell a column to select that has another name.
+
+    Nothing for the others.
+    """
     found = names.resolve(column, f'select "{column}"')
     return "" if found == column.name else f"{column.stream}.{sql.backtick(found)} AS {sql.backtick(name)}"

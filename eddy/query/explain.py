@@ -18,13 +18,13 @@ from eddy.query.inputs import Range, Rows, Unbounded, Window
 from eddy.query.query import Query, Stream
 from eddy.sql import Column
 
-MOST_CLASSES = 12
+TOP_CLASSES = 12
 """Classes that are shown of each stream: the rest is a tail that nobody reads."""
 
 SMALLEST_CLASS = 0.01
 """Share of a stream's rows below which a class says less than all such classes together."""
 
-MOST_ROUTES = 3
+TOP_ROUTES = 3
 """Routes that are shown of each class: the usual one, and those that were tried or taken before."""
 
 MOST_DECISIONS = 8
@@ -95,7 +95,7 @@ def list_classes(routes: pd.DataFrame) -> Iterator[str]:
     """
     # Stable sorts throughout, so that equal classes keep the report's order and a run explains itself the same way.
     sizes = routes.groupby("class")["share"].sum().sort_values(ascending=False, kind="stable")
-    shown = [str(name) for name, share in sizes.items() if name != OTHERS and share >= SMALLEST_CLASS][:MOST_CLASSES]
+    shown = [str(name) for name, share in sizes.items() if name != OTHERS and share >= SMALLEST_CLASS][:TOP_CLASSES]
     rows = [["class", "rows", "route", "of these"]]
     for name in shown:
         rows += _list_routes(name or ALL_ALIKE, routes[routes["class"] == name])
@@ -202,10 +202,10 @@ def _list_routes(name: str, routes: pd.DataFrame) -> Iterator[list[str]]:
     """Write a class's largest routes, and one line for the rest."""
     share = routes["share"].sum()
     within = routes["share"] / share
-    for place, (route, part) in enumerate(zip(routes["route"][:MOST_ROUTES], within[:MOST_ROUTES], strict=True)):
+    for place, (route, part) in enumerate(zip(routes["route"][:TOP_ROUTES], within[:TOP_ROUTES], strict=True)):
         yield [*(("", "") if place else (_cut(name), _percent(share))), _cut(route), _percent(part)]
-    if len(routes) > MOST_ROUTES:
-        yield ["", "", f"{len(routes) - MOST_ROUTES} more", _percent(within[MOST_ROUTES:].sum())]
+    if len(routes) > TOP_ROUTES:
+        yield ["", "", f"{len(routes) - TOP_ROUTES} more", _percent(within[TOP_ROUTES:].sum())]
 
 
 def _list_decisions(report: Report) -> Iterator[str]:
@@ -239,7 +239,7 @@ def _list_classifiers(learning: pd.DataFrame) -> list[str]:
         by = part["attribute"].where(part["kind"] == "classified", part["kind"].map(CALLS_WITHOUT_ATTRIBUTE))
         shares = (part["calls"].groupby(by).sum() / part["calls"].sum()).sort_values(ascending=False, kind="stable")
         told = [
-            f"{name} {_percent(share)}" for name, share in shares[: MOST_ROUTES + len(CALLS_WITHOUT_ATTRIBUTE)].items()
+            f"{name} {_percent(share)}" for name, share in shares[: TOP_ROUTES + len(CALLS_WITHOUT_ATTRIBUTE)].items()
         ]
         rows.append([_cut(str(operator)), f"{part['gain_ratio'].iloc[-1]:.3f}", ", ".join(told)])
     return ["", "what told the classes apart", *align_columns(rows, "<><")]

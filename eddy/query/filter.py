@@ -20,8 +20,8 @@ from eddy.predicates.judge import Predicate
 from eddy.predicates.setup import SetupFunction, check_setup
 from eddy.predicates.spark_wrappers import unwrap
 from eddy.predicates.time_limit import SHORTEST_LIMIT
-from eddy.query.validation import duration, fill, named, texts
-from eddy.sql.values.name_case import own
+from eddy.query.validation import check_name, duration, fill, texts
+from eddy.sql.values.name_case import find_own
 
 MICROSECONDS_PER_SECOND = 1_000_000
 """Durations are in microseconds, limits in seconds."""
@@ -69,7 +69,7 @@ class Filter:
     predicate: sql.Expression | Function = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        where = named("filter", self.name)
+        where = check_name("filter", self.name)
         fill(self, "on", texts(self.on, f"{where}: on"))
         fill(self, "after", None if self.after is None else texts(self.after, f"{where}: after"))
         for key, known, got in (("on_error", ON_ERROR, self.on_error), ("nulls", NULLS, self.nulls)):
@@ -112,7 +112,7 @@ class Filter:
             raise QueryError(f"{where}: time_limit goes with function; SQL is not interrupted")
         if not isinstance(self.where, str):
             raise QueryError(f"{where}: expected SQL text as where, got {write_repr(self.where)}")
-        return sql.parse(self.where, where=where).qualified(self._resolve)
+        return sql.parse(self.where, where=where).qualify(self._resolve)
 
     def _function(self, where: str) -> Function:
         made = unwrap(self.function, rowwise=self.rowwise, where=where)
@@ -127,11 +127,11 @@ class Filter:
         checked = Function.of(
             made.function, columns, rowwise=made.rowwise, where=where, seconds=seconds, unsaid=made.unsaid
         )
-        return checked.qualified(self._resolve)
+        return checked.qualify(self._resolve)
 
     def _resolve(self, column: sql.Column) -> sql.Column:
         if column.stream is not None:
-            return sql.Column(own(column.stream, self.on), column.name)
+            return sql.Column(find_own(column.stream, self.on), column.name)
         if len(self.on) > 1:
             raise QueryError(
                 f'filter "{self.name}": column "{column.name}" names no stream; the filter is on {quote(self.on)}, '

@@ -26,7 +26,7 @@ def of(binding: Binding) -> dict[str, str]:
             parts[f"{place}: time"] = stream.time
         parts[f"{place}: window"] = str(stream.window)
         parts[f"{place}: delay"] = str(stream.delay)
-        parts |= {f'{place}: column "{f.name}"': str(f.type) for f in binding.stored(stream.name)}
+        parts |= {f'{place}: column "{f.name}"': str(f.type) for f in binding.find_stored(stream.name)}
     parts |= {f'table "{table.name}"': "a table" for table in query.tables}
     parts |= {f'join "{text}"': "a join" for text in query.joins}
     parts |= {f'filter "{f.name}"': _describe_filter(f) for f in query.filters}

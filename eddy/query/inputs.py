@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from eddy.errors import QueryError, check_whole
-from eddy.query.validation import fill, named, ticks
+from eddy.query.validation import check_name, fill, read_length
 
 DROPPED, FAILING = "drop", "fail"
 
@@ -37,12 +37,12 @@ class Range:
     length: str | int | float
 
     def __post_init__(self) -> None:
-        ticks(self.length, "window Range")
+        read_length(self.length, "window Range")
 
     @cached_property
     def ticks(self) -> int | float:
         """The window in microseconds, or in a numeric column's units."""
-        return ticks(self.length, "window Range")
+        return read_length(self.length, "window Range")
 
     def __str__(self) -> str:
         return f"Range({self.length!r})"
@@ -102,14 +102,14 @@ class Stream:
     malformed: str | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        where = named("stream", self.name)
+        where = check_name("stream", self.name)
         if self.time is not None and (not isinstance(self.time, str) or not self.time):
             raise QueryError(f"{where}: expected the name of its event-time column as time, got {self.time!r}")
         if not isinstance(self.window, Range | Rows | Unbounded):
             raise QueryError(f"{where}: expected a window Range(...), Rows(...) or Unbounded(), got {self.window!r}")
         for name, length in (("delay", self.delay), ("max_ahead", self.max_ahead)):
             if length is not None:
-                ticks(length, f"{where}: {name}")
+                read_length(length, f"{where}: {name}")
         self._check_timed(where)
         if self.bad_rows not in BAD_ROWS:
             raise QueryError(f"{where}: bad_rows: expected {' or '.join(map(repr, BAD_ROWS))}, got {self.bad_rows!r}")
@@ -143,12 +143,12 @@ class Stream:
     @cached_property
     def delay_ticks(self) -> int | float | None:
         """The delay in microseconds, or in a numeric column's units."""
-        return None if self.delay is None else ticks(self.delay, f'stream "{self.name}": delay')
+        return None if self.delay is None else read_length(self.delay, f'stream "{self.name}": delay')
 
     @cached_property
     def ahead_ticks(self) -> int | float | None:
         """The limit `max_ahead` in the same units."""
-        return None if self.max_ahead is None else ticks(self.max_ahead, f'stream "{self.name}": max_ahead')
+        return None if self.max_ahead is None else read_length(self.max_ahead, f'stream "{self.name}": max_ahead')
 
 
 @dataclass(frozen=True)
@@ -158,4 +158,4 @@ class Table:
     name: str
 
     def __post_init__(self) -> None:
-        named("table", self.name)
+        check_name("table", self.name)

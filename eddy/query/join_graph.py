@@ -25,13 +25,13 @@ def find_reachable(start: str, sets: Sequence[frozenset[str]]) -> set[str]:
     return reached
 
 
-def near(target: str, inputs: Iterable[str], sets: Sequence[frozenset[str]]) -> frozenset[frozenset[str]]:
+def find_near(target: str, inputs: Iterable[str], sets: Sequence[frozenset[str]]) -> frozenset[frozenset[str]]:
     """List the sets of inputs of which a tuple must span one.
 
     Only then an input is probed. `sets` are the inputs of each join predicate. A set is what some predicate needs, or
     any input from which no predicates lead here.
 
-    >>> sorted(map(sorted, near("c", "abc", [frozenset("ab"), frozenset("abc")])))
+    >>> sorted(map(sorted, find_near("c", "abc", [frozenset("ab"), frozenset("abc")])))
     [['a', 'b']]
     """
     # No join leads from these inputs to the target: with `cross` each of their rows joins all of its rows.

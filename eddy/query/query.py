@@ -18,8 +18,8 @@ from eddy.predicates.judge import Predicate
 from eddy.query.filter import Filter, check_after, write_after
 from eddy.query.inputs import Rows, Stream, Table
 from eddy.query.join_graph import find_reachable, probe_name
-from eddy.query.validation import distinct, fill, members, named, texts
-from eddy.sql.values.name_case import own
+from eddy.query.validation import check_name, distinct, fill, members, texts
+from eddy.sql.values.name_case import find_own
 
 __all__ = ["Filter", "Predicate", "Query", "Stream", "Table"]
 
@@ -62,7 +62,7 @@ class Query:
     outputs: tuple[tuple[sql.Column, str], ...] | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        named("query", self.name)
+        check_name("query", self.name)
         for kind, member in (("streams", Stream), ("tables", Table), ("filters", Filter)):
             fill(self, kind, members(getattr(self, kind), member, f"query: {kind}"))
         if not self.streams:
@@ -97,12 +97,12 @@ class Query:
             f"{heading(f'Query {self.name}')}{table(pd.DataFrame(rows, columns=['part', 'name', 'says']), len(rows))}"
         )
 
-    def named(self, column: sql.Column) -> sql.Column:
+    def qualify(self, column: sql.Column) -> sql.Column:
         """Spell the stream of a column as the query does.
 
         A text may write it in another case.
         """
-        return column if column.stream is None else sql.Column(own(column.stream, self.inputs), column.name)
+        return column if column.stream is None else sql.Column(find_own(column.stream, self.inputs), column.name)
 
     def _check_shape(self) -> None:
         """Check the limits, and that tuples can reach every input."""
@@ -144,7 +144,7 @@ class Query:
 
     def _join(self, text: str) -> tuple[sql.Expression, ...]:
         where = f'join "{shorten(text, LONGEST_NAME)}"'
-        parts = sql.parse(text, where=where).qualified(self.named).conjuncts()
+        parts = sql.parse(text, where=where).qualify(self.qualify).conjuncts()
         for part in parts:
             streams = dict.fromkeys(column.stream for column in part.columns)
             for column in part.columns:
@@ -163,7 +163,7 @@ class Query:
             return None
         fill(self, "select", texts(self.select, "query: select"))
         read = [sql.parse_select(text, where=f'select "{shorten(text, LONGEST_NAME)}"') for text in self.select]
-        outputs = tuple((self.named(column), name) for column, name in read)
+        outputs = tuple((self.qualify(column), name) for column, name in read)
         for column, _ in outputs:
             if column.stream is None:
                 raise QueryError(f'select "{column.name}": names no stream; write "stream.{column.name}"')

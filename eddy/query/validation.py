@@ -16,14 +16,14 @@ def fill(value: object, name: str, content: object) -> None:
     object.__setattr__(value, name, content)
 
 
-def named(kind: str, name: object) -> str:
+def check_name(kind: str, name: object) -> str:
     """Check a name, and give the place that errors speak of."""
     if not isinstance(name, str) or not name.isidentifier():
         raise QueryError(f"{kind}: expected a name of letters, digits and underscores, got {name!r}")
     return f'{kind} "{name}"'
 
 
-def ticks(length: object, where: str) -> int | float:
+def read_length(length: object, where: str) -> int | float:
     """Read a length of time.
 
     It is a duration, in microseconds, or a plain number.
@@ -90,13 +90,13 @@ def duration(text: str, *, where: str) -> int:
     >>> duration("interval 1 hour 30 minutes", where="window")
     5400000000
     """
-    micros = _listed(text, where)
+    micros = _read_units(text, where)
     if not 0 <= micros <= LONGEST_DURATION:
         raise QueryError(f'{where}: expected a duration from 0 to {LONGEST_DURATION // _DAY} days, got "{text}"')
     return micros
 
 
-def _listed(text: str, where: str) -> int:
+def _read_units(text: str, where: str) -> int:
     try:
         if text.strip().lower().startswith("interval"):
             return sql.parse_interval(text, where=where)

@@ -123,7 +123,7 @@ class _Call:
         saved = Snapshot(*self._state.get) if self._state.exists else None
         try:
             if saved is not None and _size(saved) > LARGEST_STATE:
-                raise CheckpointError(f"checkpoint: {self._too_large('is', saved)}")
+                raise CheckpointError(f"checkpoint: {self._describe_too_large('is', saved)}")
             return worker_cache.resume(self._shipped, self._cell, saved)
         except CheckpointError as error:
             raise CheckpointError(f"cell {self._cell}: {error}") from error
@@ -155,12 +155,12 @@ class _Call:
         """Write the state, and give its size in bytes."""
         snapshot = engine.snapshot()
         if _size(snapshot) > LARGEST_STATE:
-            raise QueryError(f"cell {self._cell}: {self._too_large('has grown to', snapshot)}")
+            raise QueryError(f"cell {self._cell}: {self._describe_too_large('has grown to', snapshot)}")
         self._state.update((snapshot.format, snapshot.meta, snapshot.blob))
         worker_cache.keep(self._shipped, self._cell, engine, snapshot)
         return _size(snapshot)
 
-    def _too_large(self, verb: str, snapshot: Snapshot) -> str:
+    def _describe_too_large(self, verb: str, snapshot: Snapshot) -> str:
         return (
             f"its state {verb} {_size(snapshot) >> 20} MB, more than {LARGEST_STATE >> 20} MB, which is about what one "
             "row of Spark's state store can hold; begin a new checkpoint with more cells, or with shorter windows"

@@ -1,4 +1,4 @@
-"""Parcels: rows on their way to a cell, results on theirs back.
+"""Parcels: rows on the way to a cell, results on theirs.
 
 Only `payload` holds rows, as one Arrow stream with a checksum in front, so every type comes out as it went in: nothing
 of it passes through pandas or Spark's own columns, and nothing is unpickled.

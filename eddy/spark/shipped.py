@@ -49,7 +49,7 @@ class Shipped:
     flush: int
 
     def engine(self, cell: int, clock: Clock) -> Engine:
-        """A new engine for a cell."""
+        """Make a new engine for a cell."""
         opened = _find_opened(self)
         return engine(
             opened.query,

@@ -33,8 +33,8 @@ from eddy.spark.parcels import PARCELS, RESULTS, pack, unpack, write
 from eddy.spark.progress import OBSERVED
 from eddy.spark.pushdown import describe_pushed, divide, push, pushable
 from eddy.spark.shipped import Shipped, pack_code
-from eddy.spark.worker_cache import frozen_from_gc
-from eddy.wiring import PolicyChoice, schemas_read
+from eddy.spark.worker_cache import freeze_loaded
+from eddy.wiring import PolicyChoice, list_read_columns
 
 MICROSECONDS = 1_000
 """Microseconds in a millisecond, in which Spark's watermark counts."""
@@ -93,24 +93,24 @@ def attach(query: Query, given: Mapping[str, Any], options: Options) -> DataFram
 
 
 def _answers(plan: AttachPlan, options: Options) -> DataFrame:
-    """The steps, from the frames to the answer."""
-    shipped = _shipped(plan, options)
+    """Give the steps, from the frames to the answer."""
+    shipped = _make_shipped(plan, options)
 
     def step(key: tuple[Any, ...], parcels: Iterable[pd.DataFrame], state: GroupState) -> Iterator[pd.DataFrame]:
-        yield from frozen_from_gc(cell.run(shipped, key, parcels, state))
+        yield from freeze_loaded(cell.run(shipped, key, parcels, state))
 
     # All streams as one frame of parcels, so that a single operator with one state serves them:
     #
     #     a -> parcels \
     #     b -> parcels  > union -> by cell -> engine -> payloads and reports -> rows
     #     c -> parcels /
-    packed = reduce(DataFrame.unionAll, [_packed(plan, stream) for stream in plan.query.streams])
+    packed = reduce(DataFrame.unionAll, [_pack_stream(plan, stream) for stream in plan.query.streams])
     answers = packed.groupBy("cell").applyInPandasWithState(
         step, RESULTS, cell.STATE, "append", GroupStateTimeout.NoTimeout
     )
     listen(plan.frames.spark)
     observed = answers.observe(OBSERVED, F.collect_list("report").alias("reports"))
-    return observed.mapInArrow(lambda results: frozen_from_gc(unpack(results)), _answer(plan))
+    return observed.mapInArrow(lambda results: freeze_loaded(unpack(results)), _answer(plan))
 
 
 def _check_arguments(query: object, given: object, options: Options) -> None:
@@ -127,7 +127,7 @@ def _plan(query: Query, frames: Frames, options: Options) -> AttachPlan:
     spoken_of = _texts(options.policy)
     may = pushable(query, frames.schemas, frames.spark) if options.pushdown else []
     pushed, left = divide(query, may, spoken_of)
-    binding = bind(left, schemas_read(left, frames.schemas, options.policy, time.perf_counter))
+    binding = bind(left, list_read_columns(left, frames.schemas, options.policy, time.perf_counter))
     layout = plan_layout(binding, options.cells, default=CELLS, sizes=options.sizes, heavy=options.heavy)
     return AttachPlan(frames=frames, query=left, pushed=pushed, binding=binding, layout=layout)
 
@@ -144,7 +144,7 @@ def _texts(value: Any) -> set[str]:
     return {text for part in value for text in _texts(part)} if isinstance(value, list | tuple) else set()
 
 
-def _shipped(plan: AttachPlan, options: Options) -> Shipped:
+def _make_shipped(plan: AttachPlan, options: Options) -> Shipped:
     query, spark = plan.query, plan.frames.spark
     code, functions = pack_code(query, options.policy)
     rows = int(str(spark.conf.get("spark.sql.execution.arrow.maxRecordsPerBatch")))
@@ -162,7 +162,7 @@ def _shipped(plan: AttachPlan, options: Options) -> Shipped:
     )
 
 
-def _packed(plan: AttachPlan, stream: Stream) -> DataFrame:
+def _pack_stream(plan: AttachPlan, stream: Stream) -> DataFrame:
     """Turn a stream into parcels, and declare the watermark.
 
     It is on the largest event time of each parcel: declared before `mapInArrow` a watermark is not visible after it.
@@ -172,7 +172,7 @@ def _packed(plan: AttachPlan, stream: Stream) -> DataFrame:
     names = plan.binding.schemas[stream.name].names
 
     def packer(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return frozen_from_gc(
+        return freeze_loaded(
             checkpoint_guard.label_with_state(pack((batch.rename_columns(names) for batch in batches), stream, layout))
         )
 

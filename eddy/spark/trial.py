@@ -101,7 +101,7 @@ def _session() -> SparkSession:
 
 
 def _write(place: Path, table: pa.Table, batch_rows: int) -> None:
-    """A stream's micro-batches, a file each, oldest first."""
+    """Write a stream's micro-batches, a file each, oldest first."""
     place.mkdir(parents=True)
     for number, start in enumerate(range(0, max(table.num_rows, 1), batch_rows)):
         file = place / f"{number:06}.parquet"

@@ -53,7 +53,7 @@ def keep(shipped: Shipped, cell: int, engine: Engine, saved: Snapshot) -> None:
         ENGINES.popitem(last=False)
 
 
-def frozen_from_gc(batches: Iterator[Batch]) -> Iterator[Batch]:
+def freeze_loaded(batches: Iterator[Batch]) -> Iterator[Batch]:
     """Give the same batches, and then freeze all that was loaded.
 
     Modules stay for the life of the process, so gc looks through them in vain.

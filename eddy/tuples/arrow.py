@@ -11,12 +11,12 @@ from eddy.errors import QueryError, read_message
 
 
 def no_rows(schema: pa.Schema) -> pa.RecordBatch:
-    """A batch without rows, of any types at all."""
+    """Make a batch without rows, of any types at all."""
     return pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in schema], schema=schema)
 
 
 def one_batch(name: str, table: pa.Table) -> pa.RecordBatch:
-    """A table in one piece."""
+    """Make a table in one piece."""
     try:
         batches = table.combine_chunks().to_batches()
     except pa.ArrowInvalid as error:

@@ -27,7 +27,7 @@ def find_kind(data_type: pa.DataType, *, where: str) -> str:
     )
 
 
-def ticks(column: pa.Array, dtype: Any) -> tuple[Ticks, Any]:
+def read_ticks(column: pa.Array, dtype: Any) -> tuple[Ticks, Any]:
     """Give a time column as numbers, and which rows have a time.
 
     Timestamps are in microseconds, numbers in their own unit. Finer timestamps are floored to microseconds, as Spark

@@ -1,4 +1,4 @@
-"""Asks about ever fewer rows, until those that raise are alone."""
+"""Asks about ever fewer rows, until each raises alone."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ as there would be if every part were halved to its end."""
 def ask_halves(
     ask: Callable[[RowIds], T], rows: int, errors: type[E] | tuple[type[E], ...], refuse: Callable[[int, E], None]
 ) -> list[tuple[RowIds, T]]:
-    """The answers for parts of the rows, in their order; `refuse` is told of every row that raises alone.
+    """Give the answers for parts of the rows, in their order.
+
+    `refuse` is told of every row that raises alone.
 
     >>> ask = lambda rows: [6 // row for row in rows.tolist()]
     >>> ask_halves(ask, 3, ZeroDivisionError, lambda row, error: print(row))
@@ -42,6 +44,9 @@ def ask_halves(
 
 
 def _divide(part: RowIds) -> list[RowIds]:
-    """Two halves, or single rows; the first one last, since it is taken from there."""
+    """Divide rows into two halves, or single rows.
+
+    The first one is last, since it is taken from there.
+    """
     pieces = len(part) if len(part) <= MOST_SINGLE_ROWS else 2
     return [piece for piece in reversed(np.array_split(part, max(pieces, 1))) if len(piece)]

@@ -113,7 +113,7 @@ class Machine:
         return self.ready(lineage)
 
     def is_independent(self, lineage: Lineage) -> bool:
-        """Tell whether nothing but the ready hops is left, in any order.
+        """Tell whether only ready hops are left, in any order.
 
         Then a whole route can be planned at once.
         """

@@ -34,9 +34,10 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """The segments that each probe searches: from `first` to `last`.
+    """The segments that each probe searches.
 
-    The range is half-open. Segments are numbered in the order in which an index is told of them.
+    They go from `first` to `last`. The range is half-open. Segments are numbered in the order in which an index is told
+    of them.
     """
 
     first: Integers
@@ -67,10 +68,10 @@ def find_probes(reach: Reach | None, segment: int) -> tuple[Any, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Ranges:
-    """A run of `rows` for each probe and each segment that it reaches.
+    """A run of `rows` for each probe and each of its segments.
 
-    Runs are not spelled out until they are asked for, so that a probe with a million candidates costs a million
-    places only when its turn comes.
+    These are the segments that it reaches. Runs are not spelled out until they are asked for, so that a probe with a
+    million candidates costs a million places only when its turn comes.
     """
 
     starts: Integers

@@ -1,4 +1,7 @@
-"""The mixing step of splitmix64: numbers that are near each other come far apart."""
+"""The mixing step of splitmix64.
+
+Numbers that are near each other come far apart.
+"""
 
 from __future__ import annotations
 

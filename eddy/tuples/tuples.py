@@ -51,7 +51,7 @@ class Tuples:
         return Tuples(lineage, self.ids, self.faults)
 
     def with_faults(self, faults: FaultCodes | None, rows: RowIds | None = None) -> Tuples:
-        """Note more faults, of all tuples or of those at some positions."""
+        """Note more faults, of all tuples or some positions."""
         if faults is None:
             return self
         noted = np.zeros(len(self), np.uint8) if self.faults is None else self.faults.copy()

@@ -16,9 +16,10 @@ WINS = "a value that wins over the file, such as policy.name=fixed; may be given
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
-    """A command: what it is for, its arguments, and what it does, down to its exit code.
+    """A command: its purpose, its arguments, and what it does.
 
-    One that forwards reads its arguments itself, `--help` among them: they are handed to it as `rest`.
+    It gives an exit code. One that forwards reads its arguments itself, `--help` among them: they are handed to it as
+    `rest`.
     """
 
     text: str
@@ -27,14 +28,14 @@ class Command:
     forwards: bool = False
 
 
-def takes_job(parser: ArgumentParser) -> None:
-    """The arguments that name a job."""
+def add_job_arguments(parser: ArgumentParser) -> None:
+    """Add the arguments that name a job."""
     parser.add_argument("conf", help="the job, a TOML file such as conf/quickstart.toml")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help=WINS)
 
 
 def job_of(chosen: Namespace) -> Job:
-    """The job that arguments name."""
+    """Read the job that arguments name."""
     return load(chosen.conf, map(from_command, chosen.set))
 
 

@@ -45,7 +45,10 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(chosen: Namespace) -> int:
-    """Run all policies side by side; fails if two of them give different answers."""
+    """Run all policies side by side.
+
+    It fails if two of them give different answers.
+    """
     from eddy.jobs.demo.page import page  # noqa: PLC0415  other commands do without it
 
     if chosen.rows < 1:
@@ -62,7 +65,7 @@ def run(chosen: Namespace) -> int:
 
 
 def race(rows: int, *, quiet: bool) -> tuple[list[Lap], Mapping[str, pa.Table]]:
-    """Let all policies run to their end, and show how far they have come."""
+    """Let all policies run to their end, and show their way."""
     from eddy.jobs.demo.page import Board  # noqa: PLC0415
     from eddy.jobs.demo.racing import Racer  # noqa: PLC0415
 
@@ -89,7 +92,7 @@ def verdict(laps: Sequence[Lap], answers: Mapping[str, pa.Table]) -> tuple[str, 
         listed = ", ".join(f'"{policy}"' for policy in other)
         return f'verdict: THE ANSWERS OF {listed} AND "{first}" DIFFER, which must never happen', DIFFER
     best = min(laps, key=lambda lap: sum(lap.calls))
-    share = best.saved(laps[0]) or 0.0
+    share = best.compute_saving(laps[0]) or 0.0
     same = f"all {len(answers)} answers are the same, {answers[first].num_rows:,} rows"
     if best is laps[0]:
         return f"verdict: no policy made fewer calls than the order that was written; {same}", 0

@@ -27,7 +27,7 @@ SLOW = 60
 
 @dataclass(frozen=True)
 class Finding:
-    """A check: the thing that was looked at, the finding, a remedy.
+    """A check: what was looked at, the finding, a remedy.
 
     A finding may be all right.
     """
@@ -45,7 +45,10 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(chosen: Namespace) -> int:
-    """Print every finding; the exit code says whether anything is wrong."""
+    """Print every finding.
+
+    The exit code says whether anything is wrong.
+    """
     findings = [found for look in LOOKS for found in look()]
     findings += check_cells(job_of(chosen)) if chosen.conf else []
     for one in findings:

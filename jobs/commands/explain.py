@@ -6,8 +6,8 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 
 from eddy.errors import QueryError
-from eddy.jobs.commands.command import Command, check_job, takes_job
-from eddy.jobs.config.file_paths import local, readable
+from eddy.jobs.commands.command import Command, add_job_arguments, check_job
+from eddy.jobs.config.file_paths import display_path, find_local
 from eddy.jobs.run.checking import Checked
 from eddy.jobs.run.checkpoints import Checkpoint, describe_learned, has_state, read
 from eddy.query import Filter, Query, fingerprint
@@ -20,7 +20,7 @@ from eddy.spark.pushdown import describe_pushed, divide, find_pushable
 
 def arguments(parser: ArgumentParser) -> None:
     """Add the arguments of the command."""
-    takes_job(parser)
+    add_job_arguments(parser)
     parser.add_argument(
         "--checkpoint",
         nargs="?",
@@ -37,14 +37,14 @@ def run(chosen: Namespace) -> int:
     if chosen.checkpoint is not None:
         print("\n".join(read_learned(found, chosen.checkpoint or found.job.checkpoint)))
     elif _has_learned(found.job.checkpoint):
-        place = readable(str(found.job.checkpoint))
+        place = display_path(str(found.job.checkpoint))
         print(f'\nwhat it has learned: eddy explain {found.job.file} --checkpoint (reads "{place}")')
     return 0
 
 
 def _has_learned(place: str | None) -> bool:
     """Tell whether there is a checkpoint on this machine."""
-    folder = None if place is None else local(place)
+    folder = None if place is None else find_local(place)
     return folder is not None and has_state(folder)
 
 
@@ -57,7 +57,7 @@ def read_learned(checked: Checked, place: str | None) -> Iterator[str]:
         raise QueryError("--checkpoint: expected a folder, since the job names no checkpoint.location")
     found = read(place)
     _check_same(checked, found)
-    yield from ("", f'learned in "{readable(place)}"', *describe_learned(found.cells))
+    yield from ("", f'learned in "{display_path(place)}"', *describe_learned(found.cells))
 
 
 def _check_same(checked: Checked, found: Checkpoint) -> None:
@@ -74,7 +74,10 @@ def _check_same(checked: Checked, found: Checkpoint) -> None:
 
 
 def text(checked: Checked) -> str:
-    """Joins, access patterns, cells and copies, watermarks, and who evaluates which filter."""
+    """Explain how a job would run.
+
+    It names joins, access patterns, cells and copies, watermarks, and who evaluates which filter.
+    """
     query = checked.job.query
     parts = [f'query "{query.name}", policy "{checked.job.policy["name"]}"']
     parts += [

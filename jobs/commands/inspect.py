@@ -35,13 +35,16 @@ def describe(found: Checkpoint, only: int | None) -> Iterator[str]:
     yield "query"
     yield from (f"  {name}: {text}" for name, text in found.query.items())
     yield from ("", f"cells: {found.layout['cells']}, of which {len(found.cells)} have had rows", *_sizes(cells))
-    yield from ("", "rows that came, and those that took no part", *_came(cells))
+    yield from ("", "rows that came, and those that took no part", *_count_arrived(cells))
     yield ""
     yield from describe_learned(cells)
 
 
 def _sizes(cells: Sequence[CellState]) -> Iterator[str]:
-    """The bytes of each cell, and the rows of each of its STeMs with theirs."""
+    """Write the bytes of each cell and of its STeMs.
+
+    The rows of each STeM go with its bytes.
+    """
     stems = list(dict.fromkeys(name for cell in cells for name in cell.stems))
     rows = [["cell", "micro-batches", "bytes", *stems]]
     for cell in cells:
@@ -50,7 +53,7 @@ def _sizes(cells: Sequence[CellState]) -> Iterator[str]:
     return align_columns(rows, ">" * len(rows[0]))
 
 
-def _came(cells: Sequence[CellState]) -> Iterator[str]:
+def _count_arrived(cells: Sequence[CellState]) -> Iterator[str]:
     """Count each stream's rows since the checkpoint began.
 
     The late and the bad ones are counted apart.

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from eddy.errors import QueryError
-from eddy.jobs.commands.command import Command, check_job, takes_job
+from eddy.jobs.commands.command import Command, add_job_arguments, check_job
 from eddy.jobs.config.config import read_toml
 from eddy.jobs.config.overrides import PREFIX, from_command
 
@@ -30,7 +30,7 @@ LOG_LEVEL = "spark.log.level"
 
 def arguments(parser: ArgumentParser) -> None:
     """Add the arguments of the command."""
-    takes_job(parser)
+    add_job_arguments(parser)
     quiet = "the last line, after the answer if it goes to the console; no progress, and nothing else of Spark's"
     parser.add_argument("--quiet", action="store_true", help=quiet)
     parser.epilog = "Arguments for spark-submit come last, after --: eddy run job.toml -- --master 'local[4]'"
@@ -48,7 +48,7 @@ def run(chosen: Namespace) -> int:
 
 
 def check_first(chosen: Namespace) -> None:
-    """Tell what is wrong with a job before Spark is started for it.
+    """Tell what is wrong with a job before Spark is started.
 
     What spark-submit is given besides may mend what looks wrong from here: settings of ours, modules of the user's.
     Then the job is left to tell it; only what no setting mends is told now.
@@ -62,7 +62,7 @@ def check_first(chosen: Namespace) -> None:
 
 
 def _defaults() -> str:
-    """The settings that spark-submit reads by itself."""
+    """Give the settings that spark-submit reads by itself."""
     home = Path(spark_submit()).parent.parent
     file = Path(os.environ.get("SPARK_CONF_DIR", home / "conf")) / "spark-defaults.conf"
     return file.read_text("utf-8", errors="replace") if file.is_file() else ""

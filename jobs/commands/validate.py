@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 
 import eddy
 from eddy.errors import QueryError, quote
-from eddy.jobs.commands.command import Command, check_job, takes_job
+from eddy.jobs.commands.command import Command, add_job_arguments, check_job
 from eddy.jobs.config.config import write_resolved
 from eddy.jobs.run.checking import Checked
 from eddy.observe.text import plural
@@ -14,7 +14,7 @@ from eddy.observe.text import plural
 
 def arguments(parser: ArgumentParser) -> None:
     """Add the arguments of the command."""
-    takes_job(parser)
+    add_job_arguments(parser)
     parser.add_argument("--resolved", action="store_true", help="print every value and where it came from")
     parser.add_argument("--sample", type=int, metavar="N", help="try N rows of each stream, without Spark")
 

@@ -60,7 +60,10 @@ class Job:
 
 
 def load(file: str | File, overrides: Iterable[Override] = ()) -> Job:
-    """Read a job; every mistake in it is told in one error, with its place."""
+    """Read a job.
+
+    Every mistake in it is told in one error, with its place.
+    """
     job = read_job(file, overrides)
     job.mistakes.check()
     return job
@@ -190,7 +193,7 @@ def _settings(values: Mapping[str, Any]) -> dict[str, str]:
 
 
 def text_of(value: Any) -> str:
-    """A single value as Spark takes it.
+    """Write a single value as Spark takes it.
 
     >>> text_of(True), text_of(4)
     ('true', '4')

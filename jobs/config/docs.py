@@ -40,7 +40,7 @@ read. `eddy validate --resolved` prints every value and where it came from, with
 
 
 def page() -> str:
-    """The whole page."""
+    """Write the whole page."""
     return "\n".join([HEAD, *_part("", JOB), *_policies(), *_workloads()]) + "\n"
 
 
@@ -71,20 +71,20 @@ def _variants(path: str, part: Variants) -> Iterator[str]:
         for key, value in section.keys.items():
             rows.setdefault(_key(key, value), []).append(name)
     yield from ("", f"| {KEY_TITLES} | with `format` |", "| --- | --- | --- | --- | --- |")
-    yield from (f"{row} {_quoted(names)} |" for row, names in rows.items())
+    yield from (f"{row} {_quote(names)} |" for row, names in rows.items())
     yield from _inner_sections(path, part)
 
 
 def _inner_sections(path: str, part: Variants) -> Iterator[str]:
-    """The sections within formats, each once."""
+    """Give the sections within formats, each once."""
     for inner in dict.fromkeys(name for section in part.formats.values() for name in section.parts):
         within = {name: section.parts[inner] for name, section in part.formats.items() if inner in section.parts}
         needed = [name for name, section in within.items() if isinstance(section, Section) and section.required]
-        also = f"; needed with {_quoted(needed)}" if needed else ""
-        yield from ("", f"`[{path}.{inner}]` (with {_quoted(within)}{also}): {next(iter(within.values())).text}")
+        also = f"; needed with {_quote(needed)}" if needed else ""
+        yield from ("", f"`[{path}.{inner}]` (with {_quote(within)}{also}): {next(iter(within.values())).text}")
 
 
-def _quoted(names: Iterable[str]) -> str:
+def _quote(names: Iterable[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 
@@ -101,10 +101,10 @@ def _keys(section: Section) -> Iterator[str]:
 
 
 def _key(name: str, key: ConfigKey) -> str:
-    return f"| `{name}` | {_expected(key)} | {_default(key)} | {key.text} |"
+    return f"| `{name}` | {_write_expected(key)} | {_default(key)} | {key.text} |"
 
 
-def _expected(key: ConfigKey) -> str:
+def _write_expected(key: ConfigKey) -> str:
     return " or ".join(f"`{one}`" for one in key.choices) or key.kind.expected
 
 
@@ -117,17 +117,17 @@ def _default(key: ConfigKey) -> str:
 def _policies() -> Iterator[str]:
     yield from ("", "## Policies", "", "| `policy.name` | parameters |", "| --- | --- |")
     for name in policy_names():
-        yield f"| `{name}` | {'; '.join(_told(*parameter) for parameter in policy_parameters(name).items())} |"
+        yield f"| `{name}` | {'; '.join(_describe(*parameter) for parameter in policy_parameters(name).items())} |"
 
 
 def _workloads() -> Iterator[str]:
     yield from ("", "## Workloads", "", "| `kind` | parameters |", "| --- | --- |")
     for name, build in WORKLOADS.items():
         parameters = [p for p in inspect.signature(build).parameters.values() if p.name != "seed"]
-        yield f"| `{name}` | {'; '.join(_told(p.name, p.default) for p in parameters)} |"
+        yield f"| `{name}` | {'; '.join(_describe(p.name, p.default) for p in parameters)} |"
 
 
-def _told(name: str, default: object) -> str:
+def _describe(name: str, default: object) -> str:
     return f"`{name}`, needed" if default is inspect.Parameter.empty else f"`{name} = {_value(default)}`"
 
 

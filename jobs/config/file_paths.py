@@ -20,7 +20,10 @@ SCHEME = "file://"
 
 @dataclass(frozen=True)
 class Places:
-    """The folder of a job's file, and the keys whose values do not come from it."""
+    """A job's folder, and the keys set from elsewhere.
+
+    Values of these keys do not come from the job's file.
+    """
 
     folder: str
     outside: Container[KeyPath]
@@ -31,23 +34,25 @@ class Places:
         return Places(os.path.dirname(os.path.abspath(file)), outside)
 
     def put(self, path: str, key: KeyPath) -> str:
-        """The whole path of what a key names.
+        """Give the whole path of what a key names.
 
         >>> Places("/jobs", ()).put("in/*.csv", ()), Places("/jobs", ()).put("../out", ())
         ('file:///jobs/in/*.csv', 'file:///out')
         >>> Places("/jobs", ()).put("s3://bucket/in", ()), Places("/jobs", ()).put("/data/in", ())
         ('s3://bucket/in', '/data/in')
         """
-        if local(path) != path or os.path.isabs(path):
+        if find_local(path) != path or os.path.isabs(path):
             return path
         folder = os.getcwd() if key in self.outside else self.folder
         return SCHEME + os.path.normpath(os.path.join(folder, path))
 
 
-def local(path: str) -> str | None:
-    """The path of a file on this machine; None for one that only Spark can reach.
+def find_local(path: str) -> str | None:
+    """Give the path of a file on this machine.
 
-    >>> local("file:///data/a"), local("s3://data/a")
+    None for one that only Spark can reach.
+
+    >>> find_local("file:///data/a"), find_local("s3://data/a")
     ('/data/a', None)
     """
     scheme, colon, rest = path.partition(":")
@@ -56,10 +61,12 @@ def local(path: str) -> str | None:
     return "/" + rest.lstrip("/") if scheme == "file" else None
 
 
-def readable(path: str) -> str:
-    """A path for people: without the scheme where it is one of this machine.
+def display_path(path: str) -> str:
+    """Write a path for people.
 
-    >>> readable("file:///data/a"), readable("s3://data/a")
+    One of this machine goes without the scheme.
+
+    >>> display_path("file:///data/a"), display_path("s3://data/a")
     ('/data/a', 's3://data/a')
     """
-    return local(path) or path
+    return find_local(path) or path

@@ -61,7 +61,10 @@ def _path(name: str, origin: str) -> KeyPath:
 
 
 def put(values: dict[str, Any], override: Override) -> KeyPath:
-    """Set a value, or with no text take it away; gives the place at which it stands now."""
+    """Set a value, or with no text take it away.
+
+    Gives the place at which it stands now.
+    """
     part: ConfigPart | None = JOB
     table, path = values, override.path
     for depth, name in enumerate(path[:-1]):
@@ -88,7 +91,7 @@ def put(values: dict[str, Any], override: Override) -> KeyPath:
 
 
 def _key(part: ConfigPart | None, table: Mapping[str, Any], name: str) -> ConfigKey | None:
-    """The key of a name, if the section has it."""
+    """Give the key of a name, if the section has it."""
     section = part.choose(table) if part is not None else None
     if section is None:
         return None
@@ -96,7 +99,10 @@ def _key(part: ConfigPart | None, table: Mapping[str, Any], name: str) -> Config
 
 
 def _read(text: str) -> Any:
-    """A value as TOML would read it; what it cannot read is a text."""
+    """Read a value as TOML would.
+
+    What it cannot read is a text.
+    """
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except (ValueError, RecursionError):

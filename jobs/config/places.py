@@ -28,7 +28,7 @@ _TOKEN = re.compile(r'"""|\'\'\'|"(?:[^"\\]|\\.)*"|\'[^\']*\'|#.*|[\[\]{}]')
 
 
 def lines(text: str) -> Mapping[KeyPath, int]:
-    r"""The first line of every table and key.
+    r"""Give the first line of every table and key.
 
     >>> lines("[a]\nb = 1\n[a.'c.d']\ne = [\n  1,\n]")
     {('a',): 1, ('a', 'b'): 2, ('a', 'c.d'): 3, ('a', 'c.d', 'e'): 4}
@@ -48,12 +48,12 @@ def lines(text: str) -> Mapping[KeyPath, int]:
     return found
 
 
-def nearest(known: Mapping[KeyPath, int], path: KeyPath) -> int | None:
-    """The line of a path, or of the nearest table around it.
+def find_nearest(known: Mapping[KeyPath, int], path: KeyPath) -> int | None:
+    """Find the line of a path, or of the nearest table around.
 
     A name with dots may be spelled as tables within tables.
 
-    >>> nearest({("spark",): 1, ("spark", "sql", "ansi"): 2}, ("spark", "sql.ansi"))
+    >>> find_nearest({("spark",): 1, ("spark", "sql", "ansi"): 2}, ("spark", "sql.ansi"))
     2
     """
     while path:
@@ -83,35 +83,12 @@ def is_key(text: str) -> bool:
 
 
 def join_key(path: KeyPath) -> str:
-    """A dotted key as TOML spells it.
+    """Write a dotted key as TOML spells it.
 
     >>> join_key(("spark", "sql.ansi"))
     'spark."sql.ansi"'
     """
     return ".".join(part if re.fullmatch(r"[A-Za-z0-9_-]+", part) else json.dumps(part) for part in path)
-
-
-def _unquote(part: str) -> str:
-    return str(tomllib.loads(f"part = {part}")["part"]) if part[0] in "\"'" else part
-
-
-def _beginnings(text: str) -> Iterator[tuple[int, str]]:
-    """The lines that do not go on with a value from the line before."""
-    depth, closing = 0, ""
-    for number, line in enumerate(text.split("\n"), start=1):
-        begins = not depth and not closing and line.strip() and not line.lstrip().startswith("#")
-        if begins:
-            yield number, line
-        start = 0
-        if begins and _TABLE.match(line):
-            continue
-        for token in _TOKEN.finditer(line, start):
-            if closing:
-                closing = "" if token[0] == closing else closing
-            elif token[0] in ('"""', "'''"):
-                closing = token[0]
-            else:
-                depth += (token[0] in "[{") - (token[0] in "]}")
 
 
 @dataclass
@@ -133,26 +110,28 @@ class Mistakes:
         """Note what is wrong at a place."""
         indented = text.replace("\n", "\n    ")
         self.paths.add(path)
-        self.found.append((nearest(self.lines, self._written(path)) or 0, f"{self.place(path)}: {indented}"))
+        self.found.append((find_nearest(self.lines, self._spell(path)) or 0, f"{self.place(path)}: {indented}"))
 
-    def within(self, path: KeyPath) -> bool:
+    def has_within(self, path: KeyPath) -> bool:
         """Tell whether a mistake was noted at a place, or within it."""
         return any(noted[: len(path)] == path for noted in self.paths)
 
     def place(self, path: KeyPath) -> str:
-        """A place for people: the line and the dotted key, or where else the value came from.
+        """Write a place for people: the line and the dotted key.
+
+        A value from elsewhere is shown with its origin.
 
         >>> Mistakes("job.toml", {("sink",): 7}).place(("sink", "path"))
         'line 7, sink.path'
         """
-        path = self._written(path)
+        path = self._spell(path)
         if path in self.outside:
             return f"{self.outside[path]}, {join_key(path)}"
-        line = nearest(self.lines, path)
+        line = find_nearest(self.lines, path)
         return f"line {line}, {join_key(path)}" if line else join_key(path)
 
-    def _written(self, path: KeyPath) -> KeyPath:
-        """A place as the file spells it."""
+    def _spell(self, path: KeyPath) -> KeyPath:
+        """Spell a place as the file does."""
         return tuple(self.spelled.get(path[: depth + 1], name) for depth, name in enumerate(path))
 
     def check(self) -> None:
@@ -162,3 +141,26 @@ class Mistakes:
         told = list(dict.fromkeys(text for _, text in sorted(self.found, key=lambda one: one[0])))
         count = plural(len(told), "mistake")
         raise QueryError("\n".join([f'config "{self.file}": {count}', *(f"  {text}" for text in told)]))
+
+
+def _unquote(part: str) -> str:
+    return str(tomllib.loads(f"part = {part}")["part"]) if part[0] in "\"'" else part
+
+
+def _beginnings(text: str) -> Iterator[tuple[int, str]]:
+    """Yield lines that continue no value of the line before."""
+    depth, closing = 0, ""
+    for number, line in enumerate(text.split("\n"), start=1):
+        begins = not depth and not closing and line.strip() and not line.lstrip().startswith("#")
+        if begins:
+            yield number, line
+        start = 0
+        if begins and _TABLE.match(line):
+            continue
+        for token in _TOKEN.finditer(line, start):
+            if closing:
+                closing = "" if token[0] == closing else closing
+            elif token[0] in ('"""', "'''"):
+                closing = token[0]
+            else:
+                depth += (token[0] in "[{") - (token[0] in "]}")

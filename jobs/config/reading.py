@@ -26,7 +26,7 @@ class TableReader:
         self.given: set[KeyPath] = set()
 
     def part(self, part: ConfigPart, value: Any, path: KeyPath) -> dict[str, Any]:
-        """A table of the file."""
+        """Read a table of the file."""
         if not isinstance(value, dict):
             self._mistakes.add(path, f"expected a table [{join_key(path)}], got {display(path, value)}")
             return self.part(part, {}, path) if _may_be_empty(part) else {}
@@ -47,7 +47,7 @@ class TableReader:
             self._key(part.format, values["format"], (*path, "format"), missing=False)
             meant = _closest(str(values["format"]), part.formats)
         else:
-            self._mistakes.add((*path, "format"), _no_format(part, values))
+            self._mistakes.add((*path, "format"), _describe_no_format(part, values))
             key = _closest("format", values)
             meant = str(values.get(key))
             values = {name: value for name, value in values.items() if name != key}
@@ -58,7 +58,7 @@ class TableReader:
     def _section(self, part: Section, values: dict[str, Any], path: KeyPath) -> dict[str, Any]:
         if part.flat:
             values = flat(values)
-        values = self._meant(part, values, path)
+        values = self._correct(part, values, path)
         read = {
             name: self._key(key, values.get(name), (*path, name), missing=name not in values)
             for name, key in part.keys.items()
@@ -67,14 +67,17 @@ class TableReader:
             if name in values or not inner.required:
                 read[name] = self.part(inner, values.get(name, {}), (*path, name))
             else:
-                self._mistakes.add((*path, name), _no_table(inner, (*path, name)))
+                self._mistakes.add((*path, name), _describe_no_table(inner, (*path, name)))
         for name in values:
             if name not in part.keys and name not in part.parts and part.others is not None:
                 read[name] = self._key(part.others, values[name], (*path, name), missing=False)
         return read
 
-    def _meant(self, part: Section, values: dict[str, Any], path: KeyPath) -> dict[str, Any]:
-        """Values by the keys that were meant; names that nothing has are told."""
+    def _correct(self, part: Section, values: dict[str, Any], path: KeyPath) -> dict[str, Any]:
+        """Give values by the keys that were meant.
+
+        Names that nothing has are told.
+        """
         known = [*part.keys, *part.parts]
         meant: dict[str, Any] = {}
         for name, value in values.items():
@@ -110,11 +113,11 @@ def _may_be_empty(part: ConfigPart) -> bool:
 
 
 def _closest(name: str, known: Iterable[str]) -> str:
-    """The name that a misspelt one is close to, or ""."""
+    """Give the name that a misspelt one is close to, or ""."""
     return next(iter(difflib.get_close_matches(name, list(known), n=1)), "")
 
 
-def _no_table(part: ConfigPart, path: KeyPath) -> str:
+def _describe_no_table(part: ConfigPart, path: KeyPath) -> str:
     """Write the mistake of a value in the place of a table.
 
     A table that the user names has no text of its own.
@@ -123,7 +126,7 @@ def _no_table(part: ConfigPart, path: KeyPath) -> str:
     return f"expected a table [{join_key(table)}], got none; add it: {text}"
 
 
-def _no_format(part: Variants, values: Mapping[str, Any]) -> str:
+def _describe_no_format(part: Variants, values: Mapping[str, Any]) -> str:
     """Write the mistake of a table without a format.
 
     The key may only be misspelt.

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from eddy import sql
 from eddy.errors import QueryError, describe_error, quote
-from eddy.jobs.config.file_paths import local, readable
+from eddy.jobs.config.file_paths import display_path, find_local
 from eddy.jobs.config.places import Mistakes
 from eddy.redaction import KeyPath
 
@@ -52,9 +52,10 @@ def find_beside(file: str) -> str:
 
 
 def import_function(text: str, path: KeyPath, mistakes: Mistakes) -> Callable[..., Any] | None:
-    """Import a function by its path; None, and a mistake, if it fails.
+    """Import a function by its path.
 
-    The module is imported as an `import` of the user's own would; nothing of the text is evaluated.
+    It gives None, and notes a mistake, if that fails. The module is imported as an `import` of the user's own would;
+    nothing of the text is evaluated.
     """
     module, colon, name = text.partition(":")
     if not colon or not name.isidentifier() or not all(part.isidentifier() for part in module.split(".")):
@@ -65,7 +66,7 @@ def import_function(text: str, path: KeyPath, mistakes: Mistakes) -> Callable[..
         holder = importlib.import_module(module)
         found = getattr(holder, name, None)
     except ModuleNotFoundError as error:
-        mistakes.add(path, _no_module(text, str(error.name), folder))
+        mistakes.add(path, _describe_no_module(text, str(error.name), folder))
         return None
     except (Exception, SystemExit) as error:  # the module is the user's: whatever it raises when it is imported is told
         mistakes.add(path, f'module "{module}" cannot be imported: {describe_error(error)}{_cure(error)}')
@@ -73,14 +74,15 @@ def import_function(text: str, path: KeyPath, mistakes: Mistakes) -> Callable[..
     if callable(found):
         made: Callable[..., Any] = found
         return made
-    mistakes.add(path, _no_function(text, holder, found, folder))
+    mistakes.add(path, _describe_no_function(text, holder, found, folder))
     return None
 
 
 def _cure(error: BaseException) -> str:
-    """What to do if a function is declared for Spark by a type in a text, which only a session can parse.
+    """Say what mends a type in a text, which needs a session.
 
-    There is none when a job is read, and none in a worker either.
+    The type is that of a function for Spark, and only a session can parse it. There is none when a job is read, and
+    none in a worker either.
     """
     if NO_SESSION not in str(error):
         return ""
@@ -90,7 +92,7 @@ def _cure(error: BaseException) -> str:
     )
 
 
-def _no_module(text: str, missing: str, folder: str) -> str:
+def _describe_no_module(text: str, missing: str, folder: str) -> str:
     """Write the mistake of a missing module.
 
     It may be the one that is named, or one that it imports.
@@ -114,13 +116,16 @@ def _no_module(text: str, missing: str, folder: str) -> str:
 
 
 def _modules(missing: str, folder: str) -> Iterator[str]:
-    """The modules that could have been meant: those beside the job, or beside one in a package."""
+    """List modules that could have been meant.
+
+    They are beside the job, or beside one in a package.
+    """
     package, _, _ = missing.rpartition(".")
     places = list(getattr(sys.modules.get(package), "__path__", ())) if package else [folder]
     yield from (f"{package}.{found.name}" if package else found.name for found in iter_modules(places))
 
 
-def _no_function(text: str, holder: ModuleType, found: object, folder: str) -> str:
+def _describe_no_function(text: str, holder: ModuleType, found: object, folder: str) -> str:
     module, _, name = text.partition(":")
     if found is not None:
         return f'expected "{text}" to be a function, got {type(found).__name__}'
@@ -138,13 +143,15 @@ def _no_function(text: str, holder: ModuleType, found: object, folder: str) -> s
 
 
 def check_files(read: Mapping[str, Any], mistakes: Mistakes) -> None:
-    """Note the files of sources that are on this machine and are not there."""
+    """Note files of sources that are missing on this machine."""
     for path, source in sources(read):
         name = source.get("path")
-        if source.get("format") in FILES and name and local(name) is not None and not glob.glob(local(name) or ""):
+        place = find_local(name) if name and source.get("format") in FILES else None
+        if name and place is not None and not glob.glob(place):
             mistakes.add(
                 (*path, "path"),
-                f'no such file or folder: "{readable(name)}"; a path in the file is relative to the folder of the file',
+                f'no such file or folder: "{display_path(name)}"; '
+                "a path in the file is relative to the folder of the file",
             )
 
 
@@ -173,7 +180,7 @@ def check_schemas(read: Mapping[str, Any], mistakes: Mistakes) -> None:
 
 
 def sources(read: Mapping[str, Any]) -> list[tuple[KeyPath, Mapping[str, Any]]]:
-    """Every source in a file, and its place."""
+    """Give every source in a file, and its place."""
     return [
         ((kind, name, "source"), one["source"])
         for kind in ("streams", "tables")
@@ -183,7 +190,7 @@ def sources(read: Mapping[str, Any]) -> list[tuple[KeyPath, Mapping[str, Any]]]:
 
 
 def read_schema(columns: Mapping[str, str], *, where: str) -> pa.Schema:
-    """The columns of a source.
+    """Read the columns of a source.
 
     >>> read_schema({"k": "bigint", "tags": "array<string>"}, where="schema").types
     [DataType(int64), ListType(list<item: string>)]
@@ -192,7 +199,10 @@ def read_schema(columns: Mapping[str, str], *, where: str) -> pa.Schema:
 
 
 def read_type(text: str, *, where: str) -> pa.DataType:
-    """A type by its name: one of SQL, or an array, a map or a struct of such."""
+    """Read a type by its name.
+
+    It is one of SQL, or an array, a map or a struct of such.
+    """
     if text.count("<") > DEEPEST_TYPE:
         raise QueryError(f"{where}: expected at most {DEEPEST_TYPE} types within types, got {text.count('<')}")
     head, opened, rest = text.strip().partition("<")

@@ -1,4 +1,4 @@
-"""The language of config files: keys, sections, kinds of values.
+"""The language of config files: keys, sections, values.
 
 `config.sections` describes every section with these values. The same description serves to read the file, to report a
 mistake in it, to convert an override, and to write `docs/configuration.md`.
@@ -75,7 +75,7 @@ ANYTHING = ValueKind(expected="a text, a number, true or false, or a list or a t
 
 @dataclass(frozen=True, kw_only=True)
 class ConfigKey:
-    """One setting: what it may be, what it is for, what it is when nobody says.
+    """One setting: its values, its purpose, its default.
 
     A `place` is a folder or a file: see `eddy.jobs.config.file_paths`.
     """
@@ -90,7 +90,7 @@ class ConfigKey:
 
 @dataclass(frozen=True, kw_only=True)
 class Section:
-    """A table of the file: keys that are known, and tables within it.
+    """A table of the file: its known keys, and tables within.
 
     `others` is what any further key may hold, where a section takes keys that it does not know; `flat` says that
     their names may have dots, which TOML reads as tables.
@@ -104,11 +104,11 @@ class Section:
     required: bool = False
 
     def section(self, name: str, values: Mapping[str, Any]) -> ConfigPart | None:
-        """The part of a name."""
+        """Give the part of a name."""
         return self.parts.get(name)
 
     def choose(self, values: Mapping[str, Any]) -> Section | None:
-        """The section that describes some values."""
+        """Give the section that describes some values."""
         return self
 
 
@@ -131,7 +131,7 @@ class NamedSections:
 
 @dataclass(frozen=True, kw_only=True)
 class Variants:
-    """A section with one key, `format`, that decides which others there are."""
+    """A section whose key `format` decides on the others."""
 
     text: str
     formats: Mapping[str, Section]
@@ -149,7 +149,10 @@ class Variants:
         )
 
     def choose(self, values: Mapping[str, Any]) -> Section | None:
-        """The section of the format that some values name, with the format among its keys."""
+        """Choose the section by the format that values name.
+
+        The format is among its keys.
+        """
         name = values.get("format", self.default)
         found = self.formats.get(name) if isinstance(name, str) else None
         if found is None:
@@ -159,7 +162,7 @@ class Variants:
         )
 
     def section(self, name: str, values: Mapping[str, Any]) -> ConfigPart | None:
-        """The part of a name in the format that the values name."""
+        """Give the part of a name in the format that the values name."""
         found = self.choose(values)
         return None if found is None else found.section(name, values)
 

@@ -11,7 +11,7 @@ from eddy.jobs.config.places import Mistakes
 from eddy.jobs.config.references import import_function
 from eddy.query import Filter, Query, Range, Rows, Stream, Table, Unbounded, Window
 from eddy.query.filter import check_after
-from eddy.query.validation import ticks
+from eddy.query.validation import read_length
 from eddy.redaction import KeyPath
 
 TIMED = ("window", "delay", "max_ahead")
@@ -19,11 +19,11 @@ TIMED = ("window", "delay", "max_ahead")
 
 
 def build_query(read: Mapping[str, Any], mistakes: Mistakes) -> Query | None:
-    """The query, as far as it is right; None if no stream of it is.
+    """Build the query, as far as it is right.
 
-    What is wrong with a stream or a table must not hide what is wrong with joins and filters, so those are tried over
-    inputs that have nothing but the right names. Filters that are wrong are there by name and let everything pass,
-    since a policy may speak of them.
+    None if no stream of it is. What is wrong with a stream or a table must not hide what is wrong with joins and
+    filters, so those are tried over inputs that have nothing but the right names. Filters that are wrong are there by
+    name and let everything pass, since a policy may speak of them.
     """
     before = len(mistakes.found)
     named, tabled = read.get("streams", {}), read.get("tables", {})
@@ -32,7 +32,7 @@ def build_query(read: Mapping[str, Any], mistakes: Mistakes) -> Query | None:
     tables = [_table(name, mistakes) for name in tabled]
     filters = [_filter(name, one, mistakes) for name, one in read.get("filters", {}).items()]
     inputs = {"streams": [one for one in streams if one], "tables": [one for one in tables if one]}
-    if not named and not mistakes.within(("streams",)):
+    if not named and not mistakes.has_within(("streams",)):
         mistakes.add(("streams",), "expected at least one stream, got none; add a table [streams.NAME]")
     if not inputs["streams"]:
         return None
@@ -128,12 +128,12 @@ def _stream(name: str, values: Mapping[str, Any], mistakes: Mistakes, *, alone: 
     delay = None
     with _note_errors((*path, "delay"), mistakes):
         if values.get("delay") is not None:
-            ticks(values["delay"], "delay")
+            read_length(values["delay"], "delay")
         delay = values.get("delay")
     ahead: dict[str, Any] = {}
     with _note_errors((*path, "max_ahead"), mistakes):
         if values.get("max_ahead") is not None:
-            ticks(values["max_ahead"], "max_ahead")
+            read_length(values["max_ahead"], "max_ahead")
         ahead = {key: values.get(key) for key in ("max_ahead", "arrived")}
     with _note_errors(path, mistakes):
         rest: dict[str, Any] = {key: values[key] for key in ("malformed", "bad_rows") if values.get(key) is not None}
@@ -142,22 +142,23 @@ def _stream(name: str, values: Mapping[str, Any], mistakes: Mistakes, *, alone: 
 
 
 def _time(name: str, values: Mapping[str, Any], mistakes: Mistakes, *, alone: bool) -> str | None:
-    """The column with the event time; where one is missing, which is noted, the joins need a stream all the same.
+    """Find the column with the event time.
 
-    One that is there and wrong has been noted already, and so has a stream that is no table.
+    If one is missing, which is noted, the joins need a stream all the same. One that is there and wrong has been noted
+    already, and so has a stream that is no table.
     """
     path = ("streams", name, "time")
     why = "" if alone else "a join goes by time"
     why = next((f"{key} is by event time" for key in TIMED if values.get(key) is not None), why)
     if values.get("time") is None and why:
-        if not mistakes.within(path) and path[:-1] not in mistakes.paths:
+        if not mistakes.has_within(path) and path[:-1] not in mistakes.paths:
             mistakes.add(path, f"expected the column that holds the event time, got none; {why}")
         return "time"
     return values.get("time")
 
 
 def _window(values: Mapping[str, Any]) -> Window:
-    """The window of a stream.
+    """Give the window of a stream.
 
     Where both kinds are given, which has been noted, the one by time counts.
     """

@@ -33,7 +33,7 @@ TICK = 5
 APART = 14
 """Pixels from one name to the next: as high as a letter."""
 
-MOST_LINES = 6
+MOST_LISTED = 6
 """Classes and routes that are shown of a policy."""
 
 PAGE_STYLE = """
@@ -78,11 +78,68 @@ def page(laps: Sequence[Lap], verdict: str) -> str:
     return f'<!doctype html>\n<html lang="en"><head>{head}</head><body>\n{body}\n</body></html>\n'
 
 
+class Board:
+    """Shows how far policies have come, in place."""
+
+    def __init__(self, rows: int, out: TextIO | None = None) -> None:
+        self._out = sys.stdout if out is None else out
+        self._live = self._out.isatty()
+        self._rows = rows
+        self._lines = 0
+        self._told: dict[str, int] = {}
+
+    def show(self, laps: Sequence[Lap]) -> None:
+        """Show the newest lap of all policies.
+
+        The others are held against the first.
+        """
+        if self._live:
+            self._draw(laps)
+        else:
+            for lap in laps:
+                self._tell(lap, laps[0])
+        self._out.flush()
+
+    def end(self, laps: Sequence[Lap]) -> None:
+        """Write the whole table for the last time."""
+        self._draw(laps)
+        self._out.flush()
+
+    def _draw(self, laps: Sequence[Lap]) -> None:
+        if self._lines:
+            self._out.write(UP.format(lines=self._lines))
+        width = shutil.get_terminal_size().columns - 1 if self._live else None
+        lines = list(table(laps))
+        for line in lines:
+            self._out.write(f"{line[:width]}{CLEAR if self._live else ''}\n")
+        self._lines = len(lines) if self._live else 0
+
+    def _tell(self, lap: Lap, baseline: Lap) -> None:
+        """A line each time that another quarter of the rows is done."""
+        rows = sum(lap.rows)
+        quarter = rows * QUARTERS // self._rows
+        if quarter > self._told.get(lap.policy, 0):
+            self._told[lap.policy] = quarter
+            fields = (
+                f"policy={lap.policy} rows={rows} calls={sum(lap.calls)} saved={_share(lap.compute_saving(baseline))}"
+            )
+            self._out.write(f'{fields} route="{lap.route()}"\n')
+
+
+def table(laps: Sequence[Lap]) -> Iterator[str]:
+    """Write the head, and a line for each policy."""
+    yield LINE.format(*HEAD)
+    for lap in laps:
+        counts = (f"{sum(lap.rows):,}", f"{lap.results:,}", f"{sum(lap.calls):,}")
+        saved = "" if lap is laps[0] else _share(lap.compute_saving(laps[0]))
+        yield LINE.format(lap.policy, *counts, saved, lap.route()).rstrip()
+
+
 def _table(laps: Sequence[Lap]) -> Iterator[str]:
     names = ("policy", "requests", "results", "calls", "calls a request", "calls saved")
     yield f"<table><tr>{_cells(names, texts=1, tag='th')}</tr>"
     for lap in laps:
-        saved = lap.saved(laps[0])
+        saved = lap.compute_saving(laps[0])
         share = "" if lap is laps[0] or saved is None else f"{saved:.0%}"
         each = f"{sum(lap.calls) / max(sum(lap.rows), 1):.2f}"
         cells = (lap.policy, f"{sum(lap.rows):,}", f"{lap.results:,}", f"{sum(lap.calls):,}", each, share)
@@ -91,7 +148,10 @@ def _table(laps: Sequence[Lap]) -> Iterator[str]:
 
 
 def _cells(cells: Sequence[str], *, texts: int, tag: str = "td") -> str:
-    """Cells of a line: first texts, then numbers, which stand on the right."""
+    """Write the cells of a line.
+
+    First come texts, then numbers, which stand on the right.
+    """
     sides = ["" if place < texts else ' class="n"' for place in range(len(cells))]
     return "".join(f"<{tag}{side}>{escape(text)}</{tag}>" for text, side in zip(cells, sides, strict=True))
 
@@ -122,7 +182,10 @@ def _chart(laps: Sequence[Lap]) -> Iterator[str]:
 
 
 def _levels(most: float, base: int, down: float, end: int) -> Iterator[str]:
-    """The scale of calls per request, with a line across at every tick."""
+    """Draw the scale of calls per request.
+
+    A line crosses at every tick.
+    """
     for tick in range(int(most / SMALLEST_STEP) + 1):
         level = base - tick * SMALLEST_STEP * down
         yield f'<line x1="{LEFT - TICK}" x2="{end}" y1="{level:.1f}" y2="{level:.1f}" stroke="#d8dde2"/>'
@@ -130,7 +193,7 @@ def _levels(most: float, base: int, down: float, end: int) -> Iterator[str]:
 
 
 def _batches(batches: int, across: float, base: int) -> Iterator[str]:
-    """The scale of micro-batches, which count from 1."""
+    """Draw the scale of micro-batches, which count from 1."""
     every = next((step for step in TICKS if batches / step <= MOST_TICKS), batches)
     for number in sorted({1, *range(every, batches + 1, every)}):
         place = LEFT + (number - 1) * across
@@ -139,7 +202,7 @@ def _batches(batches: int, across: float, base: int) -> Iterator[str]:
 
 
 def _spread(levels: Sequence[float]) -> list[float]:
-    """Levels of names, moved down as far as it takes for them not to meet.
+    """Move names down until none of them meet.
 
     >>> _spread([10.0, 50.0, 12.0])
     [10.0, 50.0, 24.0]
@@ -171,17 +234,25 @@ def _routes(lap: Lap) -> Iterator[str]:
 
 
 def _ways(routes: pd.DataFrame) -> list[tuple[str, str, int]]:
-    """Class, route and requests of the largest, and one line for all others."""
+    """Give class, route and requests of the largest.
+
+    All others are one line.
+    """
     lines = [
         (str(name) or "all alike", str(route), int(count))
         for name, route, count in zip(routes["class"], routes["route"], routes["tuples"], strict=True)
     ]
-    rest = lines[MOST_LINES:]
-    return [*lines[:MOST_LINES], *([("others", f"{len(rest)} more", sum(n for _, _, n in rest))] if rest else [])]
+    rest = lines[MOST_LISTED:]
+    return [
+        *lines[:MOST_LISTED],
+        *([("others", f"{len(rest)} more", sum(n for _, _, n in rest))] if rest else []),
+    ]
 
 
 def _percent(counts: Sequence[int]) -> list[int]:
-    """Whole per cent that add up to 100: those that lose most by rounding down are rounded up.
+    """Round shares to whole per cent that add up to 100.
+
+    Those that lose most by rounding down are rounded up.
 
     >>> _percent([1, 1, 1]), _percent([995, 5])
     ([34, 33, 33], [100, 0])
@@ -194,58 +265,6 @@ def _percent(counts: Sequence[int]) -> list[int]:
     for place in lost[: 100 - sum(shares)]:
         shares[place] += 1
     return shares
-
-
-class Board:
-    """Shows how far policies have come, in place."""
-
-    def __init__(self, rows: int, out: TextIO | None = None) -> None:
-        self._out = sys.stdout if out is None else out
-        self._live = self._out.isatty()
-        self._rows = rows
-        self._lines = 0
-        self._told: dict[str, int] = {}
-
-    def show(self, laps: Sequence[Lap]) -> None:
-        """The newest of all of them; the first one is what the others are held against."""
-        if self._live:
-            self._draw(laps)
-        else:
-            for lap in laps:
-                self._tell(lap, laps[0])
-        self._out.flush()
-
-    def end(self, laps: Sequence[Lap]) -> None:
-        """The whole table for the last time."""
-        self._draw(laps)
-        self._out.flush()
-
-    def _draw(self, laps: Sequence[Lap]) -> None:
-        if self._lines:
-            self._out.write(UP.format(lines=self._lines))
-        width = shutil.get_terminal_size().columns - 1 if self._live else None
-        lines = list(table(laps))
-        for line in lines:
-            self._out.write(f"{line[:width]}{CLEAR if self._live else ''}\n")
-        self._lines = len(lines) if self._live else 0
-
-    def _tell(self, lap: Lap, baseline: Lap) -> None:
-        """A line each time that another quarter of the rows is done."""
-        rows = sum(lap.rows)
-        quarter = rows * QUARTERS // self._rows
-        if quarter > self._told.get(lap.policy, 0):
-            self._told[lap.policy] = quarter
-            fields = f"policy={lap.policy} rows={rows} calls={sum(lap.calls)} saved={_share(lap.saved(baseline))}"
-            self._out.write(f'{fields} route="{lap.route()}"\n')
-
-
-def table(laps: Sequence[Lap]) -> Iterator[str]:
-    """The head, and a line for each policy."""
-    yield LINE.format(*HEAD)
-    for lap in laps:
-        counts = (f"{sum(lap.rows):,}", f"{lap.results:,}", f"{sum(lap.calls):,}")
-        saved = "" if lap is laps[0] else _share(lap.saved(laps[0]))
-        yield LINE.format(lap.policy, *counts, saved, lap.route()).rstrip()
 
 
 def _share(share: float | None) -> str:

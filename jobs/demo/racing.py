@@ -55,8 +55,8 @@ class Lap:
         """Rows of the answer."""
         return int(self.report.batches()["results"].sum())
 
-    def saved(self, baseline: Lap) -> float | None:
-        """The share of another policy's calls that this one saved.
+    def compute_saving(self, baseline: Lap) -> float | None:
+        """Compute the share of another's calls that this one saved.
 
         It counts as far as both have come.
         """
@@ -65,7 +65,10 @@ class Lap:
         return 1 - sum(self.calls[:both]) / needed if needed else None
 
     def route(self, batch: int = -1) -> str:
-        """The way that most rows took in a micro-batch: in the last one, or in another."""
+        """Give the way that most rows took in a micro-batch.
+
+        It is the last one, unless told otherwise.
+        """
         route, share = main_route(self.report.counters[batch:][:1])
         return f"{route} ({share:.0%})" if route else ""
 
@@ -120,6 +123,6 @@ class Racer:
         return Lap(policy=self._policy, report=eddy.report_of(self._query))
 
     def answer(self) -> pa.Table:
-        """All rows, in an order of their own."""
+        """Give all rows, in an order of their own."""
         answer = self._spark.table(self._policy).toArrow()
         return answer.sort_by([(name, "ascending") for name in answer.schema.names]).combine_chunks()

@@ -25,7 +25,10 @@ ROLES = (BASELINE, BOUND)
 
 @dataclass(frozen=True, kw_only=True)
 class GridPoint:
-    """One workload of the grid: its kind and parameters, for any seed."""
+    """One workload of the grid, for any seed.
+
+    It has a kind and parameters.
+    """
 
     kind: str
     name: str
@@ -34,11 +37,11 @@ class GridPoint:
 
     @property
     def label(self) -> str:
-        """The name, and what tells it from the other points of the grid."""
+        """The name, and what tells it from others of the grid."""
         return " ".join([self.name, *(f"{name}={value}" for name, value in self.varied.items())])
 
     def describe(self) -> dict[str, Any]:
-        """The settings that its runs depend on.
+        """Give the settings that its runs depend on.
 
         A workload is determined by its kind, parameters and seed.
         """
@@ -51,7 +54,10 @@ class GridPoint:
 
 
 def load(path: str | Path) -> Experiment:
-    """Read an experiment; every mistake in it is one error that names the file and the place."""
+    """Read an experiment.
+
+    Every mistake in it is one error that names the file and the place.
+    """
     try:
         text = Path(path).read_text("utf-8")
         return parse(tomllib.loads(text))
@@ -108,7 +114,7 @@ PaperFigure = tuple[Mapping[str, Any], Mapping[str, Any]]
 
 
 def _figure(*, where: Mapping[str, Any], calls: float | None = None, seconds: float | None = None) -> PaperFigure:
-    """The paper's figures for some workloads.
+    """Give the paper's figures for some workloads.
 
     They are per cent gained in routing calls and in seconds.
     """
@@ -116,12 +122,15 @@ def _figure(*, where: Mapping[str, Any], calls: float | None = None, seconds: fl
 
 
 def _sizes(batch_rows: object) -> Sequence[int]:
-    """One size of micro-batches, or several."""
+    """Read one size of micro-batches, or several."""
     return [check_whole(size, "batch_rows") for size in (batch_rows if isinstance(batch_rows, list) else [batch_rows])]
 
 
 def _windows(windows: object) -> Sequence[Window]:
-    """Windows for all streams, each in turn: "30 seconds", a number, or {rows = 100}."""
+    """Read windows for all streams, each in turn.
+
+    One is "30 seconds", a number, or {rows = 100}.
+    """
     return [_window(window) for window in _fill("windows", windows)] if windows else []
 
 
@@ -151,18 +160,21 @@ def _contender(choice: object) -> Contender:
 
 
 def _points(workload: object) -> list[GridPoint]:
-    """One grid of workloads, or several."""
+    """Read one grid of workloads, or several."""
     return [point for grid in (workload if isinstance(workload, list) else [workload]) for point in _grid(grid)]
 
 
 def _grid(workload: object) -> list[GridPoint]:
-    """Every combination of the values of the parameters that have several."""
+    """Yield every combination of values of the parameters.
+
+    Only those with several values are combined.
+    """
     if not isinstance(workload, Mapping):
         raise QueryError(f"workload: expected a table of parameters, got {workload!r}")
     kind = workload.get("kind")
     if not isinstance(kind, str) or kind not in WORKLOADS:
         raise unknown_name("kind", str(kind), WORKLOADS, where="workload")
-    flat = dict(_flat({key: value for key, value in workload.items() if key not in {"kind", "label"}}))
+    flat = dict(_flatten({key: value for key, value in workload.items() if key not in {"kind", "label"}}))
     axes = {place: value for place, value in flat.items() if _is_axis(value)}
     if not all(axes.values()):
         raise QueryError("workload: a list of no values leaves nothing to run")
@@ -179,14 +191,17 @@ def _grid(workload: object) -> list[GridPoint]:
 
 
 def _is_axis(value: object) -> bool:
-    """A list of plain values is several workloads; a list of lists is a table, one value."""
+    """Tell whether a list is several workloads.
+
+    A list of plain values is; a list of lists is a table, one value.
+    """
     return isinstance(value, list) and not any(isinstance(entry, list | dict) for entry in value)
 
 
-def _flat(values: Mapping[str, Any], place: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+def _flatten(values: Mapping[str, Any], place: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
     for name, value in values.items():
         if isinstance(value, Mapping):
-            yield from _flat(value, (*place, name))
+            yield from _flatten(value, (*place, name))
         else:
             yield (*place, name), value
 

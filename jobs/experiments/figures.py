@@ -1,4 +1,7 @@
-"""Draw the figures of docs/experiments.md from its CSV files: python -m eddy.jobs.experiments.figures."""
+"""Draw the figures of docs/experiments.md.
+
+They come from its CSV files: python -m eddy.jobs.experiments.figures.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +30,10 @@ BAR = 0.8
 
 @dataclass(frozen=True, kw_only=True)
 class Chart:
-    """What is drawn of a table: one value by x and by series, or several values by x.
+    """What is drawn of a table.
 
-    `only` says which lines of the table count. `limits` cut an axis on which one bar would hide all others.
+    It is one value by x and by series, or several values by x. `only` says which lines of the table count. `limits` cut
+    an axis on which one bar would hide all others.
     """
 
     x: str
@@ -115,22 +119,25 @@ def draw(name: str, tables: Path = TABLES, figures: Path = FIGURES) -> Path:
     path = figures / f"experiment_{name}.svg"
     # Texts stay texts, and nothing says when it was drawn: the same table is the same file.
     with use_style(), mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
-        made = figure(1, height=2.6 if chart.lines else 0.9 + 0.16 * len(_wide(chart, table, "").stack()))
+        made = figure(1, height=2.6 if chart.lines else 0.9 + 0.16 * len(_widen(chart, table, "").stack()))
         ((axes,),) = panels(made, 1)
         (_draw_lines if chart.lines else _draw_bars)(axes, chart, table)
-        if len(_wide(chart, table, "").columns) > 1:
+        if len(_widen(chart, table, "").columns) > 1:
             legend(made, axes)
         made.savefig(path, metadata={"Date": None, "Description": mark(name, tables)})
     return path
 
 
 def mark(name: str, tables: Path = TABLES) -> str:
-    """The text in a figure that tells of which table it is."""
+    """Write the text in a figure that tells of which table it is."""
     return f"{name}.csv, CRC-32 {zlib.crc32((tables / f'{name}.csv').read_bytes()):08x}"
 
 
-def _wide(chart: Chart, table: pd.DataFrame, suffix: str) -> pd.DataFrame:
-    """A line for each x and a column for each series; NaN for what the table does not have."""
+def _widen(chart: Chart, table: pd.DataFrame, suffix: str) -> pd.DataFrame:
+    """Give a line for each x, and a column for each series.
+
+    NaN stands for what the table does not have.
+    """
     columns = [f"{value}{suffix}" for value in chart.values]
     for column in columns:
         table = table.assign(**{column: pd.to_numeric(table.get(column, pd.Series("", table.index)).str.rstrip("%"))})
@@ -143,7 +150,7 @@ def _wide(chart: Chart, table: pd.DataFrame, suffix: str) -> pd.DataFrame:
 
 
 def _draw_lines(axes: Axes, chart: Chart, table: pd.DataFrame) -> None:
-    found, half = _wide(chart, table, ""), _wide(chart, table, INTERVAL)
+    found, half = _widen(chart, table, ""), _widen(chart, table, INTERVAL)
     for number, name in enumerate(found.columns):
         known = found[name].dropna()
         places = [float(place) for place in known.index]
@@ -155,7 +162,7 @@ def _draw_lines(axes: Axes, chart: Chart, table: pd.DataFrame) -> None:
 
 
 def _draw_bars(axes: Axes, chart: Chart, table: pd.DataFrame) -> None:
-    found, half = _wide(chart, table, ""), _wide(chart, table, INTERVAL)
+    found, half = _widen(chart, table, ""), _widen(chart, table, INTERVAL)
     each = BAR / len(found.columns)
     for number, name in enumerate(found.columns):
         places = [place - BAR / 2 + each * (number + 0.5) for place in range(len(found))]

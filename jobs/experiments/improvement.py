@@ -55,10 +55,10 @@ def compute_improvement(rows: Sequence[Mapping[str, Any]], by: Sequence[str]) ->
     return frame[[*frame.columns.difference(last, sort=False), *last]]
 
 
-def besides(rows: Sequence[Mapping[str, Any]], by: Sequence[str]) -> pd.DataFrame:
-    """The columns that a summary of the comparison does not have.
+def summarize_rest(rows: Sequence[Mapping[str, Any]], by: Sequence[str]) -> pd.DataFrame:
+    """Give the columns that a summary does not have.
 
-    Empty where there are none.
+    It is empty if there are none.
     """
     found = compute_improvement(rows, by)
     more = [title for title in (OF_BOUND, *EXTRAS) if title in found]

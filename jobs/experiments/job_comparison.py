@@ -54,7 +54,7 @@ class Asked:
 
 
 def experiment(conf: str, sets: Iterable[str], asked: Asked) -> tuple[Experiment, str]:
-    """The comparison of a job as an experiment, and what is said of its sample.
+    """Make an experiment of a job, with a note on its sample.
 
     The file is read and checked as `eddy run` does. Only its sources are read; its sink and its checkpoint are left
     alone. What Spark evaluates before the eddy is evaluated before the comparison.
@@ -71,7 +71,7 @@ def experiment(conf: str, sets: Iterable[str], asked: Asked) -> tuple[Experiment
         # Spark and its connectors may say what they were given.
         raise QueryError(f'config "{job.file}": {hide_secrets(str(error), job.values)}') from error
     counted = ", ".join(f"{plural(table.num_rows, 'row')} of {name}" for name, table in data.items())
-    query, data, pushed = _left(job, data)
+    query, data, pushed = _split_job(job, data)
     workload = Workload(name=query.name, query=query, data=data)
     made = Experiment(
         name=query.name,
@@ -81,11 +81,11 @@ def experiment(conf: str, sets: Iterable[str], asked: Asked) -> tuple[Experiment
         batch_rows=[_batch_rows(job)],
         repeats=asked.repeats,
     )
-    return made, f"sample: {counted}{_before(pushed)}"
+    return made, f"sample: {counted}{_tell_pushed(pushed)}"
 
 
 class _Spark:
-    """A session that is started when somebody needs it, and is gone at the end."""
+    """A session that starts when needed, and ends with this."""
 
     def __init__(self, job: Job) -> None:
         self._settings = job.spark
@@ -99,14 +99,17 @@ class _Spark:
         self._stack.__exit__(*error)
 
     def session(self) -> SparkSession:
-        """The session."""
+        """Give the session."""
         if self._found is None:
             self._found = self._stack.enter_context(own_session(CORES, **self._settings))
         return self._found
 
 
 def contenders(job: Job, policies: Sequence[str]) -> list[Contender]:
-    """The baseline, the job's own policy with its parameters, and the others; each name once."""
+    """List the baseline, the job's own policy, and others.
+
+    The job's policy has its parameters, and each name stands once.
+    """
     own = dict(job.policy)
     named = {name: {"name": name} for name in (BASE, own["name"], *(policies or OTHERS))} | {own["name"]: own}
     return [
@@ -116,13 +119,19 @@ def contenders(job: Job, policies: Sequence[str]) -> list[Contender]:
 
 
 def _batch_rows(job: Job) -> int:
-    """As many rows of a micro-batch as the job says of any of its streams."""
+    """Choose the rows of a micro-batch.
+
+    They are as many as the job says of any of its streams.
+    """
     said = [values.get("per_trigger") for values in job.sources.values()]
     return max((count for count in said if count), default=BATCH_ROWS)
 
 
-def _left(job: Job, data: Mapping[str, pa.Table]) -> tuple[Query, dict[str, pa.Table], list[Filter]]:
-    """The query and the rows that come to the eddy, and the filters that Spark has evaluated before."""
+def _split_job(job: Job, data: Mapping[str, pa.Table]) -> tuple[Query, dict[str, pa.Table], list[Filter]]:
+    """Split a job into the eddy's part and Spark's filters.
+
+    The eddy gets the query and the rows that are left.
+    """
     whole = spell_query(job.query, {name: table.schema for name, table in data.items()})
     pushed, query = _divided(job, whole, data)
     if len(query.inputs) == 1 and not query.filters:
@@ -158,6 +167,6 @@ def _passing(table: pa.Table, name: str, filters: Sequence[Filter]) -> pa.Table:
     return table.take(found.column(0).combine_chunks().sort())
 
 
-def _before(pushed: Sequence[Filter]) -> str:
+def _tell_pushed(pushed: Sequence[Filter]) -> str:
     told = ", ".join(f'"{f.name}"' for f in pushed)
     return f"; Spark evaluates {told} before the eddy, so that is done before the comparison" if pushed else ""

@@ -1,4 +1,4 @@
-"""Samples a job's rows: streams of the same time, whole tables."""
+"""Samples of a job: streams of the same time, whole tables."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from eddy.sql import Column
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    Rows = pa.Table | DataFrame
+    SourceRows = pa.Table | DataFrame
 
 ALL_ROWS = 1 << 40
 """Rows of a table: without the whole of it hardly anything would join."""
@@ -49,12 +49,15 @@ def sample(
         if _ticks(firsts[name], time)[0].as_py() < begins:
             firsts[name] = _earliest(read[name], name, time, rows, begins)
     _check_some(firsts, " from where all streams have begun")
-    streams = _together(firsts, times, rows)
-    return {name: streams[name] if name in streams else _whole(read[name]) for name in sources}
+    streams = _cut_together(firsts, times, rows)
+    return {name: streams[name] if name in streams else _read_whole(read[name]) for name in sources}
 
 
-def _times(job: Job, read: Mapping[str, Rows]) -> dict[str, str]:
-    """The time column of each stream that has one, as its source spells it."""
+def _times(job: Job, read: Mapping[str, SourceRows]) -> dict[str, str]:
+    """Find the time column of each stream, as its source has it.
+
+    Only streams with a time are in it.
+    """
     names = Names(job.query, {name: part.schema.names for name, part in read.items()})
     return {
         stream.name: names.resolve(Column(stream.name, stream.time), f'stream "{stream.name}": time')
@@ -71,7 +74,7 @@ def _check_some(found: Mapping[str, pa.Table], when: str) -> None:
         )
 
 
-def _together(found: Mapping[str, pa.Table], times: Mapping[str, str], rows: int) -> dict[str, pa.Table]:
+def _cut_together(found: Mapping[str, pa.Table], times: Mapping[str, str], rows: int) -> dict[str, pa.Table]:
     """Keep rows up to where the first stream was cut.
 
     Later rows of the others would meet nothing.
@@ -84,8 +87,8 @@ def _together(found: Mapping[str, pa.Table], times: Mapping[str, str], rows: int
     return cut
 
 
-def _earliest(read: Rows, name: str, time: str, rows: int, begins: float | None = None) -> pa.Table:
-    """The first rows by time, from some time on."""
+def _earliest(read: SourceRows, name: str, time: str, rows: int, begins: float | None = None) -> pa.Table:
+    """Give the first rows by time, from some time on."""
     names = read.schema.names
     if time not in names:
         raise unknown_name("column", time, names, where=f'stream "{name}": time')
@@ -115,10 +118,10 @@ def _ticks(table: pa.Table, time: str) -> pa.ChunkedArray:
     return column
 
 
-def _first(read: Rows, rows: int) -> pa.Table:
+def _first(read: SourceRows, rows: int) -> pa.Table:
     """Rows as their source has them."""
     return read.slice(0, rows) if isinstance(read, pa.Table) else read.limit(rows).toArrow()
 
 
-def _whole(read: Rows) -> pa.Table:
+def _read_whole(read: SourceRows) -> pa.Table:
     return read if isinstance(read, pa.Table) else read.toArrow()

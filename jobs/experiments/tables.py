@@ -1,4 +1,7 @@
-"""Fill docs/experiments.md and the CSV files beside it: python -m eddy.jobs.experiments.tables DOC [OUT...]."""
+"""Fill docs/experiments.md and the CSV files beside it.
+
+The call is python -m eddy.jobs.experiments.tables DOC [OUT...].
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,10 @@ INTERVAL = " ±"
 
 
 def tables(text: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, pd.DataFrame]:
-    """The whole tables of the experiments that a page has a place for and the rows are about."""
+    """Compute whole tables of experiments.
+
+    They are those that a page has a place for and the rows are about.
+    """
     return {place["name"]: table for place in PLACE.finditer(text) if (table := _table(place, rows)) is not None}
 
 
@@ -43,20 +49,26 @@ def _table(place: re.Match[str], rows: Sequence[Mapping[str, Any]]) -> pd.DataFr
     return compute_improvement([row for row in own if all(name in row for name in by)], by)
 
 
-def filled(text: str, found: Mapping[str, pd.DataFrame]) -> str:
-    """The page with what it shows of these tables; other places stay as they are."""
+def fill_tables(text: str, found: Mapping[str, pd.DataFrame]) -> str:
+    """Fill a page with these tables.
+
+    Other places stay as they are.
+    """
 
     def fill(place: re.Match[str]) -> str:
         if place["name"] not in found:
             return place[0]
         head = place[0].partition("\n")[0]
-        return f"{head}\n{markdown(_shown(found[place['name']], place))}<!-- end -->\n"
+        return f"{head}\n{markdown(_select(found[place['name']], place))}<!-- end -->\n"
 
     return PLACE.sub(fill, text)
 
 
-def _shown(table: pd.DataFrame, place: re.Match[str]) -> pd.DataFrame:
-    """The lines and columns that a place asks for; a column with one value is not repeated in every line."""
+def _select(table: pd.DataFrame, place: re.Match[str]) -> pd.DataFrame:
+    """Select the lines and columns that a place asks for.
+
+    A column with one value is not repeated in every line.
+    """
     keep, told = list(table.columns), set[str]()
     for part in filter(None, (place["chosen"] or "").split(";")):
         word, _, rest = part.strip().partition(" ")
@@ -95,7 +107,10 @@ def write_csv(table: pd.DataFrame, path: Path) -> None:
 
 
 def read_csv(path: Path) -> pd.DataFrame:
-    """Read a table as it was written, with each interval beside its mean again."""
+    """Read a table as it was written.
+
+    Each interval stands beside its mean again.
+    """
     read = pd.read_csv(path, dtype=str, keep_default_na=False)
     for name in [name for name in read.columns if name.endswith(INTERVAL)]:
         half = read.pop(name)
@@ -105,12 +120,15 @@ def read_csv(path: Path) -> pd.DataFrame:
 
 
 def csv_of(page: Path, name: str) -> Path:
-    """The file beside a page with the whole table of an experiment."""
+    """Name the file with the whole table of an experiment.
+
+    It stands beside the page.
+    """
     return page.parent / "experiments" / f"{name}.csv"
 
 
 def markdown(frame: pd.DataFrame) -> str:
-    """A frame as a markdown table.
+    """Write a frame as a markdown table.
 
     >>> print(markdown(pd.DataFrame({"a": [1, 2], "b": ["x", None]})), end="")
     | a | b |
@@ -124,7 +142,10 @@ def markdown(frame: pd.DataFrame) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Write the CSV files of some rows, and fill a document from all CSV files that it has."""
+    """Write the CSV files of some rows, and fill a document.
+
+    It is filled from all CSV files that it has.
+    """
     parser = argparse.ArgumentParser(prog="python -m eddy.jobs.experiments.tables", description=__doc__)
     parser.add_argument("document", type=Path, help="such as docs/experiments.md")
     parser.add_argument("rows", type=Path, nargs="*", help="what compare_policies wrote with --json")
@@ -135,7 +156,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         text = _text(page)
         for name, table in tables(text, rows).items():
             write_csv(table, csv_of(page, name))
-        page.write_text(filled(text, _written(page, text)), "utf-8")
+        page.write_text(fill_tables(text, _read_tables(page, text)), "utf-8")
     except EddyError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
@@ -143,8 +164,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _written(page: Path, text: str) -> dict[str, pd.DataFrame]:
-    """The CSV files that there are."""
+def _read_tables(page: Path, text: str) -> dict[str, pd.DataFrame]:
+    """Read the CSV files that there are."""
     names = [place["name"] for place in PLACE.finditer(text)]
     return {name: read_csv(csv_of(page, name)) for name in names if csv_of(page, name).exists()}
 

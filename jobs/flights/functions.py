@@ -86,28 +86,6 @@ def slowed_by_wind(
     return (hours - calm) * 60 > SLOWED
 
 
-def _miles(north: float, east: float, to_north: float, to_east: float) -> float:
-    """Along the great circle: the haversine formula."""
-    half = math.sin((to_north - north) / 2) ** 2
-    half += math.cos(north) * math.cos(to_north) * math.sin((to_east - east) / 2) ** 2
-    return 2 * EARTH * math.asin(math.sqrt(half))
-
-
-def _course(north: float, east: float, to_north: float, to_east: float) -> float:
-    """The direction in which the great circle begins, from north over east."""
-    across = math.sin(to_east - east) * math.cos(to_north)
-    along = math.cos(north) * math.sin(to_north) - math.sin(north) * math.cos(to_north) * math.cos(to_east - east)
-    return math.atan2(across, along)
-
-
-def _move(north: float, east: float, course: float, miles: float) -> tuple[float, float]:
-    """The place after some miles in a direction."""
-    arc = miles / EARTH
-    new = math.asin(math.sin(north) * math.cos(arc) + math.cos(north) * math.sin(arc) * math.cos(course))
-    across = math.sin(course) * math.sin(arc) * math.cos(north)
-    return new, east + math.atan2(across, math.cos(arc) - math.sin(north) * math.sin(new))
-
-
 class Forecast:
     """Tells whether flights like this one were late on average.
 
@@ -134,3 +112,28 @@ class Forecast:
         alike &= np.abs(self._distance - distance) <= miles
         arrivals = self._arrival[alike]
         return bool(len(arrivals)) and float(arrivals.mean()) > LATE
+
+
+def _miles(north: float, east: float, to_north: float, to_east: float) -> float:
+    """Along the great circle: the haversine formula."""
+    half = math.sin((to_north - north) / 2) ** 2
+    half += math.cos(north) * math.cos(to_north) * math.sin((to_east - east) / 2) ** 2
+    return 2 * EARTH * math.asin(math.sqrt(half))
+
+
+def _course(north: float, east: float, to_north: float, to_east: float) -> float:
+    """Give the direction in which a great circle begins.
+
+    It is from north over east.
+    """
+    across = math.sin(to_east - east) * math.cos(to_north)
+    along = math.cos(north) * math.sin(to_north) - math.sin(north) * math.cos(to_north) * math.cos(to_east - east)
+    return math.atan2(across, along)
+
+
+def _move(north: float, east: float, course: float, miles: float) -> tuple[float, float]:
+    """Give the place after some miles in a direction."""
+    arc = miles / EARTH
+    new = math.asin(math.sin(north) * math.cos(arc) + math.cos(north) * math.sin(arc) * math.cos(course))
+    across = math.sin(course) * math.sin(arc) * math.cos(north)
+    return new, east + math.atan2(across, math.cos(arc) - math.sin(north) * math.sin(new))

@@ -81,7 +81,9 @@ def load() -> Mapping[str, pa.Table]:
 
 
 def part(months: int = MONTHS, rows: int | None = None) -> Mapping[str, pa.Table]:
-    """The first months of the year, or no more than so many rows of each stream of them.
+    """Give the first months of the year.
+
+    Or give no more than so many rows of each stream.
 
     >>> [part(1, rows=100)[name].num_rows for name in STREAMS]
     [100, 100, 100]
@@ -94,33 +96,41 @@ def part(months: int = MONTHS, rows: int | None = None) -> Mapping[str, pa.Table
 def _departures(flights: pa.Table) -> pa.Table:
     names = ["id", "carrier", "flight", "tailnum", "origin", "dest", "month", "hour", "distance", "dep_delay"]
     at = departure_times(flights)
-    return _in_order(flights.select(names).add_column(0, "at", at), pc.coalesce(at, scheduled_times(flights)))
+    return _sort(flights.select(names).add_column(0, "at", at), pc.coalesce(at, scheduled_times(flights)))
 
 
 def _arrivals(flights: pa.Table, airports: pa.Table) -> pa.Table:
     names = ["id", "carrier", "tailnum", "origin", "dest", "month", "distance", "air_time", "arr_delay"]
     table = flights.select(names).add_column(0, "at", arrival_times(flights, airports))
     there = table.filter(pc.field("at").is_valid())
-    return _in_order(there, there.column("at").combine_chunks())
+    return _sort(there, there.column("at").combine_chunks())
 
 
 def _weather(weather: pa.Table) -> pa.Table:
-    """The readings of the three airports; a wind that no storm has is unknown."""
+    """Give the readings of the three airports.
+
+    A wind that no storm has is unknown.
+    """
     speed = weather.column("wind_speed")
     known = pc.if_else(pc.less(speed, STORM), speed, pa.scalar(None, pa.float64()))
     at = weather.column("time_hour").combine_chunks()
     mended = weather.drop_columns(["time_hour", "wind_speed"]).append_column("wind_speed", known)
-    return _in_order(mended.add_column(0, "at", at), at)
+    return _sort(mended.add_column(0, "at", at), at)
 
 
-def _in_order(table: pa.Table, moments: pa.Array) -> pa.Table:
-    """As it happened; what happened in the same minute stays in the order of the file."""
+def _sort(table: pa.Table, moments: pa.Array) -> pa.Table:
+    """Sort rows as they happened.
+
+    Those of the same minute stay in the order of the file.
+    """
     order = np.argsort(moments.cast(pa.int64()).to_numpy(), kind="stable")
     return table.take(pa.array(order)).combine_chunks()
 
 
 def read(name: str) -> pa.Table:
-    """A file of the package as it is: "NA" is null, times are in UTC.
+    """Read a file of the package as it is.
+
+    "NA" is null, times are in UTC.
 
     >>> read("airlines").num_rows
     16
@@ -158,12 +168,12 @@ ELSEWHERE = "America/Puerto_Rico"
 
 def departure_times(flights: pa.Table) -> pa.Array:
     """The moment of each departure; null for a cancelled flight."""
-    return _later(scheduled_times(flights), _whole(flights, "dep_delay"))
+    return _add_minutes(scheduled_times(flights), _whole(flights, "dep_delay"))
 
 
 def scheduled_times(flights: pa.Table) -> pa.Array:
-    """The moment of each scheduled departure."""
-    return _later(_whole(flights, "time_hour"), _whole(flights, "minute"))
+    """Give the moment of each scheduled departure."""
+    return _add_minutes(_whole(flights, "time_hour"), _whole(flights, "minute"))
 
 
 def arrival_times(flights: pa.Table, airports: pa.Table) -> pa.Array:
@@ -182,18 +192,21 @@ def arrival_times(flights: pa.Table, airports: pa.Table) -> pa.Array:
 
 
 def _zones(flights: pa.Table, airports: pa.Table) -> pd.Series[str]:
-    """The time zone of each destination."""
+    """Give the time zone of each destination."""
     known = airports.select(["faa", "tzone"]).to_pandas().set_index("faa")["tzone"]
     return _whole(flights, "dest").to_pandas().map(known).fillna(ELSEWHERE)
 
 
 def _next(moments: pa.Array, clock: pa.Array, zone: str) -> pa.Array:
-    """The first moment after each at which a clock in the zone reads such a time: 830 is half past eight."""
+    """Find when a clock in a zone next reads some time.
+
+    It is the first such moment after each moment given; 830 is half past eight.
+    """
     local = pc.local_timestamp(moments.cast(pa.timestamp("us", zone)))
     hours = pc.divide(clock, 100)
     minutes = pc.add(pc.subtract(clock, pc.multiply(hours, 100)), pc.multiply(hours, 60))
-    that_day = _later(pc.floor_temporal(local, unit="day"), minutes)
-    return _moments(_later(that_day, pc.if_else(pc.less(that_day, local), DAY, 0)), zone)
+    that_day = _add_minutes(pc.floor_temporal(local, unit="day"), minutes)
+    return _moments(_add_minutes(that_day, pc.if_else(pc.less(that_day, local), DAY, 0)), zone)
 
 
 def _moments(clock: pa.Array, zone: str) -> pa.Array:
@@ -202,18 +215,18 @@ def _moments(clock: pa.Array, zone: str) -> pa.Array:
     In the night in which clocks are put back an hour comes twice, and the first of the two is meant. In the night in
     which they are put forward an hour is skipped; who writes 2:03 all the same has not put his clock forward yet.
     """
-    there = _assumed(clock, zone)
+    there = _assume_zone(clock, zone)
     an_hour_before = pa.array([-HOUR] * len(clock))
-    not_yet = _later(_assumed(_later(clock, an_hour_before), zone), pc.negate(an_hour_before))
+    not_yet = _add_minutes(_assume_zone(_add_minutes(clock, an_hour_before), zone), pc.negate(an_hour_before))
     skipped = pc.not_equal(pc.local_timestamp(there), clock)
     return pc.if_else(skipped, not_yet, there).cast(pa.timestamp("us", "UTC"))
 
 
-def _assumed(clock: pa.Array, zone: str) -> pa.Array:
+def _assume_zone(clock: pa.Array, zone: str) -> pa.Array:
     return pc.assume_timezone(clock, zone, ambiguous="earliest", nonexistent="latest")
 
 
-def _later(moments: pa.Array, minutes: pa.Array) -> pa.Array:
+def _add_minutes(moments: pa.Array, minutes: pa.Array) -> pa.Array:
     passed = pc.multiply(minutes.cast(pa.int64()), MINUTE).cast(pa.duration("us"))
     return pc.add(moments, passed)
 

@@ -42,7 +42,10 @@ SLOWED = eddy.Filter(
 
 
 def risky() -> eddy.Query:
-    """Late departures of old planes in the dark, in bad weather and against the wind."""
+    """Late departures of old planes, under three more risks.
+
+    They are in the dark, in bad weather and against the wind.
+    """
     return eddy.Query(
         name="risky",
         streams=[_stream("departures", READING), _stream("weather", READING)],
@@ -65,7 +68,10 @@ def described() -> eddy.Query:
 
 
 def caught_up() -> eddy.Query:
-    """Flights that left late, in the dark and in bad weather, and arrived on time all the same."""
+    """Flights that left late, and arrived on time all the same.
+
+    They left in the dark and in bad weather.
+    """
     return eddy.Query(
         name="caught_up",
         streams=[_stream(name, LONGEST_FLIGHT) for name in ("departures", "weather", "arrivals")],

@@ -29,8 +29,8 @@ def tell_saved_calls(query: eddy.Query, report: eddy.Report) -> Iterator[str]:
         rows = int(streams.get(stream, 0))
         if len(names) < FEWEST_FILTERS or not rows:
             continue
-        yield _counted(stream, rows, {name: int(looked.get(name, 0)) for name in names})
-        yield from _moved(stream, report.counters)
+        yield _tell_calls(stream, rows, {name: int(looked.get(name, 0)) for name in names})
+        yield from _tell_moved(stream, report.counters)
 
 
 def main_route(counters: Sequence[Counters], stream: str | None = None) -> tuple[str, float]:
@@ -47,7 +47,7 @@ def main_route(counters: Sequence[Counters], stream: str | None = None) -> tuple
     return str(tuples.index[0]), float(tuples.iloc[0] / tuples.sum())
 
 
-def _counted(stream: str, rows: int, counts: dict[str, int]) -> str:
+def _tell_calls(stream: str, rows: int, counts: dict[str, int]) -> str:
     """Count filter calls, beside those that Spark would make."""
     every, done = rows * len(counts), sum(counts.values())
     share = 1 - done / every
@@ -59,8 +59,11 @@ def _counted(stream: str, rows: int, counts: dict[str, int]) -> str:
     )
 
 
-def _moved(stream: str, counters: Sequence[Counters]) -> Iterator[str]:
-    """Says when most rows went another way in the second half of the micro-batches."""
+def _tell_moved(stream: str, counters: Sequence[Counters]) -> Iterator[str]:
+    """Say when most rows changed their way.
+
+    The second half of the micro-batches is held against the first.
+    """
     half = len(counters) // 2
     (before, _), (after, _) = main_route(counters[:half], stream), main_route(counters[half:], stream)
     if before and before != after:

@@ -92,7 +92,7 @@ def _sources(job: Job) -> tuple[dict[str, JobSource], dict[str, pa.Schema]]:
             sources[name] = SOURCES[values["format"]](name, values)
             schema = sources[name].schema()
         except QueryError as error:
-            if not job.mistakes.within(path):
+            if not job.mistakes.has_within(path):
                 job.mistakes.add(
                     (*path, *_find_parameter(error, values.get("parameters", {}), "parameters")), str(error)
                 )
@@ -103,7 +103,10 @@ def _sources(job: Job) -> tuple[dict[str, JobSource], dict[str, pa.Schema]]:
 
 
 def _has_what_it_needs(part: ConfigPart, values: Mapping[str, Any]) -> bool:
-    """Tell whether a source lacks nothing; what is missing, or is no value that it may have, has been told."""
+    """Tell whether a source lacks nothing.
+
+    What is missing, or is no value that it may have, has been told.
+    """
     section = part.choose(values)
     if section is None:
         return False
@@ -142,7 +145,7 @@ def _bind_query(job: Job, schemas: Mapping[str, pa.Schema]) -> Binding | None:
     for text, right in zip(query.joins, joins, strict=True):
         if right:
             _try(job, ("query", "joins"), partial(_engine, replace(clocks, joins=[text]), schemas, "fixed"))
-    joined = not job.mistakes.within(("query", "joins"))
+    joined = not job.mistakes.has_within(("query", "joins"))
     left = replace(
         query,
         filters=filters,
@@ -164,13 +167,16 @@ def _bind_alone(job: Job, stream: Stream, schema: pa.Schema) -> Binding | None:
     One with another mistake may lack the columns that it is held against.
     """
     path = ("streams", stream.name)
-    if job.mistakes.within(path):
+    if job.mistakes.has_within(path):
         return None
     return _try(job, path, partial(bind, _alone(stream), {stream.name: schema}))
 
 
 def _filter(job: Job, asked: Filter, names: Names, types: Mapping[Column, pa.DataType]) -> Filter:
-    """A filter that fits its columns, or one of its name that lets everything pass."""
+    """Give a filter that fits its columns.
+
+    Or give one of its name that lets everything pass.
+    """
     path = ("filters", asked.name, "where" if asked.where else "columns")
     if _try(job, path, lambda: spell_filter(asked, names).bind(types)) is not None:
         return asked
@@ -192,7 +198,7 @@ def _check_join(job: Job, text: str, names: Names, types: Mapping[Column, pa.Dat
 def _is_selected(job: Job, text: str, names: Names, types: Mapping[Column, pa.DataType]) -> bool:
     """Tell whether a selected column exists, as far as known."""
     path, where = ("query", "select"), f'select "{text}"'
-    column = job.query.named(sql.parse_select(text, where=where)[0])
+    column = job.query.qualify(sql.parse_select(text, where=where)[0])
     if column.stream not in {known.stream for known in types}:
         return True
     name = _try(job, path, partial(names.resolve, column, where))
@@ -204,7 +210,10 @@ def _is_selected(job: Job, text: str, names: Names, types: Mapping[Column, pa.Da
 
 
 def _alone(stream: Stream) -> Query:
-    """A query over one stream; a window of rows has no meaning there."""
+    """Make a query over one stream.
+
+    A window of rows has no meaning there.
+    """
     window = Unbounded() if isinstance(stream.window, Rows) else stream.window
     return Query(streams=[replace(stream, window=window)])
 
@@ -221,7 +230,7 @@ def _try_policy(job: Job, query: Query, schemas: Mapping[str, pa.Schema]) -> Non
 
     Each is tried alone, so that no mistake hides another.
     """
-    if job.mistakes.within(("policy",)):
+    if job.mistakes.has_within(("policy",)):
         return
     with suppress(QueryError):
         _engine(query, schemas, job.policy)
@@ -241,7 +250,7 @@ def _try_policy(job: Job, query: Query, schemas: Mapping[str, pa.Schema]) -> Non
 
 
 def _find_parameter(error: QueryError, names: Iterable[str], *above: str) -> tuple[str, ...]:
-    """The parameter that an error speaks of, or "".
+    """Find the parameter that an error speaks of, or "".
 
     It is the one named before the error says what would be right.
     """
@@ -264,7 +273,7 @@ def _check_sink(job: Job, outputs: Sequence[tuple[Column, str]] | None) -> None:
 
     They are unknown as long as the selection is wrong.
     """
-    if outputs is None or job.mistakes.within(("query", "select")):
+    if outputs is None or job.mistakes.has_within(("query", "select")):
         return
     columns = [name for _, name in outputs]
     for key in ("key", "partition_by"):

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from eddy.engine.snapshot import Snapshot, unpack
 from eddy.errors import CheckpointError, QueryError
-from eddy.jobs.config.file_paths import local
+from eddy.jobs.config.file_paths import find_local
 from eddy.jobs.run.own_session import own_session
 from eddy.observe.statistics import NOTHING, Statistic
 from eddy.observe.text import align_columns
@@ -27,7 +27,10 @@ STORE = "stream "
 
 @dataclass(frozen=True, kw_only=True)
 class CellState:
-    """The state of one cell: plain values, the rows of each STeM, and the bytes of it all."""
+    """The state of one cell.
+
+    It has plain values, the rows of each STeM, and the bytes of it all.
+    """
 
     number: int
     meta: Mapping[str, Any]
@@ -46,7 +49,7 @@ class Checkpoint:
 
 def read(place: str) -> Checkpoint:
     """Read a checkpoint, as of its last micro-batch."""
-    folder = local(place)
+    folder = find_local(place)
     if folder is not None and not has_state(folder):
         raise QueryError(f'checkpoint "{place}": expected a folder with the state of a query in it; there is none')
     with own_session(os.cpu_count() or 1) as spark:
@@ -61,7 +64,7 @@ def has_state(folder: str) -> bool:
 
 
 def _state(row: dict[str, Any]) -> tuple[int, Snapshot]:
-    """A group's label, and what is kept for it."""
+    """Give a group's label, and what is kept for it."""
     label, *rest = row.values()
     kept = next((value for value in rest if isinstance(value, dict)), row)
     return int(label), Snapshot(kept["format"], kept["meta"], kept["blob"])
@@ -88,7 +91,10 @@ def _cell(number: int, snapshot: Snapshot) -> CellState:
 
 
 def describe_learned(cells: Sequence[CellState]) -> Iterator[str]:
-    """The policy, who took which route last, and what the operators did to recent rows."""
+    """Describe what a policy has learned.
+
+    It says who took which route last, and what the operators did to recent rows.
+    """
     for policy in dict.fromkeys(cell.meta["policy"] for cell in cells):
         numbers = [str(cell.number) for cell in cells if cell.meta["policy"] == policy]
         yield f"policy of {'cell' if len(numbers) == 1 else 'cells'} {', '.join(numbers)}: {policy}"

@@ -55,8 +55,11 @@ class Teller:
         else:
             self._write(f"{self._line}\n")
 
-    def under_way(self, batch: int) -> None:
-        """Say, when it is live, that a micro-batch has begun: the first ones take their time."""
+    def say_begun(self, batch: int) -> None:
+        """Say that a micro-batch has begun, if it is live.
+
+        The first ones take their time.
+        """
         if self._live:
             self._show(f"{self._line} now={batch}".lstrip())
 
@@ -66,7 +69,10 @@ class Teller:
         self._shown = ""
 
     def end(self, text: str) -> None:
-        """The last line, with the sums of this start; also when it is quiet."""
+        """Say the last line, with the sums of this start.
+
+        It is said also when it is quiet.
+        """
         self._quiet = False
         self.say("; ".join(filter(None, [text, self._sums.text(whole=True)])))
 
@@ -153,7 +159,7 @@ def sums_of(progress: Mapping[str, Any]) -> Sums:
 
 
 def fields(progress: Mapping[str, Any], total: str, sums: Sums) -> str:
-    """A micro-batch as fields.
+    """Write a micro-batch as fields.
 
     >>> fields({"batchId": 3, "numInputRows": 20, "durationMs": {}, "eventTime": {}}, "80", Sums())
     'batch=3 rows=20 total=80 rows_per_second=0 seconds=0.00'
@@ -185,7 +191,10 @@ class Note(Protocol):
         """Read the text; "" if there is none that can be read."""
 
     def write(self, text: str) -> None:
-        """Keep a text in place of the one before; one that cannot be kept is let go."""
+        """Keep a text in place of the one before.
+
+        One that cannot be kept is let go.
+        """
 
 
 class InCheckpoint:

@@ -22,7 +22,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 import eddy
 from eddy.errors import QueryError
 from eddy.jobs.config.config import Job, load, write_stated
-from eddy.jobs.config.file_paths import readable
+from eddy.jobs.config.file_paths import display_path
 from eddy.jobs.config.overrides import from_command, from_spark
 from eddy.jobs.dist import PACKAGE
 from eddy.jobs.run.calls_saved import tell_saved_calls
@@ -31,7 +31,6 @@ from eddy.jobs.run.progress_line import InCheckpoint, Teller, Total
 from eddy.jobs.run.sinks import write_answer
 from eddy.jobs.run.stopping import NOT_BEGUN, Stop, last_batch
 from eddy.jobs.sources.registry import SOURCES
-from eddy.redaction import hide_secrets
 from eddy.spark.layout.planning import CELLS
 from eddy.spark.progress import collect
 from eddy.spark.progress import find_run as of_run
@@ -44,7 +43,10 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 
 
 def run(file: str, *, sets: Sequence[str] = (), quiet: bool = False, live: bool = False) -> int:
-    """Start a job, tell of its progress, and stay until it ends or is stopped."""
+    """Start a job, tell of its progress, and stay to its end.
+
+    It may also be stopped.
+    """
     given = submitted_settings()
     job = load(file, [*from_spark(given), *map(from_command, sets)])
     stop, teller = Stop(), Teller(quiet=quiet, live=live and job.sink["format"] != "console")
@@ -60,10 +62,10 @@ def run(file: str, *, sets: Sequence[str] = (), quiet: bool = False, live: bool 
         follow(query, stop, teller)
         for line in tell_saved_calls(job.query, report(query)):
             teller.say(line)
-        teller.end(farewell(job, query, stopped=stop.asked))
+        teller.end(tell_end(job, query, stopped=stop.asked))
     except EXPECTED as error:
         # Spark and its connectors may say what they were given.
-        raise QueryError(hide_secrets(explain_error(error).removeprefix("error: "), job.values)) from error
+        raise QueryError(explain_error(error, job.values).removeprefix("error: ")) from error
     finally:
         spark.stop()
     return 0
@@ -78,7 +80,10 @@ def submitted_settings() -> dict[str, str]:
 
 
 def session(job: Job, given: Mapping[str, str], *, quiet: bool) -> SparkSession:
-    """A session with the settings of the file, except those that spark-submit was given."""
+    """Make a session with the settings of the file.
+
+    Those that spark-submit was given stay.
+    """
     settings = {"spark.sql.shuffle.partitions": str(job.engine["cells"] or CELLS), **job.spark}
     # Workers find what we find, if it is there: the checkout or the zip, and the folder of the job's file. On a cluster
     # this is for the processes that Spark starts beside the driver, for sources written in Python: those get no
@@ -101,7 +106,7 @@ def session(job: Job, given: Mapping[str, str], *, quiet: bool) -> SparkSession:
 
 
 def place_of_package() -> str:
-    """A folder in which Python finds our package, and nothing else of ours.
+    """Make a folder in which Python finds only our package.
 
     A checkout has `jobs`, `policies` and `operators` beside it, and a user's own may be called so. A folder of theirs
     that has no `__init__.py` would lose against one of ours that has one, however late ours comes.
@@ -116,7 +121,10 @@ def place_of_package() -> str:
 
 
 def prepare(job: Job, spark: SparkSession, stop: Stop) -> DataStreamWriter:
-    """The answer on its way to the sink; whoever asks to stop before it has begun need not wait for it."""
+    """Prepare the answer's way to the sink.
+
+    Whoever asks to stop before it has begun need not wait for it.
+    """
     try:
         writer = write_answer(answer(job, spark), job)
     except EXPECTED:
@@ -130,7 +138,7 @@ def prepare(job: Job, spark: SparkSession, stop: Stop) -> DataStreamWriter:
 
 
 def answer(job: Job, spark: SparkSession) -> DataFrame:
-    """The query over its sources."""
+    """Give the query over its sources."""
     try:
         tables = {table.name for table in job.query.tables}
         sources = {name: SOURCES[values["format"]](name, values) for name, values in job.sources.items()}
@@ -150,15 +158,18 @@ def answer(job: Job, spark: SparkSession) -> DataFrame:
 
 
 def follow(query: StreamingQuery, stop: Stop, teller: Teller) -> None:
-    """Tell of every micro-batch until the query ends or may be stopped."""
+    """Tell of every micro-batch until the query ends.
+
+    It may be stopped before.
+    """
     active = True
     while active:
         active = query.isActive
         for progress in query.recentProgress:
             teller.tell(progress)
         if active and query.status["isTriggerActive"]:
-            teller.under_way(last_batch(query) + 1)
-        if active and stop.asked and stop.may(done=last_batch(query), active=query.status["isTriggerActive"]):
+            teller.say_begun(last_batch(query) + 1)
+        if active and stop.asked and stop.may_stop(done=last_batch(query), active=query.status["isTriggerActive"]):
             query.stop()
         time.sleep(POLL_SECONDS)
     try:
@@ -170,7 +181,7 @@ def follow(query: StreamingQuery, stop: Stop, teller: Teller) -> None:
 
 
 def report(query: StreamingQuery) -> eddy.Report:
-    """The report of the cells.
+    """Give the report of the cells.
 
     An empty one is no error here: there may have been nothing to read.
     """
@@ -179,7 +190,7 @@ def report(query: StreamingQuery) -> eddy.Report:
     return of_run(str(query.runId)).report()
 
 
-def farewell(job: Job, query: StreamingQuery, *, stopped: bool) -> str:
+def tell_end(job: Job, query: StreamingQuery, *, stopped: bool) -> str:
     """Say how the query ended, and how to go on."""
     done = last_batch(query)
     if done < 0:
@@ -188,25 +199,28 @@ def farewell(job: Job, query: StreamingQuery, *, stopped: bool) -> str:
     if not stopped:
         return what
     if job.checkpoint:
-        return f'{what}; the same command goes on from the checkpoint "{readable(job.checkpoint)}"'
+        return f'{what}; the same command goes on from the checkpoint "{display_path(job.checkpoint)}"'
     return f"{what}; without a checkpoint the next start begins anew: set checkpoint.location to go on instead"
 
 
 def send_modules(spark: SparkSession, folder: str) -> None:
-    """Send the modules beside a job's file to workers on other machines; workers on this one find them there.
+    """Send modules beside a job's file to other machines.
 
-    They are those that the job has imported when it starts. One that a function imports only while it runs has to be
-    handed over with `--py-files`.
+    Workers on this one find them there. They are those that the job has imported when it starts. One that a function
+    imports only while it runs has to be handed over with `--py-files`.
     """
     if str(spark.sparkContext.master).startswith("local"):
         return
     with tempfile.TemporaryDirectory(prefix="eddy-") as place:
         for found in modules_in(folder, dict(sys.modules)):
-            spark.sparkContext.addPyFile(str(found if found.is_file() else _packed(found, Path(place))))
+            spark.sparkContext.addPyFile(str(found if found.is_file() else _pack(found, Path(place))))
 
 
 def modules_in(folder: str, loaded: Mapping[str, ModuleType]) -> list[Path]:
-    """The files, and the folders of packages, that modules come from; without our own, which are in our zip."""
+    """List files and package folders that modules come from.
+
+    Our own are in our zip, and not in the list.
+    """
     found = set()
     for name, module in loaded.items():
         top, file = name.partition(".")[0], getattr(module, "__file__", None) or ""
@@ -216,8 +230,11 @@ def modules_in(folder: str, loaded: Mapping[str, ModuleType]) -> list[Path]:
     return sorted(found)
 
 
-def _packed(package: Path, place: Path) -> Path:
-    """A package as a zip, with its data and without what is compiled."""
+def _pack(package: Path, place: Path) -> Path:
+    """Pack a package and its data as a zip.
+
+    What is compiled is left out.
+    """
     target = place / f"{package.name}.zip"
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as whole:
         for path in sorted(package.rglob("*")):

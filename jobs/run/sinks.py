@@ -28,7 +28,7 @@ def write_answer(frame: DataFrame, job: Job) -> DataStreamWriter:
     In append mode, named, triggered, with a checkpoint if there is one.
     """
     for key in ("key", "partition_by"):
-        for name in _listed(job.sink.get(key)):
+        for name in _to_list(job.sink.get(key)):
             if name not in frame.columns:
                 raise unknown_name("output column", name, frame.columns, where=job.at(("sink", key)))
     writer = SINKS[job.sink["format"]](frame, job.sink).outputMode("append")
@@ -80,5 +80,5 @@ def _options(sink: Mapping[str, Any]) -> dict[str, str]:
     return {name: text_of(value) for name, value in sink["options"].items()}
 
 
-def _listed(value: Any) -> list[str]:
+def _to_list(value: Any) -> list[str]:
     return [value] if isinstance(value, str) else value or []

@@ -37,14 +37,17 @@ class Stop:
         return self._first is not None
 
     def ask(self, *_: object) -> None:
-        """Ask to stop; a signal handler, here and, through `handle`, in the JVM."""
+        """Ask to stop.
+
+        It is a signal handler, here and, through `handle`, in the JVM.
+        """
         now = time.monotonic()
         if self._first is None:
             self._first = now
         elif now - self._first > AGAIN:
             self._now = True
 
-    def may(self, *, done: int, active: bool) -> bool:
+    def may_stop(self, *, done: int, active: bool) -> bool:
         """Tell whether the query may stop now.
 
         It may when the micro-batch under way is over, or at once when asked a second time.
@@ -52,7 +55,7 @@ class Stop:
         `done` is the number of the last micro-batch that is over, and `active` says whether another one is under way.
 
         >>> stop = Stop()
-        >>> [stop.may(done=done, active=True) for done in (3, 3, 4)], Stop().may(done=3, active=False)
+        >>> [stop.may_stop(done=done, active=True) for done in (3, 3, 4)], Stop().may_stop(done=3, active=False)
         ([False, False, True], True)
         """
         if self._batch is None:
@@ -84,7 +87,10 @@ class Stop:
 
 
 def _leave(*_: object) -> None:
-    """End without a way back through what Spark was doing, which would be told line by line."""
+    """End at once, not by a way back through Spark's work.
+
+    That would be told line by line.
+    """
     print(NOT_BEGUN, file=sys.stderr, flush=True)
     os._exit(INTERRUPTED)
 
@@ -106,6 +112,9 @@ class _Handler:
 
 
 def last_batch(query: StreamingQuery) -> int:
-    """The number of the micro-batch that was over last; -1 before there is any."""
+    """Find the micro-batch that was over last.
+
+    It is -1 before there is any.
+    """
     progress = query.lastProgress
     return -1 if progress is None else is_over(progress)

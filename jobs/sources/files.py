@@ -14,7 +14,7 @@ from pyarrow import csv, json
 
 from eddy.errors import QueryError, unknown_name
 from eddy.jobs.config.config import text_of
-from eddy.jobs.config.file_paths import local
+from eddy.jobs.config.file_paths import find_local
 from eddy.jobs.config.references import read_schema as schema_of
 from eddy.jobs.sources.source import SourceValues
 from eddy.sql.values import types
@@ -52,7 +52,7 @@ class Files:
             self._options = {"header": text_of(values["header"]), **self._options}
 
     def schema(self) -> pa.Schema | None:
-        """The columns in the files, and those that are added."""
+        """Give the columns in the files, and those that are added."""
         schema = self._inner()
         added = [pa.field(f"file_{name}", FILE_COLUMNS[name][1]) for name in self._added]
         return None if schema is None else pa.schema([*schema, *added])
@@ -70,7 +70,7 @@ class Files:
         return pa.schema([field.with_type(_spark(field.type)) for field in _open(found[0]).schema_arrow])
 
     def sample(self, rows: int) -> pa.Table | None:
-        """The first rows of the first file."""
+        """Read the first rows of the first file."""
         found, schema = self._find_files(), self._inner()
         if not found or schema is None or self._in_folders(found) or not self._options.keys() <= SAMPLED:
             return None
@@ -99,7 +99,7 @@ class Files:
         return frame.selectExpr("*", *(f"{FILE_COLUMNS[name][0]} as file_{name}" for name in self._added))
 
     def table(self, spark: SparkSession) -> Any:
-        """The files that there are."""
+        """Read the files that there are."""
         return self._reader(spark).schema(self._spark_schema(spark)).load(self._values["path"])
 
     def _reader(self, spark: SparkSession) -> Any:
@@ -112,11 +112,11 @@ class Files:
         return ddl(columns)
 
     def _find_files(self) -> list[str]:
-        """The files on this machine that Spark reads, by name.
+        """Find the files on this machine that Spark reads, by name.
 
         None where only Spark can look.
         """
-        place = local(self._values["path"])
+        place = find_local(self._values["path"])
         if place is None:
             return []
         given = [Path(one) for one in sorted(glob.glob(place))]
@@ -125,7 +125,7 @@ class Files:
 
     def _in_folders(self, found: list[str]) -> bool:
         """Tell whether files stand in folders such as `country=at`."""
-        depth = len(Path(local(self._values["path"]) or "").parts)
+        depth = len(Path(find_local(self._values["path"]) or "").parts)
         return any("=" in folder for file in found[:1] for folder in Path(file).parts[depth:-1])
 
     def _read(self, file: str, schema: pa.Schema, rows: int) -> pa.Table:
@@ -146,7 +146,10 @@ class Files:
                 raise error from None
 
     def _add_columns(self, file: str, rows: pa.Table) -> pa.Table:
-        """Rows of a file with the columns that are added, in milliseconds as Spark has them."""
+        """Add columns to rows of a file.
+
+        Times are in milliseconds, as Spark has them.
+        """
         modified = os.stat(file).st_mtime_ns // NANOSECONDS * MICROSECONDS
         for name in self._added:
             rows = rows.append_column(f"file_{name}", pa.array([modified] * rows.num_rows, FILE_COLUMNS[name][1]))
@@ -172,7 +175,7 @@ class Files:
 
 
 def ddl(columns: SourceValues) -> str:
-    """A schema as Spark reads it.
+    """Write a schema as Spark reads it.
 
     >>> ddl({"at": "timestamp", "odd name": "array<int>"})
     '`at` timestamp, `odd name` array<int>'
@@ -181,7 +184,7 @@ def ddl(columns: SourceValues) -> str:
 
 
 def quote(name: str) -> str:
-    """The name of a column as SQL spells it."""
+    """Spell the name of a column as SQL does."""
     return f"`{name.replace('`', '``')}`"
 
 
@@ -191,7 +194,7 @@ def _bare(type: pa.DataType) -> pa.DataType:
 
 
 def _visible(folder: Path) -> Iterator[Path]:
-    """The files of a folder that Spark reads.
+    """Give the files of a folder that Spark reads.
 
     It passes over those that begin with "_" or ".".
     """

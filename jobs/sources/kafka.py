@@ -39,7 +39,10 @@ value at all, and null where all is well.
 
 
 class Kafka:
-    """Messages with a value in JSON or CSV. What cannot be read of a value is null."""
+    """Messages with a value in JSON or CSV.
+
+    What cannot be read of a value is null.
+    """
 
     def __init__(self, name: str, values: SourceValues) -> None:
         self._values = values
@@ -48,7 +51,7 @@ class Kafka:
                 raise unknown_name("column", added, MESSAGE_COLUMNS, where=f'source of "{name}": add')
 
     def schema(self) -> pa.Schema | None:
-        """The columns of the value, and those that are added."""
+        """Give the columns of the value, and those that are added."""
         schema = schema_of(self._values["schema"], where="schema")
         for name in self._values["add"]:
             schema = schema.append(pa.field(f"kafka_{name}", MESSAGE_COLUMNS[name][1]))
@@ -59,7 +62,7 @@ class Kafka:
         return None
 
     def options(self) -> dict[str, str]:
-        """The options of the connector."""
+        """Give the options of the connector."""
         limit = {"maxOffsetsPerTrigger": text_of(self._values["per_trigger"])} if self._values["per_trigger"] else {}
         return {
             "kafka.bootstrap.servers": self._values["servers"],
@@ -70,15 +73,15 @@ class Kafka:
         }
 
     def stream(self, spark: SparkSession) -> DataFrame:
-        """The messages as columns."""
+        """Read the messages as columns."""
         return self.columns(spark.readStream.format("kafka").options(**self.options()).load())
 
     def read(self, rows: int, spark: Callable[[], SparkSession]) -> pa.Table | DataFrame:
-        """The messages that there are."""
+        """Read the messages that there are."""
         return self.columns(spark().read.format("kafka").options(**self.options_now()).load())
 
     def options_now(self) -> dict[str, str]:
-        """The options to read what there is.
+        """Give the options to read what there is.
 
         "latest" would be nothing, so it begins at the earliest.
         """
@@ -87,7 +90,7 @@ class Kafka:
         return {**options, "startingOffsets": starts, "endingOffsets": options.get("endingOffsets", "latest")}
 
     def columns(self, messages: DataFrame) -> DataFrame:
-        """The columns of messages, as the connector gives them."""
+        """Give the columns of messages, as the connector gives them."""
         columns = [f"parsed.{quote(name)}" for name in self._values["schema"]]
         added = [f"{MESSAGE_COLUMNS[name][0]} as kafka_{name}" for name in self._values["add"]]
         return messages.selectExpr("*", self._parse()).selectExpr(*columns, *added)

@@ -27,7 +27,7 @@ class Replay(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """The name that `format` takes."""
+        """Give the name that `format` takes."""
         return "eddy_workload"
 
     def schema(self) -> StructType:
@@ -61,11 +61,11 @@ class ReplayReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._limit = limit
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802
-        """The first row."""
+        """Give the first row."""
         return {"row": 0}
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
-        """The rows of a micro-batch."""
+        """Give the rows of a micro-batch."""
         return ReadMaxRows(self._limit)
 
     def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:  # noqa: N802
@@ -77,11 +77,11 @@ class ReplayReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """The end is known: no row is ever added."""
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
-        """The rows of a micro-batch, for some tasks."""
+        """Give the rows of a micro-batch, for some tasks."""
         return [RowRange(low, high) for low, high in cut(start["row"], end["row"], PARTS)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The rows of a task."""
+        """Read the rows of a task."""
         assert isinstance(partition, RowRange)
         yield from slices(self._recipe, self._input, partition.start, partition.end)
 

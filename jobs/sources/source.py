@@ -15,16 +15,17 @@ SourceValues = Mapping[str, Any]
 
 
 class JobSource(Protocol):
-    """A kind of source; made of what the file says and of the name of the stream or table.
+    """A kind of source.
 
-    The first two need no Spark, so that `eddy validate` can ask for them.
+    It is made of what the file says and of the name of the stream or table. The first two need no Spark, so that `eddy
+    validate` can ask for them.
     """
 
     def schema(self) -> pa.Schema | None:
-        """The columns, if they can be known without Spark."""
+        """Give the columns, if they can be known without Spark."""
 
     def sample(self, rows: int) -> pa.Table | None:
-        """The first rows, if they can be had without Spark."""
+        """Read the first rows, if they can be had without Spark."""
 
     def read(self, rows: int, spark: Callable[[], SparkSession]) -> pa.Table | DataFrame:
         """Read the rows that are there now.
@@ -35,7 +36,7 @@ class JobSource(Protocol):
         """
 
     def stream(self, spark: SparkSession) -> DataFrame:
-        """A streaming DataFrame."""
+        """Read a streaming DataFrame."""
 
     def table(self, spark: SparkSession) -> Any:
-        """A lookup table, as `attach` takes it."""
+        """Read a lookup table, as `attach` takes it."""

@@ -45,15 +45,15 @@ class FromWorkload:
         return schema
 
     def sample(self, rows: int) -> pa.Table | None:
-        """The first rows."""
+        """Read the first rows."""
         return self._data()[self._input].slice(0, rows)
 
     def read(self, rows: int, spark: Callable[[], SparkSession]) -> pa.Table | DataFrame:
-        """All of them."""
+        """Read all of them."""
         return self._data()[self._input]
 
     def stream(self, spark: SparkSession) -> DataFrame:
-        """The rows in their order, so many at a time."""
+        """Read the rows in their order, so many at a time."""
         from eddy.jobs.sources.replay import Replay  # noqa: PLC0415  so that validate needs no Spark
 
         if spark not in KNOWN:
@@ -63,7 +63,7 @@ class FromWorkload:
         return spark.readStream.format(Replay.name()).options(**options).load()
 
     def table(self, spark: SparkSession) -> Any:
-        """All rows."""
+        """Read all rows."""
         return self._data()[self._input]
 
     def _recipe(self) -> str:
@@ -76,7 +76,10 @@ class FromWorkload:
 
 @lru_cache(maxsize=MOST_WORKLOADS)
 def make_data(recipe: str) -> Mapping[str, pa.Table]:
-    """The data of a workload; it is determined by its recipe, so every process makes the same."""
+    """Make the data of a workload.
+
+    Its recipe determines it, so every process makes the same.
+    """
     known = json.loads(recipe)
     return build(known["kind"], known["parameters"], seed=known["seed"]).data
 

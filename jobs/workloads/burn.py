@@ -21,7 +21,7 @@ BLOCKS = 200
 
 
 def add_work(judge: MaskFunction, microseconds: float) -> MaskFunction:
-    """The same judgement, with an amount of work on top for each row.
+    """Add work for each row to a judgement.
 
     The work is a number of bytes to hash, found out once per process, so it costs the more when the machine is
     busy, as real work does; its result is thrown away.

@@ -1,4 +1,4 @@
-"""Drift: a stream changes suddenly, gradually or again and again."""
+"""Drift: a stream changes at once, bit by bit or recurring."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from eddy.tuples.arrays import Floats, Integers
 
 
 class Drift(Protocol):
-    """A schedule from the first table of selectivities to the second."""
+    """A schedule from one table of selectivities to another."""
 
     def weights(self, positions: Integers) -> Floats:
         """The share of the second table, from 0 to 1, by tuple number."""
 
     def points(self, rows: int) -> tuple[int, ...]:
-        """The numbers of the tuples at which a change begins."""
+        """Give the numbers of the tuples at which a change begins."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Sudden:
         return (positions >= self.at).astype(np.float64)
 
     def points(self, rows: int) -> tuple[int, ...]:
-        """The one change."""
+        """Give the one change."""
         return (self.at,) if self.at < rows else ()
 
 
@@ -54,11 +54,11 @@ class Gradual:
     end: int
 
     def weights(self, positions: Integers) -> Floats:
-        """A straight line between the two tuples."""
+        """Give a straight line between the two tuples."""
         return np.clip((positions - self.start) / (self.end - self.start), 0, 1)
 
     def points(self, rows: int) -> tuple[int, ...]:
-        """The beginning of the line."""
+        """Give the beginning of the line."""
         return (self.start,) if self.start < rows else ()
 
 
@@ -73,11 +73,11 @@ class Recurring:
     period: int
 
     def weights(self, positions: Integers) -> Floats:
-        """Every other period."""
+        """Give every other period."""
         return (positions // self.period % 2).astype(np.float64)
 
     def points(self, rows: int) -> tuple[int, ...]:
-        """The beginnings of all periods but the first."""
+        """Give the beginnings of all periods but the first."""
         return tuple(range(self.period, rows, self.period))
 
 
@@ -102,7 +102,10 @@ DRIFTS: dict[str, Callable[..., Drift]] = {"sudden": sudden, "gradual": gradual,
 
 
 def drift(choice: dict[str, Any]) -> Drift:
-    """A schedule by its kind and parameters: {"kind": "sudden", "at": 50_000}."""
+    """Make a schedule by its kind and parameters.
+
+    They are such as {"kind": "sudden", "at": 50_000}.
+    """
     parameters = dict(choice)
     kind = parameters.pop("kind", None)
     if not isinstance(kind, str) or kind not in DRIFTS:

@@ -108,7 +108,10 @@ def _check(query: object, rows: object, days: object, cost_us: object) -> None:
 
 
 def generate_readings(rows: int, seed: int, days: float | None = None) -> pa.Table:
-    """Readings of the shape of the real trace, in the order of their generation."""
+    """Generate readings of the shape of the real trace.
+
+    They are in the order of their generation.
+    """
     rng = np.random.default_rng([seed, 3])
     heard = np.cumsum(rng.geometric(HEARD_SHARE, rows)) - 1
     epoch, sensor = heard // SENSORS + 1, heard % SENSORS + 1
@@ -119,9 +122,10 @@ def generate_readings(rows: int, seed: int, days: float | None = None) -> pa.Tab
 
 
 def _values(rng: np.random.Generator, at: np.ndarray[Any, Any], sensor: np.ndarray[Any, Any]) -> Sequence[Floats]:
-    """Temperature, humidity, light and voltage, in the steps in which the sensors measure.
+    """Generate temperature, humidity, light and voltage.
 
-    Each sensor has a nature of its own, `own`; the weather is the same for all, and slower than the day.
+    They go in the steps in which the sensors measure. Each sensor has a nature of its own, `own`; the weather is the
+    same for all, and slower than the day.
     """
     hour = (at - at.astype("datetime64[D]")) / np.timedelta64(1, "h")
     days = (at - START) / np.timedelta64(1, "D")
@@ -151,7 +155,7 @@ def _q1(_table: pa.Table, _rng: np.random.Generator) -> Tests:
 
 
 def _q2(table: pa.Table, rng: np.random.Generator) -> Tests:
-    """A random range of each of the four measurements."""
+    """Draw a random range of each of the four measurements."""
     tests = []
     for name in RANGED:
         values = table.column(name).to_numpy()
@@ -179,7 +183,10 @@ QUERIES: dict[str, Callable[[pa.Table, np.random.Generator], Tests]] = {"q1": _q
 
 
 def lab_trace(path: str | Path) -> pa.Table:
-    """Read the real trace: without missing and impossible values, in the order of generation."""
+    """Read the real trace, in the order of generation.
+
+    Missing and impossible values are left out.
+    """
     try:
         lines = pd.read_csv(path, sep=r"\s+", names=list(FIELDS), dtype=str, on_bad_lines="skip", index_col=False)
     except (OSError, ValueError) as error:
@@ -192,7 +199,7 @@ def lab_trace(path: str | Path) -> pa.Table:
 
 
 def cleanse(lines: pd.DataFrame) -> pd.DataFrame:
-    """The lines that are whole and possible, by time."""
+    """Give the lines that are whole and possible, by time."""
     found = pd.DataFrame({name: pd.to_numeric(lines[name], errors="coerce") for name in POSSIBLE})
     found["at"] = pd.to_datetime(lines["date"] + " " + lines["time"], errors="coerce", format="ISO8601")
     good = found["at"].notna()
@@ -210,7 +217,10 @@ def readings(
     light: Numbers,
     voltage: Numbers,
 ) -> pa.Table:
-    """The table of the paper: measurements, the sensor, and the parts of the time."""
+    """Make the table of the paper.
+
+    It has measurements, the sensor, and the parts of the time.
+    """
     measured = {"temperature": temperature, "humidity": humidity, "light": light, "voltage": voltage}
     whole = {"epoch": epoch.astype(np.int64), "sensorid": sensorid.astype(np.int64)}
     return pa.table({"at": at.astype("datetime64[us]"), **whole, **measured, **_parts(at)})

@@ -19,9 +19,10 @@ def call(
     more: tuple[str, ...] = (),
     **own: object,
 ) -> Built:
-    """Call with parameters by name; one that is unknown or missing is an error that names it.
+    """Call with parameters by name.
 
-    What is given beside them is the caller's, and no parameter may be called the same.
+    One that is unknown or missing is an error that names it. What is given beside them is the caller's, and no
+    parameter may be called the same.
     """
     keywords = [p for p in list(inspect.signature(build).parameters.values())[len(given) :] if p.name not in own]
     known = [p.name for p in keywords]

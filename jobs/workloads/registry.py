@@ -30,7 +30,7 @@ WORKLOADS: dict[str, Callable[..., Workload]] = {
 
 
 def build(kind: str, parameters: Mapping[str, Any], *, seed: int) -> Workload:
-    """A workload by the name of its kind.
+    """Make a workload by the name of its kind.
 
     >>> build("stream_star", {"operators": 3, "selectivities": {"table": "table1"}, "rows": 50}, seed=0).tuples
     50

@@ -44,9 +44,10 @@ class Selectivities:
 
 
 def best_calls(values: Floats, shares: Floats | None = None) -> float:
-    """Routing calls per tuple when every class takes its best order: the bound for any policy.
+    """Compute the fewest routing calls per tuple.
 
-    `shares` are those of the classes; equal ones when none are given.
+    Every class takes its best order: the bound for any policy. `shares` are those of the classes; equal ones when none
+    are given.
 
     >>> round(best_calls(np.array([[0.5, 0.1], [0.2, 1.0]])), 9)
     1.15
@@ -79,9 +80,10 @@ def random(
     high: float = 1.0,
     aggregate: float | None = None,
 ) -> Selectivities:
-    """Any selectivity as likely as any other, in as many classes as operators (section 6.4).
+    """Draw any selectivity as likely as any other.
 
-    With `aggregate` (section 6.5) every class keeps that share: it is dealt out to its operators at random.
+    There are as many classes as operators (section 6.4). With `aggregate` (section 6.5) every class keeps that share:
+    it is dealt out to its operators at random.
     """
     rng = np.random.default_rng([seed, 1])
     shape = (operators if classes is None else check_whole(classes, "classes", where="selectivities random"), operators)
@@ -137,7 +139,7 @@ TABLES: dict[str, Callable[..., Selectivities]] = {
 
 
 def selectivities(choice: object, operators: int, seed: int) -> Selectivities:
-    """A table by its name and parameters, or written out.
+    """Read a table by its name and parameters, or written out.
 
     {"table": "skew", "A": 0.05}, or a list [class][operator].
 
@@ -154,34 +156,6 @@ def selectivities(choice: object, operators: int, seed: int) -> Selectivities:
         raise unknown_name("table", str(name), TABLES, where="selectivities")
     found = call(TABLES[name], parameters, operators, seed, where=f"selectivities {name}", more=("rotate", "table"))
     return Selectivities(values=np.roll(found.values, by, axis=1), facts=found.facts)
-
-
-def _matrix(rows: object) -> Floats:
-    try:
-        return np.array(rows, float)
-    except (TypeError, ValueError):
-        raise QueryError(f"selectivities: expected a row of numbers for each class, got {rows!r}") from None
-
-
-def _check_table(values: Floats, operators: int) -> Selectivities:
-    if values.ndim != 2 or not len(values) or values.shape[1] != operators:
-        raise QueryError(
-            f"selectivities: expected a row for each class and {operators} columns, one for each operator, "
-            f"got the shape {values.shape}"
-        )
-    if not ((values >= 0) & (values <= 1)).all():
-        raise QueryError("selectivities: expected shares from 0 to 1")
-    return Selectivities(values=values)
-
-
-def _share(table: str, name: str, value: object) -> float:
-    if not isinstance(value, float | int) or isinstance(value, bool) or not 0 <= value <= 1:
-        raise QueryError(f"selectivities {table}: expected {name} to be a share from 0 to 1, got {value!r}")
-    return float(value)
-
-
-MOST_OPERATORS = 12
-"""Operators up to which all sets of them are looked at: 4,096. With more nobody knows the best order."""
 
 
 def best_order(values: Floats, weights: Floats) -> list[int] | None:
@@ -219,3 +193,27 @@ def calls_of(order: list[int], values: Floats, weights: Floats) -> float:
     """
     left = values[:, order[:-1]].cumprod(axis=1).sum(axis=1)
     return float(weights @ (1 + left))
+
+
+def _matrix(rows: object) -> Floats:
+    try:
+        return np.array(rows, float)
+    except (TypeError, ValueError):
+        raise QueryError(f"selectivities: expected a row of numbers for each class, got {rows!r}") from None
+
+
+def _check_table(values: Floats, operators: int) -> Selectivities:
+    if values.ndim != 2 or not len(values) or values.shape[1] != operators:
+        raise QueryError(
+            f"selectivities: expected a row for each class and {operators} columns, one for each operator, "
+            f"got the shape {values.shape}"
+        )
+    if not ((values >= 0) & (values <= 1)).all():
+        raise QueryError("selectivities: expected shares from 0 to 1")
+    return Selectivities(values=values)
+
+
+def _share(table: str, name: str, value: object) -> float:
+    if not isinstance(value, float | int) or isinstance(value, bool) or not 0 <= value <= 1:
+        raise QueryError(f"selectivities {table}: expected {name} to be a share from 0 to 1, got {value!r}")
+    return float(value)

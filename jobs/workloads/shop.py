@@ -29,7 +29,9 @@ SHIFT = 0.5
 
 
 def shop(*, rows: int = SHOP_ROWS, seed: int = 0) -> Workload:
-    """Clicks, orders, payments and a table of users; halfway a sale begins.
+    """Make clicks, orders, payments and a table of users.
+
+    Halfway a sale begins.
 
     >>> shop(rows=90).tuples
     144

@@ -22,9 +22,10 @@ VALUES = 8
 
 @dataclass(frozen=True, kw_only=True)
 class Spread:
-    """The class of each tuple, the attributes that tell it, and the share of each class.
+    """The class of each tuple, and the attributes that tell it.
 
-    `of_value` is the class of each value of the only classifier, None where it takes two attributes.
+    It has the share of each class too. `of_value` is the class of each value of the only classifier, None where it
+    takes two attributes.
     """
 
     classes: Integers

@@ -35,14 +35,20 @@ WINDOW = 1_000
 
 @dataclass(frozen=True, kw_only=True)
 class Star:
-    """The tables of selectivities, and how the stream goes from one to the other."""
+    """The tables of selectivities, and their schedule.
+
+    The stream goes from one to the other by it.
+    """
 
     before: Selectivities
     after: Selectivities | None = None
     drift: Drift | None = None
 
     def passing(self, classes: Integers) -> Floats:
-        """For each tuple the share of its like that passes each operator."""
+        """Give the share of its like that passes, for each tuple.
+
+        There is one for each operator.
+        """
         now = self.before.values[classes]
         if self.drift is None or self.after is None:
             return now
@@ -61,7 +67,7 @@ class Star:
         return {"classes": self.before.classes, **rounded, **self.before.facts}
 
     def truth(self, operators: list[str], spread: Spread) -> dict[str, Any] | None:
-        """The truth that `knows` gets; None where it changes."""
+        """Give the truth that `knows` gets; None where it changes."""
         known = spread.of_value
         if self.drift is not None or known is None:
             return None
@@ -70,7 +76,10 @@ class Star:
         return {"attribute": f"s.{CLASSIFIER}", "values": list(range(len(known))), "selectivities": columns}
 
     def best(self, operators: list[str], spread: Spread, correlation: float) -> list[str] | None:
-        """The best single order, where outcomes are independent within a class and nothing changes."""
+        """Find the best single order.
+
+        Outcomes are independent within a class, and nothing changes.
+        """
         order = best_order(self.before.values, spread.shares)
         return None if self.drift or correlation or order is None else [operators[number] for number in order]
 
@@ -87,12 +96,12 @@ def stream_star(  # noqa: PLR0913  what a config file may say
     cost_us: float = 0,
     spread: str = "even",
 ) -> Workload:
-    """Make a stream whose `attrC` foretells all; eight others, nothing.
+    """Make a stream whose `attrC` foretells all outcomes.
 
-    `selectivities` is a table [class][operator] or a name with parameters, `drift` a schedule with the `selectivities`
-    that it leads to. With `correlation` that share of the tuples passes or fails all operators by one draw. `form`
-    makes each operator a filter that looks a key up in an array, or a join with a lookup table; `cost_us` is for
-    filters. Classes are told by equally frequent values, or as `spread` says: "poisson", or a "pair" of attributes.
+    Eight others foretell nothing. `selectivities` is a table [class][operator] or a name with parameters, `drift` a
+    schedule with the `selectivities` that it leads to. That share of tuples, `correlation`, passes or fails all
+    operators by one draw. `form` makes each operator a filter that looks a key up, or a join with a lookup table;
+    `cost_us` is for filters. Classes are told by equally frequent values, or by `spread`: "poisson", or a "pair".
 
     >>> stream_star(2, [[0.1, 0.9], [0.9, 0.1]], rows=100).tuples
     100
@@ -155,7 +164,7 @@ def _draws(rng: np.random.Generator, rows: int, operators: int, correlation: flo
 
 
 def _foreign(rng: np.random.Generator, numbers: list[Integers], passed: np.ndarray[Any, Any]) -> dict[str, Integers]:
-    """A column of foreign keys for each lookup."""
+    """Make a column of foreign keys for each lookup."""
     return {f"fkd{i + 1}": _keys(rng, known, passed[:, i]) for i, known in enumerate(numbers)}
 
 
@@ -168,7 +177,10 @@ def _keys(rng: np.random.Generator, numbers: Integers, passed: np.ndarray[Any, A
 
 
 def _noise(rng: np.random.Generator, rows: int) -> dict[str, Any]:
-    """The eight other attributes: constants, sequences, foreign keys, numbers, texts."""
+    """Make the eight other attributes.
+
+    They are constants, sequences, foreign keys, numbers, texts.
+    """
     return {
         "version": np.full(rows, 7),
         "region": pa.array(["north"]).take(pa.array(np.zeros(rows, np.int64))),
@@ -185,7 +197,7 @@ Form = tuple[eddy.Query, dict[str, pa.Table], list[str]]
 
 
 def _filters(numbers: list[Integers], cost_us: float) -> Form:
-    """A filter for each lookup."""
+    """Make a filter for each lookup."""
     names = [f"op{i + 1}" for i in range(len(numbers))]
     filters = [
         eddy.Filter(name, on="s", function=add_work(_member(known), cost_us), columns=[f"fkd{i + 1}"])
@@ -209,7 +221,7 @@ def _member(numbers: Integers) -> MaskFunction:
 
 
 def _tables(numbers: list[Integers], _cost_us: float) -> Form:
-    """A table and a join for each lookup."""
+    """Make a table and a join for each lookup."""
     names = [f"d{i + 1}" for i in range(len(numbers))]
     query = eddy.Query(
         name="stream_star",

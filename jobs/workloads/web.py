@@ -25,7 +25,9 @@ ROUNDS = 64
 
 
 def web(*, rows: int = WEB_ROWS, seed: int = 0) -> Workload:
-    """Requests; halfway the attackers begin to come through the front door.
+    """Make requests.
+
+    Halfway the attackers begin to come through the front door.
 
     >>> web(rows=100).drift_points
     (50,)

@@ -50,9 +50,9 @@ class Catalog:
             used += self._indexes[kind].nbytes
             if used > room:
                 del self._indexes[kind]
-        self.changed()
+        self.invalidate()
 
-    def changed(self) -> None:
+    def invalidate(self) -> None:
         """Note that the rows are no longer those of the indexes."""
         self._fresh = set()
 

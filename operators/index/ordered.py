@@ -20,7 +20,7 @@ SIDES: dict[str, Literal["left", "right"]] = {"<": "left", "<=": "right", ">": "
 
 
 class OrderedIndex:
-    """Finds the rows whose one key is below, above or between bounds."""
+    """Finds rows whose key is below, above or between bounds."""
 
     def __init__(self) -> None:
         self._parts = SortedRuns(lambda codes: codes[0])

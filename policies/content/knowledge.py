@@ -62,7 +62,7 @@ class Learning:
 
 
 class Knowledge:
-    """In which cells of which attribute an operator drops how much (S, W and CA of the paper).
+    """How much operators drop in each cell of an attribute.
 
     Steps are kept while a round runs, and learned from at its end: all of them by one sum.
     """
@@ -99,7 +99,10 @@ class Knowledge:
         return self.profiles[self._number(hop)]
 
     def pupils(self, ready: Sequence[Hop], *, arriving: bool) -> Sequence[Hop]:
-        """The operators that learn from rows as they arrive, or those that never meet such."""
+        """List operators that learn as rows arrive, or the others.
+
+        The others never meet arriving rows.
+        """
         if arriving:
             self._early |= set(ready)
             return ready
@@ -119,20 +122,24 @@ class Knowledge:
         return due
 
     def rates(self, hops: Sequence[Hop], columns: Sequence[Buckets | None], rows: int) -> Floats:
-        """Outputs per input, a row for each row and a column for each operator.
+        """Estimate outputs per input of each row and operator.
 
-        They come from the cell of the classifier's bucket, or from all rows where there are no buckets.
+        A row for each row, a column for each operator. They come from the cell of the classifier's bucket, or from all
+        rows where there are no buckets.
         """
-        cells, whole = self._running.rates(), self._running.whole()
+        cells, whole = self._running.rates(), self._running.estimate_whole()
         found = np.empty((rows, len(hops)))
         for i, (hop, buckets) in enumerate(zip(hops, columns, strict=True)):
             number = self._number(hop)
             found[:, i] = whole[number] if buckets is None else cells[number].take(buckets)
         return found
 
-    def whole(self, hops: Sequence[Hop]) -> Floats:
-        """Outputs per input of all rows (W of the paper)."""
-        return self._running.whole()[[self._number(hop) for hop in hops]]
+    def estimate_whole(self, hops: Sequence[Hop]) -> Floats:
+        """Estimate outputs per input over all rows.
+
+        It is W of the paper.
+        """
+        return self._running.estimate_whole()[[self._number(hop) for hop in hops]]
 
     def _number(self, hop: Hop) -> int:
         """An operator's place."""
@@ -155,7 +162,7 @@ class Knowledge:
             self._steps.append(step)
 
     def keep_lesson(self, hop: Hop, lesson: Lesson) -> None:
-        """Keep what an operator made of rows that were sent to it to learn."""
+        """Keep what an operator made of rows of a sample."""
         self._lessons.append((self._number(hop), lesson))
 
     def syllabus(self) -> Sequence[int]:
@@ -170,7 +177,10 @@ class Knowledge:
         return sorted(used | set(range(self._lesson % CALM_DIVISOR, self._attributes, CALM_DIVISOR)))
 
     def learn(self) -> list[Hop]:
-        """Learn from what was kept; says which operators have got another classifier."""
+        """Learn from what was kept.
+
+        Returns the operators that have got another classifier.
+        """
         # The order matters: running counts go to the buckets of the classifier by which rows were routed, so they are
         # added before a judgement may name another one.
         steps, self._steps, self._kept = self._steps, [], {}
@@ -216,7 +226,7 @@ class Knowledge:
             self.profiles[number].forget(self._how.sample)
 
     def _find_unexplained(self, steps: Sequence[Observation]) -> Iterator[tuple[int, Lesson]]:
-        """Rows of the operators that have been judged and have no classifier.
+        """Find rows of operators that are judged and unclassified.
 
         Samples are left out, since they are learned from anyway.
         """

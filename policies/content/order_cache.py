@@ -29,8 +29,8 @@ class Standing:
         """Was it decided about these hops, by these attributes."""
         return self.hops == tuple(hops) and self.used == tuple(used)
 
-    def unknown(self, examples: Buckets) -> Integers:
-        """The classes that have no order yet."""
+    def find_unknown(self, examples: Buckets) -> Integers:
+        """Find the classes that have no order yet."""
         return np.flatnonzero([bytes(example) not in self.orders for example in examples])
 
     def extend(self, examples: Buckets, orders: Integers, saved: Floats) -> Standing:

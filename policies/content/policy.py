@@ -93,12 +93,15 @@ class Content(Policy):
 
     @property
     def insight(self) -> Insight:
-        """For each operator the classifier, its gain ratio, and the calls that went by it."""
+        """How each operator is classified, and with what gain.
+
+        Its calls are counted by the attribute that they went by.
+        """
         gains: dict[str, float] = {}
         for known in self._known.values():
             for hop, profile in zip(known.hops, known.profiles, strict=True):
                 gains[hop.operator] = max(profile.gain, gains.get(hop.operator, 0.0))
-        return Insight(uses=self._uses.all(gains))
+        return Insight(uses=self._uses.list_uses(gains))
 
     def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
         """Plan samples first, then the best order of each class."""
@@ -172,7 +175,7 @@ class Content(Policy):
 
     def _price_sample(self, known: Knowledge, ready: tuple[Hop, ...], pupils: Sequence[Hop]) -> float:
         """Price a row that goes to its teacher first, beside one on the common way."""
-        rates, costs = known.whole(ready), self._row_prices(ready)
+        rates, costs = known.estimate_whole(ready), self._row_prices(ready)
         common = np.argsort((rates - 1) / costs, kind="stable")
         ways = [common, *(np.append(i, common[common != i]) for i, hop in enumerate(ready) if hop in pupils)]
         table = np.broadcast_to(rates, (len(ways), len(ready)))
@@ -201,7 +204,7 @@ class Content(Policy):
 
         The one that was judged least often comes first.
         """
-        fixed = mask_settled(known.whole(hops), self._row_prices(hops))
+        fixed = mask_settled(known.estimate_whole(hops), self._row_prices(hops))
         return sorted(
             (h for h, is_fixed in zip(hops, fixed, strict=True) if not is_fixed), key=lambda h: known.profile(h).judged
         )
@@ -223,10 +226,10 @@ class Content(Policy):
         used, examples, which = _classes(task, rows, asked, [known.profile(hop).gain for hop in ready])
         standing = known.standing if without is None and not task.lineage.done else Standing()
         standing = standing if standing.fits(ready, used) else Standing(hops=ready, used=tuple(used))
-        fresh = standing.unknown(examples)
+        fresh = standing.find_unknown(examples)
         if len(fresh):
             columns = [None if a not in used else examples[fresh, used.index(a)] for a in asked]
-            rates, whole = known.rates(ready, columns, len(fresh)), known.whole(ready)
+            rates, whole = known.rates(ready, columns, len(fresh)), known.estimate_whole(ready)
             costs = self._row_prices(ready)
             common = np.argsort((whole - 1) / costs, kind="stable")
             weights = np.bincount(which, minlength=len(examples))[fresh]
@@ -306,7 +309,7 @@ class Content(Policy):
         """Price a row in the common order, and the cheapest operator."""
         if not known.hops:
             return 0.0, 0.0
-        rates, costs = known.whole(known.hops), self._row_prices(known.hops)
+        rates, costs = known.estimate_whole(known.hops), self._row_prices(known.hops)
         common = np.argsort((rates - 1) / costs, kind="stable")
         return float(expected_costs(rates[None], costs, common[None])[0]), float(costs.min())
 

@@ -1,4 +1,4 @@
-"""Evidence from samples that an attribute classifies an operator.
+"""Evidence that an attribute classifies an operator.
 
 Counts by attribute and bucket come from rows that were sent to the operator first. The attribute with the highest gain
 ratio classifies, once chance does not explain its gain.
@@ -32,7 +32,10 @@ rare enough."""
 
 
 class Profile:
-    """In and Out by attribute and bucket, and the attribute that they name as the classifier."""
+    """In and Out by attribute and bucket.
+
+    They name the attribute that classifies.
+    """
 
     def __init__(self, attributes: int, cells: int) -> None:
         self._cells = cells
@@ -53,7 +56,7 @@ class Profile:
         return float(self._tables[0].sum(axis=1).max(initial=0.0))
 
     def learn(self, attributes: Sequence[int], buckets: Buckets, outcomes: Any) -> None:
-        """Count rows that were sent to the operator to learn, by several attributes at once."""
+        """Count rows of a sample, by several attributes at once."""
         count = len(attributes)
         places = (buckets + np.arange(count) * self._cells).ravel()
         for number, weights in enumerate(_powers(outcomes)):
@@ -62,7 +65,10 @@ class Profile:
         self.sampled += len(outcomes)
 
     def judge(self, threshold: float) -> bool:
-        """Choose the attribute that tells most; says whether it is another one than before."""
+        """Choose the attribute that tells most.
+
+        Returns whether it is another one than before.
+        """
         seen, out, squares = self._tables
         is_filter = bool((out == squares).all())
         gains = gain_ratios(seen, out) if is_filter else skews(seen, out, squares)
@@ -107,14 +113,8 @@ class Profile:
         self.gain = numbers[1]
 
 
-def _powers(outcomes: Any) -> tuple[Floats, Floats, Floats]:
-    """Outcomes to the powers of 0, 1 and 2; a filter's are 0 or 1."""
-    out = outcomes.astype(np.float64)
-    return np.ones(len(out)), out, out if outcomes.dtype == np.bool_ else out**2
-
-
 def gain_ratios(seen: Floats, passed: Floats) -> Floats:
-    """The gain ratio of each attribute, 0 where chance explains it.
+    """Compute gain ratios, 0 where chance explains them.
 
     `seen` and `passed` have a row for each attribute and a column for each bucket: the tuples, and those of them that
     the operator let through (In and Out of the content-based routing paper, section 4.1; the ratio is its equations 2
@@ -133,10 +133,10 @@ def gain_ratios(seen: Floats, passed: Floats) -> Floats:
 
 
 def skews(seen: Floats, out: Floats, squares: Floats) -> Floats:
-    """The same measure for operators that may return any number of tuples (section 4.5).
+    """Measure gain where operators return any number of tuples.
 
-    `out` are the sums of the outcomes and `squares` those of their squares. The measure is the share of the outcomes'
-    variance that the buckets explain, corrected for chance in the same way.
+    It is `gain_ratios` for section 4.5. `out` are the sums of the outcomes and `squares` those of their squares. The
+    measure is the share of the outcomes' variance that the buckets explain, corrected for chance in the same way.
     """
     total = seen.sum(axis=1)
     spread = squares.sum(axis=1) - _ratio(out.sum(axis=1) ** 2, total)
@@ -160,6 +160,12 @@ def signs(seen: Floats, out: Floats) -> Floats:
     chance = np.where(mean < 1, mean * (1 - mean), mean)
     freedom = np.maximum((seen > 0).sum(axis=1) - 1, 0)
     return _ratio(_ratio(between, chance) - freedom, np.sqrt(2 * freedom))
+
+
+def _powers(outcomes: Any) -> tuple[Floats, Floats, Floats]:
+    """Outcomes to the powers of 0, 1 and 2; a filter's are 0 or 1."""
+    out = outcomes.astype(np.float64)
+    return np.ones(len(out)), out, out if outcomes.dtype == np.bool_ else out**2
 
 
 def _entropy(share: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""Samples: rows that go to an operator first, so that it learns."""
+"""Samples: rows sent to an operator first, so it learns."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from eddy.tuples.arrays import Integers
 
 
 class Lesson(NamedTuple):
-    """Outcomes of an operator, with buckets of the rows they are of."""
+    """An operator's outcomes, and the buckets of their rows."""
 
     attributes: Sequence[int]
     buckets: Buckets
@@ -23,10 +23,10 @@ class Lesson(NamedTuple):
 
 
 class LegSample:
-    """The buckets of rows that a leg takes to an operator, until they have come to it.
+    """Buckets of the sample that a leg takes to an operator.
 
-    A sample goes to its operator first and then on as its class does, so that its later steps are those of the other
-    rows: going by itself it would cost as many steps again as all of them.
+    They are held until the rows have come to it. A sample goes to its operator first and then on as its class does, so
+    that its later steps are those of the other rows: going by itself it would cost as many steps again as all of them.
     """
 
     def __init__(self, attributes: Sequence[int], buckets: Buckets) -> None:
@@ -61,7 +61,7 @@ def send_samples(
 
 
 def take_lessons(observation: Observation) -> Iterator[Lesson]:
-    """The samples in a step whose operator it was, or part of them."""
+    """Take the samples, or parts of them, that a step completes."""
     end = 0
     for leg, rows in zip(observation.legs, observation.rows, strict=True):
         end += rows

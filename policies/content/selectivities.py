@@ -23,7 +23,7 @@ chance, and then nothing is lost but some memory."""
 
 
 class RunningSelectivities:
-    """Running outputs per input of operators, by cell and over all.
+    """Running outputs per input, by cell and over all.
 
     The quick estimate is the paper's (section 4.1): each tuple moves it by `1 - alpha`. Twenty tuples' worth of memory
     follow any change, but leave it wavering by a tenth, and so the orders that hang on it. Therefore a steady estimate
@@ -46,7 +46,10 @@ class RunningSelectivities:
         self._out = np.vstack((self._out, np.zeros(self._width)))
 
     def start(self, operator: int, seen: Floats, out: Floats) -> None:
-        """Begin an operator's cells with what a sample showed; its whole goes on."""
+        """Begin an operator's cells with what a sample showed.
+
+        Its estimate over all cells goes on.
+        """
         self._seen[operator, :-1], self._out[operator, :-1] = seen, out
         self._quick[operator, :-1] = np.divide(out, seen, out=np.full(len(seen), np.nan), where=seen > 0)
 
@@ -58,7 +61,10 @@ class RunningSelectivities:
         return operators * self._width + (self._width - 1 if cells is None else cells)
 
     def add(self, places: Integers, outcomes: Any) -> list[int]:
-        """Count outcomes, each at its place; says which operators have changed."""
+        """Count outcomes, each at its place.
+
+        Returns the operators that have changed.
+        """
         shape = self._seen.shape
         seen = np.bincount(places, minlength=shape[0] * shape[1]).reshape(shape).astype(np.float64)
         out = np.bincount(places, outcomes, shape[0] * shape[1]).reshape(shape)
@@ -72,13 +78,21 @@ class RunningSelectivities:
         self._seen, self._out = (self._seen + seen) * fade, (self._out + out) * fade
         return self._notice(fresh)
 
-    def whole(self) -> Floats:
-        """Each operator's estimate over all cells; 1 while nothing is known."""
+    def estimate_whole(self) -> Floats:
+        """Estimate outputs per input over all cells.
+
+        It is 1 while nothing is known.
+        """
         return (self._out[:, -1] + WEIGHT_OF_WHOLE * UNTRIED_RATE) / (self._seen[:, -1] + WEIGHT_OF_WHOLE)
 
     def rates(self) -> Floats:
-        """The estimates of the cells, leaning on the whole where a cell has seen little."""
-        return (self._out[:, :-1] + WEIGHT_OF_WHOLE * self.whole()[:, None]) / (self._seen[:, :-1] + WEIGHT_OF_WHOLE)
+        """Estimate each cell.
+
+        A cell that has seen little leans on the estimate over all cells.
+        """
+        return (self._out[:, :-1] + WEIGHT_OF_WHOLE * self.estimate_whole()[:, None]) / (
+            self._seen[:, :-1] + WEIGHT_OF_WHOLE
+        )
 
     def snapshot(self) -> Floats:
         """Quick estimates, tuples seen, and tuples that came out."""
@@ -89,7 +103,7 @@ class RunningSelectivities:
         self._quick, self._seen, self._out = state.copy()
 
     def _notice(self, fresh: np.ndarray[Any, np.dtype[np.bool_]]) -> list[int]:
-        """Begin the steady estimate anew where the quick one disagrees."""
+        """Restart steady estimates that the quick ones contradict."""
         memory = 1 / (1 - self._alpha) if self._alpha < 1 else TUPLES_REMEMBERED
         steady = self._out / np.maximum(self._seen, 1.0)
         spread = np.where(steady <= 1, np.maximum(steady * (1 - steady), 1 / memory), steady)

@@ -61,7 +61,10 @@ class HalfTrial:
         return parts
 
     def mark(self, legs: Sequence[Leg], *, new: bool) -> list[Leg]:
-        """Mark legs that go the new way, or the old one, so that what they cost is counted."""
+        """Mark legs as going the new way, or the old one.
+
+        What they cost is counted by that.
+        """
         return [replace(leg, tag=OnTrial(new)) for leg in legs]
 
     def turn(self, arriving: int, chance: np.random.Generator) -> bool:

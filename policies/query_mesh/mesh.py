@@ -48,8 +48,8 @@ class Mesh:
         """Tell whether another mesh sends every row the same way."""
         return self.routes == other.routes and self.tree.snapshot() == other.tree.snapshot()
 
-    def spent(self, sample: Sample, costs: Floats) -> Floats:
-        """The seconds of each row of a sample under the mesh.
+    def price_rows(self, sample: Sample, costs: Floats) -> Floats:
+        """Price each row of a sample under the mesh, in seconds.
 
         Buckets may be left out where the tree asks for none.
         """
@@ -93,16 +93,16 @@ class Generation:
     passing: tuple[PassCounts, ...]
 
     @staticmethod
-    def decided(
+    def decide(
         number: int, reason: str, mesh: Mesh, sample: Sample, costs: Floats, legality: Legality, how: tuple[float, int]
     ) -> Generation:
-        """Take up a mesh; `how` is the tolerance of or-sets, and the window of the watch.
+        """Take up a mesh.
 
-        Who decided adds the seconds that it took.
+        `how` is the tolerance of or-sets, and the window of the watch. Who decided adds the seconds that it took.
         """
         tolerance, window = how
         given = mesh.tree.routes(sample.buckets[:, list(mesh.tree.used)])
-        spent = mesh.spent(sample, costs)
+        spent = mesh.price_rows(sample, costs)
         ways = range(len(mesh.routes))
         usual = sample.outcomes.mean(axis=0)
         wheels = tuple(
@@ -123,7 +123,7 @@ class Generation:
             ),
             wheels=wheels,
             passing=tuple(
-                PassCounts.of(sample.outcomes[given == way], wheel.sets, legality.ready(()), costs, window)
+                PassCounts.of(sample.outcomes[given == way], wheel.sets, legality.find_ready(()), costs, window)
                 for way, wheel in enumerate(wheels)
             ),
         )
@@ -141,7 +141,7 @@ class Generation:
 
     @property
     def lost(self) -> float:
-        """Seconds lost: broken promises, or orders that have got worse."""
+        """The seconds that broken promises or worse orders cost."""
         return self.watch.missed + sum(passing.lost for passing in self.passing)
 
     def find_breach(self, operators: Sequence[str]) -> str:
@@ -202,11 +202,13 @@ class Generation:
 
     @staticmethod
     def restore(state: Mapping[str, Any]) -> Generation:
-        """From a snapshot; one without `passing` goes on with its mesh, and the next mesh has promises again."""
+        """Restore a generation from a snapshot.
+
+        One without `passing` goes on with its mesh, and the next mesh has promises again.
+        """
         mesh = Mesh.restore(state["mesh"])
-        passing = (
-            map(PassCounts.restore, state["passing"]) if "passing" in state else map(PassCounts.without, mesh.routes)
-        )
+        watched = "passing" in state
+        passing = map(PassCounts.restore, state["passing"]) if watched else map(PassCounts.expect_nothing, mesh.routes)
         return Generation(
             number=state["number"],
             reason=state["reason"],

@@ -47,7 +47,10 @@ PARTITIONS_TO_PICK_FROM = 10
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """Settings of the search; defaults are the paper's (tables 1, 3)."""
+    """Settings of the search, by default the paper's.
+
+    See its tables 1 and 3.
+    """
 
     training: int = 100
     start: Start = "route"
@@ -108,7 +111,10 @@ def refine_routes(mesh: Mesh, sample: Sample, costs: Floats, legality: Legality)
 
 
 def pricer(outcomes: Floats, cell: Integers, costs: Floats, legality: Legality) -> Pricer:
-    """Prices sets of training tuples; `cell` says of which training tuple each row is."""
+    """Make the pricer of sets of training tuples.
+
+    `cell` says of which training tuple each row is.
+    """
     if outcomes.shape[1] > MOST_EXACT_OPERATORS:
         return Greedy(outcomes, cell, costs, legality)
     order = np.argsort(cell, kind="stable")
@@ -164,7 +170,10 @@ class _Finding:
         )
 
     def mesh(self, routes: tuple[HopNumbers, ...], tree: Tree, single: Mesh | None) -> Mesh:
-        """A mesh with its cost; without `single` it is the one that others are compared with."""
+        """Build a mesh with its cost.
+
+        Without `single` it is the one that others are compared with.
+        """
         given = self._route_rows(tree)
         seconds = row_costs(self.sample.outcomes, self.costs, routes)[np.arange(len(given)), given]
         rows = np.bincount(given, minlength=len(routes))

@@ -1,4 +1,4 @@
-"""The policy `query_mesh`: a tree gives each row a whole route.
+"""The policy `query_mesh`: a tree gives rows whole routes.
 
 It follows the Query Mesh paper. `stream_mesh` decides; here a round is classified by the tree, rows of one route
 travel together (a ruster of section 5.2), and the outcomes of their steps are counted. Nobody is asked again on the
@@ -42,7 +42,10 @@ FOREIGN = "first rows; what was restored is for other operators, attributes, d o
 
 
 class Ruster(NamedTuple):
-    """Rows that set out together: how many, and the way of the generation that they are on."""
+    """Rows that set out together.
+
+    It has their number, and the way of the generation that they are on.
+    """
 
     rows: int
     generation: Generation
@@ -90,13 +93,13 @@ class Handed(NamedTuple):
 
 
 class QueryMesh(Policy):
-    """Decides a full route for each class of rows at once, by a search over sets of routes.
+    """Decides a full route for each class of rows at once.
 
-    `attributes` are those that may classify; all that can, when none are named. `d` is the number of buckets of each,
-    `S` the rows of a sample, `T` the training tuples that it is condensed to. `strategy` and `start` say how the best
-    set of routes is searched for, `budget_ms` for how long at most. Operators whose exchange costs less than
-    `tolerance`, a share of the route's cost, are taken in an order that a lottery draws. `window` is the number of rows
-    after which what a row costs counts half.
+    It searches over sets of routes. `attributes` are those that may classify; all that can, when none are named. `d` is
+    the number of buckets of each, `S` the rows of a sample, `T` the training tuples that it is condensed to. `strategy`
+    and `start` say how the best set of routes is searched for, `budget_ms` for how long at most. Operators whose
+    exchange costs less than `tolerance`, a share of the route's cost, are taken in an order that a lottery draws.
+    `window` is the number of rows after which what a row costs counts half.
 
     >>> QueryMesh(Setting(operators=("cheap", "dear")), d=8).features.buckets
     8
@@ -144,10 +147,13 @@ class QueryMesh(Policy):
     def insight(self) -> Insight:
         """Calls of the operators, and the mesh of each stream."""
         decisions = [fabric.decision for fabric, _ in self._fabrics.values()]
-        return Insight(uses=self._uses.all({}), decisions=[decision for decision in decisions if decision])
+        return Insight(uses=self._uses.list_uses({}), decisions=[decision for decision in decisions if decision])
 
     def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
-        """A few rows to learn from, and for the others the routes of the mesh."""
+        """Send a few rows to learn from, and route the others.
+
+        The others take the routes of the mesh.
+        """
         fabric, legality = self._fabric(task, ready)
         guard = fabric.guard
         if len(fabric.operators) == 1:
@@ -315,7 +321,10 @@ class QueryMesh(Policy):
         return state
 
     def restore(self, state: State) -> None:
-        """Go on from a snapshot; what it has of a stream is taken up when its first rows come."""
+        """Go on from a snapshot.
+
+        What it has of a stream is taken up when the stream's first rows come.
+        """
         self._uses.restore(state["uses"])
         for number, (origin, plain) in enumerate(state["streams"].items()):
             self._restored[origin] = (plain, {name: state[f"{number} {name}"] for name in ("buckets", "outcomes")})
@@ -341,18 +350,6 @@ class Count:
         return Count(generation, np.zeros(ways), np.zeros(ways))
 
 
-def _find_reachable(task: Task, operators: Sequence[str]) -> tuple[str, ...]:
-    """The operators that some route comes to, in the order of the query."""
-    reached = {hop.operator for hop in greedy_route(task, task.after(()), lambda _: 0.0)}
-    return tuple(name for name in operators if name in reached)
-
-
-def _rest(task: Task, ready: tuple[Hop, ...], fabric: StreamMesh) -> tuple[Hop, ...]:
-    """The route that takes what looks best at every step, for rows that no mesh is for."""
-    merits = dict(zip(fabric.operators, ((fabric.rates() - 1) / fabric.prices()).tolist(), strict=True))
-    return greedy_route(task, ready, lambda hop: merits[hop.operator])
-
-
 class Done(NamedTuple):
     """A step without its tuples, to be counted later.
 
@@ -369,10 +366,28 @@ class Done(NamedTuple):
     @staticmethod
     def of(step: Observation) -> Done:
         """Take from a step the part that is still to be counted."""
-        return Done(step.origin, step.legs, step.rows, step.hops, step.statistics, _left(step))
+        return Done(step.origin, step.legs, step.rows, step.hops, step.statistics, _count_left(step))
 
 
-def _left(step: Observation) -> list[float]:
+def _find_reachable(task: Task, operators: Sequence[str]) -> tuple[str, ...]:
+    """Find the operators that some route comes to.
+
+    They are in the order of the query.
+    """
+    reached = {hop.operator for hop in greedy_route(task, task.after(()), lambda _: 0.0)}
+    return tuple(name for name in operators if name in reached)
+
+
+def _rest(task: Task, ready: tuple[Hop, ...], fabric: StreamMesh) -> tuple[Hop, ...]:
+    """Route rows that no mesh is for.
+
+    At every step the route takes what looks best.
+    """
+    merits = dict(zip(fabric.operators, ((fabric.rates() - 1) / fabric.prices()).tolist(), strict=True))
+    return greedy_route(task, ready, lambda hop: merits[hop.operator])
+
+
+def _count_left(step: Observation) -> list[float]:
     """Count the tuples that a step has left of each of its legs."""
     if len(step.legs) == 1:
         return [step.statistics[0].rows_out]

@@ -74,7 +74,10 @@ class Watch:
         return [float(cost) for cost in self._cost / known]
 
     def find_breach(self) -> int | None:
-        """The way that breaks its promise most; None where all is as promised."""
+        """Find the way that breaks its promise most.
+
+        None if all is as promised.
+        """
         rows = np.maximum(self._rows, 1.0)
         off = np.abs(self._cost / rows - self.promised)
         chance = SURE_OF_BREACH * self._spread * np.sqrt(1 / rows + 1 / np.maximum(self._sampled, 1.0))
@@ -152,8 +155,11 @@ class PassCounts:
         return PassCounts(watched, promises, costs.tolist(), window)
 
     @staticmethod
-    def without(_route: Sequence[int]) -> PassCounts:
-        """Expect nothing of a way: a checkpoint from before operators were watched has no promises of theirs."""
+    def expect_nothing(_route: Sequence[int]) -> PassCounts:
+        """Expect nothing of a way.
+
+        A checkpoint from before operators were watched has no promises of theirs.
+        """
         return PassCounts((), {}, (), 1)
 
     def count(self, operator: int, rows: int, out: float) -> None:
@@ -169,12 +175,12 @@ class PassCounts:
 
     @property
     def regret(self) -> float:
-        """The saving per row of another order, beyond the former one's."""
+        """The saving per row of another order over the former."""
         changed = {operator: rate for operator, rate, _ in self.changes()}
         if not changed:
             return 0.0
         usual = {operator: promise.usual for operator, promise in self._promises.items()}
-        return max(self._saved({**usual, **changed}) - self._saved(usual), 0.0)
+        return max(self._estimate_saving({**usual, **changed}) - self._estimate_saving(usual), 0.0)
 
     def changes(self) -> Iterator[tuple[int, float, float]]:
         """Operators that pass another share than the sample said.
@@ -192,7 +198,7 @@ class PassCounts:
             if abs(rate - nearest) > SURE_OF_CHANGE * spread * (1 / max(promise.rows, 1.0) + promise.lot / seen) ** 0.5:
                 yield operator, rate, nearest
 
-    def _saved(self, rates: Mapping[int, float]) -> float:
+    def _estimate_saving(self, rates: Mapping[int, float]) -> float:
         """The saving per row by the order of merit, beside the way.
 
         It takes the rates as independent of each other.

@@ -176,7 +176,7 @@ class StreamMesh:
             self._numbers["budget"] += DECIDING_SHARE * seconds
 
     def keep(self, hops: Sequence[Hop], buckets: Buckets, outcomes: Sequence[Any]) -> None:
-        """Keep what the operators made of rows that were sent to all of them."""
+        """Keep outcomes of rows that went to all operators."""
         columns = np.full((len(buckets), len(self.operators)), np.nan)
         for hop, counts in zip(hops, outcomes, strict=True):
             columns[:, self.operators.index(hop.operator)] = counts
@@ -190,7 +190,10 @@ class StreamMesh:
         return np.maximum([statistic.cost for statistic in known], INSTANT)
 
     def rates(self) -> Floats:
-        """Outputs per input of each operator, among all rows that came to it."""
+        """Compute outputs per input of each operator.
+
+        All rows count that came to it.
+        """
         return np.array([self._statistics.get(name, NOTHING).rate for name in self.operators])
 
     def price_common(self) -> tuple[float, float]:
@@ -226,7 +229,7 @@ class StreamMesh:
             self._numbers["patience"] += 1
         number = 0 if former is None else former.number + 1
         how = (self._plan.tolerance, self._plan.window)
-        decided = Generation.decided(number, self._reason, mesh, sample, self.prices(), legality, how)
+        decided = Generation.decide(number, self._reason, mesh, sample, self.prices(), legality, how)
         seconds = clock() - started
         self.current = replace(decided, seconds=seconds)
         self._reason = ""
@@ -266,7 +269,10 @@ class StreamMesh:
         return self._plan.costs == "unit" or self._numbers["budget"] > 0 or self.current is None
 
     def _sample(self) -> Sample:
-        """The rows with what was seen of them, and what is usual where nothing could be seen."""
+        """Give the rows with what was seen of them.
+
+        What could not be seen is as usual.
+        """
         outcomes = self._reservoir.outcomes
         unseen = np.isnan(outcomes)
         filled = np.where(unseen, np.broadcast_to(self.rates(), outcomes.shape), outcomes)
@@ -291,8 +297,8 @@ class StreamMesh:
         # Without attributes no tree can split, so this search finds the best single route.
         blind = Sample(buckets=sample.buckets[:, :0], outcomes=sample.outcomes)
         single = optimize(blind, self.prices(), legality, settings, chance, clock)
-        saved = single.spent(sample.part(held), self.prices()) - mesh.spent(sample.part(held), self.prices())
-        overhead = settings.overheads.expected(len(mesh.routes))
+        saved = single.price_rows(sample.part(held), self.prices()) - mesh.price_rows(sample.part(held), self.prices())
+        overhead = settings.overheads.estimate(len(mesh.routes))
         doubt = float(saved.std()) / np.sqrt(max(len(saved), 1))
         if saved.mean() <= overhead + SURE_OF_SAVING * doubt:
             return refine_routes(single, sample, self.prices(), legality)

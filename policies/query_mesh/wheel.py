@@ -33,16 +33,17 @@ ROWS_REMEMBERED = 2_000
 
 
 def or_sets(outcomes: Floats, costs: Floats, route: HopNumbers, legality: Legality, tolerance: float) -> Sets:
-    """Divide a route into sets within which the order is uncertain; most have one operator.
+    """Divide a route into sets of uncertain order.
 
-    `outcomes` are those of the rows that take the route, `tolerance` is a share of what it costs.
+    Most sets have one operator. `outcomes` are those of the rows that take the route, `tolerance` is a share of what it
+    costs.
     """
     swapped = [(*route[:i], route[i + 1], route[i], *route[i + 2 :]) for i in range(len(route) - 1)]
     seconds = row_costs(outcomes, costs, [route, *swapped]).mean(axis=0)
     sets: list[list[int]] = [[route[0]]]
     for place, dearer in enumerate(seconds[1:] - seconds[0]):
         operator, begun = route[place + 1], place + 1 - len(sets[-1])
-        free = {operator, *sets[-1]} <= set(legality.ready(route[:begun]))
+        free = {operator, *sets[-1]} <= set(legality.find_ready(route[:begun]))
         if free and len(sets[-1]) < LARGEST_OR_SET and dearer <= tolerance * seconds[0]:
             sets[-1].append(operator)
         else:
@@ -51,7 +52,10 @@ def or_sets(outcomes: Floats, costs: Floats, route: HopNumbers, legality: Legali
 
 
 class Wheel:
-    """The or-sets of a route, and what its operators did to the rows that came to them on it."""
+    """The or-sets of a route, and its operators' outcomes.
+
+    Outcomes are of rows that came to them on this route.
+    """
 
     def __init__(self, sets: Sets, costs: Floats, rates: Floats) -> None:
         self.sets = sets
@@ -65,9 +69,10 @@ class Wheel:
         return all(len(one) == 1 for one in self.sets)
 
     def draw(self, chance: np.random.Generator) -> HopNumbers:
-        """A route: of each set one operator after the other, by the slices of those that are left.
+        """Draw a route.
 
-        Who is drawn next is who waits shortest, if each waits for a random time, the shorter the larger its slice.
+        Of each set it takes one operator after the other, by the slices of those that are left. Who is drawn next is
+        who waits shortest, if each waits for a random time, the shorter the larger its slice.
         """
         waits = (chance.standard_exponential(len(self._costs)) / self._slices()).tolist()
         return tuple(operator for one in self.sets for operator in sorted(one, key=waits.__getitem__))

@@ -14,7 +14,10 @@ SAMPLE = "profiling"
 
 
 class Uses:
-    """Calls of each operator, by kind and by the attribute that they went by."""
+    """Calls of each operator, by kind and by attribute.
+
+    The attribute is the one by which they were routed.
+    """
 
     def __init__(self, features: Features) -> None:
         self._calls: dict[tuple[str, str, str], int] = {}
@@ -42,8 +45,8 @@ class Uses:
         if calls:
             self._calls[use] = self._calls.get(use, 0) + calls
 
-    def all(self, gains: Mapping[str, float]) -> Sequence[Use]:
-        """The counts so far, with each operator's gain ratio."""
+    def list_uses(self, gains: Mapping[str, float]) -> Sequence[Use]:
+        """List the counts so far, with each operator's gain ratio."""
         return [
             Use(operator=operator, kind=kind, attribute=attribute, gain_ratio=gains.get(operator, 0.0), calls=calls)
             for (operator, kind, attribute), calls in self._calls.items()

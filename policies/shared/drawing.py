@@ -23,7 +23,7 @@ micro-batches."""
 
 
 def draw(task: Task, ready: tuple[Hop, ...], chances: Floats, operators: int) -> Sequence[Leg]:
-    """Draw an operator for each row: a leg for each that was drawn.
+    """Draw an operator for each row, and a leg for each drawn.
 
     `operators` is how many there are in all. With so few that all possible groups are at most `MOST_GROUPS`,
     every tuple draws at every hop.

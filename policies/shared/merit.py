@@ -32,7 +32,8 @@ def merit(statistic: Statistic, price: float) -> float:
 def row_price(hop: Hop, prices: Prices, costs: Costs) -> float:
     """Price one input: seconds, or one call.
 
-    With `costs` "unit" every operator costs the same, as in experiments that count routing calls.
+    The rank is (outputs per input - 1) / cost of an input. With `costs` "unit" every operator costs the same, as in
+    experiments that count routing calls.
 
     >>> row_price(Hop("f"), Prices(), "unit")
     1.0

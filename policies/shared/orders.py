@@ -1,4 +1,4 @@
-"""The best order for each class of rows, and the legs for them.
+"""The best order for each class of rows, and its legs.
 
 Policies differ in where their estimates of the operators come from (`content` learns them, `knows` has the true ones);
 the orders follow from them in the same way. More orders than pay are not made: each is a leg of its own.
@@ -38,17 +38,88 @@ STEPS_PER_ORDER = 3
 
 
 def best_orders(rates: Floats, costs: Floats, common: Integers, rows: Integers, price: float = 0.0) -> Integers:
-    """For each class the order of the operators, by estimated outputs per input.
+    """Find the best order of operators for each class.
 
-    `rates` has a row for each class and a column for each operator; `costs` is one number for each operator, `common`
-    is the order that is best for all rows together, `rows` are those of each class in the round, and `price` is
-    that of a step, in the unit of the costs.
+    It follows from estimated outputs per input. `rates` has a row for each class and a column for each operator;
+    `costs` is one number for each operator, `common` is the order that is best for all rows together, `rows` are those
+    of each class in the round, and `price` is that of a step, in the unit of the costs.
     """
     own = _order_by_merit(rates, costs, common, rows, price)
     shared = expected_costs(rates, costs, np.broadcast_to(common, own.shape))
     saved = (shared - expected_costs(rates, costs, own)) * rows
     own[saved <= LEAST_SAVING * shared * rows] = common
     return _keep_paying(own, saved, rates, costs, common, STEPS_PER_ORDER * price)
+
+
+def classes(buckets: Buckets, most: int | None = None) -> tuple[Buckets, Integers]:
+    """Number the classes of rows, and give their buckets.
+
+    All rows of a class have the same buckets. With more than `most` classes, they go by as many of the first
+    attributes as make no more.
+
+    >>> classes(np.array([[3, 0], [1, 0], [3, 0]], np.uint8))[0].tolist()
+    [[1, 0], [3, 0]]
+    """
+    examples = np.empty((1, 0), np.uint8)
+    which = np.zeros(len(buckets), np.int64)
+    for column in buckets.T:
+        # A bucket is one byte, so a class and the next bucket make one code, which later comes apart again by `>> 8`.
+        codes = which * 256 + column
+        present = np.flatnonzero(np.bincount(codes)) if len(examples) < COUNTED_CLASSES else np.unique(codes)
+        if most is not None and len(present) > most:
+            break
+        which = np.searchsorted(present, codes)
+        examples = np.column_stack((examples[present >> 8], present.astype(np.uint8)))
+    return examples, which
+
+
+def legs(
+    orders: Integers,
+    which: Integers,
+    rows: Integers,
+    hops: Sequence[Hop],
+    attributes: Sequence[int],
+    examples: Buckets,
+) -> list[Leg]:
+    """One leg for each order that some class takes.
+
+    `orders` and `examples`, the buckets of the attributes, have a row for each class; `which` is the class of each of
+    the `rows`.
+    """
+    numbers: dict[tuple[int, ...], int] = {}
+    lot = np.array([numbers.setdefault(order, len(numbers)) for order in map(tuple, orders.tolist())])
+    routes = [tuple(hops[i] for i in order) for order in numbers]
+    return [
+        Leg(route=routes[number], rows=part, classes=told)
+        for number, part, told in lots(lot, which, rows, attributes, examples)
+    ]
+
+
+def lots(
+    lot: Integers, which: Integers, rows: Integers, attributes: Sequence[int], examples: Buckets
+) -> Iterator[tuple[int, Integers, Classes]]:
+    """Give the rows of each lot, and the classes in it.
+
+    The lot of each class is given. `which` is the class of each of the `rows`, `examples` has the buckets of each
+    class. Lots of no class are left out.
+    """
+    sizes = list(zip(examples.tolist(), np.bincount(which, minlength=len(lot)).tolist(), strict=True))
+    taken = lot[which]
+    ends = np.bincount(taken, minlength=int(lot.max()) + 1).cumsum()
+    for number, part in enumerate(np.split(rows[np.argsort(taken, kind="stable")], ends[:-1])):
+        members = np.flatnonzero(lot == number).tolist()
+        if members:
+            yield number, part, Classes(attributes, [sizes[member] for member in members])
+
+
+def expected_costs(rates: Floats, costs: Floats, orders: Integers) -> Floats:
+    """Estimate the cost of a tuple of each class in its order.
+
+    >>> expected_costs(np.array([[0.5, 1.0]]), np.array([2.0, 3.0]), np.array([[0, 1]]))
+    array([3.5])
+    """
+    spent: Floats = (_reach(np.take_along_axis(rates, orders, axis=1)) * costs[orders]).sum(axis=1)
+    return spent
 
 
 def _order_by_merit(rates: Floats, costs: Floats, common: Integers, rows: Integers, price: float) -> Integers:
@@ -99,75 +170,6 @@ def _keep_paying(
         ]
         own[lost] = left[np.argmin(prices, axis=0)]
     return own
-
-
-def classes(buckets: Buckets, most: int | None = None) -> tuple[Buckets, Integers]:
-    """The buckets of each class, the same for all its rows, and the class of every row.
-
-    Where that would be more than `most` classes, it goes by as many of the first attributes as make no more.
-
-    >>> classes(np.array([[3, 0], [1, 0], [3, 0]], np.uint8))[0].tolist()
-    [[1, 0], [3, 0]]
-    """
-    examples = np.empty((1, 0), np.uint8)
-    which = np.zeros(len(buckets), np.int64)
-    for column in buckets.T:
-        # A bucket is one byte, so a class and the next bucket make one code, which later comes apart again by `>> 8`.
-        codes = which * 256 + column
-        present = np.flatnonzero(np.bincount(codes)) if len(examples) < COUNTED_CLASSES else np.unique(codes)
-        if most is not None and len(present) > most:
-            break
-        which = np.searchsorted(present, codes)
-        examples = np.column_stack((examples[present >> 8], present.astype(np.uint8)))
-    return examples, which
-
-
-def legs(
-    orders: Integers,
-    which: Integers,
-    rows: Integers,
-    hops: Sequence[Hop],
-    attributes: Sequence[int],
-    examples: Buckets,
-) -> list[Leg]:
-    """One leg for each order that some class takes.
-
-    `orders` and `examples`, the buckets of the attributes, have a row for each class; `which` is the class of each of
-    the `rows`.
-    """
-    numbers: dict[tuple[int, ...], int] = {}
-    lot = np.array([numbers.setdefault(order, len(numbers)) for order in map(tuple, orders.tolist())])
-    routes = [tuple(hops[i] for i in order) for order in numbers]
-    return [
-        Leg(route=routes[number], rows=part, classes=told)
-        for number, part, told in lots(lot, which, rows, attributes, examples)
-    ]
-
-
-def lots(
-    lot: Integers, which: Integers, rows: Integers, attributes: Sequence[int], examples: Buckets
-) -> Iterator[tuple[int, Integers, Classes]]:
-    """The rows of each lot, given the lot of each class; with the classes in it.
-
-    `which` is the class of each of the `rows`, `examples` has the buckets of each class. Lots of no class are left out.
-    """
-    sizes = list(zip(examples.tolist(), np.bincount(which, minlength=len(lot)).tolist(), strict=True))
-    taken = lot[which]
-    ends = np.bincount(taken, minlength=int(lot.max()) + 1).cumsum()
-    for number, part in enumerate(np.split(rows[np.argsort(taken, kind="stable")], ends[:-1])):
-        members = np.flatnonzero(lot == number).tolist()
-        if members:
-            yield number, part, Classes(attributes, [sizes[member] for member in members])
-
-
-def expected_costs(rates: Floats, costs: Floats, orders: Integers) -> Floats:
-    """The expected cost of a tuple of each class in its order.
-
-    >>> expected_costs(np.array([[0.5, 1.0]]), np.array([2.0, 3.0]), np.array([[0, 1]]))
-    array([3.5])
-    """
-    spent: Floats = (_reach(np.take_along_axis(rates, orders, axis=1)) * costs[orders]).sum(axis=1)
-    return spent
 
 
 def _reach(rates: Floats) -> Floats:

@@ -14,7 +14,7 @@ from eddy import Range, Rows, Unbounded
 from eddy.errors import QueryError
 from eddy.jobs.config.config import Job, load, write_resolved, write_stated
 from eddy.jobs.config.overrides import from_command, from_spark
-from eddy.jobs.config.places import join_key, lines, nearest, split
+from eddy.jobs.config.places import find_nearest, join_key, lines, split
 from eddy.jobs.config.references import read_type
 from eddy.redaction import HIDDEN
 
@@ -334,7 +334,7 @@ def test_a_dotted_key_is_split_as_it_was_joined(parts: list[str]) -> None:
 
 def test_what_has_no_line_has_that_of_the_table_around_it() -> None:
     known: dict[tuple[str, ...], int] = {("a",): 3}
-    assert (nearest(known, ("a", "b", "c")), nearest(known, ("b",))) == (3, None)
+    assert (find_nearest(known, ("a", "b", "c")), find_nearest(known, ("b",))) == (3, None)
 
 
 def test_the_page_is_what_the_code_says() -> None:

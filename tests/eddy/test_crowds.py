@@ -82,6 +82,19 @@ def test_too_many_matches_are_an_error_that_names_the_key(joins: list[str]) -> N
         pairs(running, a=[(2, 7)], b=[(2, 7)])
 
 
+def test_the_results_of_one_row_are_counted_over_all_their_parts() -> None:
+    rows, joins = [(1, 7)] * 600, ["a.k = b.k", "b.k = c.k"]
+    assert len(rows) ** 2 > MOST_CANDIDATES
+
+    def count(most: int) -> int:
+        running = engine(eddy.Query(streams=ABC, joins=joins, select=["a.ts"], max_fanout=most))
+        return sum(part.num_rows for part in running.run(batch(a=rows, b=rows, c=[(2, 7)])))
+
+    assert count(len(rows) ** 2) == len(rows) ** 2
+    with pytest.raises(eddy.QueryError, match=r'one row of "c", with c.ts = 2, has more results than the 359,999'):
+        count(len(rows) ** 2 - 1)
+
+
 def test_an_exhaustive_leg_asks_everybody_about_every_tuple() -> None:
     exhaustive = Exhaustive()
     joins = ["a.k = b.k", "a.k = c.k"]

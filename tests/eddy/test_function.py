@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import re
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -346,9 +347,13 @@ def test_the_cause_is_kept() -> None:
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
 
 
-def test_an_annotation_that_nothing_can_be_handed_for() -> None:
-    def shown(v: int) -> bool:
-        return v > 1
+@pytest.mark.parametrize(
+    ("hint", "asked"), [(int, "int"), (np.int64, "numpy.int64"), (list[int], "list[int]"), ("Huge", "'Huge'")]
+)
+def test_an_annotation_that_nothing_can_be_handed_for(hint: Any, asked: str) -> None:
+    def shown(v: Any) -> bool:
+        return bool(v > 1)
 
-    with pytest.raises(QueryError, match=r'parameter "v" asks for <class .int.>; .* or rowwise=True'):
+    shown.__annotations__["v"] = hint
+    with pytest.raises(QueryError, match=rf'parameter "v" asks for {re.escape(asked)}; .* or rowwise=True'):
         mask(shown, pa.array([1]))

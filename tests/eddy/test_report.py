@@ -12,7 +12,7 @@ import pytest
 import eddy
 from eddy.observe.counters import Counters
 from eddy.observe.insight import Branch, Decision, RouteCost, Trees
-from eddy.observe.report import MOST_ROUTES, Report
+from eddy.observe.report import MOST_ROUTE_ROWS, Report
 from eddy.wiring import PolicyChoice
 from tests.policies.checks import steady_clock
 
@@ -113,7 +113,7 @@ def test_the_rows_of_routes_are_bounded() -> None:
         return Counters(**{name: getattr(part, name) for name in part.__slots__} | {"batch": batch, "routes": routes})
 
     routes = Report([counters(batch) for batch in range(30)]).routes()
-    assert len(routes) == MOST_ROUTES + 1
+    assert len(routes) == MOST_ROUTE_ROWS + 1
     assert routes["tuples"].sum() == sum(100 * (batch + 1) for batch in range(30))
     assert routes.loc[routes["class"] == "others", "route"].tolist() == ["various"]
 

@@ -26,7 +26,7 @@ INFINITE = float("inf")
     ],
 )
 def test_ticks(column: pa.Array, ticks: list[float]) -> None:
-    found, valid = event_time.ticks(column, event_time.dtype(column.type))
+    found, valid = event_time.read_ticks(column, event_time.dtype(column.type))
     assert (found.tolist(), valid) == (ticks, None)
 
 
@@ -40,7 +40,7 @@ def test_ticks(column: pa.Array, ticks: list[float]) -> None:
     ],
 )
 def test_rows_without_a_time(column: pa.Array, valid: list[bool]) -> None:
-    _, found = event_time.ticks(column, event_time.dtype(column.type))
+    _, found = event_time.read_ticks(column, event_time.dtype(column.type))
     assert found.tolist() == valid
 
 

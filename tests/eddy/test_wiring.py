@@ -28,7 +28,7 @@ def query(*, join: str = "a.k = b.k", where: str = "v > 1") -> eddy.Query:
 
 
 def read(policy: Any, **changes: str) -> dict[str, list[str]]:
-    found = wiring.schemas_read(query(**changes), SCHEMAS, policy, float)
+    found = wiring.list_read_columns(query(**changes), SCHEMAS, policy, float)
     return {name: schema.names for name, schema in found.items()}
 
 

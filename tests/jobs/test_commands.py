@@ -15,6 +15,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
+import eddy
 from eddy.jobs import cli, dist
 from eddy.jobs.commands import doctor, run
 from tests.house import ROOT
@@ -33,6 +34,24 @@ def test_run_forwards_to_spark_submit() -> None:
     assert command[1:job] == ["--conf", "spark.log.level=ERROR", "--master", "local[3]"]
     assert command[job + 1 :] == ["job.toml", "--set", "a.b=c", "--quiet"]
     assert run.submission("job.toml", [], [], quiet=False, live=True)[-2:] == ["job.toml", "--live"]
+
+
+def test_eddy_tells_its_version(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["--version"])
+    assert not ended.value.code
+    assert capsys.readouterr().out == f"eddy {eddy.__version__}\n"
+
+
+def test_eddy_alone_lists_its_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main([])
+    assert ended.value.code == cli.FAILED
+    told = capsys.readouterr()
+    assert not told.out
+    for name in cli.COMMANDS:
+        assert f"\n    {name} " in told.err
+        assert cli.command(cli.COMMANDS[name]).text.split()[0] in told.err
 
 
 def test_what_the_user_says_of_logs_and_python_wins() -> None:
@@ -310,7 +329,7 @@ from pathlib import Path
 from eddy.jobs.run import run_job
 print(*run_job.modules_in({str(tmp_path)!r}, dict(sys.modules)), sep="|")
 print(run_job.modules_in({str(ROOT)!r}, dict(sys.modules)))
-print(run_job._packed(Path({str(tmp_path)!r}, "beside"), Path({str(tmp_path)!r})))
+print(run_job._pack(Path({str(tmp_path)!r}, "beside"), Path({str(tmp_path)!r})))
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     found, ours, packed = done.stdout.splitlines()

@@ -64,11 +64,11 @@ def test_answers_that_differ_are_a_failure(known: list[Lap]) -> None:
 
 def test_what_is_saved_is_held_against_the_static_plan(known: list[Lap]) -> None:
     fixed, source = known[0], known[1]
-    assert fixed.saved(fixed) == 0
-    assert source.saved(fixed) == 1 - sum(source.calls) / sum(fixed.calls)
+    assert fixed.compute_saving(fixed) == 0
+    assert source.compute_saving(fixed) == 1 - sum(source.calls) / sum(fixed.calls)
     half = Lap(policy="source", report=eddy.Report(source.report.counters[:2]))
-    assert half.saved(fixed) == 1 - sum(source.calls[:2]) / sum(fixed.calls[:2])
-    assert Lap(policy="source", report=eddy.Report([])).saved(fixed) is None
+    assert half.compute_saving(fixed) == 1 - sum(source.calls[:2]) / sum(fixed.calls[:2])
+    assert Lap(policy="source", report=eddy.Report([])).compute_saving(fixed) is None
     assert fixed.route() == "signed > scripted > bad_token (100%)"
 
 

@@ -56,10 +56,10 @@ def test_a_policy_is_called_by_its_label_or_its_parameters() -> None:
 def test_what_a_workload_knows_is_handed_to_the_policy_that_asks() -> None:
     experiment = parse(values(policies=[*POLICIES, {"name": "knows", "truth": "$truth"}]))
     workload, knows = experiment.points[0].workload(0), experiment.contenders[2]
-    assert knows.missing(workload) is None
+    assert knows.find_missing(workload) is None
     assert knows.choice(workload) == {"name": "knows", "truth": workload.truth}
     (lab,) = parse(values(workload={"kind": "lab", "rows": 5})).points
-    assert knows.missing(lab.workload(0)) == 'truth = "$truth" is not known of this workload'
+    assert knows.find_missing(lab.workload(0)) == 'truth = "$truth" is not known of this workload'
 
 
 def test_a_policy_may_have_micro_batches_of_its_own() -> None:
@@ -82,7 +82,7 @@ def test_several_sizes_are_several_setups_of_each_workload() -> None:
 
 def test_quick_leaves_little() -> None:
     grid = {**STAR, "rows": 50_000, "operators": list(range(2, 22))}
-    quick = parse(values(workload=grid, seeds=9, repeats=3)).quick()
+    quick = parse(values(workload=grid, seeds=9, repeats=3)).shrink()
     assert (len(quick.points), len(quick.seeds), quick.repeats, quick.rows) == (4, 1, 1, QUICK_ROWS)
     assert quick.points[0].workload(0, rows=quick.rows).tuples == QUICK_ROWS
 

@@ -11,8 +11,8 @@ import pytest
 
 from eddy.errors import QueryError
 from eddy.jobs.experiments import figures
-from eddy.jobs.experiments.improvement import besides, compute_improvement
-from eddy.jobs.experiments.tables import PLACE, csv_of, filled, main, read_csv, tables
+from eddy.jobs.experiments.improvement import compute_improvement, summarize_rest
+from eddy.jobs.experiments.tables import PLACE, csv_of, fill_tables, main, read_csv, tables
 from tests.house import ROOT
 
 CALLS = {"slow": (1_000, 2_000), "ours": (750, 1_400), "best": (500, 1_000)}
@@ -75,19 +75,19 @@ def test_what_only_some_report_stands_where_it_is_known() -> None:
 
 
 def test_beside_a_summary_stands_only_what_it_does_not_say() -> None:
-    more = besides(ROWS, by=["workload"])
+    more = summarize_rest(ROWS, by=["workload"])
     assert list(more.columns) == ["workload", "policy", "over", "of bound %"]
     assert more["of bound %"].tolist() == ["57", "100"]
-    assert besides([r | {"role": "baseline"} for r in ROWS if r["policy"] == "slow"], by=["workload"]).empty
+    assert summarize_rest([r | {"role": "baseline"} for r in ROWS if r["policy"] == "slow"], by=["workload"]).empty
 
 
 def test_the_page_is_filled_where_it_says() -> None:
     found = tables(PAGE, ROWS)
-    page = filled(PAGE, found)
+    page = fill_tables(PAGE, found)
     assert "| 4 | ours | slow | 27.5 ± 4.9 |" in page
     assert "not run yet" not in page
     assert "old" in page
-    assert filled(page, found) == page
+    assert fill_tables(page, found) == page
 
 
 def test_a_place_with_a_column_that_no_row_has_is_named() -> None:
@@ -96,7 +96,7 @@ def test_a_place_with_a_column_that_no_row_has_is_named() -> None:
 
 
 def shown(chosen: str) -> str:
-    return filled(PAGE.replace("tiny by operators", f"tiny by operators; {chosen}"), tables(PAGE, ROWS))
+    return fill_tables(PAGE.replace("tiny by operators", f"tiny by operators; {chosen}"), tables(PAGE, ROWS))
 
 
 def test_a_page_shows_the_lines_and_columns_that_it_asks_for() -> None:
@@ -150,7 +150,7 @@ def test_the_published_page_shows_what_its_csv_files_hold() -> None:
         text = page.read_text("utf-8")
         found = {place["name"]: read_csv(csv_of(page, place["name"])) for place in PLACE.finditer(text)}
         assert found
-        assert filled(text, found) == text
+        assert fill_tables(text, found) == text
 
 
 def test_the_published_figures_are_of_the_csv_files(tmp_path: Path) -> None:

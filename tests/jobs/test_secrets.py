@@ -13,6 +13,7 @@ from eddy.errors import QueryError
 from eddy.jobs import cli
 from eddy.jobs.config.config import load, write_resolved
 from eddy.jobs.config.overrides import from_command
+from eddy.jobs.run.error_text import explain_error
 from eddy.redaction import HIDDEN, hide_secrets
 from tests.house import ROOT
 
@@ -110,6 +111,17 @@ def test_what_a_filter_is_called_makes_no_secret_of_its_columns() -> None:
         "streams": {"tokens": {"source": {"options": {"password": CANARY}}}},
     }
     assert hide_secrets(f'logins: "body" {CANARY}', values) == f'logins: "body" {HIDDEN}'
+
+
+@pytest.mark.parametrize("names", [("password", "token"), ("token", "password")])
+def test_of_two_secrets_the_longer_is_hidden_first(names: tuple[str, str]) -> None:
+    values = dict(zip(names, ("hush", "hush-hush"), strict=True))
+    assert hide_secrets("logged in by hush-hush, not by hush", values) == f"logged in by {HIDDEN}, not by {HIDDEN}"
+
+
+def test_a_secret_with_a_blank_is_hidden_whole() -> None:
+    told = explain_error(ValueError("login failed: password=hush and more, at host"), {"password": "hush and more"})
+    assert told == f"error: login failed: password={HIDDEN}, at host"
 
 
 def test_what_spark_says_is_told_without_the_secrets_of_the_file(tmp_path: Path) -> None:

@@ -21,10 +21,10 @@ def progress(batch: int, watermark: str = "2026-01-01T08:00:00.000Z") -> dict[st
 
 
 def told(teller: Teller) -> None:
-    teller.under_way(0)
+    teller.say_begun(0)
     for batch in (0, 0, 1):
         teller.tell(progress(batch))
-        teller.under_way(batch + 1)
+        teller.say_begun(batch + 1)
     teller.say("stopped")
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from eddy import sql
 from eddy.contracts import Operator
-from eddy.operators.conditions import conditions
+from eddy.operators.conditions import sort_conditions
 from eddy.operators.filter import FilterColumns, FilterOperator
 from eddy.operators.passing import Passing
 from eddy.operators.probe import MOST_CANDIDATES, Probe
@@ -66,7 +66,7 @@ def a_probe() -> Sample:
         stems[name] = Stem(table.schema, time="ts", window=Range(50))
         stems[name].append(table, np.arange(rows), np.arange(rows) * 2 + (name == "b"))
     types = {Column(name, column): pa.int64() for name in stems for column in ("ts", "k")}
-    joins = conditions([sql.parse("a.k = b.k", where="here")], types, stems, Faults())
+    joins = sort_conditions([sql.parse("a.k = b.k", where="here")], types, stems, Faults())
     probe = Probe("b", stems, joins, Rule(near=frozenset([frozenset("a")]), gives="b"))
     return Sample(probe, Tuples(Lineage("a", frozenset("a"), frozenset()), {"a": np.arange(rows)}))
 
@@ -79,7 +79,7 @@ def a_probe_of_a_crowd() -> Sample:
     stems["b"].append(pa.record_batch({"k": np.arange(rows) % 3}), np.zeros(rows, np.int64), np.arange(rows))
     stems["b"].settle(None)
     types = {Column(s, "k"): pa.int64() for s in "ab"}
-    joins = conditions([sql.parse("a.k >= b.k", where="here")], types, stems, Faults())
+    joins = sort_conditions([sql.parse("a.k >= b.k", where="here")], types, stems, Faults())
     probe = Probe("b", stems, joins, Rule(near=frozenset([frozenset("a")]), gives="b"))
     return Sample(probe, Tuples(Lineage("a", frozenset("a"), frozenset()), {"a": np.arange(few)}))
 

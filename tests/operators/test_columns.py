@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eddy.operators.columns import FixedWidth, Growing, column
+from eddy.operators.columns import FixedWidth, Growing, make_column
 
 VALUES: dict[pa.DataType, list[Any]] = {
     pa.int64(): [1, None, -(2**63), 2**63 - 1],
@@ -44,7 +44,7 @@ def test_a_column_is_the_list_that_it_stands_for(
     data_type: pa.DataType, changes: list[tuple[str, Any]], *, sliced: bool
 ) -> None:
     values = VALUES[data_type]
-    held, expected = column(data_type), pa.array([], data_type).to_pylist()
+    held, expected = make_column(data_type), pa.array([], data_type).to_pylist()
     for change, what in changes:
         if change == "append":
             picked = pa.array([values[i % len(values)] for i in [0, *what]], data_type)
@@ -66,7 +66,7 @@ def test_a_column_is_the_list_that_it_stands_for(
 
 def test_numbers_are_not_copied_where_they_come_in_whole() -> None:
     array = pa.array(range(100), pa.int64())
-    held = column(pa.int64())
+    held = make_column(pa.int64())
     held.append(array)
     assert isinstance(held, FixedWidth)
     buffer = array.buffers()[1]

@@ -228,7 +228,7 @@ def test_outcomes_of_several_operators_are_kept_apart() -> None:
     for _ in range(100):
         running.add(places, np.array([1, 0, 1, 1]))
     assert running.rates()[:, 0] == pytest.approx([0.5, 1.0], abs=0.05)
-    assert running.whole() == pytest.approx([0.5, 1.0], abs=0.05)
+    assert running.estimate_whole() == pytest.approx([0.5, 1.0], abs=0.05)
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ def _sections(comparison: Comparison) -> list[str]:
     if several:
         parts.append(_section("Every policy on every workload", "", f'<div class="card">{workloads(runs)}</div>'))
     parts.append(_section("Plots", "", pictures(comparison)))
-    parts += _skipped(comparison)
+    parts += _list_skipped(comparison)
     parts.append(_section("Every run", "", _runs(runs)))
     parts.append(_section("Settings", "", f'<div class="card">{settings(comparison.settings)}</div>'))
     return [*parts, _section("Run it again", "", f"<pre>{escape(_command(comparison.command))}</pre>")]
@@ -121,7 +121,7 @@ def _section(title: str, text: str, inner: str) -> str:
     return f"<section><h2>{escape(title)}</h2>{told}{inner}</section>"
 
 
-def _skipped(comparison: Comparison) -> list[str]:
+def _list_skipped(comparison: Comparison) -> list[str]:
     if not comparison.skipped:
         return []
     items = "".join(f"<li>{escape(skip)}</li>" for skip in comparison.skipped)
@@ -129,7 +129,7 @@ def _skipped(comparison: Comparison) -> list[str]:
 
 
 def _runs(runs: Sequence[Mapping[str, Any]]) -> str:
-    """The rows, behind a click."""
+    """Write the rows, behind a click."""
     names = list(dict.fromkeys(name for row in runs for name in row if name not in ("experiment", "runner")))
     lines = [Line(cells=[_cell(row.get(name)) for name in names]) for row in runs[:MOST_RUNS_SHOWN]]
     left = f"; the first {MOST_RUNS_SHOWN} of {len(runs):,}" if len(runs) > MOST_RUNS_SHOWN else ""
@@ -151,12 +151,15 @@ def _command(command: str) -> str:
 
 
 def pictures(comparison: Comparison) -> str:
-    """All plots that there is something to draw for."""
+    """Write all plots that have something to draw."""
     return "\n".join(_picture(comparison, name, PLOTS[name]) for name in comparison.plots)
 
 
 def _picture(comparison: Comparison, name: str, plot: Plot) -> str:
-    """An image with its drawing in its address: nothing in it can act, and nothing is fetched."""
+    """Write an image with its drawing in its address.
+
+    Nothing in it can act, and nothing is fetched.
+    """
     figure, drawing = plot.draw(comparison), io.BytesIO()
     with mpl.rc_context({"svg.hashsalt": name}):  # the same figures make the same bytes
         figure.savefig(drawing, format="svg", metadata={"Date": None, "Creator": None, "Type": None, "Format": None})
@@ -169,7 +172,7 @@ def _picture(comparison: Comparison, name: str, plot: Plot) -> str:
 
 
 def settings(values: Mapping[str, Any]) -> str:
-    """A line for each."""
+    """Write a line for each setting."""
     lines = [
         Line(cells=[TableCell(text=" / ".join(path)), TableCell(text=display(path, value))])
         for path, value in flat(values)
@@ -178,7 +181,7 @@ def settings(values: Mapping[str, Any]) -> str:
 
 
 def flat(values: Mapping[str, Any], path: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
-    """The settings inside of settings.
+    """Give the settings inside of settings.
 
     >>> list(flat({"a": {"b": 1}, "c": []}))
     [(('a', 'b'), 1), (('c',), [])]

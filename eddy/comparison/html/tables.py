@@ -14,7 +14,7 @@ from eddy.comparison.contender import BASELINE, BOUND, CONTROL
 from eddy.comparison.readable import digits, percent
 from eddy.comparison.summary import SHARES, group_by_workload, summary
 from eddy.comparison.turns import MeasuredRow
-from eddy.comparison.verdict import by_workload, verdict
+from eddy.comparison.verdict import judge_workloads, verdict
 
 if TYPE_CHECKING:
     from eddy.comparison.result import Comparison
@@ -83,32 +83,32 @@ def _class(look: str) -> str:
 
 
 def policies(rows: Sequence[MeasuredRow], choice: str, *, sorts: bool = True) -> str:
-    """A line for each policy, on all workloads."""
+    """Write a line for each policy, on all workloads."""
     lines = [Line(cells=_policy(row), look=_look(row, choice)) for row in summary(rows)]
     return table([*TITLES, *MORE], lines, sorts=sorts)
 
 
 def workloads(runs: Sequence[MeasuredRow]) -> str:
-    """A line for each policy on each workload."""
+    """Write a line for each policy on each workload."""
     lines = []
     for workload, part in group_by_workload(runs).items():
-        choice = by_workload(part)[workload].choice
+        choice = judge_workloads(part)[workload].choice
         lines += [Line(cells=[TableCell(text=workload), *_policy(r)], look=_look(r, choice)) for r in summary(part)]
     return table(["workload", *TITLES, *MORE], lines, texts=2)
 
 
 def choices(runs: Sequence[MeasuredRow], *, sorts: bool = True) -> str:
-    """A line for each workload: whom to choose, and what that saves."""
+    """Write a line for each workload: the choice, and its gain."""
     lines = []
     for workload, part in group_by_workload(runs).items():
-        verdict = by_workload(part)[workload]
+        verdict = judge_workloads(part)[workload]
         row = next((row for row in summary(part) if row["policy"] == verdict.choice), None)
         cells = [TableCell(text=workload), TableCell(text=verdict.choice or "not known")]
         if row is None or row["role"] == BASELINE:
             says = "no other is surely quicker" if row is not None else "too few runs"
             cells += [TableCell(text="baseline", value="", small=says), TableCell(text="", value="")]
         else:
-            cells += [_saved(row, "time"), _saved(row, "calls")]
+            cells += [_write_saved(row, "time"), _write_saved(row, "calls")]
         noise = None if row is None else row["noise_percent"]
         lines.append(Line(cells=[*cells, TableCell(text="" if noise is None else percent(noise), value=noise)]))
     return table(["on this data", "choose", "time saved %", "calls saved %", "noise %"], lines, texts=2, sorts=sorts)
@@ -123,30 +123,30 @@ def _look(row: MeasuredRow, choice: str) -> str:
 def _policy(row: MeasuredRow) -> list[TableCell]:
     return [
         TableCell(text=str(row["policy"]), badge=BADGES.get(str(row["role"]), "")),
-        _measured(row, "us_per_tuple"),
-        _saved(row, "time"),
-        _measured(row, "calls_per_tuple"),
-        _saved(row, "calls"),
-        _measured(row, "seconds"),
+        _write_measured(row, "us_per_tuple"),
+        _write_saved(row, "time"),
+        _write_measured(row, "calls_per_tuple"),
+        _write_saved(row, "calls"),
+        _write_measured(row, "seconds"),
         _deciding(row),
         TableCell(text=str(row["runs"]), value=row["runs"]),
     ]
 
 
 def _deciding(row: MeasuredRow) -> TableCell:
-    """The part of the time that the policy takes for itself."""
+    """Give the part of the time that the policy takes for itself."""
     value = row["deciding_percent"]
     parts = ", ".join(f"{name} {percent(row[f'{name}_percent'])}" for name in SHARES)
     return TableCell(text=percent(value), value=value, small=parts)
 
 
-def _measured(row: MeasuredRow, name: str) -> TableCell:
+def _write_measured(row: MeasuredRow, name: str) -> TableCell:
     value, low, high = row[name], row[f"{name}_low"], row[f"{name}_high"]
     spread = "" if low == high else f"{digits(low)} to {digits(high)}"
     return TableCell(text=digits(value), value=value, small=spread)
 
 
-def _saved(row: MeasuredRow, what: str) -> TableCell:
+def _write_saved(row: MeasuredRow, what: str) -> TableCell:
     name = f"{what}_saved_percent"
     value, low, high = row[name], row[f"{name}_low"], row[f"{name}_high"]
     if value is None:

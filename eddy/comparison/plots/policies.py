@@ -54,7 +54,10 @@ def _bars(comparison: Comparison, column: str, label: str) -> Figure:
 
 
 def _panel(axes: Axes, rows: Sequence[Mapping[str, Any]], policies: Sequence[str], column: str) -> None:
-    """A bar for each policy; the thin line is where the middle half of its runs is."""
+    """Draw a bar for each policy.
+
+    The thin line is where the middle half of its runs is.
+    """
     known = {str(row["policy"]): row for row in rows}
     for number, policy in enumerate(policies):
         row = known.get(policy)

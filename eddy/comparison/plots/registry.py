@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from eddy.comparison.plots.policies import calls, time
-from eddy.comparison.plots.sizes import batch_size, several, window_size
+from eddy.comparison.plots.sizes import batch_size, has_several, window_size
 from eddy.comparison.plots.style import Plot, has
 from eddy.comparison.plots.timeline import gain_ratio, over_time, routes, selectivity
 
@@ -47,13 +47,13 @@ PLOTS: dict[str, Plot] = {
     "batch_size": Plot(
         title="Cost against the size of micro-batches",
         caption="The median of the runs, with the middle half of them.",
-        has=lambda comparison: several(comparison, "batch_rows"),
+        has=lambda comparison: has_several(comparison, "batch_rows"),
         figure=batch_size,
     ),
     "window_size": Plot(
         title="Cost against the size of windows",
         caption="The median of the runs, with the middle half of them.",
-        has=lambda comparison: several(comparison, "window_size"),
+        has=lambda comparison: has_several(comparison, "window_size"),
         figure=window_size,
     ),
 }

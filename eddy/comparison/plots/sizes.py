@@ -17,7 +17,7 @@ from eddy.comparison.summary import MICRO, QUARTILES, TIME
 if TYPE_CHECKING:
     from eddy.comparison.result import Comparison
 
-MOST_WORKLOADS = 4
+MOST_WORKLOAD_ROWS = 4
 """Workloads, one below the other: of more, the first."""
 
 MEASURES = {"us": "microseconds a tuple", "calls": "routing calls a tuple"}
@@ -26,7 +26,7 @@ TOLD = {"batch_rows": r" batch_rows=\d+", "window_size": r" window=[A-Za-z]+\([^
 """The part of a workload's name that tells a size apart."""
 
 
-def several(comparison: Comparison, column: str) -> bool:
+def has_several(comparison: Comparison, column: str) -> bool:
     """Tell whether there are runs of several sizes, of one policy."""
     found = {(row["policy"], row[column]) for row in comparison.runs if row.get(column) is not None}
     policies = {policy for policy, _ in found}
@@ -55,7 +55,7 @@ def _sizes(comparison: Comparison, column: str, label: str) -> Figure:
     frame["calls"] = frame["routing_calls"] / frame["tuples"]
     frame["of"] = frame["workload"].str.replace(TOLD[column], "", regex=True)
     parts = {str(name): part for name, part in frame.groupby("of", sort=False)}
-    shown = list(parts)[:MOST_WORKLOADS]
+    shown = list(parts)[:MOST_WORKLOAD_ROWS]
     made = figure(len(shown))
     grid = panels(made, len(MEASURES), rows=len(shown), sharex="col")
     for row, name in zip(grid, shown, strict=True):
@@ -71,7 +71,7 @@ def _sizes(comparison: Comparison, column: str, label: str) -> Figure:
 
 
 def _panel(axes: Axes, frame: pd.DataFrame, column: str, measure: str) -> None:
-    """A line for each policy over the sizes."""
+    """Draw a line for each policy over the sizes."""
     for number, policy in enumerate(dict.fromkeys(frame["policy"])):
         own = frame[frame["policy"] == policy].groupby(column)[measure]
         middle, low, high = own.median(), own.quantile(QUARTILES[0]), own.quantile(QUARTILES[1])

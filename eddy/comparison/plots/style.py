@@ -1,4 +1,7 @@
-"""What a plot is, and how plots look: told apart by lines, markers and hatches, not by colour alone."""
+"""What a plot is, and how plots look.
+
+Things are told apart by lines, markers and hatches, not by colour alone.
+"""
 
 from __future__ import annotations
 
@@ -78,19 +81,22 @@ def line(number: int) -> dict[str, Any]:
 
 
 def fill(number: int) -> dict[str, Any]:
-    """The look of the area with a number."""
+    """Give the look of the area with a number."""
     every = len(COLOURS)
     return {"facecolor": _paler(COLOURS[number % every]), "edgecolor": "#333333", "hatch": HATCHES[number % every]}
 
 
 def _paler(colour: str) -> tuple[float, float, float]:
-    """Half way to white: a hatch shows on it, and grey tells it from its neighbours."""
+    """Mix a colour half way with white.
+
+    A hatch shows on it, and grey tells it from its neighbours.
+    """
     red, green, blue = mpl.colors.to_rgb(colour)
     return (red + 1) / 2, (green + 1) / 2, (blue + 1) / 2
 
 
 def figure(rows: int, *, height: float = HEIGHT) -> Figure:
-    """A figure of so many rows of panels."""
+    """Make a figure of so many rows of panels."""
     return Shown(figsize=(WIDTH, height * rows), layout="constrained")
 
 
@@ -101,7 +107,10 @@ def panels(made: Figure, count: int, *, rows: int = 1, sharex: Literal["none", "
 
 
 def legend(made: Figure, *axes: Axes, columns: int = 4) -> None:
-    """One for the whole figure, above it, of everything that one of the panels shows."""
+    """Draw one legend above the whole figure.
+
+    It has everything that one of the panels shows.
+    """
     found: dict[str, Any] = {}
     for panel in axes:
         for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
@@ -122,7 +131,10 @@ def drift(axes: Axes, points: Sequence[int]) -> None:
 
 
 def cut(text: str, most: int = 42) -> str:
-    """A name that fits; a legend would leave out one that begins with an underscore."""
+    """Cut a name so that it fits.
+
+    A legend would leave out one that begins with an underscore.
+    """
     return clip(f" {text}" if text.startswith("_") else text, most)
 
 
@@ -168,7 +180,7 @@ class Shown(Figure):
 
 @dataclass(frozen=True, kw_only=True)
 class Plot:
-    """A figure, what it shows, and whether a comparison has anything to draw in it."""
+    """A figure, what it shows, and when there is one to draw."""
 
     title: str
     caption: str
@@ -176,6 +188,6 @@ class Plot:
     figure: Callable[[Comparison], Figure]
 
     def draw(self, comparison: Comparison) -> Figure:
-        """The figure, in our style."""
+        """Draw the figure, in our style."""
         with use_style():
             return self.figure(comparison)

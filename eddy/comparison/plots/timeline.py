@@ -1,6 +1,7 @@
-"""What happens while the stream goes on: what a tuple costs, what a policy learns, which way each class goes.
+"""What happens while the stream goes on.
 
-Figure 8 of the content-based routing paper has the plots of what is learned.
+It is what a tuple costs, what a policy learns, which way each class goes. Figure 8 of the content-based routing paper
+has the plots of what is learned.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from eddy.comparison.result import Comparison
 
 
-MOST_WORKLOADS = 3
+MOST_COLUMNS = 3
 """Workloads side by side; those that change come first."""
 
 MICRO = 1e6
@@ -44,7 +45,7 @@ MEASURES = {"routing_calls": ("routing calls a tuple", 1.0), "seconds": ("micros
 
 def over_time(comparison: Comparison) -> Figure:
     """Calls and time a tuple, for each policy."""
-    shown = workloads(comparison.traced)[:MOST_WORKLOADS]
+    shown = workloads(comparison.traced)[:MOST_COLUMNS]
     made = figure(len(MEASURES), height=2.3)
     grid = panels(made, len(shown), rows=len(MEASURES), sharex="col")
     numbers = {policy: number for number, policy in enumerate(dict.fromkeys(t.policy for t in comparison.traced))}
@@ -66,7 +67,7 @@ def over_time(comparison: Comparison) -> Figure:
 
 
 def workloads(traced: Sequence[Traced]) -> list[str]:
-    """The runs that were followed over time.
+    """Give the runs that were followed over time.
 
     Those whose data changes come first, the others in the file's order.
     """
@@ -95,7 +96,7 @@ def bins_of(count: int) -> np.ndarray[Any, np.dtype[np.int64]]:
     return np.arange(0, count, every)
 
 
-MOST_LINES = 8
+MOST_SERIES = 8
 """Lines: so many can be told apart."""
 
 
@@ -104,33 +105,39 @@ def selectivity(comparison: Comparison) -> Figure:
     traced = _same(comparison, focus(comparison.traced, "operators"))
     frame = pd.DataFrame(dict(traced.trace.operators))
     frame["name"] = frame["operator"] + np.where(frame["pattern"] == "", "", " by " + frame["pattern"])
-    return _drawn(traced, frame, "rows_out", "rows_in", "outputs per input")
+    return _draw_ratios(traced, frame, "rows_out", "rows_in", "outputs per input")
 
 
 def gain_ratio(comparison: Comparison) -> Figure:
-    """The gain ratio of the attribute that each operator's calls went by."""
+    """Draw the gain ratio of each operator's classifier.
+
+    It is the attribute that the operator's calls went by.
+    """
     traced = focus(comparison.traced, "learning")
     frame = pd.DataFrame(dict(traced.trace.learning))
     frame = frame[(frame["kind"] == "classified") & (frame["attribute"] != "")].copy()
     frame["name"] = frame["operator"] + " by " + frame["attribute"]
     frame["weighed"] = frame["gain_ratio"] * frame["calls"]
-    return _drawn(traced, frame, "weighed", "calls", "gain ratio")
+    return _draw_ratios(traced, frame, "weighed", "calls", "gain ratio")
 
 
 def _same(comparison: Comparison, found: Traced) -> Traced:
-    """The run whose gain ratios are drawn, if there is one: both are of one policy."""
+    """Choose the run whose gain ratios are drawn.
+
+    Both figures are of one policy, if there is such a run.
+    """
     learning = [one for one in comparison.traced if one.workload == found.workload and len(one.trace.learning["batch"])]
     return learning[0] if learning else found
 
 
-def _drawn(traced: Traced, frame: pd.DataFrame, above: str, below: str, label: str) -> Figure:
+def _draw_ratios(traced: Traced, frame: pd.DataFrame, above: str, below: str, label: str) -> Figure:
     made = figure(1, height=3.3)
     axes = panels(made, 1)[0][0]
     sizes = frame.groupby("name")[below].sum().sort_values(ascending=False)
-    for number, name in enumerate(sorted(sizes.index[:MOST_LINES])):
+    for number, name in enumerate(sorted(sizes.index[:MOST_SERIES])):
         _ratio_line(axes, traced, frame[frame["name"] == name], above, below, number)
     drift(axes, traced.drift_points)
-    left = f", the {MOST_LINES} most used of {len(sizes)}" if len(sizes) > MOST_LINES else ""
+    left = f", the {MOST_SERIES} most used of {len(sizes)}" if len(sizes) > MOST_SERIES else ""
     axes.set(title=f"{cut(traced.policy)} on {cut(traced.workload)}{left}", xlabel="tuples so far", ylabel=label)
     axes.set_ylim(bottom=0)
     thousands(axes.xaxis)
@@ -139,7 +146,7 @@ def _drawn(traced: Traced, frame: pd.DataFrame, above: str, below: str, label: s
 
 
 def _ratio_line(axes: Axes, traced: Traced, frame: pd.DataFrame, above: str, below: str, number: int) -> None:
-    """A line with a gap where the operator was not called."""
+    """Draw a line with a gap where the operator was not called."""
     batches = list(traced.trace.batches["batch"])
     sums = frame.groupby("batch")[[above, below]].sum().reindex(batches, fill_value=0)
     bins = bins_of(len(batches))
@@ -149,7 +156,7 @@ def _ratio_line(axes: Axes, traced: Traced, frame: pd.DataFrame, above: str, bel
     axes.plot(ends, values, label=cut(str(frame["name"].iloc[0])), markevery=max(len(ends) // 8, 1), **line(number))
 
 
-MOST_PANELS = 4
+MOST_CLASS_PANELS = 4
 """Panels: the largest classes."""
 
 TOLD_APART = len(COLOURS) - 1
@@ -160,13 +167,16 @@ ALL_ALIKE = "all tuples alike"
 
 
 def routes(comparison: Comparison) -> Figure:
-    """Shares of the routes of each class, for one policy on one workload."""
+    """Draw the shares of the routes of each class.
+
+    They are of one policy on one workload.
+    """
     traced = focus(comparison.traced, "routes")
     frame = pd.DataFrame(dict(traced.trace.routes))
     frame["class"] = frame["stream"] + ": " + frame["class"].replace("", ALL_ALIKE)
     sizes = frame.groupby("class")["tuples"].sum().sort_values(ascending=False)
     shown = sorted(name for name in sizes.index if not name.endswith(f": {OTHERS}"))
-    shown = [name for name in sizes.index if name in shown][:MOST_PANELS] or list(sizes.index[:1])
+    shown = [name for name in sizes.index if name in shown][:MOST_CLASS_PANELS] or list(sizes.index[:1])
     often = frame[frame["class"].isin(shown)].groupby("route")["tuples"].sum().sort_values(ascending=False)
     usual = [str(route) for route in often.index if route != OTHERS][:TOLD_APART]
     frame["route"] = frame["route"].where(frame["route"].isin(usual), "other routes")
@@ -185,7 +195,10 @@ def routes(comparison: Comparison) -> Figure:
 
 
 def _shares(axes: Axes, frame: pd.DataFrame, names: list[str], traced: Traced) -> None:
-    """Areas that add up to all tuples of the class, where there are any."""
+    """Draw areas that add up to all tuples of the class.
+
+    Nothing is drawn without tuples.
+    """
     batches = list(traced.trace.batches["batch"])
     wide = frame.pivot_table(index="batch", columns="route", values="tuples", aggfunc="sum", fill_value=0)
     counts = wide.reindex(index=batches, columns=names, fill_value=0).to_numpy(np.float64)

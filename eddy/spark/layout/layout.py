@@ -118,7 +118,10 @@ class Layout:
         }
 
     def text(self) -> str:
-        """For people: what divides the cells, and how often rows are copied."""
+        """Write for people how cells are divided.
+
+        It says what divides them, and how often rows are copied.
+        """
         head = plural(self.cells, "cell")
         by = [f"{dimension.share} by {dimension.text}" for dimension in self.dimensions]
         copies = [f"  {name}: {n} copies of each row" for name, n in self.replication().items() if n > 1]

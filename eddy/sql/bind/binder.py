@@ -55,12 +55,15 @@ def plain_type(type: pa.DataType, session: Session) -> pa.DataType:
 def _bind_ref(node: Ref, known: Mapping[Column, pa.DataType], place: Place, session: Session) -> BoundStep:
     column = node.column
     if column not in known:
-        raise _unknown(node, known, place)
+        raise _make_error(node, known, place)
     return BoundStep(plain_type(known[column], session), lambda frame: frame.columns[column])
 
 
-def _unknown(node: Ref, known: Mapping[Column, pa.DataType], place: Place) -> QueryError:
-    """Build the error for an unknown column, as its writer would spell it."""
+def _make_error(node: Ref, known: Mapping[Column, pa.DataType], place: Place) -> QueryError:
+    """Build the error for an unknown column.
+
+    The column is spelled as its writer would.
+    """
     column, span = node.column, node.span
     whole = [other for other in known if column.stream is not None and other.name == column.stream]
     if whole:
@@ -103,11 +106,11 @@ def _place_errors(step: BoundStep, node: Node, place: Place) -> BoundStep:
     """Let the step's errors name their place in the text."""
     if not step.fails:
         return step
-    return BoundStep(step.type, guarded(step.run, node, place), fails=True, whole_days=step.whole_days)
+    return BoundStep(step.type, show_place(step.run, node, place), fails=True, whole_days=step.whole_days)
 
 
-def guarded(run: Callable[[Frame], Value], node: Node, place: Place) -> Callable[[Frame], Value]:
-    """Turn what a kernel raises into an error that shows the place."""
+def show_place(run: Callable[[Frame], Value], node: Node, place: Place) -> Callable[[Frame], Value]:
+    """Let what a kernel raises show its place in the text."""
 
     def guard(frame: Frame) -> Value:
         try:

@@ -41,7 +41,10 @@ class Bound:
         return self._step.fails
 
     def evaluate(self, columns: Mapping[Column, pa.Array], rows: int) -> pa.Array:
-        """Give the value in each of so many rows; a `RowError` if one of them has none."""
+        """Give the value in each of so many rows.
+
+        Raises a `RowError` if one of them has none.
+        """
         if self._spelled:
             plain = {found.column: found.convert(columns[found.column]) for found in self._spelled}
             columns = {**{column: columns[column] for column in self.columns}, **plain}
@@ -80,18 +83,24 @@ class Expression:
 
     @property
     def inputs(self) -> frozenset[str]:
-        """The streams and tables whose columns it reads, once every column names its own."""
+        """The streams and tables whose columns it reads.
+
+        Every column must name its own.
+        """
         return frozenset(str(column.stream) for column in self.columns)
 
-    def qualified(self, name: Callable[[Column], Column]) -> Expression:
+    def qualify(self, name: Callable[[Column], Column]) -> Expression:
         """Give every column the name that it has in the query."""
         return self._at(rename_columns(self._node, name))
 
     def is_spelled(self, find: Find) -> bool:
-        """Tell whether every column is written as it is called, or is unknown."""
+        """Tell whether columns are written as they are called.
+
+        Unknown columns pass.
+        """
         return spelled.is_spelled(self._node, find)
 
-    def respelled(self, find: Find) -> str:
+    def respell(self, find: Find) -> str:
         """Give the whole text with every column as it is called.
 
         A name that means several columns is an error.
@@ -99,7 +108,10 @@ class Expression:
         return spelled.respell(self._node, self._place, find)
 
     def conjuncts(self) -> tuple[Expression, ...]:
-        """Split at every AND that is not below anything else; a BETWEEN is two comparisons."""
+        """Split at every AND that is not below anything else.
+
+        A BETWEEN is two comparisons.
+        """
         node = self._node
         if isinstance(node, Call) and node.name == "and":
             return tuple(part for arg in node.args for part in self._at(arg).conjuncts())
@@ -117,7 +129,7 @@ class Expression:
         return ComparedPair(self._at(left), node.name, self._at(right))
 
     def shifted_column(self) -> Column | None:
-        """Give the column, if it is that column plus or minus a constant."""
+        """Give the column, if it is one plus or minus a constant."""
         node = self._node
         while isinstance(node, Call) and node.name in ("+", "-"):
             left, right = node.args
@@ -136,7 +148,7 @@ class Expression:
     def bind(self, types: Mapping[Column, pa.DataType]) -> Bound:
         """Check the types, and make it ready to be evaluated."""
         asked = session(types, self.columns)
-        return self._bound(self._step(types, asked), types, asked)
+        return self._make_bound(self._step(types, asked), types, asked)
 
     def condition(self, types: Mapping[Column, pa.DataType]) -> Bound:
         """Bind, and demand that it be true or false."""
@@ -150,7 +162,7 @@ class Expression:
     def _step(self, known: Mapping[Column, pa.DataType], session: Session) -> BoundStep:
         return binder.bind(self._node, known, self._place, session)
 
-    def _bound(self, step: BoundStep, known: Mapping[Column, pa.DataType], session: Session) -> Bound:
+    def _make_bound(self, step: BoundStep, known: Mapping[Column, pa.DataType], session: Session) -> Bound:
         wanted = ((column, binder.plain_type(known[column], session)) for column in self.columns)
         changed = (self._spelling(column, type) for column, type in wanted if known[column] != type)
         return Bound(step.type, self.columns, step, tuple(changed))
@@ -159,13 +171,13 @@ class Expression:
         span = next(node.span for node in self._node.walk() if isinstance(node, Ref) and node.column == column)
         return Spelling(column=column, type=type, span=span, place=self._place)
 
-    def _coerced(
+    def _coerce(
         self, step: BoundStep, type: pa.DataType, session: Session, known: Mapping[Column, pa.DataType]
     ) -> Bound:
         made = casts.cast(step, type, session)
         if made.fails:
-            made = BoundStep(made.type, binder.guarded(made.run, self._node, self._place), fails=True)
-        return self._bound(made, known, session)
+            made = BoundStep(made.type, binder.show_place(made.run, self._node, self._place), fails=True)
+        return self._make_bound(made, known, session)
 
 
 def bind_pair(left: Expression, right: Expression, types: Mapping[Column, pa.DataType]) -> tuple[Bound, Bound]:
@@ -177,7 +189,7 @@ def bind_pair(left: Expression, right: Expression, types: Mapping[Column, pa.Dat
     except Refused as reason:
         raise binder.refusal(left._node, reason, left._place) from None
     type = united[0].type
-    first, second = (one._coerced(step, type, asked, types) for one, step in zip((left, right), steps, strict=True))
+    first, second = (one._coerce(step, type, asked, types) for one, step in zip((left, right), steps, strict=True))
     return first, second
 
 

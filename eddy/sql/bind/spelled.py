@@ -20,7 +20,7 @@ def backtick(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def ambiguous(name: str, found: Iterable[str]) -> str:
+def describe_ambiguous(name: str, found: Iterable[str]) -> str:
     """Say that a name means several columns."""
     return (
         f'column "{name}" is ambiguous, since {quote(found)} differ in case only; rename one of them, or in Spark set '
@@ -29,7 +29,10 @@ def ambiguous(name: str, found: Iterable[str]) -> str:
 
 
 def is_spelled(node: Node, find: Find) -> bool:
-    """Tell whether every column is written as it is called, or is unknown."""
+    """Tell whether columns are written as they are called.
+
+    Unknown columns pass.
+    """
     return all(_is_own(ref, find(ref.column)) for ref in node.walk() if isinstance(ref, Ref))
 
 
@@ -38,7 +41,7 @@ def _is_own(ref: Ref, found: Sequence[str]) -> bool:
 
 
 def respell(node: Node, place: Place, find: Find) -> str:
-    """Write the text of a node anew, with every column as it is called.
+    """Write a node's text with every column as it is called.
 
     A name stays in quotes or without them, so that a text does not depend on the case in which it was written.
     """
@@ -47,7 +50,7 @@ def respell(node: Node, place: Place, find: Find) -> str:
     for span, ref in sorted(refs.items(), key=lambda item: item[0].start):
         found = find(ref.column)
         if len(found) > 1:
-            raise place.error(ambiguous(str(ref.written), found), span.start, span.end)
+            raise place.error(describe_ambiguous(str(ref.written), found), span.start, span.end)
         if _is_own(ref, found):
             continue
         name = found[0] if found else ref.column.name

@@ -58,7 +58,7 @@ def _may_be_zero(divisor: BoundStep) -> bool:
 
 
 def _decimal(name: str, left: BoundStep, right: BoundStep, session: Session) -> BoundStep:
-    left, right = (_exact(step, other, session) for step, other in ((left, right), (right, left)))
+    left, right = (_to_decimal(step, other, session) for step, other in ((left, right), (right, left)))
     operands = types.decimal(left.type), types.decimal(right.type)
     result = decimals.RESULTS[name](*operands)
     return strict(
@@ -66,8 +66,11 @@ def _decimal(name: str, left: BoundStep, right: BoundStep, session: Session) -> 
     )
 
 
-def _exact(step: BoundStep, other: BoundStep, session: Session) -> BoundStep:
-    """Give a number as a decimal; a literal has just the digits it shows."""
+def _to_decimal(step: BoundStep, other: BoundStep, session: Session) -> BoundStep:
+    """Give a number as a decimal.
+
+    A literal has just the digits it shows.
+    """
     if step.type == types.NULL:
         return coerce(step, types.as_decimal(other.type), session)
     return cast(step, types.as_decimal(step.type, step.digits), session)
@@ -114,7 +117,7 @@ def negative(session: Session, args: Sequence[BoundStep]) -> BoundStep:
 
 def positive(session: Session, args: Sequence[BoundStep]) -> BoundStep:
     """Bind the plus sign before a value."""
-    return _unary(args[0], session, '"+"', _unchanged, _unchanged, _unchanged)
+    return _unary(args[0], session, '"+"', _keep, _keep, _keep)
 
 
 def absolute(session: Session, args: Sequence[BoundStep]) -> BoundStep:
@@ -122,7 +125,7 @@ def absolute(session: Session, args: Sequence[BoundStep]) -> BoundStep:
     return _unary(args[0], session, "ABS", pc.abs, pc.abs_checked, on_arrays(decimals.magnitude))
 
 
-def _unchanged(value: Value) -> Value:
+def _keep(value: Value) -> Value:
     return value
 
 

@@ -34,10 +34,13 @@ def coerce(step: BoundStep, type: pa.DataType, session: Session) -> BoundStep:
 
 
 def cast(step: BoundStep, type: pa.DataType, session: Session, *, safe: bool = False) -> BoundStep:
-    """Convert a step to a type; a safe one gives null for an error."""
+    """Convert a step to a type.
+
+    A safe conversion gives null for an error.
+    """
     if types.is_timestamp(type):
         type = pa.timestamp("us", session.label)
-        session = session.unasked() if _names_zone(step) else session
+        session = session.forget_columns() if _names_zone(step) else session
     if step.type == type:
         return step
     if step.type == types.NULL:
@@ -56,7 +59,10 @@ def cast(step: BoundStep, type: pa.DataType, session: Session, *, safe: bool = F
 
 
 def to_number(step: BoundStep, takes: str, session: Session) -> BoundStep:
-    """Convert strings and nulls to a number; `takes` says who wants one."""
+    """Convert strings and nulls to a number.
+
+    `takes` says who wants one.
+    """
     if step.type in (types.STRING, types.NULL):
         return coerce(step, types.DOUBLE, session)
     if not types.is_numeric(step.type):
@@ -79,7 +85,10 @@ def _null(step: BoundStep, type: pa.DataType) -> BoundStep:
 
 
 def _read_moment(text: str | None, type: pa.DataType) -> BoundStep | None:
-    """Give the moment that a constant names, as Spark reads it; none if it names none."""
+    """Give the moment that a constant names, as Spark reads it.
+
+    None if it names none.
+    """
     name = calendar.moment_of(text or "")
     if name not in (None, "epoch"):
         raise Refused(f"Spark takes '{text}' from its clock when the query starts; write the moment itself")
@@ -87,7 +96,10 @@ def _read_moment(text: str | None, type: pa.DataType) -> BoundStep | None:
 
 
 def _forgive(kernel: Kernel, type: pa.DataType) -> Kernel:
-    """Give null for values that a kernel refuses: all at once, then by halves."""
+    """Give null for values that a kernel refuses.
+
+    All values are tried at once, then by halves.
+    """
 
     def run(array: pa.Array) -> pa.Array:
         try:
@@ -149,7 +161,7 @@ def _truncate(_: pa.DataType, target: pa.DataType, __: Session) -> tuple[Kernel,
     return on_arrays(kernel), True
 
 
-def _truthy(_: pa.DataType, __: pa.DataType, ___: Session) -> tuple[Kernel, bool]:
+def _test_truth(_: pa.DataType, __: pa.DataType, ___: Session) -> tuple[Kernel, bool]:
     return (lambda value: pc.not_equal(value, pa.scalar(0, pa.int8()).cast(value.type))), False
 
 
@@ -202,7 +214,7 @@ def _instants(source: pa.DataType, __: pa.DataType, session: Session) -> tuple[K
     return zones.from_local(session.zone), source == types.DATE
 
 
-def _zoneless(source: pa.DataType, target: pa.DataType, __: Session) -> tuple[Kernel, bool]:
+def _drop_zone(source: pa.DataType, target: pa.DataType, __: Session) -> tuple[Kernel, bool]:
     return zones.between_locals(target), source == types.DATE
 
 
@@ -247,11 +259,11 @@ _RULES: tuple[tuple[_Test, _Test, _Make], ...] = (
     (types.is_numeric, types.is_decimal, _to_decimal),
     (_BOOLEAN, types.is_decimal, _flag_to_decimal),
     (_BOOLEAN, types.is_numeric, _plain),
-    (types.is_numeric, _BOOLEAN, _truthy),
+    (types.is_numeric, _BOOLEAN, _test_truth),
     (types.is_timestamp, types.is_timestamp, _plain),
     (types.is_timestamp, types.is_temporal, _local),
     (types.is_temporal, types.is_timestamp, _instants),
-    (types.is_temporal, types.is_temporal, _zoneless),
+    (types.is_temporal, types.is_temporal, _drop_zone),
     (types.is_timestamp, types.is_integer, _seconds),
     (types.is_timestamp, types.is_floating, _seconds),
     (types.is_integer, types.is_timestamp, _from_seconds),

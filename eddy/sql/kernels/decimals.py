@@ -37,7 +37,10 @@ WIDE_CONTEXT = Context(prec=800)
 
 
 def to_whole_numbers(array: pa.Array, digits: int) -> Numbers:
-    """Give the whole numbers behind decimals, wide enough for `digits`."""
+    """Give the whole numbers behind decimals.
+
+    They are wide enough for `digits`.
+    """
     pairs = buffer(array, 1, _PAIR)
     if types.decimal(array.type).precision <= NATIVE_DIGITS:
         numbers = np.ascontiguousarray(pairs["low"]).view(np.int64)
@@ -105,14 +108,17 @@ def negate(array: pa.Array) -> pa.Array:
 
 
 def magnitude(array: pa.Array) -> pa.Array:
-    """Make decimals positive: those below zero by changing their sign."""
+    """Make decimals positive by changing signs below zero."""
     type = types.decimal(array.type)
     numbers = to_whole_numbers(array, type.precision)
     return to_decimals(np.where(numbers < 0, -_round_to_kept(numbers), numbers), nulls(array), type)
 
 
 def _round_to_kept(numbers: Numbers) -> Numbers:
-    """Round to as many digits as Java's decimals keep of a sum, halves to the even digit."""
+    """Round a sum to the digits that Java's decimals keep.
+
+    Halves go to the even digit.
+    """
     if numbers.dtype != object:
         return numbers
     # `sizes` has the powers of ten by which 34 to 38 digits exceed 34; each number is cut by the one that fits it.

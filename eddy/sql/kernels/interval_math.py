@@ -31,7 +31,7 @@ def combine(name: str, session: Session, args: Sequence[BoundStep]) -> BoundStep
 
 
 def unlike(name: str, args: Sequence[BoundStep]) -> Refused:
-    """Build the error for values that an operator does not combine."""
+    """Build the error for values that nothing combines."""
     return Refused(f'"{name}" cannot combine {types.names(arg.type for arg in args)}')
 
 

@@ -70,7 +70,7 @@ def case(session: Session, args: Sequence[BoundStep], doing: str = "CASE") -> Bo
     if not any(step.fails for step in (*conditions[1:], *values)):
         return _eager_case(conditions, values)
     branches = [*zip(conditions, values, strict=False), (constant(pa.scalar(True)), values[-1])]
-    return BoundStep(values[0].type, _lazily(branches, values[0].type), fails=True)
+    return BoundStep(values[0].type, _choose_lazily(branches, values[0].type), fails=True)
 
 
 def _eager_case(conditions: Sequence[BoundStep], values: Sequence[BoundStep]) -> BoundStep:
@@ -89,7 +89,7 @@ def _choose(condition: Value, value: Value, otherwise: Value) -> Value:
     return pc.if_else(pc.fill_null(condition, False), value, otherwise)
 
 
-def _lazily(branches: Sequence[tuple[BoundStep, BoundStep]], type: pa.DataType) -> Callable[[Frame], Value]:
+def _choose_lazily(branches: Sequence[tuple[BoundStep, BoundStep]], type: pa.DataType) -> Callable[[Frame], Value]:
     def run(frame: Frame) -> Value:
         pending, parts, placed = np.arange(frame.rows), [], []
         for condition, value in branches:
@@ -112,7 +112,10 @@ def when(session: Session, args: Sequence[BoundStep]) -> BoundStep:
 
 
 def coalesce(session: Session, args: Sequence[BoundStep]) -> BoundStep:
-    """Bind COALESCE; an argument is evaluated where all before are null."""
+    """Bind COALESCE.
+
+    An argument is evaluated where all before are null.
+    """
     steps = unite(session, args, "COALESCE")
     if not any(step.fails for step in steps[1:]):
         return apply(pc.coalesce, steps, steps[0].type)

@@ -36,19 +36,19 @@ _OF_DAY: dict[str, Callable[[Numbers], Numbers]] = {
 @on_arrays
 def dates(days: pa.Array) -> pa.Array:
     """Write dates; a year of five digits has a sign."""
-    far = _far(days)
+    far = _find_far(days)
     return days.cast(types.STRING) if far is None else _respell(days, far, 1)
 
 
 @on_arrays
 def times(local: pa.Array) -> pa.Array:
-    """Write local times, without the zeros at the end of a fraction."""
-    far = _far(local)
-    texts = _near(local) if far is None else _respell(local, far, DAY)
+    """Write local times, without zeros at a fraction's end."""
+    far = _find_far(local)
+    texts = _write_near(local) if far is None else _respell(local, far, DAY)
     return pc.replace_substring_regex(texts, r"\.?0*$", "") if _has_fraction(texts) else texts
 
 
-def _near(local: pa.Array) -> pa.Array:
+def _write_near(local: pa.Array) -> pa.Array:
     return pc.strftime(local, format="%Y-%m-%d %H:%M:%S")
 
 
@@ -56,7 +56,7 @@ def _has_fraction(texts: pa.Array) -> bool:
     return bool(pc.any(pc.match_substring(texts, ".")).as_py())
 
 
-def _far(array: pa.Array) -> pa.Array | None:
+def _find_far(array: pa.Array) -> pa.Array | None:
     """Give the years, if any has more digits than Arrow writes."""
     years = kernel("year")(array)
     outside = (physical(years) < 0) | (physical(years) > _LAST_YEAR)
@@ -65,12 +65,15 @@ def _far(array: pa.Array) -> pa.Array | None:
 
 
 def _respell(array: pa.Array, years: pa.Array, unit: int) -> pa.Array:
-    """Write the same day of a year that Arrow knows, under its own year."""
+    """Write days of years that Arrow cannot write.
+
+    The same day of a year that it knows is put under its own year.
+    """
     mask = nulls(array)
     numbers = physical(array).astype(np.int64)
     centuries = physical(years).astype(np.int64) // 400 - 5
     twins = build((numbers - centuries * _CYCLE_YEARS * unit).astype(physical(array).dtype), mask, array.type)
-    texts = twins.cast(types.STRING) if array.type == types.DATE else _near(twins)
+    texts = twins.cast(types.STRING) if array.type == types.DATE else _write_near(twins)
     return pc.binary_join_element_wise(_year(years), pc.utf8_slice_codeunits(texts, start=4), "")
 
 
@@ -115,10 +118,10 @@ def is_of_day(name: str) -> bool:
 
 def kernel(name: str) -> Kernel:
     """Give the kernel from dates or local times to a part of them."""
-    return on_arrays(lambda array: build(_counted(name, array).astype(np.int32), nulls(array), types.INT))
+    return on_arrays(lambda array: build(_count_part(name, array).astype(np.int32), nulls(array), types.INT))
 
 
-def _counted(name: str, array: pa.Array) -> Numbers:
+def _count_part(name: str, array: pa.Array) -> Numbers:
     numbers = physical(array).astype(np.int64)
     if name in _OF_DAY:
         return _OF_DAY[name](numbers)

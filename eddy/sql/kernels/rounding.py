@@ -113,7 +113,10 @@ def _round_integers(digits: int, type: pa.DataType) -> Kernel:
 
 
 def _round_floats(digits: int, type: pa.DataType) -> Kernel:
-    """Round the shortest spelling as a double, which is what Spark sees."""
+    """Round a float by its shortest spelling as a double.
+
+    Spark sees this spelling.
+    """
     step = Decimal(1).scaleb(-digits)
 
     def one(text: str | None) -> float | None:

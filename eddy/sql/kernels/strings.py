@@ -38,7 +38,7 @@ TO_THE_END = (1 << 31) - 1
 
 
 def to_string(step: BoundStep, session: Session) -> BoundStep:
-    """Convert a value of any plain type to a string, as Spark would."""
+    """Convert any plain value to a string, as Spark would."""
     if not types.is_plain(step.type):
         raise Refused(f"a string is needed here, got {types.names([step.type])}")
     if step.type == types.BINARY:
@@ -136,7 +136,10 @@ def _integer(step: BoundStep, session: Session) -> BoundStep:
 
 
 def like(name: str, session: Session, args: Sequence[BoundStep]) -> BoundStep:
-    """Bind LIKE and ILIKE; a third argument is the escape character."""
+    """Bind LIKE and ILIKE.
+
+    A third argument is the escape character.
+    """
     if not all(types.is_plain(arg.type) for arg in args):
         raise Refused(f"{name.upper()} takes two strings")
     value, pattern = (to_string(arg, session) for arg in args[:2])
@@ -144,7 +147,7 @@ def like(name: str, session: Session, args: Sequence[BoundStep]) -> BoundStep:
         value, pattern = (change_case("lower", session, (arg,)) for arg in (value, pattern))
     escape = str(args[2].value.as_py()) if len(args) == 3 and args[2].value is not None else "\\"
     if pattern.value is None:
-        return strict(_by_row(escape), (value, pattern), types.BOOLEAN, fails=True)
+        return strict(_match_by_row(escape), (value, pattern), types.BOOLEAN, fails=True)
     if not pattern.value.is_valid:
         return apply(lambda text: pc.equal(text, pattern.value), (value,), types.BOOLEAN)
     try:
@@ -154,7 +157,7 @@ def like(name: str, session: Session, args: Sequence[BoundStep]) -> BoundStep:
     return apply(test, (value,), types.BOOLEAN)
 
 
-def _by_row(escape: str) -> Callable[[Value, Value], Value]:
+def _match_by_row(escape: str) -> Callable[[Value, Value], Value]:
     def kernel(values: pa.Array, patterns: pa.Array) -> pa.Array:
         return by_distinct(lambda chosen, pattern: matcher(pattern, escape)(chosen), values, patterns, types.BOOLEAN)
 
@@ -162,7 +165,9 @@ def _by_row(escape: str) -> Callable[[Value, Value], Value]:
 
 
 def pieces(pattern: str, escape: str) -> list[Piece]:
-    """Split a pattern into characters, literal or standing for others.
+    """Split a pattern into characters, some of them wild.
+
+    Each is literal, or stands for others.
 
     >>> pieces("a/%_", "/")
     [('a', True), ('%', True), ('_', False)]
@@ -172,7 +177,7 @@ def pieces(pattern: str, escape: str) -> list[Piece]:
         character = pattern[at]
         if character == escape:
             at += 1
-            character = _escaped(pattern, at, escape)
+            character = _read_escaped(pattern, at, escape)
             found.append((character, True))
         else:
             found.append((character, character not in (ANY, ONE)))
@@ -180,7 +185,7 @@ def pieces(pattern: str, escape: str) -> list[Piece]:
     return found
 
 
-def _escaped(pattern: str, at: int, escape: str) -> str:
+def _read_escaped(pattern: str, at: int, escape: str) -> str:
     if at == len(pattern):
         raise Fault(f"the pattern '{pattern}' ends with its escape character '{escape}'; double it to mean itself")
     if pattern[at] not in (ANY, ONE, escape):
@@ -238,7 +243,10 @@ def _unknown(value: Value) -> Value:
 
 @on_arrays
 def cut_by_row(texts: pa.Array, starts: pa.Array, sizes: pa.Array) -> pa.Array:
-    """Cut each string at its own place, on the bytes of all at once."""
+    """Cut each string at its own place.
+
+    All are cut at once, on their bytes.
+    """
     mask = nulls(texts, starts, sizes)
     texts = pc.fill_null(texts, "")
     edges = buffer(texts, 1, np.dtype(np.int32), more=1)

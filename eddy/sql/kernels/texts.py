@@ -51,7 +51,7 @@ def read(target: pa.DataType) -> Kernel:
     return map_values(one, target)
 
 
-def _malformed(text: str, type: pa.DataType) -> Fault:
+def _make_fault(text: str, type: pa.DataType) -> Fault:
     return unreadable(text, types.name(type))
 
 
@@ -71,7 +71,7 @@ def _integer(text: str, target: pa.DataType) -> int:
     # Python refuses to read thousands of digits.
     if match is not None and len(match[2]) <= _MOST_DIGITS and -bound <= int(match[1] + (match[2] or "0")) < bound:
         return int(match[1] + (match[2] or "0"))
-    raise _malformed(text, target)
+    raise _make_fault(text, target)
 
 
 def _float(text: str, target: pa.DataType) -> float:
@@ -82,7 +82,7 @@ def _float(text: str, target: pa.DataType) -> float:
     body = body[:-1] if body[-1:] in ("d", "D", "f", "F") else body
     # Of the two only decimals may be written in the digits of other scripts.
     if not (body.isascii() and _NUMBER.fullmatch(body)):
-        raise _malformed(text, target)
+        raise _make_fault(text, target)
     return float(body)
 
 
@@ -91,13 +91,16 @@ def _decimal(text: str, target: pa.DataType) -> Decimal:
     match = _NUMBER.fullmatch(body)
     # Java looks at halves of characters, so that a digit which has two is none.
     if match is None or max(body) > "\uffff" or _is_far(match[1], match[2] or "e0"):
-        raise _malformed(text, target)
+        raise _make_fault(text, target)
     exact = types.decimal(target)
     return quantize(Decimal(body), Decimal(1).scaleb(-exact.scale), exact)
 
 
 def _is_far(digits: str, power: str) -> bool:
-    """Tell whether Java's decimals, whose scale has 32 bits, do not reach there."""
+    """Tell whether a number is beyond Java's decimals.
+
+    Their scale has 32 bits.
+    """
     size = power[1:].lstrip("+-0")
     # Eleven figures are too many whatever they are, and Python refuses to read thousands.
     return len(size) > 10 or abs(len(digits.partition(".")[2]) - int(power[1:])) >= 1 << 31
@@ -106,21 +109,21 @@ def _is_far(digits: str, power: str) -> bool:
 def _flag(text: str) -> bool:
     flag = _FLAGS.get(text.strip(BLANKS).lower())
     if flag is None:
-        raise _malformed(text, types.BOOLEAN)
+        raise _make_fault(text, types.BOOLEAN)
     return flag
 
 
 def _date(text: str) -> int:
     days = calendar.days_of(text)
     if days is None:
-        raise _malformed(text, types.DATE)
+        raise _make_fault(text, types.DATE)
     return days
 
 
 def _local(text: str) -> int:
     read = calendar.micros_of(text)
     if read is None:
-        raise _malformed(text, types.TIMESTAMP_NTZ)
+        raise _make_fault(text, types.TIMESTAMP_NTZ)
     return read[0]
 
 
@@ -130,13 +133,13 @@ def read_instants(zone: str) -> Kernel:
     def one(text: str) -> Any:
         read = calendar.micros_of(text)
         if read is None:
-            raise clock_only(text) if calendar.is_clock(text) else _malformed(text, types.TIMESTAMP)
+            raise clock_only(text) if calendar.is_clock(text) else _make_fault(text, types.TIMESTAMP)
         micros, named = read
         offset = offset_of(named or zone)
         if offset is not None:
             micros -= offset
             if not calendar.fits(micros):
-                raise _malformed(text, types.TIMESTAMP)
+                raise _make_fault(text, types.TIMESTAMP)
             return micros
         found = zones.instants(pa.scalar(micros, types.TIMESTAMP_NTZ), named or zone)
         return found.cast(types.BIGINT).as_py()
@@ -155,11 +158,14 @@ def write(source: pa.DataType) -> Kernel:
         return moments.dates
     if types.is_decimal(source):
         return _decimals
-    return _decoded if source == types.BINARY else lambda value: value.cast(types.STRING)
+    return _decode if source == types.BINARY else lambda value: value.cast(types.STRING)
 
 
-def _decoded(value: Value) -> Value:
-    """Read bytes as text, which here, unlike in Spark, is never anything but UTF-8."""
+def _decode(value: Value) -> Value:
+    """Read bytes as text.
+
+    Unlike in Spark, they are never anything but UTF-8 here.
+    """
     try:
         return value.cast(types.STRING)
     except pa.ArrowInvalid:
@@ -176,7 +182,7 @@ def _floats(value: Value) -> Value:
 
 
 def java_float(text: str) -> str:
-    """Spell a number, given with its shortest digits, as Java does.
+    """Spell a number as Java does, from its shortest digits.
 
     >>> java_float("1e+07"), java_float("0.001"), java_float("-12.5")
     ('1.0E7', '0.001', '-12.5')

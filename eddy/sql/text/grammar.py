@@ -76,7 +76,7 @@ def read(place: Place) -> Node:
 
 def _refuse_statement(reader: TokenReader) -> None:
     """Refuse the clauses that stand around a condition in a query."""
-    word, after = reader.now, reader.ahead()
+    word, after = reader.now, reader.look_ahead()
     if word.key not in _CLAUSES or after.key in _AFTER_VALUES:
         return
     if after.kind in _VALUES or after.key in ("(", "*"):
@@ -88,7 +88,7 @@ def finish(reader: TokenReader) -> None:
     token = reader.now
     if token.kind == "end":
         return
-    if token.key == ";" and reader.ahead().kind == "end":
+    if token.key == ";" and reader.look_ahead().kind == "end":
         raise reader.error('leave out the ";" at the end', token)
     if token.key in _UNSUPPORTED:
         raise reader.error(_UNSUPPORTED[token.key], token)
@@ -97,7 +97,7 @@ def finish(reader: TokenReader) -> None:
 
 def boolean(reader: TokenReader) -> Node:
     """Read conditions joined by OR."""
-    with reader.nested():
+    with reader.nest():
         return _read_joined(reader, "OR", _conjunction)
 
 
@@ -126,7 +126,7 @@ def _predicate(reader: TokenReader) -> Node:
     start, node = reader.now.start, value(reader)
     if reader.accept("IS"):
         return _is(reader, start, node)
-    word = reader.ahead() if reader.now.key in _NOT else reader.now
+    word = reader.look_ahead() if reader.now.key in _NOT else reader.now
     rule = {"BETWEEN": _between, "IN": _in, "LIKE": _like, "ILIKE": _like}.get(word.key)
     if rule is None:
         return node
@@ -178,13 +178,13 @@ def _item(reader: TokenReader) -> Node:
 
     There may be many bare numbers, so those are read without a look at all operators.
     """
-    if reader.now.kind == "number" and reader.ahead().key in (",", ")"):
+    if reader.now.kind == "number" and reader.look_ahead().key in (",", ")"):
         return primary(reader, boolean)
     return boolean(reader)
 
 
 def _like(reader: TokenReader, start: int, node: Node, word: Token) -> Node:
-    if reader.now.key in ("ANY", "ALL", "SOME") and reader.ahead().key == "(":
+    if reader.now.key in ("ANY", "ALL", "SOME") and reader.look_ahead().key == "(":
         raise reader.error(f"{word.key} {reader.now.key} is not supported; join several {word.key} by OR or AND", word)
     args = [node, value(reader)]
     if reader.accept("ESCAPE"):
@@ -198,7 +198,7 @@ def _like(reader: TokenReader, start: int, node: Node, word: Token) -> Node:
 def value(reader: TokenReader, power: int = 0) -> Node:
     """Read values joined by operators that bind tighter."""
     chain: tuple[Node, ...] = ()
-    start, node = reader.now.start, _signed(reader)
+    start, node = reader.now.start, _read_signed(reader)
     while reader.now.key in _OPERATORS and _OPERATORS[reader.now.key][0] > power:
         own, name = _OPERATORS[reader.take().key]
         args = (node, value(reader, own))
@@ -210,7 +210,7 @@ def value(reader: TokenReader, power: int = 0) -> Node:
     return node
 
 
-def _signed(reader: TokenReader) -> Node:
+def _read_signed(reader: TokenReader) -> Node:
     signs = []
     while reader.now.key in _SIGNS and not _begins_number(reader):
         signs.append(reader.take())
@@ -222,7 +222,7 @@ def _signed(reader: TokenReader) -> Node:
 
 def _begins_number(reader: TokenReader) -> bool:
     """Tell whether a minus comes next that is part of a number."""
-    return reader.now.key == "-" and reader.ahead().kind == "number"
+    return reader.now.key == "-" and reader.look_ahead().kind == "number"
 
 
 def _negative(reader: TokenReader) -> Node:
@@ -308,7 +308,7 @@ def literal_list(reader: TokenReader) -> list[Node]:
     values: dict[pa.DataType, list[object]] = {}
     for literal in split_list(token):
         try:
-            value, type = _listed(literal)
+            value, type = _read_listed(literal)
         except ValueError as reason:
             raise reader.error(str(reason), literal) from None
         values.setdefault(type, []).append(value)
@@ -316,7 +316,7 @@ def literal_list(reader: TokenReader) -> list[Node]:
     return [Literals(span, tuple(found), type) for type, found in values.items()]
 
 
-def _listed(literal: Token) -> tuple[object, pa.DataType]:
+def _read_listed(literal: Token) -> tuple[object, pa.DataType]:
     if literal.kind == "string":
         return literals.string(literal.text), pa.string()
     if literal.kind == "word":
@@ -334,13 +334,13 @@ def _parenthesis(reader: TokenReader, boolean: special_forms.Boolean) -> Node:
 
 
 def _word(reader: TokenReader, boolean: special_forms.Boolean) -> Node:
-    token, after = reader.now, reader.ahead()
+    token, after = reader.now, reader.look_ahead()
     if token.key in _CONSTANTS:
         reader.take()
         return Literal(reader.span(token.start), *_CONSTANTS[token.key])
     if token.key == "CASE":
         return _case(reader, boolean)
-    if token.key == "INTERVAL" and (reader.ahead(2) if after.key in ("-", "+") else after).kind in _AMOUNTS:
+    if token.key == "INTERVAL" and (reader.look_ahead(2) if after.key in ("-", "+") else after).kind in _AMOUNTS:
         return special_forms.interval(reader)
     if after.kind in ("string", "raw"):
         return special_forms.typed_literal(reader)

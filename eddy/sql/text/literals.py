@@ -37,7 +37,10 @@ def string(text: str) -> str:
 
 
 def _pair(text: str) -> str:
-    """Join the halves of characters as Java does: a half alone becomes `?`."""
+    """Join the halves of characters, as Java does.
+
+    A half alone becomes `?`.
+    """
     if not any("\ud800" <= character <= "\udfff" for character in text):
         return text
     joined = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")

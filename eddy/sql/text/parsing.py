@@ -28,7 +28,7 @@ def parse_select(text: str, *, where: str) -> tuple[Column, str]:
     ((Column(stream='b', name='id'), 'key'), (Column(stream='b', name='id'), 'id'))
     """
     reader = TokenReader(Place(where, text))
-    if reader.now.key == "*" or (reader.ahead().key, reader.ahead(2).key) == (".", "*"):
+    if reader.now.key == "*" or (reader.look_ahead().key, reader.look_ahead(2).key) == (".", "*"):
         raise reader.error("leave select out for every column, or list the columns that you want", reader.now)
     node = grammar.boolean(reader)
     if not isinstance(node, Ref):

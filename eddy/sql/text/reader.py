@@ -33,7 +33,7 @@ class TokenReader:
         self._level = 0
 
     @contextmanager
-    def nested(self) -> Iterator[None]:
+    def nest(self) -> Iterator[None]:
         """Read one level deeper, as long as it lasts."""
         self._level += 1
         if self._level > DEEPEST_BRACKETS:
@@ -46,7 +46,7 @@ class TokenReader:
         """The token that comes next."""
         return self._tokens[self._at]
 
-    def ahead(self, steps: int = 1) -> Token:
+    def look_ahead(self, steps: int = 1) -> Token:
         """Look at a token further on."""
         return self._tokens[min(self._at + steps, len(self._tokens) - 1)]
 
@@ -58,7 +58,7 @@ class TokenReader:
 
     def accept(self, *keys: str) -> str | None:
         """Go past all of the keys, if they come next."""
-        if any(self.ahead(steps).key != key for steps, key in enumerate(keys)):
+        if any(self.look_ahead(steps).key != key for steps, key in enumerate(keys)):
             return None
         self._at += len(keys)
         return keys[0]
@@ -151,23 +151,26 @@ def tokens(place: Place) -> Iterator[Token]:
         many = _LIST.match(text, at) if before == ("IN", "(") else None
         match = many or _PATTERN.match(text, at)
         if match is None:
-            raise place.error(_unreadable(text[at:]), at, at + 1)
+            raise place.error(_describe_unreadable(text[at:]), at, at + 1)
         if match.lastgroup not in ("space", "comment"):
             token = Token(str(match.lastgroup or "list"), match.group(), at, match.end())
             before = (before[1], token.key)
             yield token
-        at = _after_comment(place, at) if match.lastgroup == "comment" else match.end()
+        at = _skip_comment(place, at) if match.lastgroup == "comment" else match.end()
     yield Token("end", "", len(text), len(text))
 
 
 def split_list(token: Token) -> Iterator[Token]:
-    """Yield a token for each literal of a list; a minus is part of its number."""
+    """Yield a token for each literal of a list.
+
+    A minus is part of its number.
+    """
     for match in _LISTED.finditer(token.text):
         kind = "string" if match.group()[0] in "'\"" else "word" if match.group()[0] in "nN" else "number"
         yield Token(kind, match.group(), token.start + match.start(), token.start + match.end())
 
 
-def _after_comment(place: Place, start: int) -> int:
+def _skip_comment(place: Place, start: int) -> int:
     """Find the end of a comment, past all comments inside of it."""
     depth = 0
     for border in _BORDER.finditer(place.text, start):
@@ -177,7 +180,7 @@ def _after_comment(place: Place, start: int) -> int:
     raise place.error('the comment that opens here is never closed; expected "*/"', start, start + 2)
 
 
-def _unreadable(rest: str) -> str:
+def _describe_unreadable(rest: str) -> str:
     if rest[0] in "'\"`":
         return f"the quote {rest[0]} that opens here is never closed"
     return f'the character "{rest[0]}" has no meaning in an expression'

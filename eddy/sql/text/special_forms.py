@@ -35,7 +35,7 @@ _STRINGS = ("string", "raw")
 
 def refuse_subquery(reader: TokenReader) -> None:
     """Refuse a subquery, where one would begin."""
-    if reader.now.key in ("SELECT", "WITH", "FROM", "VALUES") and reader.ahead().kind != "sign":
+    if reader.now.key in ("SELECT", "WITH", "FROM", "VALUES") and reader.look_ahead().kind != "sign":
         raise reader.error("subqueries are not supported; make it a table of the query and join it", reader.now)
 
 
@@ -61,7 +61,7 @@ def _try_cast(reader: TokenReader, boolean: Boolean, start: int) -> Node:
 
 
 def _trim(reader: TokenReader, boolean: Boolean, start: int) -> Node:
-    is_column = reader.ahead().key in (".", ",", ")")
+    is_column = reader.look_ahead().key in (".", ",", ")")
     side = None if is_column else reader.accept_any(frozenset({"BOTH", "LEADING", "TRAILING"}))
     args = [] if side and reader.now.key == "FROM" else [boolean(reader)]
     if reader.accept("FROM") or reader.accept(","):
@@ -165,9 +165,9 @@ def interval(reader: TokenReader) -> Node:
 
 
 def _interval(reader: TokenReader) -> tuple[int, bool]:
-    if reader.now.kind in _STRINGS and reader.ahead().kind != "word":
+    if reader.now.kind in _STRINGS and reader.look_ahead().kind != "word":
         return intervals.read_units(literals.string(reader.take().text))
-    if reader.now.kind in _STRINGS and intervals.unit(reader.ahead().text) is None:
+    if reader.now.kind in _STRINGS and intervals.unit(reader.look_ahead().text) is None:
         return intervals.read_units(literals.string(reader.take().text))
     total, whole, first = 0, True, True
     while first or _continues(reader):
@@ -178,8 +178,8 @@ def _interval(reader: TokenReader) -> tuple[int, bool]:
 
 def _continues(reader: TokenReader) -> bool:
     at = 1 if reader.now.key in ("-", "+") else 0
-    after = reader.ahead(at + 1).text
-    return reader.ahead(at).kind in ("number", *_STRINGS) and after.upper().removesuffix("S") in intervals.UNITS
+    after = reader.look_ahead(at + 1).text
+    return reader.look_ahead(at).kind in ("number", *_STRINGS) and after.upper().removesuffix("S") in intervals.UNITS
 
 
 def _part(reader: TokenReader) -> tuple[int, bool]:

@@ -83,7 +83,10 @@ def on_arrays(kernel: Kernel) -> Kernel:
 
 
 def map_values(function: Callable[[Any], Any], type: pa.DataType) -> Kernel:
-    """Make a kernel of a function of one value, run once per distinct value."""
+    """Make a kernel of a function of one value.
+
+    It runs once per distinct value.
+    """
 
     def kernel(array: pa.Array) -> pa.Array:
         coded = array.dictionary_encode()
@@ -94,7 +97,10 @@ def map_values(function: Callable[[Any], Any], type: pa.DataType) -> Kernel:
 
 
 def by_distinct(kernel: Kernel, values: pa.Array, argument: pa.Array, type: pa.DataType) -> pa.Array:
-    """Run a kernel that takes one plain argument once per distinct one."""
+    """Run a kernel once for each distinct argument.
+
+    The argument must be a plain value for it.
+    """
     coded = argument.dictionary_encode()
     codes = physical(coded.indices.fill_null(len(coded.dictionary)))
     order = np.argsort(codes, kind="stable")

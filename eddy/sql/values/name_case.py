@@ -19,12 +19,12 @@ def fold_case(name: str) -> tuple[str, int]:
     return name.lower(), len(name)
 
 
-def own(name: str, known: Iterable[str]) -> str:
+def find_own(name: str, known: Iterable[str]) -> str:
     """Give the known name that is meant.
 
     That is the name itself, or else the only one that differs in case; an unknown name stays as it is.
 
-    >>> own("A", ["a", "b"]), own("A", ["a", "A"]), own("c", ["a"])
+    >>> find_own("A", ["a", "b"]), find_own("A", ["a", "A"]), find_own("c", ["a"])
     ('a', 'A', 'c')
     """
     listed = list(known)

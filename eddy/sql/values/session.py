@@ -28,7 +28,7 @@ _NANOS = 1_000
 
 @dataclass(frozen=True)
 class Session:
-    """The zones of the timestamps, with the columns that have them.
+    """The zones of timestamps, and the columns that have them.
 
     `label` is the zone that timestamps are labelled with, which says nothing of the instants that they mean.
     """
@@ -52,8 +52,8 @@ class Session:
         """Whether the clocks of all zones never change."""
         return all(is_fixed(zone) for zone, _ in self.zones)
 
-    def unasked(self) -> Session:
-        """The session of a value that brings its own zone."""
+    def forget_columns(self) -> Session:
+        """Give the session of a value that brings its own zone."""
         return Session((), self.label)
 
 

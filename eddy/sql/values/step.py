@@ -185,13 +185,13 @@ def strict(
     def run(frame: Frame) -> Value:
         values: dict[int, Value] = {}
         for at in order:
-            values[at] = _where_known(args[at], frame, [*values.values()])
+            values[at] = _evaluate_known(args[at], frame, [*values.values()])
         return kernel(*(values[at] for at in range(len(args))))
 
     return BoundStep(type, run, fails=True)
 
 
-def _where_known(step: BoundStep, frame: Frame, before: Sequence[Value]) -> Value:
+def _evaluate_known(step: BoundStep, frame: Frame, before: Sequence[Value]) -> Value:
     """Evaluate where no value before is null, if it matters."""
     if not step.fails:
         return step.run(frame)

@@ -54,7 +54,10 @@ class Node:
         return (node for _, node in self.levels())
 
     def levels(self) -> Iterator[tuple[int, Node]]:
-        """Yield the same with the level of each; this one is on the first."""
+        """Yield the same with the level of each.
+
+        This one is on the first.
+        """
         pending: list[tuple[int, Node]] = [(1, self)]
         while pending:
             level, node = pending.pop()
@@ -123,9 +126,10 @@ class Cast(Node):
 
 
 def join_conditions(span: TextSpan, name: str, parts: Iterable[Node]) -> Call:
-    """Join conditions by AND or OR, into one flat node however they were nested.
+    """Join conditions by AND or OR, into one flat node.
 
-    Which of them comes first does not matter to the value, and neither does it to what Spark evaluates.
+    It does not matter how they were nested. Which of them comes first does not matter to the value, and neither does it
+    to what Spark evaluates.
     """
     flat = [part.args if isinstance(part, Call) and part.name == name else (part,) for part in parts]
     return Call(span, name, tuple(node for nodes in flat for node in nodes))
@@ -157,19 +161,28 @@ class Place:
           a + b
               ^
         """
-        return QueryError(self._told(message, start, end))
+        return QueryError(self._write_error(message, start, end))
 
     def fault(self, message: str, start: int, end: int) -> RowError:
-        """Build the error of values in some row that `text[start:end]` has no answer for."""
+        """Build the error of values that have no answer.
+
+        They are in some row, and `text[start:end]` has no answer for them.
+        """
         kind = f"cannot be computed: {shorten(self.text[start:end], LONGEST_NAME)}"
-        return RowError(self._told(message, start, end), kind=kind)
+        return RowError(self._write_error(message, start, end), kind=kind)
 
     def unknown(self, kind: str, name: str, known: Iterable[str], start: int, end: int) -> QueryError:
-        """Build the error for a name in `text[start:end]` that nothing has."""
+        """Build the error for an unknown name.
+
+        It stands in `text[start:end]`.
+        """
         return QueryError(f"{unknown_name(kind, name, known, where=shorten(self.where))}\n{self.mark(start, end)}")
 
     def mark(self, start: int, end: int) -> str:
-        """Show the line that holds `start`, or a part of it, and carets under it."""
+        """Show the line that holds `start`, and carets under it.
+
+        A long line is shown in part.
+        """
         first = self.text.rfind("\n", 0, start) + 1
         line = self.text[first:].split("\n", 1)[0]
         at, low = start - first, 0
@@ -181,5 +194,5 @@ class Place:
         before, after = "... " if low else "", " ..." if low + WIDE < len(line) else ""
         return f"  {before}{part}{after}\n  {' ' * len(before)}{lead}{'^' * width}"
 
-    def _told(self, message: str, start: int, end: int) -> str:
+    def _write_error(self, message: str, start: int, end: int) -> str:
         return f"{shorten(self.where)}: {shorten(message)}\n{self.mark(start, end)}"

@@ -59,7 +59,7 @@ def is_known(zone: str) -> bool:
 def localize(value: Value, zone: str) -> Value:
     """Give the local time of instants, as its clocks show it."""
     found = pc.local_timestamp(value.cast(pa.timestamp("us", zone)))
-    return found if is_fixed(zone) else _beyond(value, found, local_within, zone)
+    return found if is_fixed(zone) else _convert_late(value, found, local_within, zone)
 
 
 def instants(local: Value, zone: str) -> Value:
@@ -72,11 +72,14 @@ def instants(local: Value, zone: str) -> Value:
         found = _move_on(pa.array([local]), pa.array([found]), pa.array([back]))[0]
     elif not back.equals(local):
         found = _move_on(local, found, back)
-    return _beyond(local, found, instants_within, zone)
+    return _convert_late(local, found, instants_within, zone)
 
 
-def _beyond(source: Value, found: Value, convert: Callable[[Integers, str], Integers], zone: str) -> Value:
-    """Convert the late times anew, which Arrow converted by the wrong clock."""
+def _convert_late(source: Value, found: Value, convert: Callable[[Integers, str], Integers], zone: str) -> Value:
+    """Convert late times anew.
+
+    Arrow converted them by the wrong clock.
+    """
     return on_arrays(lambda times, made: _renew(times, made, convert, zone))(source, found)
 
 
@@ -90,7 +93,10 @@ def _renew(times: pa.Array, made: pa.Array, convert: Callable[[Integers, str], I
 
 
 def _move_on(local: pa.Array, found: pa.Array, back: pa.Array) -> pa.Array:
-    """Move skipped local times on, by the offset from before the change."""
+    """Move skipped local times on.
+
+    They move by the offset from before the change.
+    """
     offset = physical(back) - physical(found)
     micros = np.where(physical(back) == physical(local), physical(found), physical(local) - offset)
     return build(micros, nulls(local), found.type)
@@ -161,7 +167,10 @@ def _fold(micros: Integers) -> Integers:
 
 @functools.lru_cache(maxsize=64)
 def _changes_of(zone: str) -> tuple[Integers, Integers, Integers]:
-    """Find the changes, the local times that follow them, and the offsets around them."""
+    """Find the changes of a zone.
+
+    With them come the local times that follow, and the offsets around them.
+    """
     known = zoneinfo.ZoneInfo(zone)
 
     def offset(at: int) -> int:

@@ -33,10 +33,11 @@ SPARE = 1.0
 
 
 def limit(looks: int) -> float:
-    """Standard deviations that evidence must exceed when it is the best of many looks.
+    """Compute the limit for the best of many looks.
 
-    `gain` takes five of them, whatever the number of looks and of buckets. That is too few where hundreds of pairs of
-    attributes are tried: with two buckets chance gets so far once in a few hundred looks.
+    It is in standard deviations, which evidence must exceed. `gain` takes five of them, whatever the number of looks
+    and of buckets. That is too few where hundreds of pairs of attributes are tried: with two buckets chance gets so far
+    once in a few hundred looks.
 
     >>> round(limit(1), 2), round(limit(1000), 2)
     (3.09, 4.75)
@@ -45,7 +46,9 @@ def limit(looks: int) -> float:
 
 
 def count_events(targets: Floats) -> Floats:
-    """How many rows make up what is to be explained of each target: its spread, by its most extreme row.
+    """Count the rows that make up what is to be explained.
+
+    For each target it is the spread over the most extreme row.
 
     >>> count_events(np.array([[0.9], *[[-0.1]] * 9])).round(2).tolist()
     [1.11]
@@ -57,12 +60,12 @@ def count_events(targets: Floats) -> Floats:
 
 
 def deviations(explained: Floats, left: Floats, freedom: Floats, rest: Floats, heard: Floats) -> Floats:
-    """How far a ratio of variances is from what chance gives, in standard deviations.
+    """Hold a ratio of variances against what chance gives.
 
-    `explained` is the sum of squares between groups with `freedom` degrees of freedom, `left` that within them with
-    `rest`. The ratio of the two follows the F distribution; its cube root is nearly normal (the approximation of
-    Wilson and Hilferty, extended by Paulson), also with few rows in a group. Where there are too few rows or events,
-    `heard`, to say anything, nothing is certain.
+    The distance is in standard deviations. `explained` is the sum of squares between groups with `freedom` degrees of
+    freedom, `left` that within them with `rest`. The ratio of the two follows the F distribution; its cube root is
+    nearly normal (the approximation of Wilson and Hilferty, extended by Paulson), also with few rows in a group. Where
+    there are too few rows or events, `heard`, to say anything, nothing is certain.
     """
     enough = (freedom > 0) & (rest >= SPARE * freedom) & (heard >= np.maximum(EVENTS * freedom, EVENTS_TO_JUDGE))
     known = enough & (left > 0)
@@ -76,11 +79,11 @@ def deviations(explained: Floats, left: Floats, freedom: Floats, rest: Floats, h
 
 
 def signals(outcomes: Floats, most: int) -> Floats:
-    """What is to be explained: each operator's outcomes, and those of every two together; standardised.
+    """Standardise what is to be explained.
 
-    Two filters may each pass as many rows of one class as of another, and yet agree in one class and exclude each other
-    in the other: only the product of both shows it. With more than `most` operators the products are left out. What
-    too few rows tell apart is left out as well.
+    That is each operator's outcomes, and the products of every two. Two filters may each pass as many rows of one class
+    as of another, and yet agree in one class and exclude each other in the other: only the product of both shows it.
+    With more than `most` operators the products are left out. What too few rows tell apart is left out as well.
     """
     operators = outcomes.shape[1]
     first, second = np.triu_indices(operators, 1)
@@ -135,7 +138,10 @@ def weigh_attributes(buckets: Buckets, targets: Floats) -> tuple[Floats, Floats]
 
 
 def best_single(buckets: Buckets, targets: Floats) -> int | None:
-    """The attribute that explains most; None where chance explains it all."""
+    """Find the attribute that explains most.
+
+    None if chance explains it all.
+    """
     certain, share = weigh_attributes(buckets, targets)
     looks = buckets.shape[1] * targets.shape[1]
     share = np.where(certain > limit(looks), share, 0.0)
@@ -197,7 +203,10 @@ def _cells(column: Buckets, targets: Floats) -> tuple[Floats, Floats]:
 
 
 def _weigh_pairs(grouped: Integers, targets: Floats, first: Integers, second: Integers) -> tuple[Floats, Floats]:
-    """For each pair and target: how certain, and how much is explained beyond chance."""
+    """Weigh each pair for each target.
+
+    Gives how certain it is, and how much it explains beyond chance.
+    """
     rows, attributes = grouped.shape
     groups = int(grouped.max()) + 1
     singles = grouped + np.arange(attributes) * groups

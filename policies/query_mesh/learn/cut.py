@@ -32,7 +32,10 @@ buckets between them that have not been seen yet, and it can be read."""
 
 
 class Cut(NamedTuple):
-    """For each bucket whether it is on the right, and what is known more by that."""
+    """A cut of buckets into left and right, and its gain.
+
+    It says of each bucket whether it is on the right.
+    """
 
     right: Bools
     gain: float
@@ -95,7 +98,7 @@ def best_cut(told: BucketSums, worth: Worth, least: int) -> Cut | None:
 
 
 def _along(told: BucketSums, order: Integers, worth: Worth, least: int) -> tuple[int, float] | None:
-    """The best place to cut buckets that are in order, and its gain."""
+    """Find the best cut of buckets in order, and its gain."""
     rows, sums = np.cumsum(told.rows[order], axis=0), np.cumsum(told.sums[order], axis=0)
     whole = rows[-1].sum()
     left = rows[:-1].sum(axis=1)

@@ -15,10 +15,11 @@ from eddy.tuples.arrays import Floats
 
 @dataclass(frozen=True, kw_only=True)
 class Sample:
-    """The sample S of the Query Mesh paper (section 4.2), and the verdict matrix of its rows.
+    """The sample S, and the verdict matrix of its rows.
 
-    `buckets` has a row for each sampled row and a column for each attribute, `outcomes` one for each operator: how many
-    tuples the operator makes of the row, whatever the others do with it. Exhaustive legs report just that.
+    It is from section 4.2 of the Query Mesh paper. `buckets` has a row for each sampled row and a column for each
+    attribute, `outcomes` one for each operator: how many tuples the operator makes of the row, whatever the others do
+    with it. Exhaustive legs report just that.
 
     >>> len(Sample(buckets=np.zeros((3, 1), np.uint8), outcomes=np.ones((3, 2))))
     3

@@ -59,7 +59,10 @@ class Tree:
 
     @cached_property
     def used(self) -> tuple[int, ...]:
-        """The attributes that it looks at, in ascending order: the columns that `routes` expects."""
+        """The attributes that it looks at, ascending.
+
+        They are the columns that `routes` expects.
+        """
         return tuple(sorted(set(self.attribute.tolist()) - {LEAF}))
 
     @cached_property
@@ -68,7 +71,7 @@ class Tree:
         return max(self._depths().values())
 
     def routes(self, buckets: Buckets) -> Integers:
-        """The route of each row, from the buckets of the used attributes."""
+        """Give each row's route, by buckets of the used attributes."""
         node = self._leaves(buckets)
         return self.route[node]
 
@@ -210,7 +213,7 @@ def _split(buckets: Buckets, labels: Integers, attributes: tuple[int, ...]) -> t
 def _cut(
     buckets: Buckets, attribute: int, group: Integers, groups: int, targets: Floats
 ) -> tuple[tuple[int, Cut] | None, float]:
-    """The best cut of an attribute, and the gain that chance gives.
+    """Find an attribute's best cut, and the gain of chance.
 
     The gain is in bits times rows, with the groups given.
     """
@@ -222,7 +225,7 @@ def _cut(
 
 
 def _freedom(told: BucketSums) -> int:
-    """Cells that a group is divided into, besides the first of each group."""
+    """Count the cells of groups, besides the first of each."""
     return int((told.rows > 0).sum() - (told.rows.sum(axis=0) > 0).sum())
 
 
@@ -246,7 +249,10 @@ def _prune(node: _Node, rows: Labelled, level: float) -> _Node:
 
 
 def _compile(root: _Node, buckets: Buckets) -> Tree:
-    """Number the nodes; splits by the same attribute, one after the other, become one table."""
+    """Number the nodes of a tree.
+
+    Splits by the same attribute, one after the other, become one table.
+    """
     nodes, attribute, route, child, seen = [root], [], [], [], []
     for number, node in enumerate(nodes):  # it grows while it is read
         ends, table = _table(node)

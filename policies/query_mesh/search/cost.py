@@ -46,10 +46,10 @@ class Overheads:
         """
         return (routes - 1) * self.leg / max(self.rows, 1.0)
 
-    def expected(self, routes: int) -> float:
-        """Seconds per row for routes and a tree that is still to be made.
+    def estimate(self, routes: int) -> float:
+        """Estimate seconds per row of routes and their tree.
 
-        The tree is as high as it must be to tell the routes apart.
+        The tree is still to be made, and as high as it must be to tell the routes apart.
         """
         return self.overhead(routes) + self.level * int(np.ceil(np.log2(max(routes, 1))))
 

@@ -20,13 +20,16 @@ Partition = tuple[int, ...]
 
 
 class Lattice:
-    """Prices partitions: equation (2), with the tree as it will have to be at least."""
+    """Prices partitions by equation (2).
+
+    The tree counts as it will have to be at least.
+    """
 
     def __init__(self, pricer: Pricer, density: Floats, overheads: Overheads) -> None:
         self.density = density
         self._pricer = pricer
         self._rows = float(density.sum())
-        self._extra = [overheads.expected(routes) for routes in range(len(density) + 1)]
+        self._extra = [overheads.estimate(routes) for routes in range(len(density) + 1)]
         self._prices: dict[int, float] = {}
         self._routes: dict[int, HopNumbers] = {}
         self._under: dict[HopNumbers, Floats] = {}
@@ -39,7 +42,10 @@ class Lattice:
         return self.costs([partition])[0]
 
     def costs(self, partitions: Sequence[Partition]) -> list[float]:
-        """Seconds per row of several partitions; sets without a price get theirs all at once."""
+        """Price several partitions, in seconds per row.
+
+        Sets without a price get theirs all at once.
+        """
         self.price({part for partition in partitions for part in partition if part not in self._prices})
         prices = self._prices
         return [
@@ -70,12 +76,15 @@ class Lattice:
             found = self._routes[part] = self._pricer.route(self.members(part).astype(np.float64))
         return found
 
-    def under(self, part: int) -> Floats:
-        """Seconds of every training tuple's rows on a set's best route."""
+    def price_rows(self, part: int) -> Floats:
+        """Price each training tuple on a set's best route.
+
+        The seconds are those of its rows.
+        """
         route = self.route(part)
         found = self._under.get(route)
         if found is None:
-            found = self._under[route] = self._pricer.under(route)
+            found = self._under[route] = self._pricer.price_rows(route)
         return found
 
     def members(self, part: int) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
@@ -94,7 +103,7 @@ def as_set(members: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> int:
 
 
 def partition_of(labels: Integers) -> Partition:
-    """The partition that puts training tuples with equal labels together.
+    """Partition training tuples by equal labels.
 
     >>> partition_of(np.array([7, 2, 7]))
     (2, 5)
@@ -114,14 +123,15 @@ def neighbour(lattice: Lattice, partition: Partition, chance: np.random.Generato
 
 
 def improve_locally(lattice: Lattice, partition: Partition) -> Partition:
-    """Every training tuple to the route that is best for it, again and again, while that pays.
+    """Move each training tuple to its best route, repeatedly.
 
-    Each round is a chain of splits and merges, and none makes the partition worse: routes go that cost more than they
-    save, tuples go where they cost less, and then each set gets the best route for what it has become.
+    It goes on while that pays. Each round is a chain of splits and merges, and none makes the partition worse: routes
+    go that cost more than they save, tuples go where they cost less, and then each set gets the best route for what it
+    has become.
     """
     cost = lattice.cost(partition)
     while len(partition) > 1:
-        places = _thin(lattice, np.stack([lattice.under(part) for part in partition])).argmin(axis=0)
+        places = _thin(lattice, np.stack([lattice.price_rows(part) for part in partition])).argmin(axis=0)
         moved = tuple(sorted({as_set(places == place) for place in np.unique(places).tolist()}))
         found = lattice.cost(moved)
         if found >= cost:
@@ -159,10 +169,13 @@ def _split(lattice: Lattice, partition: Partition, draws: list[float], chance: n
 
 
 def _divide(lattice: Lattice, partition: Partition, draws: list[float], _chance: np.random.Generator) -> Partition:
-    """All that would rather take the route of one of them than the common one."""
+    """Split off all that would rather take a member's route.
+
+    The others stay on the common one.
+    """
     part = _draw_large(partition, draws[0])
     seed = _draw_member(lattice, part, draws[1])
-    rather = lattice.under(seed) < lattice.under(part)
+    rather = lattice.price_rows(seed) < lattice.price_rows(part)
     return _split_off(partition, part, part & as_set(rather), draws[2], lattice)
 
 

@@ -30,7 +30,7 @@ class Legality:
 
     >>> hops = (Hop("cheap"), Hop("dear"))
     >>> legality = Legality(("cheap", "dear"), lambda route: tuple(hop for hop in hops if hop not in route))
-    >>> legality.ready((1,)), legality.hops((1, 0))
+    >>> legality.find_ready((1,)), legality.hops((1, 0))
     ((0,), (Hop(operator='dear', pattern=''), Hop(operator='cheap', pattern='')))
     """
 
@@ -43,12 +43,18 @@ class Legality:
         self._tables: tuple[Integers, Integers] | None = None
         self._hops: dict[HopNumbers, tuple[Hop, ...]] = {}
 
-    def ready(self, route: Sequence[int]) -> HopNumbers:
-        """The operators that may follow a legal route, in the order of the query."""
+    def find_ready(self, route: Sequence[int]) -> HopNumbers:
+        """List the operators that may follow a legal route.
+
+        They are in the order of the query.
+        """
         return tuple(sorted(self._ready(route)))
 
     def hops(self, route: HopNumbers) -> tuple[Hop, ...]:
-        """A legal route as hops, each with the access pattern that it has by then."""
+        """Give a legal route as hops.
+
+        Each has the access pattern that it has by then.
+        """
         known = self._hops.get(route)
         if known is None:
             if len(self._hops) >= MOST_ROUTES_KEPT:
@@ -67,7 +73,10 @@ class Legality:
         return tuple(found)
 
     def tables(self) -> tuple[Integers, Integers]:
-        """All sets that legal routes come to, and for each whether each operator is ready (0 or 1)."""
+        """List the sets that legal routes come to.
+
+        For each set and operator, 1 if the operator is ready, else 0.
+        """
         if self._tables is None:
             self._tables = self._list_sets() if self._free else self._walk_sets()
         return self._tables
@@ -83,7 +92,7 @@ class Legality:
             route = waiting.pop()
             done = bits(route)
             if done not in reached:
-                reached[done] = (route, self.ready(route))
+                reached[done] = (route, self.find_ready(route))
                 waiting += [(*route, number) for number in reached[done][1]]
         ready = np.zeros((len(reached), len(self.operators)), np.int64)
         for row, (_, numbers) in zip(ready, reached.values(), strict=True):

@@ -26,7 +26,7 @@ operator more doubles that."""
 
 
 class Pricer(Protocol):
-    """Prices sets of training tuples, each set under the best route for it."""
+    """Prices sets of training tuples, each on its best route."""
 
     def price(self, members: Floats) -> Floats:
         """The seconds of the rows of each set, under its best route.
@@ -37,8 +37,8 @@ class Pricer(Protocol):
     def route(self, members: Floats) -> HopNumbers:
         """The best route for one set."""
 
-    def under(self, route: Sequence[int]) -> Floats:
-        """The seconds that the rows of each training tuple take on a route."""
+    def price_rows(self, route: Sequence[int]) -> Floats:
+        """Price each training tuple on a route, in seconds."""
 
 
 class Exact:
@@ -73,7 +73,7 @@ class Exact:
         self._steps = {mask: following for layer in pairs for mask, following in layer}
 
     def price(self, members: Floats) -> Floats:
-        """The seconds that the rows of each set take under its best route."""
+        """Price each set under its best route, in seconds."""
         best: Floats = self._rest(members)[0]
         return best
 
@@ -86,8 +86,8 @@ class Exact:
             route.append(int((rest[self._steps[done]] + reach[done] * self._costs).argmin()))
         return tuple(route)
 
-    def under(self, route: Sequence[int]) -> Floats:
-        """The seconds that the rows of each training tuple take on a route."""
+    def price_rows(self, route: Sequence[int]) -> Floats:
+        """Price each training tuple on a route, in seconds."""
         prefixes = [bits(route[:place]) for place in range(len(route))]
         seconds: Floats = self._reaches[:, prefixes] @ self._costs[list(route)]
         return seconds
@@ -111,10 +111,10 @@ class Exact:
 
 
 class Greedy:
-    """Routes by rank: (outputs per input - 1) / cost, lowest first.
+    """Routes by rank, lowest first.
 
-    The rank is among the tuples that are left. `outcomes` has a row for each sampled row, and `cell` says of which
-    training tuple it is.
+    The rank is (outputs per input - 1) / cost, among the tuples that are left. `outcomes` has a row for each sampled
+    row, and `cell` says of which training tuple it is.
     """
 
     def __init__(self, outcomes: Floats, cell: Integers, costs: Floats, legality: Legality) -> None:
@@ -122,15 +122,15 @@ class Greedy:
         self._count = int(cell.max(initial=-1)) + 1
 
     def price(self, members: Floats) -> Floats:
-        """The seconds that the rows of each set take under the route of best ranks."""
+        """Price each set under the route of best ranks, in seconds."""
         return self._greedy(members)[1]
 
     def route(self, members: Floats) -> HopNumbers:
         """The route of best ranks for one set."""
         return self._greedy(members[None])[0][0]
 
-    def under(self, route: Sequence[int]) -> Floats:
-        """The seconds that the rows of each training tuple take on a route."""
+    def price_rows(self, route: Sequence[int]) -> Floats:
+        """Price each training tuple on a route, in seconds."""
         seconds = row_costs(self._outcomes, self._costs, [route])[:, 0]
         return np.bincount(self._cell, seconds, self._count).astype(np.float64)
 
@@ -146,7 +146,7 @@ class Greedy:
             rates = np.divide(out, rows[:, None], out=whole.copy(), where=rows[:, None] > 0)
             ranks = (rates - 1) / self._costs
             for number, route in enumerate(routes):
-                ready = self._legality.ready(route)
+                ready = self._legality.find_ready(route)
                 if ready:
                     chosen = min(ready, key=ranks[number].__getitem__)
                     seconds[number] += rows[number] * self._costs[chosen]

@@ -105,7 +105,7 @@ class _Budget:
 def _improve(
     lattice: Lattice, start: Partition, begin: Next, budget: _Budget, chance: np.random.Generator
 ) -> Partition:
-    """Descend from several starts, and keep the lowest of the local minima."""
+    """Descend from several starts, and keep the lowest end."""
     best = _descend(lattice, start, budget, chance)
     for _ in range(1, budget.effort.descents):
         if not budget.is_left:
@@ -168,7 +168,7 @@ def optimal(lattice: Lattice) -> Partition:
         for whole in range(1, everything + 1):
             ways = [
                 (before[whole ^ part][0] + seconds[part], (part, *before[whole ^ part][1]))
-                for part in _with_the_lowest(whole)
+                for part in _list_with_lowest(whole)
                 if whole ^ part in before
             ]
             if ways:
@@ -186,8 +186,11 @@ def _price_all(lattice: Lattice, everything: int) -> range:
     return sets
 
 
-def _with_the_lowest(whole: int) -> list[int]:
-    """The subsets that hold the lowest member, so that no partition is met twice."""
+def _list_with_lowest(whole: int) -> list[int]:
+    """List the subsets that hold the lowest member.
+
+    So no partition is met twice.
+    """
     lowest = whole & -whole
     rest = whole ^ lowest
     found, part = [whole], rest

@@ -47,7 +47,9 @@ class Training:
 
 
 def condense(sample: Sample, most: int) -> Training:
-    """Divide a sample into at most so many training tuples, the greatest differences first.
+    """Divide a sample into at most so many training tuples.
+
+    The greatest differences divide it first.
 
     >>> kind = np.arange(400, dtype=np.uint8)[:, None] % 2
     >>> condense(Sample(buckets=kind, outcomes=np.hstack((kind, 1 - kind)).astype(float)), 10).density

@@ -158,8 +158,8 @@ class Counted(Local):
         self.runs = 0
         self._most = most
 
-    def on(self, workload: Any) -> Any:
-        inner = super().on(workload)
+    def prepare(self, workload: Any) -> Any:
+        inner = super().prepare(workload)
         return _Counting(self, inner)
 
     def count(self) -> None:

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 import eddy
-from eddy.comparison.measures import decided_calls, learning_time, measure, output_rate, quietest, settling_point
+from eddy.comparison.measures import decided_calls, learning_time, measure, output_rate, settling_point, sum_quickest
 from eddy.comparison.workload import Workload
 from eddy.jobs.workloads.registry import stream_star
 
@@ -62,7 +62,7 @@ def test_content_says_what_its_calls_were_decided_with() -> None:
 
 
 def test_the_quickest_of_each_micro_batch_counts() -> None:
-    assert quietest([[3, 1, 2], [1, 2, 2]]) == 1 + 1 + 2
+    assert sum_quickest([[3, 1, 2], [1, 2, 2]]) == 1 + 1 + 2
 
 
 def test_the_seconds_of_a_row_are_those_of_its_run() -> None:

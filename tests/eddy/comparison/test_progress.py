@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from eddy.comparison.turns import MOST_LINES, Bar
+from eddy.comparison.turns import MOST_PROGRESS_LINES, Bar
 
 
 class Terminal(io.StringIO):
@@ -22,7 +22,7 @@ def test_without_a_terminal_it_is_a_few_plain_lines(total: int) -> None:
         bar.step(f"run {number}")
     bar.close()
     lines = out.getvalue().splitlines()
-    assert len(lines) == min(total, MOST_LINES)
+    assert len(lines) == min(total, MOST_PROGRESS_LINES)
     assert lines[-1].startswith(f"{total}/{total} runs, 0 s left")
     assert "\r" not in out.getvalue()
 

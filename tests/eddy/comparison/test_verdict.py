@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from eddy.comparison.verdict import by_workload, verdict
+from eddy.comparison.verdict import judge_workloads, verdict
 from tests.eddy.comparison.worlds import run, runs
 
 STEADY = {"fixed": [2.0, 2.02, 1.98], "again": [2.01, 1.99, 2.0]}
@@ -119,7 +119,7 @@ def test_fewer_calls_that_take_longer_would_pay_with_dear_operators() -> None:
 def test_where_the_data_decides_each_is_named() -> None:
     slow = [{**row, "workload": "cheap"} for row in runs(**STEADY, content=[3.0, 3.0, 3.01])]
     quick = [{**row, "workload": "dear"} for row in runs(**STEADY, content=[1.0, 1.0, 1.01])]
-    assert {name: part.choice for name, part in by_workload([*slow, *quick]).items()} == {
+    assert {name: part.choice for name, part in judge_workloads([*slow, *quick]).items()} == {
         "cheap": "fixed",
         "dear": "content",
     }
@@ -152,7 +152,7 @@ def test_what_only_all_workloads_together_show_is_said_so() -> None:
         for row in runs(fixed=[2.0, 2.0, 2.0], again=[2.0, 2.01, 1.99], content=[1.4, 1.7, 2.0])
     ]
     found = verdict(parts)
-    assert {part.choice for part in by_workload(parts).values()} == {"fixed"}
+    assert {part.choice for part in judge_workloads(parts).values()} == {"fixed"}
     assert (found.choice, found.measured) == ("content", True)
     assert "On each of the 6 workloads alone, that is within noise." in found.reasons
 

@@ -35,7 +35,7 @@ def deeper(frames: int, text: str) -> pa.Array:
         return deeper(frames - 1, text)
     read = parse(text, where="here")
     assert read == parse(text, where="there")
-    assert len({hash(read), hash(read.qualified(lambda column: column))}) == 1
+    assert len({hash(read), hash(read.qualify(lambda column: column))}) == 1
     for dump in (pickle.dumps, cloudpickle.dumps):
         assert pickle.loads(dump(read)) == read
     assert copy.deepcopy(read) == read

@@ -173,7 +173,7 @@ def test_what_is_no_condition(text: str, words: str) -> None:
 
 
 def test_unknown_columns_are_spelled_as_in_the_text() -> None:
-    found = parse("vv = 1", where='filter "f"').qualified(lambda column: Column("a", column.name))
+    found = parse("vv = 1", where='filter "f"').qualify(lambda column: Column("a", column.name))
     with pytest.raises(QueryError) as raised:
         found.bind({A: pa.int32(), B: pa.int32(), Column("a", "w"): pa.int32()})
     assert_marked(str(raised.value), "vv = 1", "vv", 'unknown column "vv"; did you mean "v"? known: "v", "w"')

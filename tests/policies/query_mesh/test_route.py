@@ -55,7 +55,9 @@ def test_a_set_costs_what_its_rows_cost(
     for chosen, price in zip(members, exact.price(members), strict=True):
         assert price == pytest.approx(cheapest(outcomes[chosen[cell] > 0], costs, needs))
     route = exact.route(np.ones(sets))
-    assert exact.under(route).tolist() == pytest.approx([walk(outcomes[cell == n], costs, route) for n in range(sets)])
+    assert exact.price_rows(route).tolist() == pytest.approx(
+        [walk(outcomes[cell == n], costs, route) for n in range(sets)]
+    )
 
 
 @given(problems(6))
@@ -69,7 +71,7 @@ def test_ranks_give_a_legal_route_and_its_price(problem: tuple[Floats, list[floa
     assert len(legal.hops(route)) == outcomes.shape[1]
     spent = walk(outcomes, costs, route)
     assert greedy.price(np.ones((1, 1)))[0] == pytest.approx(spent)
-    assert greedy.under(route)[0] == pytest.approx(spent)
+    assert greedy.price_rows(route)[0] == pytest.approx(spent)
     assert spent >= cheapest(outcomes, costs, needs) - 1e-9
 
 
@@ -126,4 +128,4 @@ def test_operators_in_any_order_need_not_be_asked_for() -> None:
     for one, other in zip(asked.tables(), free.tables(), strict=True):
         assert sorted(map(tuple, one.reshape(16, -1))) == sorted(map(tuple, other.reshape(16, -1)))
     assert free.hops((2, 0, 3, 1)) == asked.hops((2, 0, 3, 1))
-    assert free.ready((2, 0)) == (1, 3)
+    assert free.find_ready((2, 0)) == (1, 3)
