@@ -30,7 +30,7 @@ ROOMS = (
     *("classes", "observe", "contracts", "predicates", "query"),
     "operators",
     *("policies.shared", "policies.content"),
-    *("policies.query_mesh.learn", "policies.query_mesh.search", "policies.query_mesh", "policies"),
+    *("policies.query_mesh.learn", "policies.query_mesh.search", "policies.query_mesh", "policies.auto", "policies"),
     *("routing", "engine", "wiring", "local"),
     *("spark.layout", "spark", "comparison", "eddy"),
     *(

@@ -89,8 +89,8 @@ class Arm:
         """Whether it tells rows apart, and may find more than a better order for all."""
         return bool(self.policy.features.attributes)
 
-    def plan(self, task: Task, ready: tuple[Hop, ...], rows: Integers | None, bill: Bill) -> list[Leg]:
-        """Plan for some rows of a task, on a lane of its own."""
+    def ask(self, task: Task, ready: tuple[Hop, ...], rows: Integers | None, bill: Bill) -> list[Leg]:
+        """Ask it to plan for some rows of a task, on a lane of its own."""
         look = task.buckets if rows is None else task.buckets.take(rows)
         own = replace(task, rows=task.rows if rows is None else len(rows), buckets=self._see(look))
         legs = self.policy.plan(own, ready)

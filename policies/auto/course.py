@@ -21,11 +21,12 @@ from eddy.observe.insight import NO_INSIGHT, Decision, Insight, Regret
 from eddy.observe.prices import SHARED, Prices
 from eddy.policies.auto.arms import Arm, Lane, charge, tell_arms
 from eddy.policies.auto.deal import Dealer
-from eddy.policies.auto.duel import LEAST_GAIN, OPEN, WON, Bill, Duel, Side, Trail
+from eddy.policies.auto.duel import OPEN, WON, Bill, Duel, Side, Trail
 from eddy.policies.auto.guard import Guard
 from eddy.policies.auto.ledger import CHALLENGER, CHAMPION, SAMPLE, Ledger
-from eddy.policies.auto.sample import SAMPLE_ROWS, Sample
-from eddy.policies.auto.screen import Found, screen
+from eddy.policies.auto.prospect import Prospect
+from eddy.policies.auto.sample import Sample
+from eddy.policies.auto.screen import Found
 from eddy.policies.shared.call_counts import SAMPLE as SAMPLED
 from eddy.policies.shared.merit import INSTANT
 from eddy.tuples import Hop
@@ -33,13 +34,6 @@ from eddy.tuples.arrays import Integers
 
 FIRST_LOOK, LATEST_LOOK = 500, 16_000
 """Rows between two looks at an idle stream: at first soon, later seldom, since each look takes some steps in Python."""
-
-FIRST_WAIT, MOST_DOUBLINGS = 20_000, 4
-"""Rows until what was not worth it is tried again; it doubles so often each time that it was not."""
-
-HOPE = 0.25
-"""The part of what is left above the floor that a policy is hoped to gain, where the screen found less: it looks at one
-attribute at a time."""
 
 WARM_ROUNDS = 2
 """Rounds in which a challenger may learn before it is judged, if there was no sample to learn from."""
@@ -55,9 +49,6 @@ CHANGED_SHARE = 0.15
 
 DECISIONS_KEPT = 8
 """Decisions that are told; older ones have been reported long since."""
-
-UNSEEN = Found(1.0, 1.0, 1.0, 0.0, 0.0)
-"""What is taken to be found where a sample cannot be had: nothing, and everything may be hoped for."""
 
 
 @dataclass(frozen=True)
@@ -92,16 +83,10 @@ class Course:
         self.challenger: Arm | None = None
         self.duel: Duel | None = None
         self.guard = Guard(turns=False)
-        # The sample that is being taken; the last one that was, for arms to learn from; and what it said.
         self.sample: Sample | None = None
-        self.lesson: Sample | None = None
-        self.found: Found | None = None
-        # For each arm that lost: the row of the stream until which it waits, and how many rows that were.
-        self.waits: dict[str, list[float]] = {}
-        # Rows so far; idle rows until the next look; the row from which on there may be a sample; samples in vain; the
-        # row at which the last one was over.
-        self.rows, self.look, self.next_sample, self.patience = 0, FIRST_LOOK, 0, 0
-        self.sampled = 0
+        self.prospect = Prospect(self.ledger, {name: name in conduct.tellers for name in conduct.arms})
+        # Rows so far, and idle rows until the next look.
+        self.rows, self.look = 0, FIRST_LOOK
         self.ready: tuple[Hop, ...] = ()
         self.independent = True
         self.decisions: list[Decision] = []
@@ -110,8 +95,6 @@ class Course:
         self._statistics = Statistics()
         self._bills: dict[str, Bill] = {}
         self._round = 0
-        # The price of something that is worth it, and that the account does not bear yet.
-        self._wanted = 0.0
 
     @property
     def is_idle(self) -> bool:
@@ -125,7 +108,7 @@ class Course:
             return False
         if self.champion is not None:
             return self.champion.policy.is_calm
-        return not (self._is_time_to_look or self._is_saving_up)
+        return not (self._is_time_to_look or self.prospect.wanted)
 
     @property
     def takes_turns(self) -> bool:
@@ -133,15 +116,11 @@ class Course:
         return self.duel is not None and self.ledger.turns
 
     @property
-    def _is_saving_up(self) -> bool:
-        return self._wanted > 0
-
-    @property
     def _is_time_to_look(self) -> bool:
         ledger = self.ledger
         return ledger.idle_rows >= self.look and ledger.idle_rounds >= self.look // FIRST_LOOK
 
-    def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
+    def split(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
         """Deal the rows of a task out to lanes."""
         if task.lineage.done:
             return self._go_on(task, ready)
@@ -194,7 +173,7 @@ class Course:
             tag = Lane(bill, Trail(), None, None, alone=True)
             return [replace(leg, rows=rows, tag=tag) for leg in self._plan_written(task, ready)]
         started = self.conduct.clock()
-        legs = arm.plan(task, ready, rows, bill)
+        legs = arm.ask(task, ready, rows, bill)
         seconds = self.conduct.clock() - started
         bill.thinking += seconds
         self.ledger.think(arm).planning.add(count, count, seconds)
@@ -260,9 +239,8 @@ class Course:
 
     def _judge(self, whole: tuple[float, float]) -> None:
         """Judge what is under way by the round that is over."""
-        if self.champion is not None:
-            if self.guard.count(self.ledger.cases(self._bills.get(CHAMPION))):
-                self.dealer.call_control()
+        if self.champion is not None and self.guard.count(self.ledger.cases(self._bills.get(CHAMPION))):
+            self.dealer.call_control()
         if self.sample is not None and self.sample.is_full:
             self._end_sample(self.sample)
         elif self.duel is not None and self.challenger is not None:
@@ -290,29 +268,24 @@ class Course:
             f"{duel.seen:,.0f} {'rounds' if duel.turns else 'rows'} compared"
         )
         if verdict == WON:
-            self.champion, self.guard, self.patience = challenger, Guard(turns=duel.turns), 0
-            self.waits.pop(challenger.name, None)
+            self.champion, self.guard, self.prospect.patience = challenger, Guard(turns=duel.turns), 0
+            self.prospect.waits.pop(challenger.name, None)
             self.decide(told)
         else:
-            self.decide(f"{told}: not enough; tried again after {self._postpone(challenger.name):,} rows")
+            self.decide(
+                f"{told}: not enough; tried again after {self.prospect.postpone(challenger.name, self.rows):,} rows"
+            )
         self.duel = self.challenger = None
 
     def _demote(self, arm: Arm) -> None:
         """Go back to the written order."""
         times = (self.guard.arm.mean + self.ledger.extra(arm)) / max(self.ledger.in_order, INSTANT)
-        wait = self._postpone(arm.name)
+        wait = self.prospect.postpone(arm.name, self.rows)
         self.decide(
             f"{arm.name} costs {times:.2f} times the written order, which goes on; tried again after {wait:,} rows"
         )
-        self.champion = self.duel = self.challenger = self.found = None
-        self.next_sample = self.rows
-
-    def _postpone(self, arm: str) -> int:
-        """Let an arm wait, each time twice as long as before."""
-        _, wait = self.waits.get(arm, (0.0, FIRST_WAIT / 2))
-        wait = min(2 * wait, FIRST_WAIT * 2**MOST_DOUBLINGS)
-        self.waits[arm] = [self.rows + wait, wait]
-        return int(wait)
+        self.champion = self.duel = self.challenger = self.prospect.found = None
+        self.prospect.next_sample = self.rows
 
     def decide(self, reason: str) -> None:
         """Note a decision."""
@@ -326,66 +299,56 @@ class Course:
         self.rows += self.ledger.idle_rows
         changed = self.ledger.settle_idle(self._route, self._statistics)
         if changed > CHANGED_SHARE:
-            self.found, self.patience, self.waits, self.next_sample = None, 0, {}, self.rows
+            self.prospect.begin_anew(self.rows)
         if len(self.ready) > 1 or not self.independent:
             self._consider(may_duel=may_duel)
-        self.look = self._count_saving_rows() if self._is_saving_up else min(2 * self.look, LATEST_LOOK)
+        saves = self.prospect.wanted > 0
+        most = LATEST_LOOK * LATEST_LOOK // FIRST_LOOK
+        self.look = self.prospect.count_saving_rows(FIRST_LOOK, most) if saves else min(2 * self.look, LATEST_LOOK)
         if not self.ledger.unit:
             self.ledger.account.pay("learning", self.conduct.clock() - started)
 
-    def _count_saving_rows(self) -> int:
-        """Count the rows until the account bears what is wanted."""
-        each = self.ledger.account.regret * (self.ledger.in_order + self.ledger.row_calls / max(self.ledger.usual, 1))
-        missing = self._wanted - self.ledger.account.left
-        return int(min(max(missing / max(each, INSTANT), FIRST_LOOK), LATEST_LOOK * 2**MOST_DOUBLINGS))
-
     def _consider(self, *, may_duel: bool) -> None:
         """Take a sample, or begin a duel, if that may pay and can be paid for."""
-        self._wanted = 0.0
-        if self.rows >= self.next_sample:
-            self._begin_sample()
-        elif self.found is not None and (may_duel or not self.ledger.turns):
-            self._begin_duel(self.found)
+        self.prospect.wanted = 0.0
+        if self.rows >= self.prospect.next_sample:
+            self._consider_sample()
+        elif may_duel or not self.ledger.turns:
+            current = self.ledger.current(self.champion, self.guard)
+            champion = "" if self.champion is None else self.champion.name
+            for name, hoped, price in self.prospect.list_challengers(champion, current, self.rows):
+                if self.prospect.buy(price):
+                    self._challenge(name, hoped)
+                return
 
-    def _begin_sample(self) -> None:
-        ledger = self.ledger
+    def _consider_sample(self) -> None:
         if len(self.ready) < 2:
-            # Rows come to one operator first, and to the others behind it: a sample would show nothing of these.
-            self.found, self.lesson, ledger.turns = UNSEEN, None, True
-            self.next_sample = self.rows + self._wait()
+            self.prospect.give_up_sampling(self.rows)
+            self.ledger.turns = True
             return
-        prices, current = ledger.row_prices(self.ready), ledger.current(self.champion, self.guard)
-        if (current - min(prices)) * ledger.usual <= ledger.least_thinking:
-            self.next_sample = self.rows + self._wait()
+        current = self.ledger.current(self.champion, self.guard)
+        price = self.prospect.price_sample(self.ready, current, len(self.conduct.features.of(self.stream)))
+        if price is None:
+            self.prospect.postpone_sample(self.rows)
             return
-        looks = ledger.screening_price(len(self.conduct.features.of(self.stream)))
-        price = max(SAMPLE_ROWS * (sum(prices) - current), 0.0) + looks
         # Rows of an arm that saves much are cheap beside those of a sample: it comes the more seldom.
-        may_be = self.champion is None or price <= self.conduct.regret * current * (self.rows - self.sampled)
-        if may_be and ledger.account.allows(price):
+        since = current * (self.rows - self.prospect.sampled)
+        if self.champion is not None and price > self.conduct.regret * since:
+            return
+        if self.prospect.buy(price):
             self.sample = Sample(self.ready)
-        else:
-            self._wanted = price
-
-    def _wait(self) -> int:
-        """Count the rows until the next sample, each time twice as many unless something came of the last."""
-        self.patience += 1
-        return FIRST_WAIT * int(2 ** min(self.patience - 1, MOST_DOUBLINGS))
 
     def _end_sample(self, sample: Sample) -> None:
         """See what the sample says."""
         ledger, started = self.ledger, self.conduct.clock()
-        costs = np.array(ledger.row_prices(sample.hops))
-        least = ledger.least_thinking / ledger.usual
-        self.found = screen(sample.outcomes, sample.buckets, costs, np.random.default_rng(self.rows), least)
+        found = self.prospect.look(sample, self.rows)
         seconds, looks = self.conduct.clock() - started, 1 + sample.buckets.shape[1]
         ledger.screening.add(looks, looks, seconds)
         if not ledger.unit:
             ledger.account.pay("sampling", seconds)
-        self.sample, self.lesson, self.sampled = None, sample, self.rows
-        self.next_sample = self.rows + self._wait()
+        self.sample = None
         if self.champion is None:
-            self._choose_turns(self.found, len(sample.hops))
+            self._choose_turns(found, len(sample.hops))
 
     def _choose_turns(self, found: Found, hops: int) -> None:
         """Choose between rows of the same rounds and rounds in turns."""
@@ -395,48 +358,18 @@ class Course:
         if turns != self.ledger.turns:
             self.ledger.turns, self.ledger.written = turns, Side()
 
-    def _begin_duel(self, found: Found) -> None:
-        """Begin a duel with the first arm that may save enough."""
-        ledger = self.ledger
-        in_order = max(ledger.in_order, INSTANT)
-        now = ledger.current(self.champion, self.guard) / in_order
-        for name in self.conduct.arms:
-            in_charge = self.champion is not None and name == self.champion.name
-            if in_charge or self.waits.get(name, [0])[0] > self.rows:
-                continue
-            hoped = self._hope(name, found, now) * in_order
-            each = ledger.arm_price(name)
-            once = ledger.waking_price(name, tells_classes=name in self.conduct.tellers)
-            # What it may save until it would be tried again has to be more than what it takes.
-            saved = hoped - each / ledger.usual
-            if saved <= LEAST_GAIN * in_order or saved * FIRST_WAIT <= once:
-                continue
-            if ledger.account.allows(each + once):
-                self._challenge(name, hoped)
-            else:
-                self._wanted = each + once
-            return
-
     def _challenge(self, name: str, hoped: float) -> None:
         """Let an arm challenge the one in charge; it learns from the sample first."""
-        started = self.conduct.clock()
+        started, lesson = self.conduct.clock(), self.prospect.lesson
         self.challenger = self.conduct.build(name, self.stream, self.ledger.account.left)
-        if self.lesson is not None:
-            self.challenger.observe(self.lesson.tell(self.stream, self.conduct.prices))
+        if lesson is not None:
+            self.challenger.observe(lesson.tell(self.stream, self.conduct.prices))
             self.challenger.policy.learn()
         seconds = self.conduct.clock() - started
         self.ledger.think(self.challenger).waking = seconds
         if not self.ledger.unit:
             self.ledger.account.pay("duels", seconds)
-        self.duel = Duel(name, self.ledger.turns, WARM_ROUNDS if self.lesson is None else 0, hoped)
-
-    def _hope(self, name: str, found: Found, now: float) -> float:
-        """The share of the written order's cost that an arm may save, beside what is saved now."""
-        single = now - found.single / found.written
-        if name not in self.conduct.tellers:
-            return single
-        beyond = max(now - found.floor / found.written, 0.0)
-        return max(single, now - found.classes / found.written, HOPE * beyond)
+        self.duel = Duel(name, self.ledger.turns, WARM_ROUNDS if lesson is None else 0, hoped)
 
     def ask_champion(self) -> Insight:
         """Tell what the arm in charge tells of this stream."""

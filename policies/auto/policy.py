@@ -103,7 +103,7 @@ class Auto(Policy):
             course = self._courses[task.lineage.origin] = Course(task.lineage.origin, self._conduct)
         if not task.lineage.done:
             self._whole[1] += task.rows
-        legs = course.plan(task, ready)
+        legs = course.split(task, ready)
         self._is_active = self._is_active or not course.is_idle
         return legs
 

@@ -13,10 +13,9 @@ from eddy.policies.auto.course import Course
 from eddy.policies.auto.duel import Duel
 from eddy.policies.auto.guard import Guard
 from eddy.policies.auto.sample import Sample
-from eddy.policies.auto.screen import Found
 from eddy.tuples import Hop
 
-NUMBERS = ("rows", "look", "next_sample", "patience", "sampled", "decided", "independent")
+NUMBERS = ("rows", "look", "decided", "independent")
 """The plain numbers of a course."""
 
 Arrays = dict[str, Any]
@@ -35,14 +34,13 @@ def save(course: Course) -> tuple[dict[str, Any], Arrays]:
         "numbers": {name: getattr(course, name) for name in NUMBERS},
         "control_due": course.dealer.control_due,
         "ready": [list(hop) for hop in course.ready],
-        "waits": course.waits,
-        "found": None if course.found is None else list(course.found),
+        "prospect": course.prospect.snapshot(),
         "guard": course.guard.snapshot(),
         "duel": None if course.duel is None else course.duel.snapshot(),
         "champion": _save_arm("champion", course.champion, arrays),
         "challenger": _save_arm("challenger", course.challenger, arrays),
         "sample": _save_sample("sample", course.sample, arrays),
-        "lesson": _save_sample("lesson", course.lesson, arrays),
+        "lesson": _save_sample("lesson", course.prospect.lesson, arrays),
     }
     return plain, arrays
 
@@ -54,14 +52,14 @@ def restore(course: Course, plain: Mapping[str, Any], arrays: Mapping[str, Any])
         setattr(course, name, plain["numbers"][name])
     course.dealer.control_due = plain["control_due"]
     course.ready = tuple(Hop(*hop) for hop in plain["ready"])
-    course.waits = {name: list(wait) for name, wait in plain["waits"].items()}
-    course.found = None if plain["found"] is None else Found(*plain["found"])
+    course.prospect.restore(plain["prospect"])
     course.guard = Guard.restore(plain["guard"])
     course.duel = None if plain["duel"] is None else Duel.restore(plain["duel"])
     course.champion, course.challenger = (
         _read_arm(place, course, plain, arrays) for place in ("champion", "challenger")
     )
-    course.sample, course.lesson = (_read_sample(place, plain, arrays) for place in ("sample", "lesson"))
+    course.sample = _read_sample("sample", plain, arrays)
+    course.prospect.lesson = _read_sample("lesson", plain, arrays)
     first = course.decided - len(plain["reasons"])
     course.decisions = [
         Decision(stream=course.stream, number=first + place, reason=reason, seconds=0.0, policy="auto")

@@ -1,0 +1,134 @@
+"""Prospects: what there may be to gain on a stream, who could gain it, and when to try again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from eddy.policies.auto.duel import LEAST_GAIN
+from eddy.policies.auto.ledger import Ledger
+from eddy.policies.auto.sample import SAMPLE_ROWS, Sample
+from eddy.policies.auto.screen import Found, screen
+from eddy.policies.shared.merit import INSTANT
+from eddy.tuples import Hop
+
+FIRST_WAIT, MOST_DOUBLINGS = 20_000, 4
+"""Rows until what was not worth it is tried again; it doubles so often each time that it was not."""
+
+HOPE = 0.25
+"""The part of what is left above the floor that a policy is hoped to gain, where the screen found less: it looks at one
+attribute at a time."""
+
+UNSEEN = Found(1.0, 1.0, 1.0, 0.0, 0.0)
+"""What is taken to be found where a sample cannot be had: nothing, and everything may be hoped for."""
+
+NUMBERS = ("next_sample", "patience", "sampled", "wanted")
+
+
+class Prospect:
+    """What the last sample said, and who waits until when.
+
+    `tellers` has the arms, in the order in which they are tried, and whether they tell rows apart.
+    """
+
+    def __init__(self, ledger: Ledger, tellers: Mapping[str, bool]) -> None:
+        self._ledger = ledger
+        self._tellers = tellers
+        self.found: Found | None = None
+        # The last sample, for arms to learn from.
+        self.lesson: Sample | None = None
+        # For each arm that lost: the row of the stream until which it waits, and how many rows that were.
+        self.waits: dict[str, list[float]] = {}
+        # The row from which on there may be a sample; samples in vain; the row at which the last one was over; and the
+        # price of something that is worth it, and that the account does not bear yet.
+        self.next_sample, self.patience, self.sampled = 0, 0, 0
+        self.wanted = 0.0
+
+    def begin_anew(self, rows: int) -> None:
+        """Forget what was found: the stream has changed."""
+        self.found, self.patience, self.waits, self.next_sample = None, 0, {}, rows
+
+    def postpone(self, arm: str, rows: int) -> int:
+        """Let an arm wait, each time twice as long as before; says for how many rows."""
+        _, wait = self.waits.get(arm, (0.0, FIRST_WAIT / 2))
+        wait = min(2 * wait, FIRST_WAIT * 2**MOST_DOUBLINGS)
+        self.waits[arm] = [rows + wait, wait]
+        return int(wait)
+
+    def postpone_sample(self, rows: int) -> None:
+        """Let the next sample wait, each time twice as long unless something came of the last."""
+        self.next_sample = rows + FIRST_WAIT * int(2 ** min(self.patience, MOST_DOUBLINGS))
+        self.patience += 1
+
+    def price_sample(self, hops: tuple[Hop, ...], current: float, attributes: int) -> float | None:
+        """Price a sample and the look at it; None where nothing that it may show is worth a policy's thinking."""
+        prices = self._ledger.row_prices(hops)
+        if (current - min(prices)) * self._ledger.usual <= self._ledger.least_thinking:
+            return None
+        return max(SAMPLE_ROWS * (sum(prices) - current), 0.0) + self._ledger.screening_price(attributes)
+
+    def buy(self, price: float) -> bool:
+        """Tell whether the account bears something; if not, it is saved up for."""
+        bears = self._ledger.account.allows(price)
+        self.wanted = 0.0 if bears else price
+        return bears
+
+    def count_saving_rows(self, least: int, most: int) -> int:
+        """Count the rows until the account may bear what is wanted."""
+        ledger = self._ledger
+        each = ledger.account.regret * (ledger.in_order + ledger.row_calls / max(ledger.usual, 1))
+        return int(min(max((self.wanted - ledger.account.left) / max(each, INSTANT), least), most))
+
+    def look(self, sample: Sample, rows: int) -> Found:
+        """See what a sample says."""
+        ledger = self._ledger
+        costs = np.array(ledger.row_prices(sample.hops))
+        least = ledger.least_thinking / ledger.usual
+        # The same sample is halved in the same way whenever it is looked at.
+        self.found = screen(sample.outcomes, sample.buckets, costs, np.random.default_rng(rows), least)
+        self.lesson, self.sampled = sample, rows
+        self.postpone_sample(rows)
+        return self.found
+
+    def give_up_sampling(self, rows: int) -> None:
+        """Hope without a sample: rows come to one operator first, and it would show nothing of those behind it."""
+        self.found, self.lesson = UNSEEN, None
+        self.postpone_sample(rows)
+
+    def list_challengers(self, champion: str, current: float, rows: int) -> Iterator[tuple[str, float, float]]:
+        """List the arms that may save enough: their names, what they may save in each case, and their price."""
+        if self.found is None:
+            return
+        ledger, in_order = self._ledger, max(self._ledger.in_order, INSTANT)
+        for name, tells_classes in self._tellers.items():
+            if name == champion or self.waits.get(name, [0])[0] > rows:
+                continue
+            hoped = self._hope(self.found, current / in_order, tells_classes=tells_classes) * in_order
+            each = ledger.arm_price(name)
+            once = ledger.waking_price(name, tells_classes=tells_classes)
+            # What it may save until it would be tried again has to be more than what it takes.
+            saved = hoped - each / ledger.usual
+            if saved > LEAST_GAIN * in_order and saved * FIRST_WAIT > once:
+                yield name, hoped, each + once
+
+    def _hope(self, found: Found, now: float, *, tells_classes: bool) -> float:
+        """The share of the written order's cost that an arm may save, beside what is saved now."""
+        single = now - found.single / found.written
+        if not tells_classes:
+            return single
+        beyond = max(now - found.floor / found.written, 0.0)
+        return max(single, now - found.classes / found.written, HOPE * beyond)
+
+    def snapshot(self) -> dict[str, Any]:
+        """Plain values; the sample is apart, as it has arrays."""
+        found = None if self.found is None else list(self.found)
+        return {"found": found, "waits": self.waits, **{name: getattr(self, name) for name in NUMBERS}}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from a snapshot."""
+        self.found = None if state["found"] is None else Found(*state["found"])
+        self.waits = {name: list(wait) for name, wait in state["waits"].items()}
+        for name in NUMBERS:
+            setattr(self, name, state[name])
