@@ -38,6 +38,9 @@ FIRST_LOOK, LATEST_LOOK = 500, 16_000
 WARM_ROUNDS = 2
 """Rounds in which a challenger may learn before it is judged, if there was no sample to learn from."""
 
+YOUNG_ROUNDS = 4
+"""Rounds in which a challenger may think more than it will later, unless it is calm sooner."""
+
 MIXING_SHARE = 0.05
 """The share of a row's cost that dealing rows out to several legs may take; beyond it, whole rounds take turns."""
 
@@ -259,7 +262,8 @@ class Course:
         duel.count(*sides)
         extra = self.ledger.extra(challenger) - self.ledger.extra(self.champion)
         written = max(duel.champion.mean if self.ledger.turns else self.ledger.in_order, INSTANT)
-        verdict = duel.judge(extra, written)
+        is_young = duel.rounds < YOUNG_ROUNDS and not challenger.policy.is_calm
+        verdict = duel.judge(extra, written, is_young=is_young)
         if verdict == OPEN:
             return
         gain, error = duel.compare(extra)

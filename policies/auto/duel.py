@@ -81,7 +81,7 @@ class Side:
     >>> side = Side()
     >>> side.add(100, 200.0, 500.0)
     >>> side.mean, round(side.error, 3)
-    (2.0, 0.1)
+    (2.0, 0.101)
     """
 
     half_life: float = HALF_LIFE_ROWS
@@ -124,6 +124,7 @@ class Duel:
     warm: int
     hoped: float
     seen: float = 0.0
+    rounds: int = 0
     challenger: Side = field(default_factory=Side)
     champion: Side = field(default_factory=Side)
 
@@ -139,6 +140,7 @@ class Duel:
         self.challenger.add(*challenger)
         self.champion.add(*champion)
         self.seen += challenger[0]
+        self.rounds += bool(challenger[0])
 
     def compare(self, overhead: float) -> tuple[float, float]:
         """What the challenger saves in each case, and the standard error of that.
@@ -152,8 +154,12 @@ class Duel:
             error = max(error, UNLIKE_ROUNDS * self.champion.mean / math.sqrt(self.challenger.cases))
         return gain, error
 
-    def judge(self, overhead: float, written: float) -> str:
-        """Say whether it is won, lost, or open; a tie is lost. `written` is what a case costs in the written order."""
+    def judge(self, overhead: float, written: float, *, is_young: bool) -> str:
+        """Say whether it is won, lost, or open; a tie is lost.
+
+        `written` is what a case costs in the written order. A challenger that is young thinks more than it will later:
+        that alone does not lose it the duel.
+        """
         least, most = (LEAST_TURNS, MOST_TURNS) if self.turns else (LEAST_ROWS, MOST_ROWS)
         if min(self.challenger.cases, self.champion.cases) < least:
             return OPEN
@@ -161,27 +167,19 @@ class Duel:
         needed = LEAST_GAIN * written
         if gain - SURE * error > 0 and gain > needed:
             return WON
-        if gain + SURE * error < needed or self.seen >= most:
+        if gain + (overhead if is_young else 0.0) + SURE * error < needed or self.seen >= most:
             return LOST
         return OPEN
 
     def snapshot(self) -> dict[str, Any]:
         """Plain values."""
-        sides = [self.challenger.sums, self.champion.sums]
-        return {
-            "arm": self.arm,
-            "turns": self.turns,
-            "warm": self.warm,
-            "hoped": self.hoped,
-            "seen": self.seen,
-            "sides": sides,
-        }
+        numbers = [self.turns, self.warm, self.hoped, self.seen, self.rounds]
+        return {"arm": self.arm, "numbers": numbers, "sides": [self.challenger.sums, self.champion.sums]}
 
     @staticmethod
     def restore(state: dict[str, Any]) -> Duel:
         """From a snapshot."""
-        duel = Duel(
-            str(state["arm"]), bool(state["turns"]), int(state["warm"]), float(state["hoped"]), float(state["seen"])
-        )
+        turns, warm, hoped, seen, rounds = state["numbers"]
+        duel = Duel(str(state["arm"]), bool(turns), int(warm), float(hoped), float(seen), int(rounds))
         duel.challenger.sums, duel.champion.sums = (list(map(float, side)) for side in state["sides"])
         return duel

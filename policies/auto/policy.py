@@ -21,7 +21,6 @@ from eddy.observe.insight import Decision, Insight, Use
 from eddy.policies.auto import saved
 from eddy.policies.auto.arms import Arm, join_features
 from eddy.policies.auto.course import Conduct, Course
-from eddy.policies.fixed import Fixed
 from eddy.policies.shared.checks import check_costs, check_share
 from eddy.policies.shared.merit import Costs
 from eddy.tuples import Hop
@@ -43,7 +42,9 @@ class Auto(Policy):
     cost that may be spent on finding out, `control` the share of rows that go on in the written order. `attributes`
     may classify; where none are named, those that the query reads anyway. `d` is the number of buckets of each.
 
-    >>> Auto(Setting(operators=("cheap", "dear")), arms=[]).is_calm
+    >>> from eddy.policies.fixed import Fixed
+    >>> setting = Setting(operators=("cheap", "dear"), make=lambda choice, offered: Fixed(setting))
+    >>> Auto(setting, arms=[]).is_calm
     True
     """
 
@@ -72,7 +73,7 @@ class Auto(Policy):
         features = [(name, policy.features) for name, policy in made.items()]
         self.features = join_features(features, own)
         self._conduct = Conduct(
-            written=Fixed(setting),
+            written=setting.make("fixed", {}),
             arms=tuple(self._choices),
             build=self._build,
             prices=setting.prices,
