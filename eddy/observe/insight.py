@@ -54,12 +54,17 @@ class Branch:
     way: int | None = None
 
 
+DecisionKey = tuple[str, str, int]
+"""A stream, who decided, and the number of the decision."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Decision:
     """A policy's last decision about a stream, and its reason.
 
     `ways` are the routes that there are, `tree` says which rows take which. `seconds` is how long it took to decide.
-    `policy` is who decided, where one policy has others decide for it.
+    `policy` is who decided, where one policy has others decide for it. Each of them numbers its decisions about a
+    stream by itself.
     """
 
     stream: str
@@ -69,6 +74,11 @@ class Decision:
     ways: tuple[RouteCost, ...] = ()
     tree: tuple[Branch, ...] = ()
     policy: str = ""
+
+    @property
+    def key(self) -> DecisionKey:
+        """What tells it from all other decisions of a run."""
+        return self.stream, self.policy, self.number
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -112,19 +122,17 @@ class Trees:
 
     def __init__(self, names: NameClasses) -> None:
         self._names = names
-        self._known: dict[str, tuple[int, Sequence[str]]] = {}
+        self._known: Mapping[DecisionKey, Sequence[str]] = {}
 
-    def lines(self, decisions: Sequence[Decision]) -> Mapping[str, Sequence[str]]:
+    def lines(self, decisions: Sequence[Decision]) -> Mapping[DecisionKey, Sequence[str]]:
         """Write a line for each branch, and for each way at its end.
 
-        Lines are indented by the level of their branch.
+        Lines are indented by the level of their branch. Decisions without a tree have none.
         """
-        for decision in decisions:
-            known = self._known.get(decision.stream)
-            # A tree is decided seldom, and reported with every micro-batch.
-            if known is None or known[0] != decision.number:
-                self._known[decision.stream] = (decision.number, tuple(_lines(decision, self._names)))
-        return {decision.stream: self._known[decision.stream][1] for decision in decisions}
+        known = self._known
+        # A tree is decided seldom, and reported with every micro-batch.
+        self._known = {d.key: known.get(d.key) or tuple(_lines(d, self._names)) for d in decisions if d.tree}
+        return self._known
 
 
 def _lines(decision: Decision, names: NameClasses) -> Iterator[str]:

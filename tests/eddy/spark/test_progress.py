@@ -48,7 +48,7 @@ def counters(rows: int, stored: int, calls: int = 0, bucket: int = 0) -> Counter
             uses=[use],
             decisions=[Decision(stream="a", number=bucket, reason="first rows", seconds=0.1, ways=(way,), tree=())],
         ),
-        trees={"a": ("-> f",)},
+        trees={("a", "", bucket): ("-> f",)},
         restoring=1,
         packing=2,
         saving=3,
