@@ -41,8 +41,12 @@ def sum_over_batches(counters: Iterable[Counters]) -> list[Regret]:
 
     `state` and `arm` are those of its last micro-batch.
     """
-    parts = _by_stream(regret for c in counters for regret in c.insight.regrets)
-    return [_sum(same, state=same[-1].state, arm=same[-1].arm) for same in parts.values()]
+    return sum_over_time(regret for c in counters for regret in c.insight.regrets)
+
+
+def sum_over_time(regrets: Iterable[Regret]) -> list[Regret]:
+    """Add up accounts of each stream, the earliest first."""
+    return [_sum(same, state=same[-1].state, arm=same[-1].arm) for same in _by_stream(regrets).values()]
 
 
 def measure_regret(account: Regret) -> float | None:

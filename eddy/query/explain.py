@@ -77,7 +77,7 @@ def explain(what: Query | Reported | Report) -> str:
     if isinstance(what, Query):
         return describe_query(what)
     # A frame of the report for each paragraph.
-    report = _report(what)
+    report = read_report(what, "explain")
     batches = report.batches()
     rows, results, calls = (int(batches[name].sum()) for name in ("rows", "results", "routing_calls"))
     counted = (plural(len(batches), "micro-batch", "micro-batches"), plural(rows, "row"), plural(results, "result"))
@@ -200,10 +200,12 @@ def list_aggregates(query: Query) -> Iterator[str]:
     yield from align_columns([["by the time of", "withWatermark with at least"], *_list_delays(query, columns)], "<<")
 
 
-def _report(run: Reported | Report) -> Report:
+def read_report(run: Reported | Report, where: str) -> Report:
+    """Give the report of a run, or of itself."""
     report = getattr(run, "report", run)
     if not isinstance(report, Report):
-        raise QueryError(f"explain: expected a Query(...), a run or a Report, got {type(run).__name__}")
+        expected = "a Query(...), a run or a Report" if where == "explain" else "a run or a Report"
+        raise QueryError(f"{where}: expected {expected}, got {type(run).__name__}")
     return report
 
 
