@@ -47,7 +47,7 @@ def from_plain(values: Mapping[str, Any]) -> Counters:
 
     Parts that are missing, because they were too long to be sent or nobody tells them, are empty.
     """
-    decisions = [_read_decision(row) for row in values.get("decided", ())]
+    decisions = read_decisions(values)
     uses = [f.name for f in fields(Use)]
     return Counters(
         **{field.name: values[field.name] for field in fields(Counters) if field.name not in NESTED},
@@ -58,7 +58,7 @@ def from_plain(values: Mapping[str, Any]) -> Counters:
         insight=Insight(
             uses=[Use(**dict(zip(uses, row, strict=True))) for row in values.get("insight", ())],
             decisions=decisions,
-            regrets=[_read_regret(row) for row in values.get("regrets", ())],
+            regrets=read_regrets(values),
         ),
         trees=_read_trees(values.get("trees", ()), decisions),
         faults=[FaultCount(**row) for row in values.get("faults", ())],
@@ -69,6 +69,17 @@ def read_streams(values: Mapping[str, Any]) -> dict[str, StreamCount]:
     """Read what `to_plain` wrote of the streams."""
     names = [field.name for field in fields(StreamCount)]
     return {name: StreamCount(**dict(zip(names, row, strict=True))) for name, row in values["streams"].items()}
+
+
+def read_decisions(values: Mapping[str, Any]) -> list[Decision]:
+    """Read what `to_plain` wrote of decisions."""
+    return [_read_decision(row) for row in values.get("decided", ())]
+
+
+def read_regrets(values: Mapping[str, Any]) -> list[Regret]:
+    """Read what `to_plain` wrote of accounts; older versions wrote none."""
+    names = [field.name for field in fields(Regret)]
+    return [Regret(**dict(zip(names, row, strict=True))) for row in values.get("regrets", ())]
 
 
 def latest_routes(before: Mapping[str, Any], last: Counters) -> dict[str, Any]:
@@ -155,7 +166,3 @@ def _write_regrets(regrets: Sequence[Regret]) -> dict[str, list[list[Any]]]:
 def _shorten(value: str | float) -> str | float:
     """Leave out digits that say nothing: a line is sent for each stream, by each cell, in each micro-batch."""
     return value if isinstance(value, str) else float(f"{value:.{DIGITS}g}")
-
-
-def _read_regret(row: Sequence[Any]) -> Regret:
-    return Regret(**dict(zip((field.name for field in fields(Regret)), row, strict=True)))
