@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from dataclasses import asdict, replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -137,10 +138,11 @@ def test_many_micro_batches_are_few_points_and_the_same_sum() -> None:
 
 
 def test_a_run_without_an_account_has_nothing_to_draw() -> None:
+    wrong: Any = 3
     with pytest.raises(eddy.QueryError, match="plot_regret: the policy keeps no account"):
         eddy.plot_regret(eddy.run_local(query(), data()))
     with pytest.raises(eddy.QueryError, match=r"plot_regret: expected a run or a Report, got int"):
-        eddy.plot_regret(3)  # type: ignore[arg-type]
+        eddy.plot_regret(wrong)
 
 
 def test_runs_that_were_kept_before_there_were_accounts_are_read() -> None:
