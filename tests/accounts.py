@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from eddy.contracts import Branch, Decision, Hop, Insight, Leg, Policy, Regret, RouteCost, Setting, Task
+from eddy.contracts import Branch, Decision, Hop, Insight, Leg, Policy, Regret, RouteCost, Setting, State, Task
+from eddy.policies.shared.account import KINDS, Account
 
 STATES = ("idle", "sampling", "in a duel", "in charge")
 """One for each micro-batch; the last one stays."""
@@ -59,6 +60,23 @@ class Accounted(Policy):
 
     def learn(self) -> None:
         self.batch += 1
+
+    def snapshot(self) -> State:
+        streams = {stream: self._leave(stream) for stream in sorted(self.streams)}
+        return {"batch": self.batch, "streams": streams}
+
+    def restore(self, state: State) -> None:
+        self.batch, self.streams = state["batch"], set(state["streams"])
+
+    def _leave(self, stream: str) -> State:
+        """What `auto` leaves of a stream in a checkpoint."""
+        kept, past = Account(regret=0.02), [account(stream, batch) for batch in range(self.batch + 1)]
+        for one in past:
+            kept.pay_rows(written=one.written, spent=one.written - one.saved)
+            for kind in KINDS:
+                kept.pay(kind, getattr(one, kind))
+        told = REASONS[: self.batch + 1]
+        return {"state": past[-1].state, "arm": past[-1].arm, "account": kept.snapshot(), "reasons": list(told)}
 
     def _decide(self, stream: str) -> Sequence[Decision]:
         """The second micro-batch has two decisions of `auto`, and all from the third on have one of its arm."""

@@ -15,9 +15,11 @@ from eddy.jobs.run import run_job
 from eddy.jobs.run.checkpoints import MOST_REASONS, CellState, describe_learned
 from eddy.jobs.run.sinks import write_answer
 from eddy.jobs.workloads.web import QUERY, requests
+from eddy.observe.regret import sum_over_batches, tell_adapting
 from eddy.policies.shared.account import Account
 from eddy.tuples.arrow import one_batch
 from eddy.wiring import engine
+from tests.accounts import REASONS, Accounted
 from tests.house import ROOT
 
 if TYPE_CHECKING:
@@ -153,6 +155,21 @@ def test_the_account_and_the_last_reasons_are_read_from_the_state_of_a_policy() 
     assert told[place + 1 : place + 4] == ["  cell 0: first", "  cell 0: then", "  cell 2: other"]
     assert 'last decisions about "b"' not in told
     assert list(describe_learned([cell(0, {"a": left_behind(1.0)})]))[2].startswith("adapting: 250 ms spent")
+
+
+def test_a_snapshot_tells_what_the_report_tells() -> None:
+    rows = {"web": requests(2_000)}
+    found = engine(QUERY, {"web": rows["web"].schema}, Accounted, tables={}, clock=float, seed=0)
+    counters = []
+    for start in range(0, 2_000, 400):
+        for _ in found.run({"web": one_batch("web", rows["web"].slice(start, 400))}):
+            pass
+        counters.append(found.read_counters())
+    left = CellState(number=3, meta=unpack(found.snapshot())[0], stems={}, nbytes=0)
+    told = list(describe_learned([left]))
+    assert tell_adapting(sum_over_batches(counters)) in told
+    place = told.index('last decisions about "web"')
+    assert told[place + 1 : place + 4] == [f"  cell 3: {reason}" for reason in REASONS]
 
 
 def test_of_many_cells_each_tells_its_last_reason() -> None:
