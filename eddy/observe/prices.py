@@ -23,8 +23,8 @@ BELIEF_IN_USUAL = 0.002
 STEPS_REMEMBERED = 32
 """Steps after which an older one counts half: a machine that gets busy shows after as many."""
 
-STEPS_WAITING = 64
-"""Steps of a hop that wait to be fitted: more would count next to nothing."""
+STEPS_WAITING = 16
+"""Steps of a hop that wait to be fitted: where nobody asks for long the newest will do, and little is kept."""
 
 MOST_ABOVE = 2.0
 """A step counts as at most so many times what was expected, while it is an accident."""

@@ -154,7 +154,7 @@ class QueryMesh(Policy):
             return [Leg(route=ready)]
         if not task.lineage.done and guard.arrive(task.rows):
             fabric.begin_anew()
-        if guard.is_waiting:
+        if guard.is_closed:
             return guard.common.legs(task, ready)
         started = self._watch()
         legs = self._plan_ways(task, ready, fabric, legality)
@@ -232,8 +232,10 @@ class QueryMesh(Policy):
         leg, (fabric, _) = observation.legs[0], self._fabrics.get(observation.origin, NO_FABRIC)
         if leg.exhaustive and leg.tag is None:
             self._take_over(observation, fabric)
-        elif fabric is None or fabric.guard.is_waiting:
+        elif fabric is None or fabric.guard.is_closed:
             self._uses.count_plain(observation)
+            if fabric is not None and fabric.guard.is_looking:
+                fabric.guard.count_step(observation)
         else:
             started = self._watch()
             self._keep(observation, fabric)
@@ -263,6 +265,25 @@ class QueryMesh(Policy):
 
     def learn(self) -> None:
         """Count what the steps of the round did, and decide anew where there is a reason to."""
+        self._count_steps()
+        for origin, (fabric, legality) in self._fabrics.items():
+            if not fabric.guard.is_looking:
+                self._decide(origin, fabric, legality)
+            elif fabric.guard.look():
+                fabric.begin_anew()
+        self._steps, self._rusters, self._seeds = [], [], {}
+
+    def _decide(self, origin: str, fabric: StreamMesh, legality: Legality) -> None:
+        """Decide about a stream, unless it is given up."""
+        guard = fabric.guard
+        if guard.is_waiting or guard.close(fabric.price_common()):
+            return
+        started = self._watch()
+        fabric.decide(legality, self._seeds.get(origin, 0), self._clock)
+        guard.pay(self._watch() - started)
+
+    def _count_steps(self) -> None:
+        """Count for each way what its rows cost."""
         counts: dict[int, Count] = {}
         for ruster in self._rusters:
             count = counts.setdefault(id(ruster.generation), Count.of(ruster.generation))
@@ -276,13 +297,6 @@ class QueryMesh(Policy):
             fabric.guard.spend(self._watch() - started)
         for count in counts.values():
             count.generation.pay(count.rows, count.cost)
-        for origin, (fabric, legality) in self._fabrics.items():
-            # A search takes long: it is not begun where rows cost so little that it can never pay.
-            if not fabric.guard.is_waiting and not fabric.guard.close(*fabric.price_common()):
-                started = self._watch()
-                fabric.decide(legality, self._seeds.get(origin, 0), self._clock)
-                fabric.guard.pay(self._watch() - started)
-        self._steps, self._rusters, self._seeds = [], [], {}
 
     @property
     def is_calm(self) -> bool:

@@ -72,8 +72,10 @@ ROWS_REMEMBERED = 10_000
 """Rows after which the size of a round counts half in the usual size."""
 
 ROWS_OF_A_TRY = 10_000
-"""Rows whose cost the first try may take where it gains nothing: a first sample is 500 rows, and the search takes some
-twenty milliseconds."""
+"""Rows whose cost the first try may take where it gains nothing: a first sample alone takes as much as a thousand."""
+
+USUAL_TRY = 50e-3
+"""Seconds that the first decision takes with six operators and eight attributes, on a machine that is not idle."""
 
 NUMBERS = ("batch", "due", "decided", "patience", "budget", "gain")
 """Rows of a usual round; due to be sampled; sampled when it was decided; how often nothing came of it; seconds that may
@@ -104,7 +106,7 @@ class StreamMesh:
         self._stream = stream
         self._plan = plan
         self._price_list = prices
-        self.guard = Guard(plan.costs, prices, ROWS_OF_A_TRY)
+        self.guard = Guard(plan.costs, prices, ROWS_OF_A_TRY, USUAL_TRY)
         self._hops: dict[str, Hop] = {}
         self.operators = tuple(operators)
         self._reservoir = Reservoir(attributes, len(operators), plan.sample)
@@ -116,7 +118,7 @@ class StreamMesh:
     @property
     def decision(self) -> Decision | None:
         """The decision that rows go by, for reports."""
-        if self.current is None or self.guard.is_waiting:
+        if self.current is None or self.guard.is_closed:
             return None
         return self.current.decision(self._stream, self.operators)
 
@@ -126,7 +128,12 @@ class StreamMesh:
         if len(self.operators) == 1 or self.guard.is_waiting:
             return True
         is_enough = len(self._reservoir) >= self._plan.sample
-        return self.current is not None and not self._reason and (is_enough or self.current.mesh.training == 1)
+        return (
+            not self.guard.is_looking
+            and self.current is not None
+            and not self._reason
+            and (is_enough or self.current.mesh.training == 1)
+        )
 
     def count_samples(self, rows: int) -> int:
         """Say how many of a round's rows to sample."""
@@ -193,11 +200,11 @@ class StreamMesh:
         """Outputs per input of each operator, among all rows that came to it."""
         return np.array([self._statistics.get(name, NOTHING).rate for name in self.operators])
 
-    def price_common(self) -> tuple[float, float]:
-        """Price a row in the order of merit, and the cheapest operator."""
+    def price_common(self) -> float:
+        """Price a row in the order of merit."""
         rates, prices = self.rates(), self.prices()
         order = np.argsort((rates - 1) / prices, kind="stable")
-        return float(expected_costs(rates[None], prices, order[None])[0]), float(prices.min())
+        return float(expected_costs(rates[None], prices, order[None])[0])
 
     def begin_anew(self) -> None:
         """Forget the sample: it is of a stream that was given up for a while."""
@@ -213,7 +220,7 @@ class StreamMesh:
 
     def sample(self, rows: int) -> None:
         """Tell the guard what rows that go to all operators cost."""
-        self.guard.sample(rows * max(float(self.prices().sum()) - self.price_common()[0], 0.0))
+        self.guard.sample(rows * max(float(self.prices().sum()) - self.price_common(), 0.0))
 
     def decide(self, legality: Legality, seed: int, clock: Clock) -> None:
         """Decide anew, if there is a reason to."""
