@@ -171,7 +171,7 @@ class Content(Policy):
         rows too.
         """
         known = self._knowledge(task.lineage.origin)
-        self._guard(task.lineage.origin).sample(len(rows) * self._price_sample(known, ready, pupils))
+        self._guard(task.lineage.origin).pay_sample(len(rows) * self._price_sample(known, ready, pupils))
         attributes = known.syllabus()
         buckets = task.buckets(attributes, rows)
         onward = self._route_classes(task, ready, rows) if task.independent else []

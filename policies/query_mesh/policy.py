@@ -172,7 +172,7 @@ class QueryMesh(Policy):
         chosen = np.zeros(task.rows, np.bool_)
         chosen[task.chance().choice(task.rows, count, replace=False)] = True
         drawn = np.flatnonzero(chosen)
-        fabric.sample(count)
+        fabric.pay_sample(count)
         tag = Sampled(task.buckets(None, drawn))
         leg = Leg(route=ready, rows=drawn, exhaustive=True, label=SAMPLE, tag=tag)
         self._seeds[task.lineage.origin] = int(task.chance().integers(1 << 62))

@@ -218,9 +218,9 @@ class StreamMesh:
         if self.current is not None and len(self.current.mesh.routes) > 1:
             self.guard.save(rows * self._numbers["gain"])
 
-    def sample(self, rows: int) -> None:
+    def pay_sample(self, rows: int) -> None:
         """Tell the guard what rows that go to all operators cost."""
-        self.guard.sample(rows * max(float(self.prices().sum()) - self.price_common(), 0.0))
+        self.guard.pay_sample(rows * max(float(self.prices().sum()) - self.price_common(), 0.0))
 
     def decide(self, legality: Legality, seed: int, clock: Clock) -> None:
         """Decide anew, if there is a reason to."""

@@ -44,7 +44,7 @@ ROWS_BETWEEN_ORDERS = 10_000
 class Guard:
     """What a stream's classes have cost and saved, and how long it is to go without.
 
-    The order in a round is: `arrive`, `spend`, `sample`, `save`, `split` and `count_step` take note, and `look` or
+    The order in a round is: `arrive`, `spend`, `pay_sample`, `save`, `split` and `count_step` take note, and `look` or
     `close` ends the round. The first try may take as much as `try_rows` rows do; `price` is what a try is believed to
     take until there has been one.
     """
@@ -125,7 +125,7 @@ class Guard:
         self._account.pay("learning", seconds)
         self._spent += seconds
 
-    def sample(self, price: float) -> None:
+    def pay_sample(self, price: float) -> None:
         """Take note of what samples cost beside their way."""
         self._sampled += price
 
