@@ -34,11 +34,22 @@ MOST_DOUBLINGS = 10
 ROWS_REMEMBERED = 20_000
 """Rows after which what they cost and saved counts half: a few rounds of the largest."""
 
+ROWS_OF_NOW = 4_000
+"""Rows after which the gain of a round counts half when it is asked whether classes pay by now."""
+
+ROUNDS_TO_TRUST, ROUNDS_OF_USUAL, MOST_ABOVE = 3, 8, 3.0
+"""Rounds before a next one can be told from the usual, rounds that are remembered as usual, and how many usual ones a
+round counts as at most: one that samples takes three times as long."""
+
 ROWS_TO_PAY_BACK = 100_000
 """Rows within which a try must pay for itself, if all were saved that can be: but for the cheapest operator."""
 
 ROWS_BETWEEN_ORDERS = 10_000
 """Rows for which a common order stands: the statistics that it follows from remember as many."""
+
+
+NUMBERS = ("_wait", "_lost", "_price", "_rows", "_spent", "_gained", "_recent", "_usual", "_rounds")
+"""What a snapshot has of a guard besides its account."""
 
 
 class Guard:
@@ -61,7 +72,8 @@ class Guard:
     def _begin(self) -> None:
         """Begin a try."""
         self._account = Account(REGRET)
-        self._rows = self._spent = self._gained = 0.0
+        self._rows = self._spent = self._gained = self._recent = self._usual = 0.0
+        self._rounds = 0
 
     def _clear(self) -> None:
         """Begin a round."""
@@ -153,22 +165,34 @@ class Guard:
             return False
         price = step_price(hops, self._prices, self._costs)
         steps = price * max(self._steps - len(hops), 0) + self._together * self._price_of_company()
-        written, spent = rows * common + price * len(hops), self._seconds + self._sampled + steps
-        account = self._account
-        account.fade(fading(float(rows), ROWS_REMEMBERED))
+        written, seconds = rows * common + price * len(hops), self._clip(self._seconds)
+        spent = seconds + self._sampled + steps
+        kept, account = fading(float(rows), ROWS_REMEMBERED), self._account
+        account.fade(kept)
         if not self._rows:
             account.allowance = self._try_rows * written / rows * 2.0**self._lost
         account.pay_rows(written, written - self._saved + steps)
         account.pay("sampling", self._sampled)
-        account.pay("learning", self._seconds)
+        account.pay("learning", seconds)
         self._rows, self._spent, self._gained = self._rows + rows, self._spent + spent, self._gained + self._saved
-        if not account.allows(0.0):
+        self._recent = self._recent * fading(float(rows), ROWS_OF_NOW) + self._saved - spent
+        is_overdrawn = account.spent > (1 + REGRET) * account.written + account.allowance
+        # What is spent is spent: a stream whose classes pay by now goes on, however dear it was to find them.
+        if is_overdrawn and self._recent <= 0:
             self._price = self._spent
             self._give_up(written / rows)
-        elif self._saved > spent and self._rows > ROWS_REMEMBERED:
+        elif self._recent > 0 and self._rows > ROWS_REMEMBERED:
             self._lost = 0
         self._clear()
         return self.is_waiting
+
+    def _clip(self, seconds: float) -> float:
+        """Count a round as no more than some usual ones: the machine may have been busy elsewhere."""
+        if self._rounds >= ROUNDS_TO_TRUST:
+            seconds = min(seconds, MOST_ABOVE * self._usual)
+        self._rounds += 1
+        self._usual += (seconds - self._usual) / min(self._rounds, ROUNDS_OF_USUAL)
+        return seconds
 
     def _price_of_company(self) -> float:
         """Price a row of legs that go side by side, beside what it takes the router when there is but one."""
@@ -185,7 +209,7 @@ class Guard:
     def snapshot(self) -> dict[str, Any]:
         """Plain values, between two rounds."""
         return {
-            "numbers": [self._wait, self._lost, self._rows, self._spent, self._gained, self._price],
+            "numbers": [getattr(self, name) for name in NUMBERS],
             "looking": self.is_looking,
             "account": self._account.snapshot(),
             "common": self.common.snapshot(),
@@ -193,7 +217,8 @@ class Guard:
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on from a snapshot."""
-        self._wait, self._lost, self._rows, self._spent, self._gained, self._price = state["numbers"]
+        for name, number in zip(NUMBERS, state["numbers"], strict=True):
+            setattr(self, name, number)
         self.is_looking = state["looking"]
         self._account.restore(state["account"])
         self.common.restore(state["common"])
