@@ -69,11 +69,6 @@ class Handed(NamedTuple):
         outcomes = np.stack([np.asarray(counts, np.int64) for counts in sample.outcomes], axis=1)
         return Handed(sample.hops, sample.statistics, sample.buckets(), outcomes)
 
-    def give(self, fabric: StreamMesh) -> None:
-        """Let a mesh learn from it."""
-        fabric.learn(self.hops, self.statistics)
-        fabric.keep(self.hops, self.buckets, list(self.outcomes.T))
-
     def plain(self) -> list[Any]:
         """The hops and their statistics."""
         rows = [[s.rows_in, s.evaluated, s.rows_out, s.seconds] for s in self.statistics]
@@ -195,7 +190,7 @@ class QueryMesh(Policy):
             if plain is not None and is_ours:
                 fabric.restore(plain, arrays)
             for handed in self._handed.pop(origin, ()):
-                handed.give(fabric)
+                fabric.take_over(*handed)
             legality = Legality(operators, task.after, free=ready if task.independent else ())
             found = self._fabrics[origin] = (fabric, legality)
         return found
@@ -249,9 +244,7 @@ class QueryMesh(Policy):
         if fabric is None:
             self._handed[sample.origin] = [*self._handed.get(sample.origin, ())[-MOST_HANDED + 1 :], handed]
             return
-        if fabric.guard.wake():
-            fabric.begin_anew()
-        handed.give(fabric)
+        fabric.take_over(*handed)
 
     def _keep(self, observation: Observation, fabric: StreamMesh) -> None:
         """Keep a step, and the sample that it may be."""

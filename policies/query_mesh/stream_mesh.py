@@ -29,7 +29,7 @@ from eddy.policies.shared.guard import Guard
 from eddy.policies.shared.merit import INSTANT, Costs, step_price
 from eddy.policies.shared.orders import STEPS_PER_ORDER, expected_costs
 from eddy.tuples import Hop
-from eddy.tuples.arrays import Floats
+from eddy.tuples.arrays import Floats, Integers
 
 FIRST_SAMPLE_SHARE = 0.5
 """The share of |S| that is enough to decide for the first time: a coarse mesh soon is worth more than a fine one
@@ -212,6 +212,15 @@ class StreamMesh:
         self._numbers["due"] = 0.0
         if self.current is not None:
             self._reason = "tried again, since it did not pay before"
+
+    def take_over(
+        self, hops: Sequence[Hop], statistics: Sequence[Statistic], buckets: Buckets, outcomes: Integers
+    ) -> None:
+        """Learn from a sample that somebody else has taken, a column of outcomes for each hop."""
+        if self.guard.wake():
+            self.begin_anew()
+        self.learn(hops, statistics)
+        self.keep(hops, buckets, list(outcomes.T))
 
     def save(self, rows: int) -> None:
         """Tell the guard what rows save by the mesh."""

@@ -29,7 +29,10 @@ FIRST_WAIT = 50_000
 """Rows until a stream is looked at again: trying sooner would be dearer than the share that is allowed."""
 
 MOST_DOUBLINGS = 10
-"""Doublings of the wait: 50 million rows by then."""
+"""Doublings of what a try may cost: four million rows' worth by then."""
+
+LONGEST_WAIT = 50_000_000
+"""Rows of a wait that does not double any more."""
 
 ROWS_REMEMBERED = 20_000
 """Rows after which what they cost and saved counts half: a few rounds of the largest."""
@@ -48,7 +51,7 @@ ROWS_BETWEEN_ORDERS = 10_000
 """Rows for which a common order stands: the statistics that it follows from remember as many."""
 
 
-NUMBERS = ("_wait", "_lost", "_price", "_rows", "_spent", "_gained", "_recent", "_usual", "_rounds")
+NUMBERS = ("_wait", "_waited", "_lost", "_price", "_rows", "_spent", "_gained", "_recent", "_usual", "_rounds")
 """What a snapshot has of a guard besides its account."""
 
 
@@ -64,7 +67,7 @@ class Guard:
         self._costs, self._prices, self._try_rows, self._price = costs, prices, try_rows, price
         self.common = CommonOrder(costs)
         self._lost = 0
-        self._wait = 0.0
+        self._wait = self._waited = 0.0
         self.is_looking = costs == "time"
         self._begin()
         self._clear()
@@ -203,7 +206,8 @@ class Guard:
     def _give_up(self, row: float) -> None:
         """Wait until what the try has lost is the allowed share of the rows' cost, and longer each time."""
         paid_off = (self._spent - self._gained) / (REGRET * row) if row > 0 else 0.0
-        self._wait = max(FIRST_WAIT * 2.0**self._lost, paid_off)
+        doubled = 2 * self._waited if self._lost else FIRST_WAIT
+        self._wait = self._waited = max(min(doubled, LONGEST_WAIT), paid_off)
         self._lost = min(self._lost + 1, MOST_DOUBLINGS)
 
     def snapshot(self) -> dict[str, Any]:
