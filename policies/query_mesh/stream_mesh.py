@@ -127,13 +127,9 @@ class StreamMesh:
         """Whether it has a mesh and a whole sample, and no reason to make another; or was given up for now."""
         if len(self.operators) == 1 or self.guard.is_waiting:
             return True
-        is_enough = len(self._reservoir) >= self._plan.sample
-        return (
-            not self.guard.is_looking
-            and self.current is not None
-            and not self._reason
-            and (is_enough or self.current.mesh.training == 1)
-        )
+        if self.current is None or self._reason or self.guard.is_looking:
+            return False
+        return len(self._reservoir) >= self._plan.sample or self.current.mesh.training == 1
 
     def count_samples(self, rows: int) -> int:
         """Say how many of a round's rows to sample."""
