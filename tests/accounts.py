@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from eddy.contracts import Branch, Decision, Hop, Insight, Leg, Policy, Regret, RouteCost, Setting, State, Task
+from eddy.observe.regret import sum_over_time
 from eddy.policies.shared.account import KINDS, Account
 
 STATES = ("idle", "sampling", "in a duel", "in charge")
@@ -39,6 +41,13 @@ def account(stream: str, batch: int) -> Regret:
     )
 
 
+def so_far(stream: str, batch: int) -> Regret:
+    """All that a stream has spent up to a micro-batch, as a policy tells it; each has the same share of the error."""
+    past = [account(stream, number) for number in range(batch + 1)]
+    (whole,) = sum_over_time(past)
+    return replace(whole, error=past[-1].error * len(past))
+
+
 class Accounted(Policy):
     """Sends everything the written way, and tells of each stream what `auto` tells."""
 
@@ -51,7 +60,7 @@ class Accounted(Policy):
         streams = sorted(self.streams)
         return Insight(
             decisions=[decision for stream in streams for decision in self._decide(stream)],
-            regrets=[account(stream, self.batch) for stream in streams],
+            regrets=[so_far(stream, self.batch) for stream in streams],
         )
 
     def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:

@@ -299,6 +299,20 @@ BUGS = (
         tests=("tests/policies/test_contract.py", "-k", "content"),
     ),
     Bug(
+        name="a guard gives up what pays, and keeps what does not",
+        file="policies/shared/guard.py",
+        old="if is_overdrawn and self._recent <= 0:",
+        new="if is_overdrawn and self._recent > 0:",
+        tests=("tests/policies/test_guard.py",),
+    ),
+    Bug(
+        name="a sample of somebody else is forgotten in a restart",
+        file="policies/query_mesh/policy.py",
+        old='for number, (origin, samples) in enumerate(state.get("handed", {}).items()):',
+        new='for number, (origin, samples) in enumerate(state.get("given", {}).items()):',
+        tests=("tests/policies/test_guard.py",),
+    ),
+    Bug(
         name="a range begins anew after a restart",
         file="eddy/classes/divider.py",
         old='self._low, self._high = state["range"]',
