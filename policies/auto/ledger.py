@@ -30,6 +30,12 @@ USUAL_WAKING = 5e-3
 USUAL_SCREENING = 0.5e-3
 """Seconds that a look at a sample takes by each attribute, and by none, before it has shown."""
 
+MIXING_SHARE = 0.05
+"""The share of a row's cost that dealing rows out to several legs may take; beyond it, whole rounds take turns."""
+
+CHEAP_ROW = 2e-6
+"""Seconds of a row below which dealing out is taken to be dear, before it has been seen."""
+
 NEWEST_WEIGHT = 0.2
 """The weight of the newest round in what is usual."""
 
@@ -116,6 +122,14 @@ class Ledger:
         if found is None:
             found = self._found_prices[hop] = FREE if self.unit else self.prices[hop]
         return found
+
+    def choose_turns(self, row: float, hops: int) -> None:
+        """Choose between rows of the same rounds and rounds in turns, where a row costs so much."""
+        mixing = self.prices[SHARED].row * hops
+        is_dear = mixing > MIXING_SHARE * row if mixing else row < CHEAP_ROW
+        turns = is_dear and not self.unit
+        if turns != self.turns:
+            self.turns, self.written = turns, Side()
 
     def think(self, arm: Arm) -> Thinking:
         """What is known of an arm's thinking."""

@@ -20,7 +20,9 @@ from eddy.errors import QueryError, quote
 from eddy.observe.insight import Decision, Insight, Use
 from eddy.policies.auto import saved
 from eddy.policies.auto.arms import Arm, join_features
-from eddy.policies.auto.course import Conduct, Course
+from eddy.policies.auto.conduct import Conduct
+from eddy.policies.auto.course import Course
+from eddy.policies.auto.told import ask_champion, tell_regret
 from eddy.policies.shared.checks import check_costs, check_share
 from eddy.policies.shared.merit import Costs
 from eddy.tuples import Hop
@@ -74,7 +76,7 @@ class Auto(Policy):
         self.features = join_features(features, own)
         self._conduct = Conduct(
             written=setting.make("fixed", {}),
-            arms=tuple(self._choices),
+            arms={name: bool(one.attributes) for name, one in features},
             build=self._build,
             prices=setting.prices,
             clock=setting.clock,
@@ -84,7 +86,6 @@ class Auto(Policy):
             unit=costs == "unit",
             shares_verdicts=0 < len(setting.prices.probes) < len(setting.operators),
             features=self.features,
-            tellers=frozenset(name for name, one in features if one.attributes),
         )
         self._alone = len(setting.operators) < 2 or not made
         self._courses: dict[str, Course] = {}
@@ -137,10 +138,10 @@ class Auto(Policy):
         uses: list[Use] = []
         for course in self._courses.values():
             decisions += course.decisions
-            told = course.ask_champion()
+            told = ask_champion(course)
             uses += told.uses
             decisions += told.decisions
-        regrets = [course.regret() for course in self._courses.values()]
+        regrets = [tell_regret(course) for course in self._courses.values()]
         return Insight(uses=uses, decisions=decisions, regrets=regrets)
 
     def snapshot(self) -> State:
