@@ -25,8 +25,9 @@ class Challenge(NamedTuple):
 class Conduct:
     """What the courses of all streams share.
 
-    `arms` says of each arm, in the order in which they are tried, whether it tells rows apart. `build` makes an arm for a stream that may spend what is left of its
-    account. `shares_verdicts` says that what one stream's rows are asked spares those of others the question.
+    `arms` says of each arm, in the order in which they are tried, whether it tells rows apart. `build` makes an arm for
+    a stream that may spend what is left of its account. `shares_verdicts` says that what one stream's rows are asked
+    spares those of others the question.
     """
 
     written: Policy

@@ -18,16 +18,18 @@ def ask_champion(course: Course) -> Insight:
 
 
 def tell_regret(course: Course) -> Regret:
-    """The account so far."""
-    account, unsettled = course.ledger.account, course.ledger.unsettled
+    """Tell the account so far; rounds that are not settled yet count as if they had been like others."""
+    ledger, account, idle = course.ledger, course.ledger.account, course.ledger.unsettled
+    written, usual, learning = ledger.expect_quiet(course.champion, ledger.current(course.champion, course.guard))
+    optional = {**account.optional, "learning": account.optional["learning"] + learning}
     state = "sampling" if course.sample else "in a duel" if course.duel else "in charge" if course.champion else "idle"
     return Regret(
         stream=course.stream,
         state=state,
         arm="written order" if course.champion is None else course.champion.name,
-        spent=account.spent + unsettled,
-        written=account.written + unsettled,
-        error=course.ledger.find_error(course.champion),
-        saved=account.saved,
-        **account.optional,
+        spent=account.spent + idle + usual + learning,
+        written=account.written + idle + written,
+        error=ledger.find_error(course.champion),
+        saved=account.saved + written - usual,
+        **optional,
     )
