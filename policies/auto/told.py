@@ -20,9 +20,20 @@ def ask_champion(course: Course) -> Insight:
 def tell_regret(course: Course) -> Regret:
     """Tell the account so far; rounds that are not settled yet count as if they had been like others."""
     ledger, account, idle = course.ledger, course.ledger.account, course.ledger.unsettled
+    if course.is_idle:
+        return Regret(
+            stream=course.stream,
+            state="idle",
+            arm="written order",
+            spent=account.spent + idle,
+            written=account.written + idle,
+            error=0.0,
+            saved=account.saved,
+            **account.optional,
+        )
     written, usual, learning = ledger.expect_quiet(course.champion, ledger.current(course.champion, course.guard))
     optional = {**account.optional, "learning": account.optional["learning"] + learning}
-    state = "sampling" if course.sample else "in a duel" if course.duel else "in charge" if course.champion else "idle"
+    state = "sampling" if course.sample else "in a duel" if course.duel else "in charge"
     return Regret(
         stream=course.stream,
         state=state,
