@@ -134,14 +134,16 @@ class Auto(Policy):
     @property
     def insight(self) -> Insight:
         """What it has decided, what that has cost and saved, and what the arms in charge tell."""
+        courses = self._courses.values()
+        regrets = [tell_regret(course) for course in courses]
         decisions: list[Decision] = []
         uses: list[Use] = []
-        for course in self._courses.values():
+        for course in courses:
             decisions += course.decisions
-            told = ask_champion(course)
-            uses += told.uses
-            decisions += told.decisions
-        regrets = [tell_regret(course) for course in self._courses.values()]
+            if course.champion is not None:
+                told = ask_champion(course.champion, course.stream)
+                uses += told.uses
+                decisions += told.decisions
         return Insight(uses=uses, decisions=decisions, regrets=regrets)
 
     def snapshot(self) -> State:

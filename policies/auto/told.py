@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from eddy.observe.insight import NO_INSIGHT, Insight, Regret
+from eddy.observe.insight import Insight, Regret
+from eddy.policies.auto.arms import Arm
 from eddy.policies.auto.course import Course
 
 
-def ask_champion(course: Course) -> Insight:
-    """Tell what the arm in charge tells of this stream."""
-    if course.champion is None:
-        return NO_INSIGHT
-    name, told = course.champion.name, course.champion.policy.insight
-    decisions = [replace(d, policy=d.policy or name) for d in told.decisions if d.stream == course.stream]
+def ask_champion(arm: Arm, stream: str) -> Insight:
+    """Tell what the arm in charge tells of a stream."""
+    told = arm.policy.insight
+    decisions = [replace(d, policy=d.policy or arm.name) for d in told.decisions if d.stream == stream]
     return replace(told, decisions=decisions)
 
 
