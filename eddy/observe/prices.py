@@ -26,7 +26,7 @@ STEPS_REMEMBERED = 32
 KEPT = 0.5 ** (1 / STEPS_REMEMBERED)
 """The weight that a step keeps when another one comes."""
 
-STEPS_WAITING = 8
+STEPS_WAITING = 16
 """Steps of a hop that wait to be fitted: where nobody asks for long the newest will do, and little is kept."""
 
 MOST_ABOVE = 2.0

@@ -31,7 +31,7 @@ from eddy.policies.shared.merit import INSTANT
 from eddy.tuples import Hop
 from eddy.tuples.arrays import Integers
 
-FIRST_LOOK, LATEST_LOOK = 500, 16_000
+FIRST_LOOK, LATEST_LOOK = 500, 40_000
 """Rows between two looks at an idle stream: at first soon, later seldom, since each look takes some steps in Python."""
 
 WARM_ROUNDS = 2
