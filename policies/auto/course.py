@@ -163,7 +163,8 @@ class Course:
         bill.rows += count
         tag = Lane(bill, Trail(), None, None, alone=True)
         leg = Leg(route=ready, rows=np.flatnonzero(chosen), exhaustive=True, label=SAMPLED, tag=tag)
-        return [leg, *self._ask(CHAMPION, task, ready, np.flatnonzero(~chosen))]
+        others = np.flatnonzero(~chosen)
+        return [leg, *(self._ask(CHAMPION, task, ready, others) if len(others) else ())]
 
     def _ask(self, lane: str, task: Task, ready: tuple[Hop, ...], rows: Integers | None) -> list[Leg]:
         """Ask for the legs of a lane."""
