@@ -109,3 +109,107 @@ def test_the_bounds_are_allowed(parameters: Mapping[str, Any]) -> None:
         found = eddy.run_local(query(), {"s": rows(200)}, policy={"name": "auto", "costs": "unit", **parameters})
     expected = eddy.run_local(query(), {"s": rows(200)}, policy="fixed")
     assert sorted(found.results["ts"].to_pylist()) == sorted(expected.results["ts"].to_pylist())
+
+
+class Spy(Policy):
+    """An arm that notes whatever it is told; it does as the written order does."""
+
+    def __init__(self, setting: Setting, told: list[str]) -> None:
+        self._fixed, self._told = Fixed(setting), told
+
+    def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
+        self._told.append("plan")
+        return self._fixed.plan(task, ready)
+
+    def observe(self, observation: Observation) -> None:
+        self._told.append("observe")
+
+    def learn(self) -> None:
+        self._told.append("learn")
+
+
+def calls_of(work: Callable[[], Any]) -> list[str]:
+    """The functions of Python's that are called for some work, by name."""
+    found: list[str] = []
+
+    def note(frame: FrameType, event: str, arg: object) -> None:
+        if event == "call":
+            found.append(frame.f_code.co_qualname)
+
+    sys.setprofile(note)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return found
+
+
+def test_an_idle_stream_tells_no_arm_anything_and_builds_nothing() -> None:
+    """One look-up for a plan, whose legs are the same every time, and nothing at all for a step."""
+    told: list[str] = []
+    plans: list[Sequence[Leg]] = []
+    calls: dict[str, list[list[str]]] = {"plan": [], "observe": [], "learn": []}
+
+    class Watched(Auto):
+        def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
+            calls["plan"].append(calls_of(lambda: plans.append(super(Watched, self).plan(task, ready))))
+            return plans[-1]
+
+        def observe(self, observation: Observation) -> None:
+            calls["observe"].append(calls_of(lambda: super(Watched, self).observe(observation)))
+
+        def learn(self) -> None:
+            calls["learn"].append(calls_of(super().learn))
+
+    def choose(setting: Setting) -> Policy:
+        def make(choice: Any, offered: Mapping[str, Any]) -> Policy:
+            return Spy(setting, told) if choice == "spy" else setting.make(choice, offered)
+
+        return Watched(_with(setting, make), arms=["spy"])
+
+    # Too few rows for a first look.
+    eddy.run_local(query(), {"s": rows(400)}, policy=choose, batch_rows=20, clock=Time())
+    assert told == []
+    assert len(plans) == 20
+    assert all(plan is plans[0] for plan in plans)
+    # The one look-up is that of `fixed`; what else is called only tells whether the stream is idle.
+    own = [[name for name in one if "<lambda>" not in name] for one in calls["plan"][2:]]
+    assert all(names.count("Fixed.plan") == 1 for names in own)
+    assert max(len(names) for names in own) <= MOST_CALLS_OF_A_PLAN
+    assert {tuple(name for name in one if "<lambda>" not in name) for one in calls["observe"]} == {("Auto.observe",)}
+    assert not any("charge" in name or "Prices" in name for one in calls["learn"] for name in one)
+    assert max(map(len, calls["learn"])) <= MOST_CALLS_OF_A_LESSON
+
+
+MOST_CALLS_OF_A_PLAN = 6
+"""`Auto.plan` and `Course.split`, which ask whether the stream is idle, before and after; and the look-up."""
+
+MOST_CALLS_OF_A_LESSON = 10
+"""`Auto.learn` and `Course.learn`, which ask whether it is time to look, and whose turn it is."""
+
+
+def _with(setting: Setting, make: Callable[..., Policy]) -> Setting:
+    return Setting(
+        operators=setting.operators,
+        columns=setting.columns,
+        reads=setting.reads,
+        prices=setting.prices,
+        make=make,
+        clock=setting.clock,
+    )
+
+
+def test_with_one_operator_or_no_arms_there_is_nothing_to_do() -> None:
+    for filters, arms in ((1, ["source"]), (3, [])):
+        engine = build(query(filters), {"s": rows(1).schema}, {"name": "auto", "arms": arms}, Time())
+        for part in rows(3_000).to_batches(max_chunksize=100):
+            list(engine.run({"s": part}))
+        insight = engine.read_counters().insight
+        assert (insight.regrets, insight.decisions) == ([], [])
+
+
+def restored(saved: Policy, other: Mapping[str, Any]) -> Policy:
+    """A policy with other parameters that is given what one has learned."""
+    policy = wiring.make_policy({"name": "auto", **other}, SETTING)
+    policy.restore(json.loads(json.dumps(saved.snapshot())))
+    return policy
