@@ -138,7 +138,7 @@ class Prices:
 
     def add(self, hop: Hop, statistic: Statistic) -> None:
         """Take note of what a step took."""
-        self._add(hop, statistic.rows_in, self._work(hop, statistic), statistic.seconds)
+        self._add(hop, statistic.rows_in, self.work(hop, statistic), statistic.seconds)
 
     def add_own(self, kind: Hop, rows: int, seconds: float) -> None:
         """Take note of what the router itself took for a step, `ALONE` or `SHARED`."""
@@ -150,7 +150,7 @@ class Prices:
             waiting = self._waiting[hop] = deque(maxlen=STEPS_WAITING)
         waiting.append((rows, work, seconds))
 
-    def _work(self, hop: Hop, statistic: Statistic) -> float:
+    def work(self, hop: Hop, statistic: Statistic) -> float:
         """Say how much a step looked at: a filter at the rows that it had not judged, a probe at candidates as well."""
         return statistic.evaluated + statistic.rows_in if hop.operator in self._probes else statistic.evaluated
 
@@ -167,12 +167,7 @@ class Prices:
     def seconds(self, hop: Hop, statistic: Statistic) -> float:
         """Price a step that was taken: its calls may have been slow or quick by chance."""
         price = self[hop]
-        return price.step + price.unit * self._work(hop, statistic)
-
-    def split(self, hop: Hop, statistic: Statistic) -> tuple[float, float]:
-        """Price a step that was taken: its call, and each of its rows."""
-        price = self[hop]
-        return price.step, price.unit * self._work(hop, statistic) / max(statistic.rows_in, 1)
+        return price.step + price.unit * self.work(hop, statistic)
 
     def snapshot(self) -> list[list[Any]]:
         """Plain values, a row for each hop."""

@@ -16,7 +16,6 @@ from eddy.classes.classifier import Features, Look
 from eddy.classes.divider import Attribute, Buckets
 from eddy.contracts import Classes, Leg, Observation, Policy, Task
 from eddy.errors import QueryError, quote
-from eddy.observe.prices import ALONE, SHARED, Prices
 from eddy.observe.statistics import Statistic
 from eddy.policies.auto.duel import Bill, Trail
 from eddy.tuples import Hop
@@ -24,13 +23,13 @@ from eddy.tuples.arrays import Integers
 
 
 class Lane(NamedTuple):
-    """Whose rows a leg has: what they cost, and the arm that planned it with the tag that it gave it."""
+    """Whose rows a leg has: what they cost, and the arm that planned it, with the leg as it was planned."""
 
     bill: Bill
     trail: Trail
-    arm: Arm | None
-    tag: object
     alone: bool
+    arm: Arm | None = None
+    leg: Leg | None = None
 
 
 @dataclass(frozen=True)
@@ -98,10 +97,20 @@ class Arm:
 
     def _put_on_lane(self, leg: Leg, rows: Integers | None, bill: Bill, *, alone: bool) -> Leg:
         part = leg.rows if rows is None else rows if leg.rows is None else rows[leg.rows]
-        told = leg.classes
-        if told is not None and self._numbers is not None:
-            told = Classes([self._numbers[attribute] for attribute in told.attributes], told.sizes)
-        return replace(leg, rows=part, classes=told, tag=Lane(bill, Trail(), self, leg.tag, alone))
+        return replace(leg, rows=part, classes=self._name(leg.classes), tag=Lane(bill, Trail(), alone, self, leg))
+
+    def ask_alone(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
+        """Ask it to plan for a whole task, with nobody beside it and nobody counting."""
+        if self._numbers is None:
+            return self.policy.plan(task, ready)
+        legs = self.policy.plan(replace(task, buckets=self._see(task.buckets)), ready)
+        return [replace(leg, classes=self._name(leg.classes)) for leg in legs]
+
+    def _name(self, classes: Classes | None) -> Classes | None:
+        """Name the attributes of classes by the numbers that everybody knows."""
+        if classes is None or self._numbers is None:
+            return classes
+        return Classes([self._numbers[attribute] for attribute in classes.attributes], classes.sizes)
 
     def observe(self, observation: Observation) -> None:
         """Tell it what happened to its rows."""
@@ -142,26 +151,6 @@ def _check_ways(name: str, wanted: Iterable[Attribute], known: Iterable[Attribut
             )
 
 
-def charge(observation: Observation, prices: Prices, *, unit: bool) -> float:
-    """Charge a step to the lanes of its legs; gives what it cost in all."""
-    total = 0.0
-    rows = sum(observation.rows)
-    for hop, statistic in zip(observation.hops, observation.statistics, strict=True):
-        step, row = (0.0, 1.0) if unit else prices.split(hop, statistic)
-        seen: set[int] = set()
-        for leg, count in zip(observation.legs, observation.rows, strict=True):
-            lane = leg.tag
-            if not isinstance(lane, Lane):
-                continue
-            own = prices[ALONE if lane.alone else SHARED]
-            lane.bill.pay(lane.trail, count, row if unit else row + own.row)
-            if not unit and id(lane.bill) not in seen:
-                seen.add(id(lane.bill))
-                lane.bill.call(step + own.step)
-        total += rows * row + step
-    return total
-
-
 def tell_arms(observation: Observation) -> list[Bill]:
     """Tell each arm what happened to its own rows, as if there were no others.
 
@@ -193,7 +182,8 @@ def _cut(observation: Observation, first: int, last: int) -> Observation:
     legs        a   b   b        rows  2 3 1       b's outcomes are those from place 2 up to 6
     outcomes    1 0 1 1 0 1
     """
-    legs = tuple(replace(leg, tag=leg.tag.tag) for leg in observation.legs[first:last] if isinstance(leg.tag, Lane))
+    lanes = [leg.tag for leg in observation.legs[first:last]]
+    legs = tuple(lane.leg for lane in lanes if isinstance(lane, Lane) and lane.leg is not None)
     if len(legs) == len(observation.legs):
         return observation._replace(legs=legs)
     begun, rows = sum(observation.rows[:first]), observation.rows[first:last]

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from eddy.classes.classifier import Features
 from eddy.contracts import Leg, Observation, Policy, Statistics, Task
 from eddy.observe.insight import NO_INSIGHT, Decision, Insight, Regret
 from eddy.observe.prices import SHARED, Prices
-from eddy.policies.auto.arms import Arm, Lane, charge, tell_arms
+from eddy.policies.auto.arms import Arm, Lane, tell_arms
 from eddy.policies.auto.deal import Dealer
 from eddy.policies.auto.duel import OPEN, WON, Bill, Duel, Side, Trail
 from eddy.policies.auto.guard import Guard
@@ -27,6 +28,7 @@ from eddy.policies.auto.ledger import CHALLENGER, CHAMPION, SAMPLE, Ledger
 from eddy.policies.auto.prospect import Prospect
 from eddy.policies.auto.sample import Sample
 from eddy.policies.auto.screen import Found
+from eddy.policies.shared.account import Account
 from eddy.policies.shared.call_counts import SAMPLE as SAMPLED
 from eddy.policies.shared.merit import INSTANT
 from eddy.tuples import Hop
@@ -41,17 +43,34 @@ WARM_ROUNDS = 2
 YOUNG_ROUNDS = 4
 """Rounds in which a challenger may think more than it will later, unless it is calm sooner."""
 
+MOST_STARVED = 6
+"""Rounds that a challenger waits for what its turn may cost, before it leaves its place to others."""
+
 MIXING_SHARE = 0.05
 """The share of a row's cost that dealing rows out to several legs may take; beyond it, whole rounds take turns."""
 
 CHEAP_ROW = 2e-6
 """Seconds of a row below which dealing out is taken to be dear, before it has been seen."""
 
+QUIET_ROUNDS = 3
+"""Rounds of an arm in charge of which nobody counts the cost, between two of which somebody does."""
+
+ROWS_TO_COUNT = 8_000
+"""Rows of a round from which on counting costs nothing that shows."""
+
 CHANGED_SHARE = 0.15
 """The share by which the written order's cost must change for an old sample to be worth nothing."""
 
 DECISIONS_KEPT = 8
 """Decisions that are told; older ones have been reported long since."""
+
+
+class Challenge(NamedTuple):
+    """A duel that may begin: with whom, what is hoped to be saved in each case, and in a usual round."""
+
+    arm: str
+    hoped: float
+    stake: float
 
 
 @dataclass(frozen=True)
@@ -69,6 +88,7 @@ class Conduct:
     build: Callable[[str, str, float], Arm]
     prices: Prices
     clock: Callable[[], float]
+    accounts: list[Account]
     regret: float
     control: float
     unit: bool
@@ -80,7 +100,8 @@ class Course:
     def __init__(self, stream: str, conduct: Conduct) -> None:
         self.stream = stream
         self.conduct = conduct
-        self.ledger = Ledger(conduct.regret, conduct.prices, unit=conduct.unit)
+        account = Account(conduct.regret, pool=conduct.accounts)
+        self.ledger = Ledger(account, conduct.prices, unit=conduct.unit)
         self.dealer = Dealer(self.ledger, conduct.control)
         self.champion: Arm | None = None
         self.challenger: Arm | None = None
@@ -98,6 +119,10 @@ class Course:
         self._statistics = Statistics()
         self._bills: dict[str, Bill] = {}
         self._round = 0
+        # Whether the arm in charge has the round for itself; None before the first rows have come.
+        self._quiet: bool | None = None
+        # The duel that is worth its price, where it has to wait until no other stream is in one.
+        self.next_challenge: Challenge | None = None
 
     @property
     def is_idle(self) -> bool:
@@ -133,6 +158,10 @@ class Course:
             return self._plan_written(task, ready)
         if self.sample is not None:
             return self._plan_sample(task, ready, self.sample)
+        if self._quiet is None:
+            self._quiet = self._may_be_quiet(task.rows)
+        if self._quiet and self.champion is not None:
+            return self.champion.ask_alone(task, ready)
         extra = self.ledger.extra(self.challenger) - self.ledger.extra(self.champion)
         hands = self.dealer.deal(task.rows, self.duel, extra, task.chance, controlled=self.champion is not None)
         return [leg for hand in hands for leg in self._ask(hand.lane, task, ready, hand.rows)]
@@ -142,9 +171,19 @@ class Course:
 
         Only those of an arm that plans step by step come here, and rows that were sampled before all could be done.
         """
-        if self.is_idle or self.sample is not None:
+        if self.is_idle:
             return self._plan_written(task, ready)
+        if self._quiet and self.champion is not None:
+            return self.champion.ask_alone(task, ready)
+        if self.sample is not None:
+            return self._ask(SAMPLE, task, ready, None)
         return self._ask(self.dealer.turn or (CHALLENGER if self.duel is not None else CHAMPION), task, ready, None)
+
+    def _may_be_quiet(self, rows: int) -> bool:
+        """Whether the arm in charge gets a round with nobody counting, which costs some time in every step."""
+        if self.duel is not None or rows >= ROWS_TO_COUNT or self.guard.arm.cases < self.guard.least_to_be_quiet:
+            return False
+        return self.ledger.quiet_rounds < QUIET_ROUNDS and not self.dealer.wants_control
 
     def _plan_written(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
         legs = self.conduct.written.plan(task, ready)
@@ -161,7 +200,7 @@ class Course:
         chosen[task.chance().choice(task.rows, count, replace=False)] = True
         bill = self._bills.setdefault(SAMPLE, Bill())
         bill.rows += count
-        tag = Lane(bill, Trail(), None, None, alone=True)
+        tag = Lane(bill, Trail(), alone=True)
         leg = Leg(route=ready, rows=np.flatnonzero(chosen), exhaustive=True, label=SAMPLED, tag=tag)
         others = np.flatnonzero(~chosen)
         return [leg, *(self._ask(CHAMPION, task, ready, others) if len(others) else ())]
@@ -174,7 +213,7 @@ class Course:
             bill.rows += count
         arm = {CHAMPION: self.champion, CHALLENGER: self.challenger}.get(lane)
         if arm is None:
-            tag = Lane(bill, Trail(), None, None, alone=True)
+            tag = Lane(bill, Trail(), alone=True)
             return [replace(leg, rows=rows, tag=tag) for leg in self._plan_written(task, ready)]
         started = self.conduct.clock()
         legs = arm.ask(task, ready, rows, bill)
@@ -185,46 +224,60 @@ class Course:
 
     def observe(self, observation: Observation) -> float:
         """Charge a step to its lanes, and tell their arms; says what it cost."""
-        cost = charge(observation, self.conduct.prices, unit=self.conduct.unit)
-        leg = observation.legs[0]
-        if leg.exhaustive and isinstance(leg.tag, Lane) and leg.tag.arm is None:
-            if self.sample is not None:
-                self.sample.add(observation.buckets(), observation.outcomes)
-            return cost
-        if len(self._bills) > 1:
+        if self._quiet and self.champion is not None:
+            self.champion.observe(observation)
+            return 0.0
+        started, leg = self.conduct.clock(), observation.legs[0]
+        cost = self.ledger.charge(observation)
+        if leg.exhaustive and isinstance(leg.tag, Lane) and leg.tag.arm is None and self.sample is not None:
+            self.sample.add(observation.buckets(), observation.outcomes)
+        if len(self._bills) > 1 and not leg.exhaustive:
             self.ledger.note_mixing(sum(observation.rows))
-        started = self.conduct.clock()
+        counted = self.conduct.clock()
+        self.ledger.bookkeeping += counted - started
         listened = tell_arms(observation)
         if listened:
-            seconds = (self.conduct.clock() - started) / len(listened)
+            seconds = (self.conduct.clock() - counted) / len(listened)
             for bill in listened:
                 bill.thinking += seconds
         return cost
 
-    def learn(self, whole: tuple[float, float], *, may_duel: bool) -> None:
+    def learn(self, whole: tuple[float, float]) -> None:
         """End a round: settle the account, judge, and take the next step.
 
-        `whole` is what the round has cost all streams, and their rows; `may_duel` says that no other stream is in a
-        duel of whole rounds.
+        `whole` is what the round has cost all streams, and their rows.
         """
+        if self._quiet and self.champion is not None:
+            self._end_quiet(self.champion)
+            return
         if not self._bills:
             self.ledger.idle_rows += self._round
             self.ledger.idle_rounds += bool(self._round)
             self._round = 0
             if self._is_time_to_look:
-                self._look(may_duel=may_duel)
+                self._look()
             return
+        self._quiet = None
         self.rows += self._round
         self.ledger.note_round(self._round)
         self._let_arms_learn()
         self.ledger.settle(self._round, self._bills, self.guard, self.champion, self.challenger)
         self._judge(whole)
         if self.duel is None and self.sample is None:
-            self._consider(may_duel=may_duel)
+            self._consider()
         if self.is_idle:
             self.look = FIRST_LOOK
         self._bills, self._round = {}, 0
         self.dealer.end_round()
+
+    def _end_quiet(self, champion: Arm) -> None:
+        """End a round in which nobody counted."""
+        champion.policy.learn()
+        self.rows += self._round
+        self.ledger.quiet_rows += self._round
+        self.ledger.quiet_rounds += 1
+        self.dealer.let_pass(self._round)
+        self._quiet, self._round = None, 0
 
     def _let_arms_learn(self) -> None:
         for lane, arm in ((CHAMPION, self.champion), (CHALLENGER, self.challenger)):
@@ -261,6 +314,11 @@ class Course:
             row = whole[0] / max(whole[1], 1)
             sides = [(1.0, row, row * row) if case[0] else case for case in sides]
         duel.count(*sides)
+        if self.dealer.starved >= MOST_STARVED:
+            wait = self.prospect.postpone(challenger.name, self.rows)
+            self.decide(f"{challenger.name} costs more to try than there is to spend; tried again after {wait:,} rows")
+            self.duel = self.challenger = None
+            return
         extra = self.ledger.extra(challenger) - self.ledger.extra(self.champion)
         written = max(duel.champion.mean if self.ledger.turns else self.ledger.in_order, INSTANT)
         is_young = duel.rounds < YOUNG_ROUNDS and not challenger.policy.is_calm
@@ -298,7 +356,7 @@ class Course:
         self.decided += 1
         self.decisions = [*self.decisions, decision][-DECISIONS_KEPT:]
 
-    def _look(self, *, may_duel: bool) -> None:
+    def _look(self) -> None:
         """Look at an idle stream: settle its account, and see whether something could be gained."""
         started = self.conduct.clock()
         self.rows += self.ledger.idle_rows
@@ -306,25 +364,27 @@ class Course:
         if changed > CHANGED_SHARE:
             self.prospect.begin_anew(self.rows)
         if len(self.ready) > 1 or not self.independent:
-            self._consider(may_duel=may_duel)
+            self._consider()
         saves = self.prospect.wanted > 0
         most = LATEST_LOOK * LATEST_LOOK // FIRST_LOOK
         self.look = self.prospect.count_saving_rows(FIRST_LOOK, most) if saves else min(2 * self.look, LATEST_LOOK)
         if not self.ledger.unit:
             self.ledger.account.pay("learning", self.conduct.clock() - started)
 
-    def _consider(self, *, may_duel: bool) -> None:
+    def _consider(self) -> None:
         """Take a sample, or begin a duel, if that may pay and can be paid for."""
-        self.prospect.wanted = 0.0
+        self.prospect.wanted, self.next_challenge = 0.0, None
         if self.rows >= self.prospect.next_sample:
             self._consider_sample()
-        elif may_duel or not self.ledger.turns:
-            current = self.ledger.current(self.champion, self.guard)
-            champion = "" if self.champion is None else self.champion.name
-            for name, hoped, price in self.prospect.list_challengers(champion, current, self.rows):
-                if self.prospect.buy(price):
-                    self._challenge(name, hoped)
-                return
+            return
+        current = self.ledger.current(self.champion, self.guard)
+        champion = "" if self.champion is None else self.champion.name
+        for name, hoped, price in self.prospect.list_challengers(champion, current, self.rows):
+            if self.prospect.buy(price):
+                self.next_challenge = Challenge(name, hoped, hoped * self.ledger.usual)
+            break
+        if not self.ledger.turns:
+            self.challenge()
 
     def _consider_sample(self) -> None:
         if len(self.ready) < 2:
@@ -363,8 +423,11 @@ class Course:
         if turns != self.ledger.turns:
             self.ledger.turns, self.ledger.written = turns, Side()
 
-    def _challenge(self, name: str, hoped: float) -> None:
-        """Let an arm challenge the one in charge; it learns from the sample first."""
+    def challenge(self) -> None:
+        """Let the next arm challenge the one in charge, if there is one; it learns from the sample first."""
+        if self.next_challenge is None or self.duel is not None:
+            return
+        (name, hoped, _), self.next_challenge = self.next_challenge, None
         started, lesson = self.conduct.clock(), self.prospect.lesson
         self.challenger = self.conduct.build(name, self.stream, self.ledger.account.left)
         if lesson is not None:

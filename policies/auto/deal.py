@@ -46,10 +46,21 @@ class Dealer:
         self._control = control
         self.control_due = 0.0
         self.turn: str | None = None
+        # Turns in a row that a challenger could not have, for what they may cost.
+        self.starved = 0
 
     def call_control(self) -> None:
         """Let the next round have rows in the written order."""
         self.control_due = max(self.control_due, float(CONTROL_BURST))
+
+    @property
+    def wants_control(self) -> bool:
+        """Whether rows are due to go in the written order."""
+        return not self._ledger.turns and self.control_due >= CONTROL_BURST
+
+    def let_pass(self, rows: int) -> None:
+        """Let rows pass without any of them in the written order, for which others are due later."""
+        self.control_due += rows * self._control
 
     def end_round(self) -> None:
         """Let the next round be dealt anew."""
@@ -76,8 +87,12 @@ class Dealer:
     def _draw_turn(self, rows: int, duel: Duel | None, extra: float, chance: Chance, *, controlled: bool) -> str:
         """Draw whose turn the round is."""
         drawn = float(chance().random())
-        if duel is not None and self._count_challenged(2 * rows, duel, extra) >= rows:
-            return CHALLENGER if drawn < LARGEST_CHALLENGE else CHAMPION
+        if duel is not None and drawn < LARGEST_CHALLENGE:
+            may = self._count_challenged(2 * rows, duel, extra) >= rows
+            self.starved = 0 if may else self.starved + 1
+            return CHALLENGER if may else CHAMPION
+        if duel is not None:
+            return CHAMPION
         return CONTROL if controlled and drawn < self._control else CHAMPION
 
     def _count_challenged(self, rows: int, duel: Duel, extra: float) -> int:

@@ -15,6 +15,9 @@ TOO_DEAR = 1.5
 UNUSUAL_SHARE = 0.25
 """The share by which a round's cost must be off for the written order to be asked at once."""
 
+QUIET_AFTER_ROWS, QUIET_AFTER_TURNS = 2_000, 4
+"""Cases of an arm before it gets rounds in which nobody counts what it costs."""
+
 LEAST_CASES, LEAST_TURNS = 50, 2
 """Cases of each side before anything is said: rows, or rounds."""
 
@@ -30,6 +33,11 @@ class Guard:
     def __post_init__(self) -> None:
         if self.turns:
             self.arm.half_life = HALF_LIFE_TURNS
+
+    @property
+    def least_to_be_quiet(self) -> float:
+        """The cases of an arm before it gets rounds for itself."""
+        return QUIET_AFTER_TURNS if self.turns else QUIET_AFTER_ROWS
 
     def count(self, cases: Sequence[float]) -> bool:
         """Count the cases of a round: how many, what they cost, and the squares of that.

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from eddy.contracts import Statistics
-from eddy.observe.prices import ALONE, SHARED, Fit, Prices
-from eddy.policies.auto.arms import Arm
+from eddy.contracts import Observation, Statistics
+from eddy.observe.prices import ALONE, SHARED, Fit, Price, Prices
+from eddy.policies.auto.arms import Arm, Lane
 from eddy.policies.auto.duel import HALF_LIFE_ROWS, HALF_LIFE_TURNS, Bill, Side
 from eddy.policies.auto.guard import Guard
 from eddy.policies.auto.sample import SAMPLE_ROWS
@@ -36,7 +36,10 @@ NEWEST_WEIGHT = 0.2
 CHAMPION, CHALLENGER, CONTROL, SAMPLE = "champion", "challenger", "control", "sample"
 """The lanes: of who is in charge, of who is in a duel with it, of the written order, and of a sample."""
 
-NUMBERS = ("calls", "usual", "idle_rows", "idle_rounds", "row", "row_calls")
+FREE = Price(0.0, 0.0, 1.0)
+"""The price of steps where only calls count."""
+
+NUMBERS = ("calls", "usual", "idle_rows", "idle_rounds", "quiet_rows", "quiet_rounds", "row", "row_calls")
 
 
 class Thinking:
@@ -73,8 +76,8 @@ class Ledger:
     included. Otherwise a case is a row, and calls count by the round.
     """
 
-    def __init__(self, regret: float, prices: Prices, *, unit: bool) -> None:
-        self.account = Account(regret)
+    def __init__(self, account: Account, prices: Prices, *, unit: bool) -> None:
+        self.account = account
         self.prices = prices
         self.unit = unit
         self.turns = False
@@ -83,10 +86,39 @@ class Ledger:
         self.usual = 0.0
         self.thinking: dict[str, Thinking] = {}
         self.screening = Fit()
-        self.mixing = 0.0
+        self.mixing = self.bookkeeping = 0.0
+        self._found_prices: dict[Hop, Price] = {}
+        # Rows and rounds in which an arm was in charge and nobody counted.
+        self.quiet_rows, self.quiet_rounds = 0, 0
         # An idle stream is settled now and then: rows and rounds since, and what a row and a round's calls cost then.
         self.idle_rows, self.idle_rounds = 0, 0
         self.row, self.row_calls = 0.0, 0.0
+
+    def charge(self, observation: Observation) -> float:
+        """Charge a step to the lanes of its legs; says what it cost in all."""
+        total = 0.0
+        for hop, statistic in zip(observation.hops, observation.statistics, strict=True):
+            price = self._find_price(hop)
+            row = 1.0 if self.unit else price.unit * self.prices.work(hop, statistic) / max(statistic.rows_in, 1)
+            called: set[int] = set()
+            for leg, count in zip(observation.legs, observation.rows, strict=True):
+                lane = leg.tag
+                if not isinstance(lane, Lane):
+                    continue
+                own = self._find_price(ALONE if lane.alone else SHARED)
+                lane.bill.pay(lane.trail, count, row + own.unit)
+                if id(lane.bill) not in called:
+                    called.add(id(lane.bill))
+                    lane.bill.call(price.step + own.step)
+            total += statistic.rows_in * row + price.step
+        return total
+
+    def _find_price(self, hop: Hop) -> Price:
+        """Find a hop's price: one for the whole round, so that all lanes have the same."""
+        found = self._found_prices.get(hop)
+        if found is None:
+            found = self._found_prices[hop] = FREE if self.unit else self.prices[hop]
+        return found
 
     def think(self, arm: Arm) -> Thinking:
         """What is known of an arm's thinking."""
@@ -207,8 +239,22 @@ class Ledger:
                 self.account.pay("sampling" if name == SAMPLE else "control", bill.total - expected)
         kind = "sampling" if SAMPLE in bills else "duels" if CHALLENGER in bills else "control"
         self.account.pay(kind, self.mixing)
-        self.mixing = 0.0
+        if not self.unit:
+            self.account.pay("learning", self.bookkeeping)
+        self.mixing = self.bookkeeping = 0.0
+        self._found_prices = {}
         self.account.pay_rows(written, usual)
+        if champion is not None and self.quiet_rounds:
+            self._settle_quiet(champion, now)
+
+    def _settle_quiet(self, champion: Arm, now: float) -> None:
+        """Write down the rounds in which nobody counted, as if they had been like those in which somebody did."""
+        rows, rounds, thinking = self.quiet_rows, self.quiet_rounds, self.think(champion)
+        calls = (0.0, 0.0) if self.turns else (self.calls, thinking.calls)
+        self.account.pay_rows(self.in_order * rows + calls[0] * rounds, now * rows + calls[1] * rounds)
+        if not self.unit:
+            self.account.pay("learning", rounds * thinking.seconds(rows / rounds))
+        self.quiet_rows = self.quiet_rounds = 0
 
     def _count_thinking(self, bill: Bill, arm: Arm) -> float:
         """Note an arm's calls in a round; gives the seconds that it thought."""

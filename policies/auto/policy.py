@@ -76,6 +76,7 @@ class Auto(Policy):
             build=self._build,
             prices=setting.prices,
             clock=setting.clock,
+            accounts=[],
             regret=regret,
             control=control,
             unit=costs == "unit",
@@ -85,7 +86,7 @@ class Auto(Policy):
         self._alone = len(setting.operators) < 2 or not made
         self._courses: dict[str, Course] = {}
         self._whole = [0.0, 0]
-        self._is_active = False
+        self._is_active = self._counts_all = False
 
     def _build(self, name: str, stream: str, left: float) -> Arm:
         """Build an arm for a stream; it may search for a part of what the account has left."""
@@ -108,17 +109,24 @@ class Auto(Policy):
 
     def observe(self, observation: Observation) -> None:
         """Charge the step; while all streams are idle, nobody asks what it cost."""
-        if self._is_active:
-            self._whole[0] += self._courses[observation.origin].observe(observation)
+        if not self._is_active:
+            return
+        course = self._courses[observation.origin]
+        if self._counts_all or not course.is_idle:
+            self._whole[0] += course.observe(observation)
 
     def learn(self) -> None:
         """End a round on every stream."""
-        whole = (self._whole[0], self._whole[1])
-        for course in self._courses.values():
-            turn_taken = any(other.takes_turns for other in self._courses.values() if other is not course)
-            course.learn(whole, may_duel=not turn_taken)
+        whole, courses = (self._whole[0], self._whole[1]), list(self._courses.values())
+        for course in courses:
+            course.learn(whole)
+        # Verdicts are shared by all streams: what one does changes what others cost, so one is in a duel at a time.
+        wanting = [(course.next_challenge.stake, course) for course in courses if course.next_challenge is not None]
+        if wanting and not any(course.takes_turns for course in courses):
+            max(wanting, key=lambda one: one[0])[1].challenge()
         self._whole = [0.0, 0]
-        self._is_active = any(not course.is_idle for course in self._courses.values())
+        self._is_active = any(not course.is_idle for course in courses)
+        self._counts_all = any(course.takes_turns for course in courses)
 
     @property
     def is_calm(self) -> bool:

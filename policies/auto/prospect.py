@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from eddy.policies.auto.duel import LEAST_GAIN
+from eddy.policies.auto.deal import DOUBT, LEAST_FEARED
+from eddy.policies.auto.duel import LEAST_GAIN, LEAST_TURNS
 from eddy.policies.auto.ledger import Ledger
 from eddy.policies.auto.sample import SAMPLE_ROWS, Sample
 from eddy.policies.auto.screen import Found, screen
@@ -111,7 +112,14 @@ class Prospect:
             # What it may save until it would be tried again has to be more than what it takes.
             saved = hoped - each / ledger.usual
             if saved > LEAST_GAIN * in_order and saved * FIRST_WAIT > once:
-                yield name, hoped, each + once
+                yield name, hoped, each + once + self._price_turns(hoped, in_order)
+
+    def _price_turns(self, hoped: float, in_order: float) -> float:
+        """What the rounds may cost that a duel in turns needs at least, if it goes as ill as is feared."""
+        if not self._ledger.turns:
+            return 0.0
+        feared = max(2 * DOUBT * in_order - hoped, LEAST_FEARED * in_order)
+        return LEAST_TURNS * self._ledger.usual * feared
 
     def _hope(self, found: Found, now: float, *, tells_classes: bool) -> float:
         """The share of the written order's cost that an arm may save, beside what is saved now."""

@@ -24,6 +24,7 @@ class Account:
     """Seconds of one stream, or calls where only calls count.
 
     `regret` is the share of the written order's cost that may be spent, `allowance` what may be spent to begin with.
+    Accounts of one `pool` lend each other what they have: a query's time is the sum over its streams.
 
     >>> account = Account(regret=0.02)
     >>> account.pay_rows(written=100.0, spent=100.0)
@@ -31,8 +32,10 @@ class Account:
     (True, False)
     """
 
-    def __init__(self, regret: float, allowance: float = 0.0) -> None:
+    def __init__(self, regret: float, allowance: float = 0.0, pool: list[Account] | None = None) -> None:
         self.regret = regret
+        self._pool = [] if pool is None else pool
+        self._pool.append(self)
         self.allowance = allowance
         self.written = 0.0
         self.saved = 0.0
@@ -50,7 +53,12 @@ class Account:
 
     @property
     def left(self) -> float:
-        """What may still be spent; below 0 where more was spent than was meant to be."""
+        """What may still be spent from the pool; below 0 where more was spent than was meant to be."""
+        return sum(account._own for account in self._pool)
+
+    @property
+    def _own(self) -> float:
+        """What is left of this account's part of the pool."""
         credit = CREDIT * self.saved if self.saved > 0 else self.saved
         return self.regret * self.written + self.allowance + credit - self.spent_besides
 

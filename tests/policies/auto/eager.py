@@ -65,6 +65,8 @@ SMALL = {
     "USUAL_SCREENING": 0.0,
     "LEAST_GAIN": -0.5,
     "SURE": -0.5,
+    "QUIET_AFTER_ROWS": 6,
+    "QUIET_AFTER_TURNS": 1,
 }
 """What is otherwise made for thousands of rows."""
 
