@@ -23,7 +23,10 @@ BELIEF_IN_USUAL = 0.002
 STEPS_REMEMBERED = 32
 """Steps after which an older one counts half: a machine that gets busy shows after as many."""
 
-STEPS_WAITING = 64
+KEPT = 0.5 ** (1 / STEPS_REMEMBERED)
+"""The weight that a step keeps when another one comes."""
+
+STEPS_WAITING = 16
 """Steps of a hop that wait to be fitted: more would count next to nothing."""
 
 MOST_ABOVE = 2.0
@@ -72,28 +75,40 @@ class Fit:
     def __init__(self) -> None:
         # Weighted sums over steps: of 1, work, work squared, seconds, seconds x work; and steps, rows and work as such.
         self._sums = [0.0] * 8
-        self._price = UNKNOWN
+        self._price: Price | None = UNKNOWN
         self._slow = 0
 
     def add(self, rows: float, work: float, seconds: float) -> None:
         """Count a step; older ones fade."""
-        kept = 0.5 ** (1 / STEPS_REMEMBERED)
         seconds = expected = max(seconds, LEAST_SECONDS)
         if self._sums[5] > STEPS_TO_TRUST - 0.5:  # older ones have faded a little
-            expected = max(self._price.step + self._price.unit * work, LEAST_SECONDS)
+            price = self.price
+            expected = max(price.step + price.unit * work, LEAST_SECONDS)
             self._slow = self._slow + 1 if seconds > MOST_ABOVE * expected else 0
             if self._slow > ACCIDENTS:
                 self._sums, self._slow, expected = [0.0] * 8, 0, seconds
             elif self._slow:
                 seconds = MOST_ABOVE * expected
-        weight = 1 / expected**2
-        new = (weight, weight * work, weight * work**2, weight * seconds, weight * seconds * work, 1.0, rows, work)
-        self._sums = [old * kept + one for old, one in zip(self._sums, new, strict=True)]
-        self._price = self._solve()
+        weight = 1 / (expected * expected)
+        weighed = weight * work
+        ones, works, squares, sums, products, steps, all_rows, all_work = self._sums
+        self._sums = [
+            ones * KEPT + weight,
+            works * KEPT + weighed,
+            squares * KEPT + weighed * work,
+            sums * KEPT + weight * seconds,
+            products * KEPT + weighed * seconds,
+            steps * KEPT + 1.0,
+            all_rows * KEPT + rows,
+            all_work * KEPT + work,
+        ]
+        self._price = None
 
     @property
     def price(self) -> Price:
         """What a step is expected to take."""
+        if self._price is None:
+            self._price = self._solve()
         return self._price
 
     def _solve(self) -> Price:
@@ -119,8 +134,7 @@ class Fit:
         fit = Fit()
         *fit._sums, slow = (float(value) for value in sums)
         fit._slow = int(slow)
-        if fit._sums[0] > 0:
-            fit._price = fit._solve()
+        fit._price = None if fit._sums[0] > 0 else UNKNOWN
         return fit
 
 
@@ -131,7 +145,7 @@ class Prices:
     """
 
     def __init__(self, probes: Collection[str] = ()) -> None:
-        self._probes = frozenset(probes)
+        self.probes = frozenset(probes)
         self._fits: dict[Hop, Fit] = {}
         # Steps wait here until a price is asked for: where nobody asks, a step costs next to nothing.
         self._waiting: dict[Hop, deque[tuple[float, float, float]]] = {}
@@ -152,7 +166,7 @@ class Prices:
 
     def work(self, hop: Hop, statistic: Statistic) -> float:
         """Say how much a step looked at: a filter at the rows that it had not judged, a probe at candidates as well."""
-        return statistic.evaluated + statistic.rows_in if hop.operator in self._probes else statistic.evaluated
+        return statistic.evaluated + statistic.rows_in if hop.operator in self.probes else statistic.evaluated
 
     def __getitem__(self, hop: Hop) -> Price:
         """Give the price of a hop; that of nothing while it has taken no step."""

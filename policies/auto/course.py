@@ -78,7 +78,7 @@ class Conduct:
     """What the courses of all streams share.
 
     `tellers` are the arms that tell rows apart. `build` makes an arm for a stream that may spend what is left of its
-    account.
+    account. `shares_verdicts` says that what one stream's rows are asked spares those of others the question.
     """
 
     written: Policy
@@ -92,6 +92,7 @@ class Conduct:
     regret: float
     control: float
     unit: bool
+    shares_verdicts: bool
 
 
 class Course:
@@ -139,11 +140,6 @@ class Course:
         return not (self._is_time_to_look or self.prospect.wanted)
 
     @property
-    def takes_turns(self) -> bool:
-        """Whether a duel of whole rounds is under way, in which the work of all streams counts."""
-        return self.duel is not None and self.ledger.turns
-
-    @property
     def _is_time_to_look(self) -> bool:
         ledger = self.ledger
         return ledger.idle_rows >= self.look and ledger.idle_rounds >= self.look // FIRST_LOOK
@@ -177,7 +173,13 @@ class Course:
             return self.champion.ask_alone(task, ready)
         if self.sample is not None:
             return self._ask(SAMPLE, task, ready, None)
-        return self._ask(self.dealer.turn or (CHALLENGER if self.duel is not None else CHAMPION), task, ready, None)
+        return self._ask(self.dealer.turn or self._find_stepwise(), task, ready, None)
+
+    def _find_stepwise(self) -> str:
+        """Say whose tuples come back to be planned for again: one arm's at most, in rounds that several share."""
+        if self.duel is None or (self.champion is not None and self.champion.tells_classes):
+            return CHAMPION
+        return CHALLENGER
 
     def _may_be_quiet(self, rows: int) -> bool:
         """Whether the arm in charge gets a round with nobody counting, which costs some time in every step."""
@@ -222,13 +224,13 @@ class Course:
         self.ledger.think(arm).planning.add(count, count, seconds)
         return legs
 
-    def observe(self, observation: Observation) -> float:
-        """Charge a step to its lanes, and tell their arms; says what it cost."""
+    def observe(self, observation: Observation) -> None:
+        """Charge a step to its lanes, and tell their arms."""
         if self._quiet and self.champion is not None:
             self.champion.observe(observation)
-            return 0.0
+            return
         started, leg = self.conduct.clock(), observation.legs[0]
-        cost = self.ledger.charge(observation)
+        self.ledger.charge(observation)
         if leg.exhaustive and isinstance(leg.tag, Lane) and leg.tag.arm is None and self.sample is not None:
             self.sample.add(observation.buckets(), observation.outcomes)
         if len(self._bills) > 1 and not leg.exhaustive:
@@ -240,13 +242,9 @@ class Course:
             seconds = (self.conduct.clock() - counted) / len(listened)
             for bill in listened:
                 bill.thinking += seconds
-        return cost
 
-    def learn(self, whole: tuple[float, float]) -> None:
-        """End a round: settle the account, judge, and take the next step.
-
-        `whole` is what the round has cost all streams, and their rows.
-        """
+    def learn(self) -> None:
+        """End a round: settle the account, judge, and take the next step."""
         if self._quiet and self.champion is not None:
             self._end_quiet(self.champion)
             return
@@ -262,7 +260,7 @@ class Course:
         self.ledger.note_round(self._round)
         self._let_arms_learn()
         self.ledger.settle(self._round, self._bills, self.guard, self.champion, self.challenger)
-        self._judge(whole)
+        self._judge()
         if self.duel is None and self.sample is None:
             self._consider()
         if self.is_idle:
@@ -294,33 +292,29 @@ class Course:
             else:
                 self.ledger.think(arm).waking += seconds
 
-    def _judge(self, whole: tuple[float, float]) -> None:
+    def _judge(self) -> None:
         """Judge what is under way by the round that is over."""
         if self.champion is not None and self.guard.count(self.ledger.cases(self._bills.get(CHAMPION))):
             self.dealer.call_control()
         if self.sample is not None and self.sample.is_full:
             self._end_sample(self.sample)
         elif self.duel is not None and self.challenger is not None:
-            self._judge_duel(self.duel, self.challenger, whole)
+            self._judge_duel(self.duel, self.challenger)
         if self.champion is not None and self.guard.fails(self.ledger.extra(self.champion), self.ledger.written):
             self._demote(self.champion)
 
-    def _judge_duel(self, duel: Duel, challenger: Arm, whole: tuple[float, float]) -> None:
+    def _judge_duel(self, duel: Duel, challenger: Arm) -> None:
         """Count the round in a duel, and end it when it is decided."""
         if challenger.policy.is_calm:
             duel.warm = 0
-        sides = [self.ledger.cases(self._bills.get(lane)) for lane in (CHALLENGER, CHAMPION)]
-        if self.ledger.turns:
-            row = whole[0] / max(whole[1], 1)
-            sides = [(1.0, row, row * row) if case[0] else case for case in sides]
-        duel.count(*sides)
+        duel.count(*(self.ledger.cases(self._bills.get(lane)) for lane in (CHALLENGER, CHAMPION)))
         if self.dealer.starved >= MOST_STARVED:
             wait = self.prospect.postpone(challenger.name, self.rows)
             self.decide(f"{challenger.name} costs more to try than there is to spend; tried again after {wait:,} rows")
             self.duel = self.challenger = None
             return
         extra = self.ledger.extra(challenger) - self.ledger.extra(self.champion)
-        written = max(duel.champion.mean if self.ledger.turns else self.ledger.in_order, INSTANT)
+        written = max(self.ledger.in_order, INSTANT)
         is_young = duel.rounds < YOUNG_ROUNDS and not challenger.policy.is_calm
         verdict = duel.judge(extra, written, is_young=is_young)
         if verdict == OPEN:
@@ -380,16 +374,23 @@ class Course:
         current = self.ledger.current(self.champion, self.guard)
         champion = "" if self.champion is None else self.champion.name
         for name, hoped, price in self.prospect.list_challengers(champion, current, self.rows):
+            if self._would_mix(name):
+                continue
             if self.prospect.buy(price):
                 self.next_challenge = Challenge(name, hoped, hoped * self.ledger.usual)
             break
-        if not self.ledger.turns:
+        if not self.conduct.shares_verdicts:
             self.challenge()
+
+    def _would_mix(self, name: str) -> bool:
+        """Whether tuples of two arms would come back to be planned for, and nobody could tell whose they are."""
+        if self.champion is None or self.independent or self.ledger.turns:
+            return False
+        return self.champion.tells_classes and name in self.conduct.tellers
 
     def _consider_sample(self) -> None:
         if len(self.ready) < 2:
             self.prospect.give_up_sampling(self.rows)
-            self.ledger.turns = True
             return
         current = self.ledger.current(self.champion, self.guard)
         price = self.prospect.price_sample(self.ready, current, len(self.conduct.features.of(self.stream)))
@@ -419,7 +420,7 @@ class Course:
         """Choose between rows of the same rounds and rounds in turns."""
         mixing = self.conduct.prices[SHARED].row * hops
         is_dear = mixing > MIXING_SHARE * found.written if mixing else found.written < CHEAP_ROW
-        turns = not self.independent or (is_dear and not self.conduct.unit)
+        turns = is_dear and not self.conduct.unit
         if turns != self.ledger.turns:
             self.ledger.turns, self.ledger.written = turns, Side()
 

@@ -22,6 +22,9 @@ FEWEST_CHALLENGED = 400
 CONTROL_BURST = 150
 """Rows that go in the written order together, so that it is seldom that a round has another leg for them."""
 
+ROUNDS_BETWEEN_CALLS = 8
+"""Rounds from one time that rows go in the written order to the next, however much costs change."""
+
 DOUBT = 0.15
 """The standard error of what an arm is hoped to save, before it has shown, as a share of the written order's cost."""
 
@@ -48,10 +51,14 @@ class Dealer:
         self.turn: str | None = None
         # Turns in a row that a challenger could not have, for what they may cost.
         self.starved = 0
+        self.turns_ahead = 0
+        # Rounds since some rows went in the written order.
+        self.rounds_since = 0
 
     def call_control(self) -> None:
-        """Let the next round have rows in the written order."""
-        self.control_due = max(self.control_due, float(CONTROL_BURST))
+        """Let the next round have rows in the written order, unless some have had it of late."""
+        if self.rounds_since >= ROUNDS_BETWEEN_CALLS:
+            self.control_due = max(self.control_due, float(CONTROL_BURST))
 
     @property
     def wants_control(self) -> bool:
@@ -65,6 +72,7 @@ class Dealer:
     def end_round(self) -> None:
         """Let the next round be dealt anew."""
         self.turn = None
+        self.rounds_since += 1
 
     def deal(self, rows: int, duel: Duel | None, extra: float, chance: Chance, *, controlled: bool) -> list[Hand]:
         """Deal the rows of a task out.
@@ -87,13 +95,19 @@ class Dealer:
     def _draw_turn(self, rows: int, duel: Duel | None, extra: float, chance: Chance, *, controlled: bool) -> str:
         """Draw whose turn the round is."""
         drawn = float(chance().random())
-        if duel is not None and drawn < LARGEST_CHALLENGE:
-            may = self._count_challenged(2 * rows, duel, extra) >= rows
-            self.starved = 0 if may else self.starved + 1
-            return CHALLENGER if may else CHAMPION
-        if duel is not None:
+        if duel is None:
+            return CONTROL if controlled and drawn < self._control else CHAMPION
+        # Turns are drawn in pairs: who comes first is chance, and nobody gets ahead.
+        ahead = self.turns_ahead
+        if ahead > 0 or (not ahead and drawn >= LARGEST_CHALLENGE):
+            self.turns_ahead -= 1
             return CHAMPION
-        return CONTROL if controlled and drawn < self._control else CHAMPION
+        if self._count_challenged(2 * rows, duel, extra) < rows:
+            self.starved += 1
+            return CHAMPION
+        self.starved = 0
+        self.turns_ahead += 1
+        return CHALLENGER
 
     def _count_challenged(self, rows: int, duel: Duel, extra: float) -> int:
         """Count the rows that a challenger may get: as many as the account can bear if it is as bad as is feared."""
@@ -113,4 +127,5 @@ class Dealer:
             return 0
         count = min(int(self.control_due), rows // 2)
         self.control_due -= count
+        self.rounds_since = 0
         return count

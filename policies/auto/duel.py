@@ -34,12 +34,13 @@ OPEN, WON, LOST = "open", "won", "lost"
 
 
 class Trail:
-    """What a row of a leg has cost so far."""
+    """How many rows a leg set out with, and what each of those that are left has cost so far."""
 
-    __slots__ = ("price",)
+    __slots__ = ("price", "rows")
 
     def __init__(self) -> None:
         self.price = 0.0
+        self.rows = 0
 
 
 class Bill:
@@ -58,9 +59,13 @@ class Bill:
         """Charge some rows of a leg for a step.
 
         The rows that a leg has lost on the way paid for the steps before, so the sum of squares grows by what the
-        step adds for those that are left: (c + p)^2 - c^2 each.
+        step adds for those that are left: (c + p)^2 - c^2 each. Where rows have become many tuples, each row pays for
+        its own: they stand and fall together.
         """
         self.seconds += rows * price
+        trail.rows = trail.rows or rows
+        if rows > trail.rows > 0:
+            rows, price = trail.rows, price * rows / trail.rows
         self.squares += rows * price * (2 * trail.price + price)
         trail.price += price
 

@@ -24,7 +24,7 @@ from eddy.tuples import Hop
 USUAL_THINKING = 150e-6
 """Seconds that an arm takes in a round to plan and learn, before it has shown: the quickest one takes about as much."""
 
-USUAL_WAKING = 10e-3
+USUAL_WAKING = 5e-3
 """Seconds that an arm that tells rows apart takes to begin, before it has shown."""
 
 USUAL_SCREENING = 0.5e-3
@@ -94,9 +94,8 @@ class Ledger:
         self.idle_rows, self.idle_rounds = 0, 0
         self.row, self.row_calls = 0.0, 0.0
 
-    def charge(self, observation: Observation) -> float:
-        """Charge a step to the lanes of its legs; says what it cost in all."""
-        total = 0.0
+    def charge(self, observation: Observation) -> None:
+        """Charge a step to the lanes of its legs."""
         for hop, statistic in zip(observation.hops, observation.statistics, strict=True):
             price = self._find_price(hop)
             row = 1.0 if self.unit else price.unit * self.prices.work(hop, statistic) / max(statistic.rows_in, 1)
@@ -110,8 +109,6 @@ class Ledger:
                 if id(lane.bill) not in called:
                     called.add(id(lane.bill))
                     lane.bill.call(price.step + own.step)
-            total += statistic.rows_in * row + price.step
-        return total
 
     def _find_price(self, hop: Hop) -> Price:
         """Find a hop's price: one for the whole round, so that all lanes have the same."""

@@ -80,13 +80,13 @@ class Auto(Policy):
             regret=regret,
             control=control,
             unit=costs == "unit",
+            shares_verdicts=0 < len(setting.prices.probes) < len(setting.operators),
             features=self.features,
             tellers=frozenset(name for name, one in features if one.attributes),
         )
         self._alone = len(setting.operators) < 2 or not made
         self._courses: dict[str, Course] = {}
-        self._whole = [0.0, 0]
-        self._is_active = self._counts_all = False
+        self._is_active = False
 
     def _build(self, name: str, stream: str, left: float) -> Arm:
         """Build an arm for a stream; it may search for a part of what the account has left."""
@@ -101,32 +101,27 @@ class Auto(Policy):
         course = self._courses.get(task.lineage.origin)
         if course is None:
             course = self._courses[task.lineage.origin] = Course(task.lineage.origin, self._conduct)
-        if not task.lineage.done:
-            self._whole[1] += task.rows
         legs = course.split(task, ready)
         self._is_active = self._is_active or not course.is_idle
         return legs
 
     def observe(self, observation: Observation) -> None:
         """Charge the step; while all streams are idle, nobody asks what it cost."""
-        if not self._is_active:
-            return
-        course = self._courses[observation.origin]
-        if self._counts_all or not course.is_idle:
-            self._whole[0] += course.observe(observation)
+        if self._is_active:
+            course = self._courses[observation.origin]
+            if not course.is_idle:
+                course.observe(observation)
 
     def learn(self) -> None:
         """End a round on every stream."""
-        whole, courses = (self._whole[0], self._whole[1]), list(self._courses.values())
+        courses = list(self._courses.values())
         for course in courses:
-            course.learn(whole)
+            course.learn()
         # Verdicts are shared by all streams: what one does changes what others cost, so one is in a duel at a time.
         wanting = [(course.next_challenge.stake, course) for course in courses if course.next_challenge is not None]
-        if wanting and not any(course.takes_turns for course in courses):
+        if wanting and not any(course.duel for course in courses):
             max(wanting, key=lambda one: one[0])[1].challenge()
-        self._whole = [0.0, 0]
         self._is_active = any(not course.is_idle for course in courses)
-        self._counts_all = any(course.takes_turns for course in courses)
 
     @property
     def is_calm(self) -> bool:
