@@ -67,6 +67,8 @@ SMALL = {
     "SURE": -0.5,
     "QUIET_AFTER_ROWS": 6,
     "QUIET_AFTER_TURNS": 1,
+    "ROUNDS_BETWEEN_CALLS": 2,
+    "MOST_STARVED": 2,
 }
 """What is otherwise made for thousands of rows."""
 

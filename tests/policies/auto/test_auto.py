@@ -45,6 +45,16 @@ def told(running: Engine) -> Any:
     return calls, counted.routes, counted.insight
 
 
+def known(running: Engine) -> Any:
+    """All plain numbers of all streams' courses and of their parts, whether they are in a snapshot or not."""
+    policy: Any = running._policy
+    return [
+        {name: value for name, value in vars(part).items() if isinstance(value, int | float | str | None)}
+        for course in policy._courses.values()
+        for part in (course, course.dealer, course.ledger, course.prospect, course.guard)
+    ]
+
+
 def run(running: Engine, case: Case) -> Iterator[Any]:
     for batch in batches(case):
         yield from running.run(batch)
@@ -79,6 +89,7 @@ def test_a_run_that_is_stopped_everywhere_goes_on_as_it_was(case: Case, choice: 
         assert told(stopped) == told(steady)
         # Whoever takes a snapshot lets prices catch up, so both have to.
         assert stopped.snapshot() == steady.snapshot()
+        assert known(stopped) == known(steady)
 
 
 @fewer(4)
