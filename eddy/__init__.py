@@ -1,7 +1,7 @@
 """An adaptive query processor for streams: every class of tuples takes the order that is best for it, now."""
 
 from eddy.comparison.compare import compare
-from eddy.comparison.result import Comparison
+from eddy.comparison.result import Comparison, plot_regret
 from eddy.errors import CheckpointError, EddyError, EddyWarning, EngineError, QueryError
 from eddy.local import Run, Running, iter_local, run_local
 from eddy.observe.report import Report
@@ -33,6 +33,7 @@ __all__ = [
     "compare",
     "explain",
     "iter_local",
+    "plot_regret",
     "report_of",
     "run_local",
 ]

@@ -15,6 +15,7 @@ STOPPED = "tests/eddy/test_joins.py::test_a_run_that_is_stopped_everywhere_goes_
 FILTERS = "tests/eddy/test_same_answer.py"
 VERDICTS = "tests/eddy/test_verdicts.py"
 ROUTER = "tests/eddy/test_router.py"
+REGRET = "tests/eddy/test_regret.py"
 LAYOUT = "tests/eddy/spark/test_layout.py"
 
 
@@ -298,6 +299,20 @@ BUGS = (
         tests=("tests/policies/test_contract.py", "-k", "content"),
     ),
     Bug(
+        name="a guard gives up what pays, and keeps what does not",
+        file="policies/shared/guard.py",
+        old="if is_overdrawn and self._recent <= 0:",
+        new="if is_overdrawn and self._recent > 0:",
+        tests=("tests/policies/test_guard.py",),
+    ),
+    Bug(
+        name="a sample of somebody else is forgotten in a restart",
+        file="policies/query_mesh/policy.py",
+        old='for number, (origin, samples) in enumerate(state.get("handed", {}).items()):',
+        new='for number, (origin, samples) in enumerate(state.get("given", {}).items()):',
+        tests=("tests/policies/test_guard.py",),
+    ),
+    Bug(
         name="a range begins anew after a restart",
         file="eddy/classes/divider.py",
         old='self._low, self._high = state["range"]',
@@ -352,5 +367,19 @@ BUGS = (
         old="and rule.after <= lineage.done",
         new="and rule.after <= lineage.done | rule.after",
         tests=("tests/eddy/test_after.py", "-k", "nobody_sees"),
+    ),
+    Bug(
+        name="the account of several cells is that of the last",
+        file="eddy/observe/regret.py",
+        old="sum(getattr(regret, name) for regret in same)",
+        new="getattr(same[-1], name)",
+        tests=(REGRET, "-k", "cells"),
+    ),
+    Bug(
+        name="a decision of an arm takes the place of another's",
+        file="eddy/observe/insight.py",
+        old="return self.stream, self.policy, self.number",
+        new='return self.stream, "", self.number',
+        tests=(REGRET, "-k", "decisions or trees"),
     ),
 )

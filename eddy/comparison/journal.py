@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,11 @@ from eddy.observe.report import Report
 
 MOST_CLASSES_DRAWN, MOST_ROUTES_DRAWN = 6, 6
 """The most classes of a stream, and routes of a class, that are told apart over time: as many as a reader can."""
+
+MOST_DECISIONS = 20
+"""Decisions of a stream that are kept, the latest: more than a page shows."""
+
+DECIDED = ["batch", "stream", "policy", "reason"]
 
 Columns = Mapping[str, Sequence[Any]]
 """A table as plain values."""
@@ -55,14 +60,17 @@ class Journal:
 class Trace:
     """The course of a run, micro-batch by micro-batch.
 
-    `batches` has the tuples that had come by then, and what the micro-batch took; `operators`, `learning` and `routes`
-    are those of the report, of each micro-batch.
+    `batches` has the tuples that had come by then, and what the micro-batch took; `operators`, `learning`, `routes` and
+    `regret` are those of the report, of each micro-batch. Of each stream, `decisions` has the last ones.
     """
 
     batches: Columns
     operators: Columns
     learning: Columns
     routes: Columns
+    # A journal of an older version has none.
+    regret: Columns = field(default_factory=dict)
+    decisions: Columns = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,6 +109,8 @@ def trace(report: Report) -> Trace:
         operators=_columns(report.operators(by_batch=True)),
         learning=_columns(report.learning()),
         routes=routes(report),
+        regret=_columns(report.regret()),
+        decisions=_columns(report.decisions()[DECIDED].groupby("stream", sort=False).tail(MOST_DECISIONS)),
     )
 
 

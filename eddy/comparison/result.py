@@ -17,11 +17,13 @@ from eddy.comparison.summary import group_by_workload, summary
 from eddy.comparison.turns import MeasuredRow, Traced
 from eddy.comparison.verdict import verdict
 from eddy.errors import QueryError, unknown_name
+from eddy.query.explain import Reported, read_report
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from eddy.comparison.plots.style import Plot
+    from eddy.observe.report import Report
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -115,6 +117,18 @@ class Comparison:
         from eddy.comparison.html.tables import note  # noqa: PLC0415  for notebooks only
 
         return note(self)
+
+
+def plot_regret(what: Reported | Report) -> Figure:
+    """Draw what a run has spent over time, and what the written order would have taken.
+
+    It is a figure of matplotlib's, with a panel for each stream. Only a policy that keeps an account can be drawn:
+    `report.regret()` has its figures.
+    """
+    _plots()
+    from eddy.comparison.plots.regret import draw_report  # noqa: PLC0415  matplotlib is not needed to compare
+
+    return draw_report(read_report(what, "plot_regret"))
 
 
 def _plots() -> Mapping[str, Plot]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -18,8 +19,9 @@ from eddy.engine.rounds import Arrivals, Rounds
 from eddy.engine.snapshot import Snapshot, from_table, guard_restore, pack, restore_policy, to_table, unpack
 from eddy.errors import EngineError
 from eddy.observe.counters import Counters, StreamCount
-from eddy.observe.insight import Trees
+from eddy.observe.insight import Insight, Regret, Trees
 from eddy.observe.prices import Prices
+from eddy.observe.regret import count_since
 from eddy.observe.wire import count_arrived, latest_routes
 from eddy.predicates.faults import Faults
 from eddy.predicates.setup import prepare
@@ -75,6 +77,7 @@ class Engine:
         self._under_way = False
         self._counters: Counters | None = None
         self._trees = Trees(self._classifier.names)
+        self._accounts: dict[str, Regret] = {}
         self._taken: dict[str, Any] = {}
         self._came: dict[str, Any] = {}
 
@@ -141,7 +144,7 @@ class Engine:
 
     def _count(self, admitted: Mapping[str, Admitted], routes: TalliedRoutes, seconds: float) -> Counters:
         routing = self._router.routing
-        insight = self._policy.insight
+        insight = self._read_insight()
         stores = {name: (len(store), store.nbytes) for name, store in self._streams.items()}
         return Counters(
             batch=self._batch,
@@ -167,6 +170,15 @@ class Engine:
             trees=self._trees.lines(insight.decisions),
             faults=self._faults.list_counts(),
         )
+
+    def _read_insight(self) -> Insight:
+        """Ask the policy what it has done; of its accounts only what is new."""
+        insight = self._policy.insight
+        if not insight.regrets:
+            return insight
+        new = count_since(insight.regrets, self._accounts)
+        self._accounts = {account.stream: account for account in insight.regrets}
+        return replace(insight, regrets=new)
 
     def read_counters(self) -> Counters:
         """Give the counters of the last micro-batch."""
@@ -222,8 +234,9 @@ class Engine:
             self._classifier.restore(meta["classifier"])
             arrays = {name: from_table(tables[f"policy {name}"], shape) for name, shape in meta["shapes"].items()}
             restore_policy(self._policy, self._policy_name, {**meta["state"], **arrays})
+            self._accounts = {account.stream: account for account in self._policy.insight.regrets}
             self._taken = meta.get("taken", {})
-            self._trees.restore(meta.get("trees", {}))
+            self._trees.restore(meta.get("trees", []))
 
     def _after(self) -> dict[str, list[str]]:
         """List the filters that wait for others, and for which."""

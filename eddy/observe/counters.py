@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from eddy.observe.insight import Insight
+from eddy.observe.insight import DecisionKey, Insight
 from eddy.observe.statistics import Statistic
 from eddy.tuples import Hop
 
@@ -69,7 +69,7 @@ class Counters:
 
     `routes` has at most a fixed number of classes for each micro-batch, however many there are: the others of a stream
     are one. `classes` says what a class of a stream is called, as of this micro-batch, and `trees` has the lines of the
-    trees by which a policy tells a stream's classes apart.
+    trees of the decisions by which a policy tells a stream's classes apart.
 
     Where the engine lives in a state store, `restoring` and `saving` are the seconds that it took to bring it back
     and to write it down again, `packing` those that its results took to be sent, and `state` the bytes of it.
@@ -86,7 +86,7 @@ class Counters:
     routes: Mapping[ClassRoute, int]
     classes: Mapping[tuple[str, str], str]
     insight: Insight
-    trees: Mapping[str, Sequence[str]]
+    trees: Mapping[DecisionKey, Sequence[str]]
     faults: Sequence[FaultCount] = ()
     restoring: float = 0.0
     packing: float = 0.0

@@ -55,12 +55,17 @@ class Branch:
     way: int | None = None
 
 
+DecisionKey = tuple[str, str, int]
+"""A stream, who decided, and the number of the decision."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Decision:
     """A policy's last decision about a stream, and its reason.
 
     `ways` are the routes that there are, `tree` says which rows take which. `seconds` is how long it took to decide.
-    `policy` is who decided, where one policy has others decide for it.
+    `policy` is who decided, where one policy has others decide for it. Each of them numbers its decisions about a
+    stream by itself.
     """
 
     stream: str
@@ -71,16 +76,22 @@ class Decision:
     tree: tuple[Branch, ...] = ()
     policy: str = ""
 
+    @property
+    def key(self) -> DecisionKey:
+        """What tells it from all other decisions of a run."""
+        return self.stream, self.policy, self.number
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Regret:
-    """What adapting has cost a stream in a micro-batch, and what it has saved.
+    """What adapting has cost a stream, and what it has saved.
 
     `state` says what the policy was doing at the end, "idle", "sampling", "in a duel" or "in charge", and `arm` by
     whom rows were routed. `spent` are the seconds of the stream's rows, everything that the policy costs included;
     `written` is what the written order would have taken, give or take `error`, one standard error. `saved` is what the
     operators took less than in the written order; `sampling`, `duels`, `control` and `learning` is what was spent
-    besides: spent = written - saved + sampling + duels + control + learning.
+    besides: spent = written - saved + sampling + duels + control + learning. A policy tells of all that has been; the
+    engine reports what is new in each micro-batch.
     """
 
     stream: str
@@ -113,27 +124,25 @@ class Trees:
 
     def __init__(self, names: NameClasses) -> None:
         self._names = names
-        self._known: dict[str, tuple[int, Sequence[str]]] = {}
+        self._known: Mapping[DecisionKey, Sequence[str]] = {}
 
-    def lines(self, decisions: Sequence[Decision]) -> Mapping[str, Sequence[str]]:
+    def lines(self, decisions: Sequence[Decision]) -> Mapping[DecisionKey, Sequence[str]]:
         """Write a line for each branch, and for each way at its end.
 
-        Lines are indented by the level of their branch.
+        Lines are indented by the level of their branch. Decisions without a tree have none.
         """
-        for decision in decisions:
-            known = self._known.get(decision.stream)
-            # A tree is decided seldom, and reported with every micro-batch.
-            if known is None or known[0] != decision.number:
-                self._known[decision.stream] = (decision.number, tuple(_lines(decision, self._names)))
-        return {decision.stream: self._known[decision.stream][1] for decision in decisions}
+        known = self._known
+        # A tree is decided seldom, and reported with every micro-batch.
+        self._known = {d.key: known.get(d.key) or tuple(_lines(d, self._names)) for d in decisions if d.tree}
+        return self._known
 
-    def snapshot(self) -> dict[str, Any]:
-        """The lines as they were written: ranges of values may have moved since."""
-        return {stream: [number, list(lines)] for stream, (number, lines) in self._known.items()}
+    def snapshot(self) -> list[list[Any]]:
+        """Give the lines as they were written: ranges of values may have moved since."""
+        return [[*key, list(lines)] for key, lines in self._known.items()]
 
-    def restore(self, state: Mapping[str, Any]) -> None:
+    def restore(self, rows: Sequence[Sequence[Any]]) -> None:
         """Go on from a snapshot."""
-        self._known = {stream: (number, tuple(lines)) for stream, (number, lines) in state.items()}
+        self._known = {(stream, policy, number): tuple(lines) for stream, policy, number, lines in rows}
 
 
 def _lines(decision: Decision, names: NameClasses) -> Iterator[str]:

@@ -27,7 +27,7 @@ KEPT = 0.5 ** (1 / STEPS_REMEMBERED)
 """The weight that a step keeps when another one comes."""
 
 STEPS_WAITING = 16
-"""Steps of a hop that wait to be fitted: more would count next to nothing."""
+"""Steps of a hop that wait to be fitted: where nobody asks for long the newest will do, and little is kept."""
 
 MOST_ABOVE = 2.0
 """A step counts as at most so many times what was expected, while it is an accident."""

@@ -10,8 +10,9 @@ import pandas as pd
 
 from eddy.classes.value_names import OTHERS
 from eddy.observe.counters import VARIOUS, ClassRoute, Counters, StreamCount
-from eddy.observe.insight import RouteCost
+from eddy.observe.insight import DecisionKey, Regret, RouteCost
 from eddy.observe.notebook import heading, table
+from eddy.observe.regret import sum_over_batches, tell_adapting
 from eddy.observe.statistics import total
 
 MOST_ROUTE_ROWS = 1_000
@@ -58,7 +59,10 @@ class Report:
 
     def _repr_html_(self) -> str:
         shown = self.operators()[["operator", "pattern", "rows_in", "rows_out", "rate", "microseconds"]]
-        return f"{heading(repr(self))}{table(shown.drop(columns=[] if shown['pattern'].any() else ['pattern']))}"
+        if not shown["pattern"].any():
+            shown = shown.drop(columns="pattern")
+        adapting = tell_adapting(sum_over_batches(self.counters))
+        return f"{heading(repr(self))}{heading(adapting) if adapting else ''}{table(shown)}"
 
     def batches(self) -> pd.DataFrame:
         """One row for each micro-batch.
@@ -169,18 +173,32 @@ class Report:
     def decisions(self) -> pd.DataFrame:
         """One row for each decision about a stream's routes.
 
-        It says when and why the policy decided, and what came of it. `predicted` and `observed` are what a row costs,
+        It says when and why the policy decided, and what came of it. `policy` is who decided, where one policy has
+        others decide for it: itself, or one of them; "" is any other. `predicted` and `observed` are what a row costs,
         in the unit of the policy's costs, on average over the ways; observed until the next decision, or until now.
         `seconds` is how long it took to decide. `tree` says who takes which way, a line for each branch.
         """
-        rows: dict[tuple[str, int], dict[str, Any]] = {}
+        rows: dict[DecisionKey, dict[str, Any]] = {}
         for c in self.counters:
             for d in c.insight.decisions:
-                row = rows.setdefault((d.stream, d.number), {"batch": c.batch, "stream": d.stream, "reason": d.reason})
+                first = {"batch": c.batch, "stream": d.stream, "policy": d.policy, "reason": d.reason}
+                row = rows.setdefault(d.key, first)
                 row |= {"ways": len(d.ways), **_average_costs(d.ways), "seconds": d.seconds}
-                row["tree"] = "\n".join(c.trees[d.stream])
-        columns = ["batch", "stream", "reason", "ways", "predicted", "observed", "seconds", "tree"]
+                row["tree"] = "\n".join(c.trees.get(d.key, ()))
+        columns = ["batch", "stream", "policy", "reason", "ways", "predicted", "observed", "seconds", "tree"]
         return pd.DataFrame(list(rows.values()), columns=columns)
+
+    def regret(self) -> pd.DataFrame:
+        """One row for each stream in each micro-batch: what adapting has cost it, and what it has saved.
+
+        All but `batch`, `stream`, `state` and `arm` are seconds. `spent` is everything; `written` is what the order
+        that was written would have taken, give or take `error`, one standard error; `saved` is what operators took less
+        than in that order. `sampling`, `duels`, `control` and `learning` came on top: spent is written - saved + these
+        four. `state` says what the policy was doing at the end, and `arm` by whom rows were routed; in Spark, of all
+        cells, the commonest first. Policies that keep no account have no rows.
+        """
+        rows = [{"batch": c.batch, **asdict(regret)} for c in self.counters for regret in c.insight.regrets]
+        return pd.DataFrame(rows, columns=["batch", *(f.name for f in fields(Regret))])
 
 
 class Operators(pd.DataFrame):

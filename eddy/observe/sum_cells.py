@@ -7,7 +7,8 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from eddy.observe.counters import ClassRoute, Counters, FaultCount, StreamCount
-from eddy.observe.insight import Decision, Insight, Use
+from eddy.observe.insight import Decision, DecisionKey, Insight, Use
+from eddy.observe.regret import sum_over_cells
 from eddy.observe.statistics import NOTHING, Statistic
 from eddy.tuples import Hop
 
@@ -28,7 +29,7 @@ class CellSum:
         """Add up the counters of all cells in one micro-batch."""
         # A cell without rows in this batch is not called, and its store is still there:
         #
-        #     came      cells called now        ->  rows, results, seconds
+        #     came      cells called now        ->  rows, results, seconds, accounts
         #     known     all cells seen so far   ->  stored rows, state, uses
         self._latest |= parts
         came, known = parts.values(), self._latest.values()
@@ -42,9 +43,13 @@ class CellSum:
             operators=_sum_operators(came),
             routes=routes,
             classes={(stream, name): name for stream, name, _ in routes},
-            insight=Insight(uses=_sum_uses(known), decisions=[d for _, d in decisions]),
+            insight=Insight(
+                uses=_sum_uses(known),
+                decisions=[decision for _, decision in decisions],
+                regrets=sum_over_cells(regret for part in came for regret in part.insight.regrets),
+            ),
             faults=_sum_faults(came),
-            trees={d.stream: self._latest[cell].trees.get(stream, ()) for (cell, stream), d in decisions},
+            trees={new.key: self._latest[cell].trees.get(old, ()) for (cell, old), new in decisions},
         )
 
 
@@ -81,10 +86,10 @@ def _sum_routes(came: Collection[Counters]) -> dict[ClassRoute, int]:
     return routes
 
 
-def _list_decisions(cells: Mapping[int, Counters]) -> list[tuple[tuple[int, str], Decision]]:
-    """List each cell's last decision: each learns by itself."""
+def _list_decisions(cells: Mapping[int, Counters]) -> list[tuple[tuple[int, DecisionKey], Decision]]:
+    """List each cell's last decisions: each learns by itself."""
     return [
-        ((cell, d.stream), replace(d, stream=f"{d.stream}, cell {cell}") if len(cells) > 1 else d)
+        ((cell, d.key), replace(d, stream=f"{d.stream}, cell {cell}") if len(cells) > 1 else d)
         for cell, part in sorted(cells.items())
         for d in part.insight.decisions
     ]

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+SECOND_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
+"""Units of a time, the largest first."""
+
+LEAST_WHOLE = 100
+"""From here on a time is written without decimals."""
+
 
 def align_columns(rows: Iterable[Sequence[str]], sides: str) -> Iterator[str]:
     """Pad rows of texts to columns of one width each.
@@ -18,6 +24,17 @@ def align_columns(rows: Iterable[Sequence[str]], sides: str) -> Iterator[str]:
     for row in rows:
         cells = (f"{cell:{side}{width}}" for cell, side, width in zip(row, sides, widths, strict=True))
         yield f"  {'  '.join(cells)}".rstrip()
+
+
+def write_seconds(seconds: float) -> str:
+    """Write a time with three digits, in the unit in which they can be read.
+
+    >>> [write_seconds(seconds) for seconds in (1234.5, 41.26, 0.0123, -0.0000051, 0.0)]
+    ['1,234 s', '41.3 s', '12.3 ms', '-5.1 µs', '0 s']
+    """
+    unit, name = next(((u, n) for u, n in SECOND_UNITS if abs(seconds) >= u), SECOND_UNITS[-1] if seconds else (1, "s"))
+    value = seconds / unit
+    return f"{value:,.0f} {name}" if abs(value) >= LEAST_WHOLE else f"{value:.3g} {name}"
 
 
 def plural(number: int, one: str, many: str = "") -> str:

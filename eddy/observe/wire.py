@@ -8,12 +8,15 @@ from typing import Any
 
 from eddy.classes.value_names import OTHERS
 from eddy.observe.counters import BAD, VARIOUS, Counters, FaultCount, StreamCount
-from eddy.observe.insight import Decision, Insight, RouteCost, Use
+from eddy.observe.insight import Decision, DecisionKey, Insight, Regret, RouteCost, Use
 from eddy.observe.statistics import Statistic
 from eddy.tuples import Hop
 
 NESTED = frozenset({"streams", "operators", "routes", "classes", "insight", "trees", "faults"})
 """The parts of counters that are no plain values themselves."""
+
+DIGITS = 6
+"""Digits of the seconds of an account: a thousandth of its standard error, and half the characters."""
 
 MOST_LATEST_ROUTES = 32
 """Classes and their routes that are kept of each stream, the largest: a page, and few bytes beside the rows. The
@@ -33,16 +36,18 @@ def to_plain(counters: Counters) -> dict[str, Any]:
         "classes": [[*key, name] for key, name in counters.classes.items()],
         "insight": [list(asdict(use).values()) for use in counters.insight.uses],
         "decided": [_write_decision(decision) for decision in counters.insight.decisions],
-        "trees": {stream: list(lines) for stream, lines in counters.trees.items()},
+        "trees": [[*key, list(lines)] for key, lines in counters.trees.items()],
         "faults": [asdict(fault) for fault in counters.faults],
+        **_write_regrets(counters.insight.regrets),
     }
 
 
 def from_plain(values: Mapping[str, Any]) -> Counters:
     """Read the counters that `to_plain` wrote.
 
-    Parts that are missing, because they were too long to be sent, are empty.
+    Parts that are missing, because they were too long to be sent or nobody tells them, are empty.
     """
+    decisions = read_decisions(values)
     uses = [f.name for f in fields(Use)]
     return Counters(
         **{field.name: values[field.name] for field in fields(Counters) if field.name not in NESTED},
@@ -52,9 +57,10 @@ def from_plain(values: Mapping[str, Any]) -> Counters:
         classes={(stream, key): name for stream, key, name in values.get("classes", ())},
         insight=Insight(
             uses=[Use(**dict(zip(uses, row, strict=True))) for row in values.get("insight", ())],
-            decisions=[_read_decision(row) for row in values.get("decided", ())],
+            decisions=decisions,
+            regrets=read_regrets(values),
         ),
-        trees={stream: tuple(lines) for stream, lines in values.get("trees", {}).items()},
+        trees=_read_trees(values.get("trees", ()), decisions),
         faults=[FaultCount(**row) for row in values.get("faults", ())],
     )
 
@@ -63,6 +69,17 @@ def read_streams(values: Mapping[str, Any]) -> dict[str, StreamCount]:
     """Read what `to_plain` wrote of the streams."""
     names = [field.name for field in fields(StreamCount)]
     return {name: StreamCount(**dict(zip(names, row, strict=True))) for name, row in values["streams"].items()}
+
+
+def read_decisions(values: Mapping[str, Any]) -> list[Decision]:
+    """Read what `to_plain` wrote of decisions."""
+    return [_read_decision(row) for row in values.get("decided", ())]
+
+
+def read_regrets(values: Mapping[str, Any]) -> list[Regret]:
+    """Read what `to_plain` wrote of accounts; older versions wrote none."""
+    names = [field.name for field in fields(Regret)]
+    return [Regret(**dict(zip(names, row, strict=True))) for row in values.get("regrets", ())]
 
 
 def latest_routes(before: Mapping[str, Any], last: Counters) -> dict[str, Any]:
@@ -81,8 +98,9 @@ def latest_routes(before: Mapping[str, Any], last: Counters) -> dict[str, Any]:
             rows.append([OTHERS, list(VARIOUS), tuples])
         else:
             rows[MOST_LATEST_ROUTES][-1] += tuples
+    trees = _trees_in_charge(last)
     new = {
-        stream: {"batch": last.batch, "routes": rows, "tree": list(last.trees.get(stream, ()))}
+        stream: {"batch": last.batch, "routes": rows, "tree": list(trees.get(stream, ()))}
         for stream, rows in found.items()
     }
     return {**before, **new}
@@ -106,10 +124,45 @@ def _write_decision(decision: Decision) -> list[Any]:
     The lines of the tree say the same to people.
     """
     ways = [[list(way.route), way.share, way.predicted, way.observed] for way in decision.ways]
-    return [decision.stream, decision.number, decision.reason, decision.seconds, ways]
+    who = [decision.policy] if decision.policy else []
+    return [decision.stream, decision.number, decision.reason, decision.seconds, ways, *who]
 
 
 def _read_decision(row: Sequence[Any]) -> Decision:
-    stream, number, reason, seconds, ways = row
+    stream, number, reason, seconds, ways, *who = row
     made = tuple(RouteCost(route=tuple(r), share=s, predicted=p, observed=o) for r, s, p, o in ways)
-    return Decision(stream=stream, number=number, reason=reason, seconds=seconds, ways=made, tree=())
+    return Decision(
+        stream=stream, number=number, reason=reason, seconds=seconds, ways=made, tree=(), policy=who[0] if who else ""
+    )
+
+
+def _read_trees(written: Any, decisions: Sequence[Decision]) -> dict[DecisionKey, Sequence[str]]:
+    """Read the lines of trees, each of one decision.
+
+    Versions that knew one decision of a stream wrote them by stream.
+    """
+    if isinstance(written, Mapping):
+        return {d.key: tuple(written[d.stream]) for d in decisions if d.stream in written}
+    return {(stream, policy, number): tuple(lines) for stream, policy, number, lines in written}
+
+
+def _trees_in_charge(last: Counters) -> dict[str, Sequence[str]]:
+    """Find the tree by which the rows of each stream are routed.
+
+    Where a policy has others decide for it, it is that of the one in charge.
+    """
+    arms = {regret.stream: regret.arm for regret in last.insight.regrets}
+    return {
+        stream: lines for (stream, policy, _), lines in last.trees.items() if policy in ("", arms.get(stream, policy))
+    }
+
+
+def _write_regrets(regrets: Sequence[Regret]) -> dict[str, list[list[Any]]]:
+    """Write accounts; policies that keep none add nothing."""
+    rows = [[_shorten(value) for value in asdict(regret).values()] for regret in regrets]
+    return {"regrets": rows} if rows else {}
+
+
+def _shorten(value: str | float) -> str | float:
+    """Leave out digits that say nothing: a line is sent for each stream, by each cell, in each micro-batch."""
+    return value if isinstance(value, str) else float(f"{value:.{DIGITS}g}")

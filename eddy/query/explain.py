@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 import pandas as pd
 
 from eddy.classes.value_names import OTHERS
 from eddy.errors import QueryError, quote
+from eddy.observe.insight import Regret
+from eddy.observe.regret import list_accounts, sum_over_batches, tell_adapting
 from eddy.observe.report import Report
 from eddy.observe.text import align_columns, plural
 from eddy.predicates.function import Function
@@ -33,8 +35,8 @@ MOST_DECISIONS = 8
 WIDEST_NAME = 48
 """Characters of a class, a route or an access pattern: two of them and some numbers fit into a line."""
 
-WIDEST_BRANCH, WIDEST_REASON = 110, 70
-"""Characters of a line of a tree, and of the reason for a decision, which comes after its numbers."""
+WIDEST_BRANCH, WIDEST_REASON, WIDEST_ALONE = 110, 70, 100
+"""Characters of a line of a tree, and of the reason for a decision, after its numbers or by itself."""
 
 ALL_ALIKE = "all alike"
 """The name of a stream's rows if the policy does not tell them apart."""
@@ -57,7 +59,8 @@ class Reported(Protocol):
 def explain(what: Query | Reported | Report) -> str:
     """Explain in words what a query asks for, or what a run did.
 
-    Of a run it shows which class took which route, by what the classes were told apart, and what it cost.
+    Of a run it shows which class took which route, by what the classes were told apart, and what it cost; of a policy
+    that keeps an account, what adapting has cost and saved.
 
     >>> import pyarrow as pa
     >>> from eddy import Filter, Query, Stream, run_local
@@ -75,17 +78,24 @@ def explain(what: Query | Reported | Report) -> str:
     if isinstance(what, Query):
         return describe_query(what)
     # A frame of the report for each paragraph.
-    report = _report(what)
+    report = read_report(what, "explain")
     batches = report.batches()
     rows, results, calls = (int(batches[name].sum()) for name in ("rows", "results", "routing_calls"))
     counted = (plural(len(batches), "micro-batch", "micro-batches"), plural(rows, "row"), plural(results, "result"))
     head = ", ".join([*counted, plural(calls, "routing call")])
     parts = [f"{head} ({calls / rows:.1f} a row)" if rows else head]
+    parts += list_adapting(sum_over_batches(report.counters))
     for stream, part in report.routes().groupby("stream"):
         parts += ["", f'classes of "{stream}" and their routes', *list_classes(part)]
     parts += _list_decisions(report)
     parts += _list_classifiers(report.learning())
     return "\n".join([*parts, "", "operators", *_list_operators(report.operators())])
+
+
+def list_adapting(accounts: Sequence[Regret]) -> Iterator[str]:
+    """Write what adapting has cost and saved, in all and for each stream; nothing without accounts."""
+    if accounts:
+        yield from ("", tell_adapting(accounts), *list_accounts(accounts))
 
 
 def list_classes(routes: pd.DataFrame) -> Iterator[str]:
@@ -191,10 +201,12 @@ def list_aggregates(query: Query) -> Iterator[str]:
     yield from align_columns([["by the time of", "withWatermark with at least"], *_list_delays(query, columns)], "<<")
 
 
-def _report(run: Reported | Report) -> Report:
+def read_report(run: Reported | Report, where: str) -> Report:
+    """Give the report of a run, or of itself."""
     report = getattr(run, "report", run)
     if not isinstance(report, Report):
-        raise QueryError(f"explain: expected a Query(...), a run or a Report, got {type(run).__name__}")
+        expected = "a Query(...), a run or a Report" if where == "explain" else "a run or a Report"
+        raise QueryError(f"{where}: expected {expected}, got {type(run).__name__}")
     return report
 
 
@@ -209,10 +221,18 @@ def _list_routes(name: str, routes: pd.DataFrame) -> Iterator[list[str]]:
 
 
 def _list_decisions(report: Report) -> Iterator[str]:
-    """Write each stream's last decision, and the latest reasons."""
-    for stream, part in report.decisions().groupby("stream"):
-        yield from ("", f'who takes which way of "{stream}", as decided last')
-        yield from (f"  {_cut(line, WIDEST_BRANCH)}" for line in part["tree"].iloc[-1].splitlines())
+    """Write each stream's last decision, and the latest reasons.
+
+    Where one policy has others decide for it, each has its own.
+    """
+    for (stream, policy), part in report.decisions().groupby(["stream", "policy"]):
+        by = f', by "{policy}"' if policy != "" else ""
+        if tree := part["tree"].iloc[-1]:
+            yield from ("", f'who takes which way of "{stream}", as decided last{by}')
+            yield from (f"  {_cut(line, WIDEST_BRANCH)}" for line in tree.splitlines())
+        if not part["ways"].any():
+            yield from ("", f'decisions about "{stream}"{by}', *_list_reasons(part))
+            continue
         rows = [["micro-batch", "ways", "predicted", "observed", "decided because"]]
         rows += [
             [
@@ -224,7 +244,16 @@ def _list_decisions(report: Report) -> Iterator[str]:
             ]
             for row in part.tail(MOST_DECISIONS).itertuples()
         ]
-        yield from ("", f'decisions about "{stream}", and what a row costs', *align_columns(rows, ">>>><"))
+        yield from ("", f'decisions about "{stream}"{by}, and what a row costs', *align_columns(rows, ">>>><"))
+
+
+def _list_reasons(decisions: pd.DataFrame) -> Iterator[str]:
+    """Write the latest decisions that are no routes: who is to route, and why."""
+    rows = [["micro-batch", "decided because"]]
+    rows += [
+        [f"{row.batch}", _cut(str(row.reason), WIDEST_ALONE)] for row in decisions.tail(MOST_DECISIONS).itertuples()
+    ]
+    return align_columns(rows, "><")
 
 
 def _list_classifiers(learning: pd.DataFrame) -> list[str]:

@@ -6,14 +6,16 @@ import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from html import escape
+from itertools import cycle
 from typing import TextIO
 
 import pandas as pd
 
 import eddy
 from eddy.jobs.demo.racing import Lap
+from eddy.observe.regret import TITLES, account_cells
 
-COLOURS = ("#56606b", "#0072b2", "#d55e00", "#009e73")
+COLOURS = ("#56606b", "#0072b2", "#d55e00", "#009e73", "#cc79a7")
 """Colours of the policies, in their order: everybody can tell them apart, whatever colours they see."""
 
 WIDTH, HEIGHT = 720, 300
@@ -42,6 +44,7 @@ h1 { font-size: 1.6rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
 table { border-collapse: collapse; width: 100%; table-layout: fixed; font-size: .9rem; }
 th, td { text-align: left; padding: .3rem .6rem; border-bottom: 1px solid #d8dde2; overflow-wrap: anywhere; }
 td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; }
+table.reasons th:nth-child(-n+3) { width: 16%; }
 table.routes th:first-child { width: 37%; } table.routes th.n { width: 12%; }
 tr.when th { padding-top: .9rem; } tr.sum td { font-weight: 600; border-bottom-width: 2px; }
 p.verdict { border-left: 4px solid #0072b2; padding: .4rem .8rem; background: #eef4f9; }
@@ -71,7 +74,7 @@ def page(laps: Sequence[Lap], verdict: str) -> str:
         *_table(laps),
         "<h2>Calls per request, micro-batch by micro-batch</h2>",
         *_chart(laps),
-        *(line for lap in laps for line in _routes(lap)),
+        *(line for lap in laps for line in (*_routes(lap), *_adapting(lap))),
     ]
     head = f'<meta charset="utf-8"><title>eddy demo</title><style>{PAGE_STYLE}</style>'
     body = "\n".join(parts)
@@ -124,15 +127,26 @@ class Board:
                 f"policy={lap.policy} rows={rows} calls={sum(lap.calls)} saved={_share(lap.compute_saving(baseline))}"
             )
             self._out.write(f'{fields} route="{lap.route()}"\n')
+            for line in _list_accounts([lap]):
+                self._out.write(f"{line}\n")
 
 
 def table(laps: Sequence[Lap]) -> Iterator[str]:
-    """Write the head, and a line for each policy."""
+    """Write the head, and a line for each policy; below, what adapting has cost those that count it."""
     yield LINE.format(*HEAD)
     for lap in laps:
         counts = (f"{sum(lap.rows):,}", f"{lap.results:,}", f"{sum(lap.calls):,}")
         saved = "" if lap is laps[0] else _share(lap.compute_saving(laps[0]))
         yield LINE.format(lap.policy, *counts, saved, lap.route()).rstrip()
+    yield from _list_accounts(laps)
+
+
+def _list_accounts(laps: Sequence[Lap]) -> Iterator[str]:
+    """List what adapting has cost and saved, and the last decision, of policies that count it."""
+    for lap in laps:
+        if lap.adapting:
+            yield lap.adapting
+            yield from (f"{who} about {stream}: {reason}" for _, who, stream, reason in lap.reasons()[-1:])
 
 
 def _table(laps: Sequence[Lap]) -> Iterator[str]:
@@ -174,7 +188,7 @@ def _chart(laps: Sequence[Lap]) -> Iterator[str]:
     turned = f"translate(12 {(TOP + base) / 2}) rotate(-90)"
     yield f'<text transform="{turned}" text-anchor="middle">calls per request</text>'
     names = _spread([base - rate[-1] * down for rate in rates])
-    for lap, rate, colour, name in zip(laps, rates, COLOURS, names, strict=True):
+    for lap, rate, colour, name in zip(laps, rates, cycle(COLOURS), names, strict=False):
         points = " ".join(f"{LEFT + n * across:.1f},{base - value * down:.1f}" for n, value in enumerate(rate))
         yield f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"/>'
         yield f'<text x="{end + 8}" y="{name + 4:.1f}" style="fill:{colour}">{escape(lap.policy)}</text>'
@@ -231,6 +245,22 @@ def _routes(lap: Lap) -> Iterator[str]:
         whole = sum(count for _, _, count in found)
         yield f'<tr class="sum">{_cells(("all", "", f"{whole:,}", "100%" if whole else ""), texts=2)}</tr>'
     yield "</table>"
+
+
+def _adapting(lap: Lap) -> Iterator[str]:
+    """What adapting has cost and saved, and the last decisions; nothing for a policy that tells of neither."""
+    if lap.adapting:
+        yield f"<p>{escape(lap.adapting)}</p>"
+        yield f"<table><tr>{_cells(TITLES, texts=3, tag='th')}</tr>"
+        for account in lap.accounts:
+            yield f"<tr>{_cells(account_cells(account), texts=3)}</tr>"
+        yield "</table>"
+    if told := lap.reasons()[-MOST_LISTED:]:
+        titles = ("micro-batch", "decided by", "about", "because")
+        yield f'<table class="reasons"><tr>{_cells(titles, texts=4, tag="th")}</tr>'
+        for cells in told:
+            yield f"<tr>{_cells(cells, texts=4)}</tr>"
+        yield "</table>"
 
 
 def _ways(routes: pd.DataFrame) -> list[tuple[str, str, int]]:

@@ -14,6 +14,8 @@ import eddy
 from eddy.jobs.run.calls_saved import main_route
 from eddy.jobs.sources.workload import FromWorkload
 from eddy.jobs.workloads.web import QUERY
+from eddy.observe.insight import Regret
+from eddy.observe.regret import sum_over_batches, tell_adapting
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -63,6 +65,23 @@ class Lap:
         both = min(len(self.calls), len(baseline.calls))
         needed = sum(baseline.calls[:both])
         return 1 - sum(self.calls[:both]) / needed if needed else None
+
+    @cached_property
+    def accounts(self) -> list[Regret]:
+        """What adapting has cost and saved so far, if the policy counts it."""
+        return sum_over_batches(self.report.counters)
+
+    @property
+    def adapting(self) -> str:
+        """The same in a line; "" if the policy does not count it."""
+        told = tell_adapting(self.accounts)
+        return f"{self.policy}: {told}" if told else ""
+
+    def reasons(self) -> list[tuple[str, str, str, str]]:
+        """The micro-batch of each decision, counted from 1, who decided about what, and why."""
+        frame = self.report.decisions()
+        found = zip(*(frame[name] for name in ("batch", "policy", "stream", "reason")), strict=True)
+        return [(f"{batch + 1:,}", policy or self.policy, stream, reason) for batch, policy, stream, reason in found]
 
     def route(self, batch: int = -1) -> str:
         """Give the way that most rows took in a micro-batch.

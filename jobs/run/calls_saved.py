@@ -9,9 +9,17 @@ from collections.abc import Iterator, Sequence
 
 import eddy
 from eddy.observe.counters import Counters
+from eddy.observe.regret import sum_over_batches, tell_adapting
 
 FEWEST_FILTERS = 2
 """Filters in Python on one stream: with one there is nothing to save."""
+
+
+def tell_savings(query: eddy.Query, report: eddy.Report) -> Iterator[str]:
+    """Tell what a job has saved, and last what adapting has cost it."""
+    yield from tell_saved_calls(query, report)
+    if adapting := tell_adapting(sum_over_batches(report.counters)):
+        yield adapting
 
 
 def tell_saved_calls(query: eddy.Query, report: eddy.Report) -> Iterator[str]:

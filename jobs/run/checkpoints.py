@@ -12,14 +12,25 @@ import pandas as pd
 import pyarrow as pa
 
 from eddy.engine.snapshot import Snapshot, unpack
-from eddy.errors import CheckpointError, QueryError
+from eddy.errors import CheckpointError, QueryError, clip
 from eddy.jobs.config.file_paths import find_local
 from eddy.jobs.run.own_session import own_session
+from eddy.observe.insight import Regret
+from eddy.observe.regret import sum_over_cells
 from eddy.observe.statistics import NOTHING, Statistic
-from eddy.observe.text import align_columns
-from eddy.query.explain import list_classes
+from eddy.observe.text import align_columns, plural
+from eddy.query.explain import WIDEST_ALONE, list_adapting, list_classes
 from eddy.spark.layout.hashing import cell_of
 from eddy.tuples import Hop
+
+BESIDES = ("sampling", "duels", "control", "learning")
+"""What an account has spent besides the rows' own way."""
+
+ACCOUNT = ("written", "saved", *BESIDES)
+"""What the state of a policy that keeps an account has of each stream, in seconds."""
+
+MOST_REASONS = 12
+"""Reasons that are shown of a stream, over all cells."""
 
 STORE = "stream "
 """The name of a STeM's rows in a cell's state begins with this."""
@@ -98,6 +109,7 @@ def describe_learned(cells: Sequence[CellState]) -> Iterator[str]:
     for policy in dict.fromkeys(cell.meta["policy"] for cell in cells):
         numbers = [str(cell.number) for cell in cells if cell.meta["policy"] == policy]
         yield f"policy of {'cell' if len(numbers) == 1 else 'cells'} {', '.join(numbers)}: {policy}"
+    yield from _adapting(cells)
     for stream in dict.fromkeys(stream for cell in cells for stream in cell.meta.get("taken", {})):
         yield from ("", f'routes of "{stream}", as taken last', *_routes(stream, cells))
     for cell in cells:
@@ -106,6 +118,46 @@ def describe_learned(cells: Sequence[CellState]) -> Iterator[str]:
                 yield from ("", f'who takes which way of "{stream}", cell {cell.number}')
                 yield from (f"  {line}" for line in known["tree"])
     yield from ("", "operators, recent rows first: older ones count less and less", *_statistics(cells))
+
+
+def _adapting(cells: Sequence[CellState]) -> Iterator[str]:
+    """Write the accounts of all cells, and the last reasons of each; nothing if no policy keeps an account."""
+    found = [(cell.number, account, reasons) for cell in cells for account, reasons in read_accounts(cell.meta)]
+    yield from list_adapting(sum_over_cells(account for _, account, _ in found))
+    for stream in dict.fromkeys(account.stream for _, account, _ in found):
+        told = [(cell, reasons) for cell, account, reasons in found if account.stream == stream and reasons]
+        if told:
+            # Of many cells each has its last reason, of few the last ones.
+            each = max(MOST_REASONS // len(told), 1)
+            lines = [f"  cell {cell}: {clip(text, WIDEST_ALONE)}" for cell, reasons in told for text in reasons[-each:]]
+            yield from ("", f'last decisions about "{stream}"', *lines[:MOST_REASONS])
+            if len(lines) > MOST_REASONS:
+                yield f"  {plural(len(lines) - MOST_REASONS, 'more cell')}"
+
+
+def read_accounts(meta: Mapping[str, Any]) -> Iterator[tuple[Regret, Sequence[str]]]:
+    """Read the account of each stream, and the last reasons, from what a policy has left in a cell's state.
+
+    That is, for each stream, its "state", "arm", "account" and "reasons". Policies that leave something else have no
+    account. How sure the written order is, the state does not say.
+    """
+    left = meta.get("state", {})
+    streams = left.get("streams", left)
+    for stream, known in streams.items() if isinstance(streams, Mapping) else ():
+        account = known.get("account") if isinstance(known, Mapping) else None
+        if not isinstance(account, Mapping) or not {*ACCOUNT} <= account.keys():
+            continue
+        seconds = {name: float(account[name]) for name in ACCOUNT}
+        besides = sum(seconds[name] for name in BESIDES)
+        told = Regret(
+            stream=stream,
+            state=str(known.get("state", "")),
+            arm=str(known.get("arm", "")),
+            spent=seconds["written"] - seconds["saved"] + besides,
+            error=0.0,
+            **seconds,
+        )
+        yield told, [str(reason) for reason in known.get("reasons", ())]
 
 
 def _routes(stream: str, cells: Sequence[CellState]) -> Iterator[str]:

@@ -6,18 +6,27 @@ import json
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from py4j.protocol import Py4JError
 
+from eddy.errors import clip
 from eddy.jobs.config.places import join_key
 from eddy.observe import wire
+from eddy.observe.insight import DecisionKey
 from eddy.spark.progress import OBSERVED
 
 BEGINNING = "1970-01-01T00:00:00.000Z"
 """The watermark as long as no row of some stream has come."""
+
+
+MOST_DECISIONS = 3
+"""Decisions of a micro-batch that are told, each on a line: with many cells there may be many at once."""
+
+LONGEST_REASON = 160
+"""Characters of a reason in a log."""
 
 
 class Teller:
@@ -37,6 +46,7 @@ class Teller:
         self._shown = ""
         self._total = total or Total()
         self._sums = Sums()
+        self._decisions = NewDecisions()
 
     def go_on(self, total: Total) -> None:
         """Count from what earlier starts have read."""
@@ -49,11 +59,14 @@ class Teller:
         self._seen = progress["batchId"]
         sums = sums_of(progress)
         self._sums.add(sums)
-        self._line = fields(progress, self._total.add(progress["batchId"], progress["numInputRows"]), sums)
+        own = fields(progress, self._total.add(progress["batchId"], progress["numInputRows"]), sums)
+        self._line = " ".join(filter(None, [own, self._sums.adapting()]))
         if self._live:
             self._show(self._line)
         else:
             self._write(f"{self._line}\n")
+        for line in self._decisions.list_new(read_reports(progress)):
+            self.say(line)
 
     def say_begun(self, batch: int) -> None:
         """Say that a micro-batch has begun, if it is live.
@@ -109,7 +122,8 @@ def is_over(progress: Mapping[str, Any]) -> int:
 class Sums:
     """Rows and results, and rows that took no part, by stream.
 
-    `told` says whether an eddy has told of them.
+    `told` says whether an eddy has told of them. `account` has the seconds of a policy that counts what adapting costs:
+    spent, those that the written order would have taken, and saved.
     """
 
     rows: int = 0
@@ -117,6 +131,7 @@ class Sums:
     late: Counter[str] = field(default_factory=Counter)
     bad: Counter[str] = field(default_factory=Counter)
     told: bool = False
+    account: dict[str, float] = field(default_factory=dict)
 
     def add(self, other: Sums) -> None:
         """Count those of a micro-batch."""
@@ -125,6 +140,12 @@ class Sums:
         self.late += other.late
         self.bad += other.bad
         self.told |= other.told
+        self.pay(other.account)
+
+    def pay(self, account: Mapping[str, float]) -> None:
+        """Count the seconds of an account."""
+        for name, seconds in account.items():
+            self.account[name] = self.account.get(name, 0.0) + seconds
 
     def text(self, *, whole: bool) -> str:
         """Write them as fields.
@@ -140,18 +161,68 @@ class Sums:
             if counts:
                 listed = ",".join(f"{join_key((stream,))}:{count}" for stream, count in counts.items())
                 told.append(f"{name}={counts.total()} {name}_in={listed}")
-        return " ".join(told)
+        return " ".join([*told, *filter(None, [self.adapting() if whole else ""])])
+
+    def adapting(self) -> str:
+        """Write the account as a field; "" without one.
+
+        Regret is what was spent over the written order.
+
+        >>> Sums(account={"spent": 9.0, "written": 12.0, "saved": 3.5}).adapting()
+        'adapting=spent:9,written:12,saved:3.5,regret:-25.0%'
+        """
+        if not self.account:
+            return ""
+        spent, written = self.account["spent"], self.account["written"]
+        told = [f"{name}:{round(seconds, 3):.8g}" for name, seconds in self.account.items()]
+        told += [f"regret:{(spent - written) / written:+.1%}"] if written > 0 else []
+        return f"adapting={','.join(told)}"
+
+
+ACCOUNT = ("spent", "written", "saved")
+"""The seconds of an account that a line has room for."""
+
+
+class NewDecisions:
+    """Finds decisions that have not been told yet, of policies that keep an account."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, set[DecisionKey]] = {}
+
+    def list_new(self, reports: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+        """Write new decisions as fields, a line for each; of many, the first and how many more.
+
+        Policies without an account decide too often for a log: their reasons are in the report.
+        """
+        found = []
+        for report in reports:
+            decisions = wire.read_decisions(report) if "regrets" in report else []
+            known = self._known.get(report["cell"], set())
+            # A policy goes on telling its last decisions. What it does not tell any more, it does not tell again.
+            self._known[report["cell"]] = {decision.key for decision in decisions}
+            found += [(report["cell"], decision) for decision in decisions if decision.key not in known]
+        for cell, decision in found[:MOST_DECISIONS]:
+            by = f" policy={decision.policy}" if decision.policy else ""
+            reason = json.dumps(clip(decision.reason, LONGEST_REASON), ensure_ascii=False)
+            yield f"decided stream={join_key((decision.stream,))} cell={cell}{by} reason={reason}"
+        if len(found) > MOST_DECISIONS:
+            yield f"decided more={len(found) - MOST_DECISIONS}"
+
+
+def read_reports(progress: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Read what each cell has told of a micro-batch."""
+    observed = (progress.get("observedMetrics") or {}).get(OBSERVED)
+    return [] if observed is None else [json.loads(report) for report in observed["reports"] or []]
 
 
 def sums_of(progress: Mapping[str, Any]) -> Sums:
     """Add up what the cells have told of a micro-batch."""
     found = Sums(rows=progress["numInputRows"])
-    observed = (progress.get("observedMetrics") or {}).get(OBSERVED)
-    if observed is None:
-        return found
-    found.told = True
-    for report in map(json.loads, observed["reports"] or []):
+    found.told = (progress.get("observedMetrics") or {}).get(OBSERVED) is not None
+    for report in read_reports(progress):
         found.results += report["results"]
+        for regret in wire.read_regrets(report):
+            found.pay({name: getattr(regret, name) for name in ACCOUNT})
         for stream, count in wire.read_streams(report).items():
             found.late += Counter({stream: count.late})
             found.bad += Counter({stream: sum(count.bad.values())})

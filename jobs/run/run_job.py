@@ -25,7 +25,7 @@ from eddy.jobs.config.config import Job, load, write_stated
 from eddy.jobs.config.file_paths import display_path
 from eddy.jobs.config.overrides import from_command, from_spark
 from eddy.jobs.dist import PACKAGE
-from eddy.jobs.run.calls_saved import tell_saved_calls
+from eddy.jobs.run.calls_saved import tell_savings
 from eddy.jobs.run.error_text import EXPECTED, explain_error
 from eddy.jobs.run.progress_line import InCheckpoint, Teller, Total
 from eddy.jobs.run.sinks import write_answer
@@ -60,7 +60,7 @@ def run(file: str, *, sets: Sequence[str] = (), quiet: bool = False, live: bool 
         if job.checkpoint:
             teller.go_on(Total(InCheckpoint(spark, job.checkpoint)))
         follow(query, stop, teller)
-        for line in tell_saved_calls(job.query, report(query)):
+        for line in tell_savings(job.query, report(query)):
             teller.say(line)
         teller.end(tell_end(job, query, stopped=stop.asked))
     except EXPECTED as error:

@@ -222,8 +222,7 @@ class Ledger:
         #     champion  |-----------------|  saved         what they cost by the champion
         #     tried     |--------------------|             what a challenger's, the control's, the sample's do cost
         #                                  ^^ spent besides
-        now = self.current(champion, guard)
-        calls = 0.0 if self.turns else self.calls
+        now, calls = self.current(champion, guard), 0.0 if self.turns else self.calls
         written, usual = self.in_order * rows + calls, now * rows + calls
         for name, bill in bills.items():
             expected = now * bill.rows

@@ -48,6 +48,13 @@ MOST_SAMPLES = 2
 """Times |R| are the most rows that an operator is sent to learn from in one round, however large it is."""
 
 
+ROWS_OF_A_TRY = 4_000
+"""Rows whose cost the first try may take where it gains nothing: it takes some four rounds until all is known."""
+
+USUAL_TRY = 10e-3
+"""Seconds that it takes to look at the first samples by ten attributes."""
+
+
 class Content(Policy):
     """Learns which attribute foretells each operator's outcomes.
 
@@ -105,14 +112,16 @@ class Content(Policy):
 
     def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
         """Plan samples first, then the best order of each class."""
-        if len(ready) == 1:
+        if self._alone:
             return [Leg(route=ready)]
         origin = task.lineage.origin
         guard = self._guard(origin)
         if not task.lineage.done and guard.arrive(task.rows):
             self._known[origin] = self._make_knowledge(origin)
-        if guard.is_waiting:
+        if guard.is_closed:
             return guard.common.legs(task, ready)
+        if len(ready) == 1:
+            return [Leg(route=ready)]
         started = self._clock()
         legs = self._plan_classes(task, ready)
         guard.split(legs)
@@ -145,10 +154,8 @@ class Content(Policy):
         return [*trial.mark(ways[1], new=True), *trial.mark(ways[0], new=False)]
 
     def _knowledge(self, origin: str) -> Knowledge:
-        known = self._known.get(origin)
-        if known is None:
-            known = self._known[origin] = self._make_knowledge(origin)
-        return known
+        self._guard(origin)
+        return self._known[origin]
 
     def _make_knowledge(self, origin: str) -> Knowledge:
         return Knowledge(len(self.features.of(origin)), self._how)
@@ -156,7 +163,8 @@ class Content(Policy):
     def _guard(self, origin: str) -> Guard:
         guard = self._guards.get(origin)
         if guard is None:
-            guard = self._guards[origin] = Guard(self._costs, self._prices)
+            guard = self._guards[origin] = Guard(self._costs, self._prices, ROWS_OF_A_TRY, USUAL_TRY)
+            self._known[origin] = self._make_knowledge(origin)
         return guard
 
     def _route_samples(self, task: Task, ready: tuple[Hop, ...], pupils: Sequence[Hop], rows: Integers) -> list[Leg]:
@@ -166,7 +174,7 @@ class Content(Policy):
         rows too.
         """
         known = self._knowledge(task.lineage.origin)
-        self._guard(task.lineage.origin).sample(len(rows) * self._price_sample(known, ready, pupils))
+        self._guard(task.lineage.origin).pay_sample(len(rows) * self._price_sample(known, ready, pupils))
         attributes = known.syllabus()
         buckets = task.buckets(attributes, rows)
         onward = self._route_classes(task, ready, rows) if task.independent else []
@@ -251,8 +259,10 @@ class Content(Policy):
         guard = self._guard(observation.origin)
         if observation.legs[0].exhaustive:
             self._take_over(observation, guard)
-        elif guard.is_waiting:
+        elif guard.is_closed:
             self._uses.count_plain(observation)
+            if guard.is_looking:
+                guard.count_step(observation)
         else:
             started = self._clock()
             self._keep(observation)
@@ -288,7 +298,10 @@ class Content(Policy):
             self._trial.rest()
         for origin, known in self._known.items():
             guard = self._guard(origin)
-            if not guard.is_waiting:
+            if guard.is_looking:
+                if guard.look():
+                    self._known[origin] = self._make_knowledge(origin)
+            elif not guard.is_waiting:
                 self._learn_stream(origin, known, guard)
         if self._trial is not None and self._trial.is_over:
             if self._trial.is_lost:
@@ -302,25 +315,28 @@ class Content(Policy):
             if self._trial is None and known.profile(hop).judged > 1:
                 self._trial = HalfTrial(origin, hop)
         guard.spend(self._clock() - started)
-        if guard.close(*self._price_common(known)) and self._trial is not None and self._trial.origin == origin:
+        if guard.close(self._price_common(known)) and self._trial is not None and self._trial.origin == origin:
             self._trial = None
 
-    def _price_common(self, known: Knowledge) -> tuple[float, float]:
-        """Price a row in the common order, and the cheapest operator."""
+    def _price_common(self, known: Knowledge) -> float:
+        """Price a row in the common order."""
         if not known.hops:
-            return 0.0, 0.0
+            return 0.0
         rates, costs = known.estimate_whole(known.hops), self._row_prices(known.hops)
         common = np.argsort((rates - 1) / costs, kind="stable")
-        return float(expected_costs(rates[None], costs, common[None])[0]), float(costs.min())
+        return float(expected_costs(rates[None], costs, common[None])[0])
 
     @property
     def is_calm(self) -> bool:
         """Whether all is known of every stream or given up, nothing changes, and nothing is on trial."""
         if self._alone:
             return True
-        if self._trial is not None or not self._known:
+        if self._trial is not None or not self._guards:
             return False
-        return all(known.haste < 1 or self._guard(origin).is_waiting for origin, known in self._known.items())
+        return all(
+            guard.is_waiting or (not guard.is_looking and self._knowledge(origin).haste < 1)
+            for origin, guard in self._guards.items()
+        )
 
     def snapshot(self) -> State:
         """The knowledge of each stream, the trial, and the counts."""

@@ -72,11 +72,6 @@ class Handed(NamedTuple):
         outcomes = np.stack([np.asarray(counts, np.int64) for counts in sample.outcomes], axis=1)
         return Handed(sample.hops, sample.statistics, sample.buckets(), outcomes)
 
-    def give(self, fabric: StreamMesh) -> None:
-        """Let a mesh learn from it."""
-        fabric.learn(self.hops, self.statistics)
-        fabric.keep(self.hops, self.buckets, list(self.outcomes.T))
-
     def plain(self) -> list[Any]:
         """The hops and their statistics."""
         rows = [[s.rows_in, s.evaluated, s.rows_out, s.seconds] for s in self.statistics]
@@ -160,7 +155,7 @@ class QueryMesh(Policy):
             return [Leg(route=ready)]
         if not task.lineage.done and guard.arrive(task.rows):
             fabric.begin_anew()
-        if guard.is_waiting:
+        if guard.is_closed:
             return guard.common.legs(task, ready)
         started = self._watch()
         legs = self._plan_ways(task, ready, fabric, legality)
@@ -178,7 +173,7 @@ class QueryMesh(Policy):
         chosen = np.zeros(task.rows, np.bool_)
         chosen[task.chance().choice(task.rows, count, replace=False)] = True
         drawn = np.flatnonzero(chosen)
-        fabric.sample(count)
+        fabric.pay_sample(count)
         tag = Sampled(task.buckets(None, drawn))
         leg = Leg(route=ready, rows=drawn, exhaustive=True, label=SAMPLE, tag=tag)
         self._seeds[task.lineage.origin] = int(task.chance().integers(1 << 62))
@@ -201,7 +196,7 @@ class QueryMesh(Policy):
             if plain is not None and is_ours:
                 fabric.restore(plain, arrays)
             for handed in self._handed.pop(origin, ()):
-                handed.give(fabric)
+                fabric.take_over(*handed)
             legality = Legality(operators, task.after, free=ready if task.independent else ())
             found = self._fabrics[origin] = (fabric, legality)
         return found
@@ -238,8 +233,10 @@ class QueryMesh(Policy):
         leg, (fabric, _) = observation.legs[0], self._fabrics.get(observation.origin, NO_FABRIC)
         if leg.exhaustive and leg.tag is None:
             self._take_over(observation, fabric)
-        elif fabric is None or fabric.guard.is_waiting:
+        elif fabric is None or fabric.guard.is_closed:
             self._uses.count_plain(observation)
+            if fabric is not None and fabric.guard.is_looking:
+                fabric.guard.count_step(observation)
         else:
             started = self._watch()
             self._keep(observation, fabric)
@@ -253,9 +250,7 @@ class QueryMesh(Policy):
         if fabric is None:
             self._handed[sample.origin] = [*self._handed.get(sample.origin, ())[-MOST_HANDED + 1 :], handed]
             return
-        if fabric.guard.wake():
-            fabric.begin_anew()
-        handed.give(fabric)
+        fabric.take_over(*handed)
 
     def _keep(self, observation: Observation, fabric: StreamMesh) -> None:
         """Keep a step, and the sample that it may be."""
@@ -269,6 +264,25 @@ class QueryMesh(Policy):
 
     def learn(self) -> None:
         """Count what the steps of the round did, and decide anew where there is a reason to."""
+        self._count_steps()
+        for origin, (fabric, legality) in self._fabrics.items():
+            if not fabric.guard.is_looking:
+                self._decide(origin, fabric, legality)
+            elif fabric.guard.look():
+                fabric.begin_anew()
+        self._steps, self._rusters, self._seeds = [], [], {}
+
+    def _decide(self, origin: str, fabric: StreamMesh, legality: Legality) -> None:
+        """Decide about a stream, unless it is given up."""
+        guard = fabric.guard
+        if guard.is_waiting or guard.close(fabric.price_common()):
+            return
+        started = self._watch()
+        fabric.decide(legality, self._seeds.get(origin, 0), self._clock)
+        guard.pay(self._watch() - started)
+
+    def _count_steps(self) -> None:
+        """Count for each way what its rows cost."""
         counts: dict[int, Count] = {}
         for ruster in self._rusters:
             count = counts.setdefault(id(ruster.generation), Count.of(ruster.generation))
@@ -282,13 +296,6 @@ class QueryMesh(Policy):
             fabric.guard.spend(self._watch() - started)
         for count in counts.values():
             count.generation.pay(count.rows, count.cost)
-        for origin, (fabric, legality) in self._fabrics.items():
-            # A search takes long: it is not begun where rows cost so little that it can never pay.
-            if not fabric.guard.is_waiting and not fabric.guard.close(*fabric.price_common()):
-                started = self._watch()
-                fabric.decide(legality, self._seeds.get(origin, 0), self._clock)
-                fabric.guard.pay(self._watch() - started)
-        self._steps, self._rusters, self._seeds = [], [], {}
 
     @property
     def is_calm(self) -> bool:

@@ -29,7 +29,7 @@ from eddy.policies.shared.guard import Guard
 from eddy.policies.shared.merit import INSTANT, Costs, step_price
 from eddy.policies.shared.orders import STEPS_PER_ORDER, expected_costs
 from eddy.tuples import Hop
-from eddy.tuples.arrays import Floats
+from eddy.tuples.arrays import Floats, Integers
 
 FIRST_SAMPLE_SHARE = 0.5
 """The share of |S| that is enough to decide for the first time: a coarse mesh soon is worth more than a fine one
@@ -72,8 +72,10 @@ ROWS_REMEMBERED = 10_000
 """Rows after which the size of a round counts half in the usual size."""
 
 ROWS_OF_A_TRY = 10_000
-"""Rows whose cost the first try may take where it gains nothing: a first sample is 500 rows, and the search takes some
-twenty milliseconds."""
+"""Rows whose cost the first try may take where it gains nothing: a first sample alone takes as much as a thousand."""
+
+USUAL_TRY = 50e-3
+"""Seconds that the first decision takes with six operators and eight attributes, on a machine that is not idle."""
 
 NUMBERS = ("batch", "due", "decided", "patience", "budget", "gain")
 """Rows of a usual round; due to be sampled; sampled when it was decided; how often nothing came of it; seconds that may
@@ -104,7 +106,7 @@ class StreamMesh:
         self._stream = stream
         self._plan = plan
         self._price_list = prices
-        self.guard = Guard(plan.costs, prices, ROWS_OF_A_TRY)
+        self.guard = Guard(plan.costs, prices, ROWS_OF_A_TRY, USUAL_TRY)
         self._hops: dict[str, Hop] = {}
         self.operators = tuple(operators)
         self._reservoir = Reservoir(attributes, len(operators), plan.sample)
@@ -116,7 +118,7 @@ class StreamMesh:
     @property
     def decision(self) -> Decision | None:
         """The decision that rows go by, for reports."""
-        if self.current is None or self.guard.is_waiting:
+        if self.current is None or self.guard.is_closed:
             return None
         return self.current.decision(self._stream, self.operators)
 
@@ -125,8 +127,9 @@ class StreamMesh:
         """Whether it has a mesh and a whole sample, and no reason to make another; or was given up for now."""
         if len(self.operators) == 1 or self.guard.is_waiting:
             return True
-        is_enough = len(self._reservoir) >= self._plan.sample
-        return self.current is not None and not self._reason and (is_enough or self.current.mesh.training == 1)
+        if self.current is None or self._reason or self.guard.is_looking:
+            return False
+        return len(self._reservoir) >= self._plan.sample or self.current.mesh.training == 1
 
     def count_samples(self, rows: int) -> int:
         """Say how many of a round's rows to sample."""
@@ -196,11 +199,11 @@ class StreamMesh:
         """
         return np.array([self._statistics.get(name, NOTHING).rate for name in self.operators])
 
-    def price_common(self) -> tuple[float, float]:
-        """Price a row in the order of merit, and the cheapest operator."""
+    def price_common(self) -> float:
+        """Price a row in the order of merit."""
         rates, prices = self.rates(), self.prices()
         order = np.argsort((rates - 1) / prices, kind="stable")
-        return float(expected_costs(rates[None], prices, order[None])[0]), float(prices.min())
+        return float(expected_costs(rates[None], prices, order[None])[0])
 
     def begin_anew(self) -> None:
         """Forget the sample: it is of a stream that was given up for a while."""
@@ -209,14 +212,23 @@ class StreamMesh:
         if self.current is not None:
             self._reason = "tried again, since it did not pay before"
 
+    def take_over(
+        self, hops: Sequence[Hop], statistics: Sequence[Statistic], buckets: Buckets, outcomes: Integers
+    ) -> None:
+        """Learn from a sample that somebody else has taken, a column of outcomes for each hop."""
+        if self.guard.wake():
+            self.begin_anew()
+        self.learn(hops, statistics)
+        self.keep(hops, buckets, list(outcomes.T))
+
     def save(self, rows: int) -> None:
         """Tell the guard what rows save by the mesh."""
         if self.current is not None and len(self.current.mesh.routes) > 1:
             self.guard.save(rows * self._numbers["gain"])
 
-    def sample(self, rows: int) -> None:
+    def pay_sample(self, rows: int) -> None:
         """Tell the guard what rows that go to all operators cost."""
-        self.guard.sample(rows * max(float(self.prices().sum()) - self.price_common()[0], 0.0))
+        self.guard.pay_sample(rows * max(float(self.prices().sum()) - self.price_common(), 0.0))
 
     def decide(self, legality: Legality, seed: int, clock: Clock) -> None:
         """Decide anew, if there is a reason to."""

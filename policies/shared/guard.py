@@ -1,10 +1,13 @@
 """The guard of a stream: a policy learns only while that pays.
 
-Whatever a policy does beside one order for all rows is booked on an `Account`: planning and learning by the clock,
-samples, steps that are taken because classes go different ways, and the routers' work for them, all but the clock's
-part by the fitted prices; what classes save is what the policy's own model says. Older rows fade. When the account is
-overdrawn the stream goes the common way, which is one leg and one look-up, for a wait in rows; then it is tried again.
-Every try that fails doubles the wait and what the next one may cost, so that in the long run they take their share.
+A stream begins the common way, in one order for all of its rows, which is one leg and one look-up. A look at the first
+round's prices tells whether its rows are dear enough to try more. Then whatever the policy does beside the common order
+is booked on an `Account`: planning and learning by the clock, samples and steps that are taken because classes go
+different ways by the fitted prices; what classes save is what the policy's own model says. Older rows fade. When the
+account is overdrawn the stream goes the common way again, for a wait in rows, and is looked at anew. Every try that
+fails doubles the wait, and what the next one may cost, so that in the long run they take their share and no more.
+
+Where only calls count there is no look: thinking costs no calls.
 """
 
 from __future__ import annotations
@@ -22,59 +25,77 @@ from eddy.tuples import Hop
 REGRET = 0.02
 """The share of the rows' cost that learning may take where it gains nothing: what few would notice."""
 
-ROWS_OF_A_TRY = 4_000
-"""The first try may take as much as so many rows do: `content` takes some four rounds until it knows."""
-
 FIRST_WAIT = 50_000
-"""Rows until a stream is tried again: less would be dearer than the share that is allowed."""
+"""Rows until a stream is looked at again: trying sooner would be dearer than the share that is allowed."""
 
 MOST_DOUBLINGS = 10
-"""Doublings of the wait: 50 million rows by then."""
+"""Doublings of what a try may cost: four million rows' worth by then."""
+
+LONGEST_WAIT = 50_000_000
+"""Rows of a wait that does not double any more."""
 
 ROWS_REMEMBERED = 20_000
 """Rows after which what they cost and saved counts half: a few rounds of the largest."""
 
-HOPELESS_SHARE = 0.02
-"""A round whose rows could save no more than this share of what it took to learn from it: the first round takes up to
-fifty times as long for each row as a calm one."""
+ROWS_OF_NOW = 4_000
+"""Rows after which the gain of a round counts half when it is asked whether classes pay by now."""
+
+ROUNDS_TO_TRUST, ROUNDS_OF_USUAL, MOST_ABOVE = 3, 8, 3.0
+"""Rounds before a next one can be told from the usual, rounds that are remembered as usual, and how many usual ones a
+round counts as at most: one that samples takes three times as long."""
+
+ROWS_TO_PAY_BACK = 100_000
+"""Rows within which a try must pay for itself, if all were saved that can be: but for the cheapest operator."""
 
 ROWS_BETWEEN_ORDERS = 10_000
 """Rows for which a common order stands: the statistics that it follows from remember as many."""
 
 
+NUMBERS = ("_wait", "_waited", "_lost", "_price", "_rows", "_spent", "_gained", "_recent", "_usual", "_rounds")
+"""What a snapshot has of a guard besides its account."""
+
+
 class Guard:
     """What a stream's classes have cost and saved, and how long it is to go without.
 
-    The order in a round is: `arrive` says whether all begins anew, `spend`, `sample`, `save`, `split` and `count_step`
-    take note, and `close` ends the round.
+    The order in a round is: `arrive`, `spend`, `pay_sample`, `save`, `split` and `count_step` take note, and `look` or
+    `close` ends the round. The first try may take as much as `try_rows` rows do; `price` is what a try is believed to
+    take until there has been one.
     """
 
-    def __init__(self, costs: Costs, prices: Prices, try_rows: int = ROWS_OF_A_TRY) -> None:
-        self._costs, self._prices, self._try_rows = costs, prices, try_rows
+    def __init__(self, costs: Costs, prices: Prices, try_rows: int, price: float) -> None:
+        self._costs, self._prices, self._try_rows, self._price = costs, prices, try_rows, price
         self.common = CommonOrder(costs)
         self._lost = 0
-        self._wait = 0.0
+        self._wait = self._waited = 0.0
+        self.is_looking = costs == "time"
         self._begin()
         self._clear()
 
     def _begin(self) -> None:
         """Begin a try."""
         self._account = Account(REGRET)
-        self._rows = self._net = 0.0
+        self._rows = self._spent = self._gained = self._recent = self._usual = 0.0
+        self._rounds = 0
 
     def _clear(self) -> None:
         """Begin a round."""
         self._arrived, self._saved, self._sampled, self._seconds = 0, 0.0, 0.0, 0.0
         self._steps, self._together, self._is_split = 0, 0, False
-        self._hops: set[Hop] = set()
+        self._hops: dict[Hop, float] = {}
 
     @property
     def is_waiting(self) -> bool:
-        """Whether the stream goes the common way."""
+        """Whether the stream was given up for now."""
         return self._wait > 0
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether the stream goes the common way."""
+        return self.is_looking or self._wait > 0
+
     def arrive(self, rows: int) -> bool:
-        """Count rows that arrive; says whether a wait is over with them, so that all begins anew."""
+        """Count rows that arrive; says whether a wait is over with them, so that the policy begins anew."""
         self._arrived += rows
         if self._wait <= 0:
             return False
@@ -82,14 +103,33 @@ class Guard:
         if self._wait > 0:
             return False
         self._begin()
-        return True
+        self.is_looking = self._costs == "time"
+        return not self.is_looking
 
     def wake(self) -> bool:
-        """End a wait, since somebody else has paid for a sample; says whether there was one."""
-        was_waiting, self._wait = self.is_waiting, 0.0
-        if was_waiting:
+        """Try at once, since somebody else has paid for a sample; says whether the policy begins anew."""
+        was_closed = self.is_closed and self._lost > 0
+        self._wait, self.is_looking = 0.0, False
+        if was_closed:
             self._begin()
-        return was_waiting
+        return was_closed
+
+    def look(self) -> bool:
+        """End a round that was looked at; says whether the policy begins anew."""
+        rows, hops = self._arrived, list(self._hops)
+        if not rows or not hops:
+            self._clear()
+            return False
+        prices = [row_price(hop, self._prices, self._costs) for hop in hops]
+        steps = len(hops) * step_price(hops, self._prices, self._costs)
+        work = sum(price * self._hops[hop] for hop, price in zip(hops, prices, strict=True))
+        self._clear()
+        self.is_looking = False
+        is_hopeless = (work / rows - min(prices)) * ROWS_TO_PAY_BACK < self._price
+        if is_hopeless or (work + steps) / rows * self._try_rows * 2.0**self._lost < self._price:
+            self._give_up((work + steps) / rows)
+            return False
+        return self._lost > 0
 
     def spend(self, seconds: float) -> None:
         """Take note of planning and learning."""
@@ -98,9 +138,9 @@ class Guard:
     def pay(self, seconds: float) -> None:
         """Book what was spent between two rounds."""
         self._account.pay("learning", seconds)
-        self._net += seconds
+        self._spent += seconds
 
-    def sample(self, price: float) -> None:
+    def pay_sample(self, price: float) -> None:
         """Take note of what samples cost beside their way."""
         self._sampled += price
 
@@ -114,39 +154,48 @@ class Guard:
 
     def count_step(self, step: Observation) -> None:
         """Count a step."""
-        self._hops.update(step.hops)
+        for hop in step.hops:
+            self._hops[hop] = self._hops.get(hop, 0.0) + sum(step.rows)
         self._steps += len(step.hops)
         if self._is_split:
             self._together += sum(step.rows)
 
-    def close(self, common: float, least: float) -> bool:
-        """End a round; says whether to give up.
-
-        `common` is what a row takes in the common order, `least` the price of its cheapest operator.
-        """
+    def close(self, common: float) -> bool:
+        """End a round; says whether to give up. `common` is what a row takes in the common order."""
         rows, hops = self._arrived, list(self._hops)
-        if self.is_waiting or not rows:
+        if not rows:
             self._clear()
             return False
         price = step_price(hops, self._prices, self._costs)
         steps = price * max(self._steps - len(hops), 0) + self._together * self._price_of_company()
-        written, overhead = rows * common + price * len(hops), self._seconds + steps
-        account = self._account
-        account.fade(fading(float(rows), ROWS_REMEMBERED))
+        written, seconds = rows * common + price * len(hops), self._clip(self._seconds)
+        spent = seconds + self._sampled + steps
+        kept, account = fading(float(rows), ROWS_REMEMBERED), self._account
+        account.fade(kept)
         if not self._rows:
             account.allowance = self._try_rows * written / rows * 2.0**self._lost
         account.pay_rows(written, written - self._saved + steps)
         account.pay("sampling", self._sampled)
-        account.pay("learning", self._seconds)
-        self._rows += rows
-        self._net += overhead + self._sampled - self._saved
-        is_hopeless = rows * (common - least) < HOPELESS_SHARE * overhead
-        if is_hopeless or not account.allows(0.0):
+        account.pay("learning", seconds)
+        self._rows, self._spent, self._gained = self._rows + rows, self._spent + spent, self._gained + self._saved
+        self._recent = self._recent * fading(float(rows), ROWS_OF_NOW) + self._saved - spent
+        is_overdrawn = account.spent > (1 + REGRET) * account.written + account.allowance
+        # What is spent is spent: a stream whose classes pay by now goes on, however dear it was to find them.
+        if is_overdrawn and self._recent <= 0:
+            self._price = self._spent
             self._give_up(written / rows)
-        elif self._saved > overhead + self._sampled and self._rows > ROWS_REMEMBERED:
+        elif self._recent > 0 and self._rows > ROWS_REMEMBERED:
             self._lost = 0
         self._clear()
         return self.is_waiting
+
+    def _clip(self, seconds: float) -> float:
+        """Count a round as no more than some usual ones: the machine may have been busy elsewhere."""
+        if self._rounds >= ROUNDS_TO_TRUST:
+            seconds = min(seconds, MOST_ABOVE * self._usual)
+        self._rounds += 1
+        self._usual += (seconds - self._usual) / min(self._rounds, ROUNDS_OF_USUAL)
+        return seconds
 
     def _price_of_company(self) -> float:
         """Price a row of legs that go side by side, beside what it takes the router when there is but one."""
@@ -156,21 +205,25 @@ class Guard:
 
     def _give_up(self, row: float) -> None:
         """Wait until what the try has lost is the allowed share of the rows' cost, and longer each time."""
-        paid_off = self._net / (REGRET * row) if row > 0 else 0.0
-        self._wait = max(FIRST_WAIT * 2.0**self._lost, paid_off)
+        paid_off = (self._spent - self._gained) / (REGRET * row) if row > 0 else 0.0
+        doubled = 2 * self._waited if self._lost else FIRST_WAIT
+        self._wait = self._waited = max(min(doubled, LONGEST_WAIT), paid_off)
         self._lost = min(self._lost + 1, MOST_DOUBLINGS)
 
     def snapshot(self) -> dict[str, Any]:
         """Plain values, between two rounds."""
         return {
-            "wait": [self._wait, self._lost, self._rows, self._net],
+            "numbers": [getattr(self, name) for name in NUMBERS],
+            "looking": self.is_looking,
             "account": self._account.snapshot(),
             "common": self.common.snapshot(),
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on from a snapshot."""
-        self._wait, self._lost, self._rows, self._net = state["wait"]
+        for name, number in zip(NUMBERS, state["numbers"], strict=True):
+            setattr(self, name, number)
+        self.is_looking = state["looking"]
         self._account.restore(state["account"])
         self.common.restore(state["common"])
 

@@ -147,7 +147,17 @@ MESH = {"name": "query_mesh", "costs": "unit", "attributes": ["s.city", "s.heat"
 
 def test_a_decision_has_its_reason_its_costs_and_its_tree() -> None:
     decisions = filtered(MESH).report.decisions()
-    assert list(decisions) == ["batch", "stream", "reason", "ways", "predicted", "observed", "seconds", "tree"]
+    assert list(decisions) == [
+        "batch",
+        "stream",
+        "policy",
+        "reason",
+        "ways",
+        "predicted",
+        "observed",
+        "seconds",
+        "tree",
+    ]
     last = decisions.iloc[-1]
     assert (decisions.iloc[0]["reason"], decisions.iloc[0]["batch"]) == ("first rows", 0)
     assert (last["stream"], last["ways"]) == ("s", 3)
@@ -179,7 +189,7 @@ def test_many_values_of_a_branch_are_counted() -> None:
     tree = (Branch(level=0, attribute=0, buckets=tuple(range(9))), Branch(level=1, way=0))
     decision = Decision(stream="s", number=0, reason="", seconds=0.0, ways=ways, tree=tree)
     trees = Trees(lambda _stream, _attributes, some: [(str(b), f"k={b}") for (b,) in some])
-    named = trees.lines([decision])[decision.stream]
+    named = trees.lines([decision])[decision.key]
     assert named == ("k=0 or 1 or 2 or 3 or 4 or 4 more", "  -> x > y")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -12,11 +12,14 @@ from eddy.engine.snapshot import unpack
 from eddy.jobs import cli
 from eddy.jobs.config.config import load
 from eddy.jobs.run import run_job
-from eddy.jobs.run.checkpoints import CellState, describe_learned
+from eddy.jobs.run.checkpoints import MOST_REASONS, CellState, describe_learned
 from eddy.jobs.run.sinks import write_answer
 from eddy.jobs.workloads.web import QUERY, requests
+from eddy.observe.regret import sum_over_batches, tell_adapting
+from eddy.policies.shared.account import Account
 from eddy.tuples.arrow import one_batch
 from eddy.wiring import engine
+from tests.accounts import REASONS, Accounted
 from tests.house import ROOT
 
 if TYPE_CHECKING:
@@ -121,6 +124,69 @@ def test_a_folder_that_is_no_checkpoint_is_told(tmp_path: Path, capsys: pytest.C
     example = str(ROOT / "conf" / "quickstart.toml")
     assert cli.main(["explain", example, "--checkpoint"]) == cli.FAILED
     assert "the job names no checkpoint.location" in capsys.readouterr().err
+
+
+def cell(number: int, state: Any) -> CellState:
+    return CellState(number=number, meta={"policy": "{}", "statistics": [], "state": state}, stems={}, nbytes=0)
+
+
+def left_behind(saved: float, *reasons: str, state: str = "in charge", arm: str = "content") -> dict[str, Any]:
+    """What `auto` leaves in a cell about a stream."""
+    account = Account(regret=0.02, allowance=0.5)
+    account.pay_rows(written=10.0, spent=10.0 - saved)
+    account.pay("sampling", 0.25)
+    return {"state": state, "arm": arm, "account": account.snapshot(), "reasons": list(reasons)}
+
+
+def test_the_account_and_the_last_reasons_are_read_from_the_state_of_a_policy() -> None:
+    cells = [
+        cell(0, {"streams": {"a": left_behind(4.0, "first", "then"), "b": left_behind(0.0, state="idle", arm="")}}),
+        cell(2, {"streams": {"a": left_behind(2.0, "other", state="in a duel")}, "rest": 1}),
+    ]
+    told = list(describe_learned(cells))
+    place = told.index(
+        "adapting: 750 ms spent on samples, duels, control and learning; 6 s saved, of 30 s in the written order"
+    )
+    assert [line.split() for line in told[place + 2 : place + 4]] == [
+        ["a", "in", "a", "duel,", "in", "cha…", "content", "14.5", "s", "20", "s", "6", "s", "500", "ms", "-27.5", "%"],
+        ["b", "idle", "10.2", "s", "10", "s", "0", "s", "250", "ms", "+2.5", "%"],
+    ]
+    place = told.index('last decisions about "a"')
+    assert told[place + 1 : place + 4] == ["  cell 0: first", "  cell 0: then", "  cell 2: other"]
+    assert 'last decisions about "b"' not in told
+    assert list(describe_learned([cell(0, {"a": left_behind(1.0)})]))[2].startswith("adapting: 250 ms spent")
+
+
+def test_a_snapshot_tells_what_the_report_tells() -> None:
+    rows = {"web": requests(2_000)}
+    found = engine(QUERY, {"web": rows["web"].schema}, Accounted, tables={}, clock=float, seed=0)
+    counters = []
+    for start in range(0, 2_000, 400):
+        for _ in found.run({"web": one_batch("web", rows["web"].slice(start, 400))}):
+            pass
+        counters.append(found.read_counters())
+    left = CellState(number=3, meta=unpack(found.snapshot())[0], stems={}, nbytes=0)
+    told = list(describe_learned([left]))
+    assert tell_adapting(sum_over_batches(counters)) in told
+    place = told.index('last decisions about "web"')
+    assert told[place + 1 : place + 4] == [f"  cell 3: {reason}" for reason in REASONS]
+
+
+def test_of_many_cells_each_tells_its_last_reason() -> None:
+    cells = [cell(n, {"streams": {"a": left_behind(1.0, "old", f"new {n}")}}) for n in range(MOST_REASONS + 3)]
+    told = list(describe_learned(cells))
+    place = told.index('last decisions about "a"')
+    shown = told[place + 1 : place + 2 + MOST_REASONS]
+    assert shown == [*(f"  cell {n}: new {n}" for n in range(MOST_REASONS)), "  3 more cells"]
+
+
+@pytest.mark.parametrize(
+    "state",
+    [{}, {"streams": []}, {"a": 3}, {"streams": {"a": {"account": None}}}, {"a": {"account": {"written": 1.0}}}],
+)
+def test_what_other_policies_have_left_is_no_account(state: Any) -> None:
+    plain = list(describe_learned([CellState(number=0, meta={"policy": "{}", "statistics": []}, stems={}, nbytes=0)]))
+    assert list(describe_learned([cell(0, state)])) == plain
 
 
 def test_classes_that_are_many_are_told_by_the_routes_they_take() -> None:

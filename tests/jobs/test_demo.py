@@ -6,6 +6,7 @@ import io
 import re
 import subprocess
 import sys
+from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from eddy.jobs.commands.demo import DIFFER, POLICIES, verdict
 from eddy.jobs.demo.page import Board, page, table
 from eddy.jobs.demo.racing import Lap
 from eddy.jobs.workloads.web import QUERY, requests
+from eddy.observe.regret import account_cells, sum_over_batches, tell_adapting
+from tests.accounts import REASONS, Accounted
 from tests.house import ROOT
 
 DATA = {"web": requests(2_000)}
@@ -108,6 +111,35 @@ def test_the_report_is_one_whole_page(known: list[Lap]) -> None:
     assert "1 &lt; 2" in text
     assert text.count("<polyline") == len(POLICIES)
     assert [policy for policy in POLICIES if f"<h2>{policy}: who went where</h2>" not in text] == []
+
+
+def test_what_adapting_has_cost_is_on_the_board_and_on_the_page(known: list[Lap]) -> None:
+    run = eddy.run_local(QUERY, DATA, policy=Accounted, batch_rows=500)
+    told = [*known, Lap(policy="<auto>", report=run.report)]
+    line = f"<auto>: {tell_adapting(sum_over_batches(run.report.counters))}"
+    last = f"auto about web: {REASONS[2]}"
+    assert list(table(told))[-2:] == [line, last]
+    terminal, log = Terminal(), io.StringIO()
+    for out in (terminal, log):
+        board = Board(2_000, out)
+        board.show(told)
+        board.end(told)
+    assert terminal.getvalue().count("\x1b[8F") == 1
+    assert [log.getvalue().splitlines().count(text) for text in (line, last)] == [2, 2]
+    text = page(told, "verdict")
+    assert f"<p>{escape(line)}</p>" in text
+    rows = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in re.findall(r"<tr>(.*?)</tr>", text)]
+    assert account_cells(run.report.counters[-1].insight.regrets[0])[:3] in [row[:3] for row in rows]
+    assert ["1", "auto", "web", REASONS[0]] in rows
+    assert ["3", "query_mesh", "web", "first rows"] in rows
+
+
+def test_policies_without_an_account_show_their_reasons_alone(known: list[Lap]) -> None:
+    text = page(known, "verdict")
+    assert "adapting" not in text
+    assert not [line for line in table(known) if "adapting" in line]
+    assert text.count('<table class="reasons">') == 1
+    assert text.count("<td>first rows</td>") == 1
 
 
 def test_tables_line_up_and_add_up(known: list[Lap]) -> None:

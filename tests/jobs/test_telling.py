@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import io
+import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-from eddy.jobs.run.progress_line import Teller, Total
+import eddy
+from eddy.jobs.run.progress_line import MOST_DECISIONS, NewDecisions, Teller, Total
+from eddy.observe import wire
+from eddy.observe.counters import Counters
+from eddy.wiring import PolicyChoice
+from tests.accounts import REASONS, Accounted
+from tests.eddy.comparison.worlds import data, query
 
 
 def progress(batch: int, watermark: str = "2026-01-01T08:00:00.000Z") -> dict[str, Any]:
@@ -61,6 +69,63 @@ def test_a_line_is_no_wider_than_the_terminal(monkeypatch: pytest.MonkeyPatch) -
     out = io.StringIO()
     told(Teller(quiet=False, live=True, out=out))
     assert max(map(len, out.getvalue().replace("\n", "\r").split("\r"))) == 39
+
+
+def accounted(batch: int, reports: dict[int, Counters]) -> dict[str, Any]:
+    """A micro-batch, and what each cell has told of it."""
+    told = [json.dumps({"cell": cell, **wire.to_plain(part)}) for cell, part in reports.items()]
+    return {**progress(batch), "observedMetrics": {"eddy": {"reports": told}}}
+
+
+def counters(policy: PolicyChoice = Accounted) -> Sequence[Counters]:
+    return eddy.run_local(query(), data(), policy=policy, batch_rows=40).report.counters
+
+
+def test_the_account_so_far_and_new_decisions_are_told() -> None:
+    out = io.StringIO()
+    teller = Teller(quiet=False, live=False, out=out)
+    for batch, part in enumerate(counters()):
+        teller.tell(accounted(batch, {3: part}))
+    teller.end("finished")
+    *lines, end = out.getvalue().splitlines()
+    batches = [line for line in lines if line.startswith("batch=")]
+    assert [line.rpartition(" ")[2] for line in batches] == [
+        "adapting=spent:2,written:2,saved:0,regret:+0.0%",
+        "adapting=spent:4.27,written:4,saved:0,regret:+6.7%",
+        "adapting=spent:6.41,written:6,saved:0,regret:+6.8%",
+        "adapting=spent:7.94,written:8,saved:0.5,regret:-0.7%",
+        "adapting=spent:9.47,written:10,saved:1,regret:-5.3%",
+    ]
+    assert end.endswith("adapting=spent:9.47,written:10,saved:1,regret:-5.3%")
+    assert [line for line in lines if line not in batches] == [
+        f'decided stream=s cell=3 policy=auto reason="{REASONS[0]}"',
+        f'decided stream=s cell=3 policy=auto reason="{REASONS[1]}"',
+        'decided stream=s cell=3 policy=query_mesh reason="first rows"',
+        f'decided stream=s cell=3 policy=auto reason="{REASONS[2]}"',
+    ]
+    assert lines.index(batches[2]) < lines.index('decided stream=s cell=3 policy=query_mesh reason="first rows"')
+
+
+def test_decisions_of_many_cells_are_counted() -> None:
+    first, second = counters()[:2]
+    told = NewDecisions()
+    reports = [{"cell": cell, **wire.to_plain(first)} for cell in range(5)]
+    assert len(list(told.list_new(reports))) == MOST_DECISIONS + 1
+    assert list(told.list_new(reports)) == []
+    (line,) = told.list_new([{"cell": 4, **wire.to_plain(second)}])
+    assert line == f'decided stream=s cell=4 policy=auto reason="{REASONS[1]}"'
+    reports = [{"cell": cell, **wire.to_plain(second)} for cell in range(5)]
+    assert list(told.list_new(reports))[-1] == "decided more=1"
+
+
+@pytest.mark.parametrize("policy", ["fixed", {"name": "query_mesh", "S": 20}])
+def test_policies_without_an_account_have_the_lines_that_they_had(policy: PolicyChoice) -> None:
+    out = io.StringIO()
+    teller = Teller(quiet=False, live=False, out=out)
+    for batch, part in enumerate(counters(policy)):
+        teller.tell(accounted(batch, {0: part}))
+    assert [line.partition("=")[0] for line in out.getvalue().splitlines()] == ["batch"] * 5
+    assert "adapting" not in out.getvalue()
 
 
 class InMemory:

@@ -16,7 +16,7 @@ import matplotlib as mpl
 
 from eddy.comparison.contender import BOUND, CONTROL
 from eddy.comparison.html.assets import REPORT_STYLE, SCRIPT
-from eddy.comparison.html.tables import Line, TableCell, choices, policies, table, workloads
+from eddy.comparison.html.tables import Line, TableCell, accounts, choices, policies, reasons, table, workloads
 from eddy.comparison.plots.registry import PLOTS
 from eddy.comparison.plots.style import Plot
 from eddy.comparison.readable import digits, percent
@@ -43,6 +43,12 @@ READING = (
     "number is lost. Green is a saving that is more than noise. Small numbers under a median hold the middle half of "
     "the runs. The A/A control is the baseline once more: what it seems to save is noise. Deciding is the part of the "
     "engine's time in which the policy plans and learns."
+)
+ADAPTING = (
+    "Of the first run of each policy that keeps an account. The written order is what the order of the query would "
+    "have taken, an estimate with its standard error; saved is what operators took less than that; adapting is what "
+    "samples, duels, control and learning took besides. Regret is what all of it took over the written order, in per "
+    "cent: below zero adapting has paid."
 )
 SCALE = 96
 """Pixels of a browser in an inch."""
@@ -78,6 +84,7 @@ def _sections(comparison: Comparison) -> list[str]:
     parts.append(_section(whole, READING, f'<div class="card">{policies(runs, found.choice)}</div>'))
     if several:
         parts.append(_section("Every policy on every workload", "", f'<div class="card">{workloads(runs)}</div>'))
+    parts += _adapting(comparison)
     parts.append(_section("Plots", "", pictures(comparison)))
     parts += _list_skipped(comparison)
     parts.append(_section("Every run", "", _runs(runs)))
@@ -119,6 +126,16 @@ def _tiles(row: Mapping[str, Any]) -> str:
 def _section(title: str, text: str, inner: str) -> str:
     told = f"<p>{escape(text)}</p>" if text else ""
     return f"<section><h2>{escape(title)}</h2>{told}{inner}</section>"
+
+
+def _adapting(comparison: Comparison) -> list[str]:
+    """What adapting has cost and saved, and the last decisions, behind a click; nothing where nobody tells of it."""
+    told, why = accounts(comparison.traced), reasons(comparison.traced)
+    shown = f"<details><summary>The last decisions, with their reasons</summary>{why}</details>" if why else ""
+    if not told and not shown:
+        return []
+    title, text = ("What adapting cost and saved", ADAPTING) if told else ("Decisions", "")
+    return [_section(title, text, f'<div class="card">{told}{shown}</div>')]
 
 
 def _list_skipped(comparison: Comparison) -> list[str]:

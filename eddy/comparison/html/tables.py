@@ -13,14 +13,20 @@ from typing import TYPE_CHECKING
 from eddy.comparison.contender import BASELINE, BOUND, CONTROL
 from eddy.comparison.readable import digits, percent
 from eddy.comparison.summary import SHARES, group_by_workload, summary
-from eddy.comparison.turns import MeasuredRow
+from eddy.comparison.turns import MeasuredRow, Traced
 from eddy.comparison.verdict import judge_workloads, verdict
+from eddy.observe.insight import Regret
+from eddy.observe.regret import TITLES as TITLES_OF_ACCOUNTS
+from eddy.observe.regret import account_cells, sum_over_time
 
 if TYPE_CHECKING:
     from eddy.comparison.result import Comparison
 
 TITLES = ["policy", "µs a tuple", "time saved %", "calls a tuple", "calls saved %", "one run, s"]
 MORE = ["deciding %", "runs"]
+MOST_DECISIONS = 8
+"""Decisions that are shown of a policy on a workload: the latest."""
+
 BADGES = {BASELINE: "baseline", CONTROL: "A/A control", BOUND: "is told the truth"}
 """The names of roles in tables."""
 
@@ -112,6 +118,38 @@ def choices(runs: Sequence[MeasuredRow], *, sorts: bool = True) -> str:
         noise = None if row is None else row["noise_percent"]
         lines.append(Line(cells=[*cells, TableCell(text="" if noise is None else percent(noise), value=noise)]))
     return table(["on this data", "choose", "time saved %", "calls saved %", "noise %"], lines, texts=2, sorts=sorts)
+
+
+def accounts(traced: Sequence[Traced]) -> str:
+    """A line for each stream of a policy that keeps an account; "" if none does."""
+    lines = []
+    for one in traced:
+        columns = [name for name in one.trace.regret if name != "batch"]
+        rows = zip(*(one.trace.regret[name] for name in columns), strict=True)
+        told = sum_over_time(Regret(**dict(zip(columns, row, strict=True))) for row in rows)
+        lines += [Line(cells=[*_name(one), *map(_text, account_cells(account))]) for account in told]
+    return table(["workload", "policy", *TITLES_OF_ACCOUNTS], lines, texts=5, sorts=False) if lines else ""
+
+
+def reasons(traced: Sequence[Traced]) -> str:
+    """A line for each of the last decisions about a stream; "" if nobody has decided anything."""
+    lines = []
+    for one in traced:
+        told = list(zip(*one.trace.decisions.values(), strict=True))[-MOST_DECISIONS:]
+        lines += [
+            Line(cells=[*_name(one), _text(str(batch)), *map(_text, (stream, policy or one.policy, reason))])
+            for batch, stream, policy, reason in told
+        ]
+    titles = ["workload", "policy", "micro-batch", "stream", "decided by", "because"]
+    return table(titles, lines, texts=len(titles), sorts=False) if lines else ""
+
+
+def _name(one: Traced) -> list[TableCell]:
+    return [_text(one.workload), _text(one.policy)]
+
+
+def _text(text: str) -> TableCell:
+    return TableCell(text=text)
 
 
 def _look(row: MeasuredRow, choice: str) -> str:

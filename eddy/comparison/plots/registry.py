@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from eddy.comparison.plots.policies import calls, time
+from eddy.comparison.plots.regret import draw_comparison
 from eddy.comparison.plots.sizes import batch_size, has_several, window_size
 from eddy.comparison.plots.style import Plot, has
 from eddy.comparison.plots.timeline import gain_ratio, over_time, routes, selectivity
@@ -25,6 +26,13 @@ PLOTS: dict[str, Plot] = {
         caption="A policy that adapts comes back down after the data has changed; one that is fixed does not.",
         has=lambda comparison: has(comparison.traced, "batches"),
         figure=over_time,
+    ),
+    "regret_over_time": Plot(
+        title="Spent, and what the written order would have taken",
+        caption="Seconds so far, of policies that keep an account. The written order is estimated, and the band is two "
+        "standard errors to each side; what is spent lies below it where adapting pays.",
+        has=lambda comparison: has(comparison.traced, "regret"),
+        figure=draw_comparison,
     ),
     "routes_over_time": Plot(
         title="Routes of each class over time",

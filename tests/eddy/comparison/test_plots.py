@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import io
+import json
 import subprocess
 import sys
+from dataclasses import asdict, replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,16 +15,22 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import eddy
+from eddy.comparison.journal import Record
 from eddy.comparison.plots.registry import PLOTS
+from eddy.comparison.plots.style import MOST_POINTS
 from eddy.comparison.result import Comparison
+from eddy.policies.registry import POLICIES as REGISTERED
+from tests.accounts import Accounted, account
 from tests.eddy.comparison.worlds import POLICIES, STAR, comparison, data, query
 from tests.house import ROOT
 
 
 @pytest.fixture(scope="module")
 def sized() -> Comparison:
-    policies = [*POLICIES, {"name": "source", "label": "$\\frac{$ a"}, {"name": "fixed", "order": ["op3"]}]
-    return comparison(batch_rows=[100, 200], windows=[100, 1_000], policies=policies, repeats=1)
+    policies = [*POLICIES, {"name": "source", "label": "$\\frac{$ a"}, {"name": "fixed", "order": ["op3"]}, "accounted"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(REGISTERED, "accounted", Accounted)
+        return comparison(batch_rows=[100, 200], windows=[100, 1_000], policies=policies, repeats=1)
 
 
 def axes_of(figure: Figure) -> list[Axes]:
@@ -47,7 +56,10 @@ def test_a_plot_is_drawn_and_says_what_it_shows(sized: Comparison, name: str) ->
     )
 
 
-@pytest.mark.parametrize("name", ["cost_over_time", "selectivity_over_time", "gain_ratio_over_time", "batch_size"])
+@pytest.mark.parametrize(
+    "name",
+    ["cost_over_time", "regret_over_time", "selectivity_over_time", "gain_ratio_over_time", "batch_size"],
+)
 def test_lines_differ_by_more_than_colour(sized: Comparison, name: str) -> None:
     for axes in axes_of(sized.plot(name)):
         lines = [line for line in axes.get_lines() if line.get_marker() not in ("None", "", "_", "|")]
@@ -58,10 +70,10 @@ def test_lines_differ_by_more_than_colour(sized: Comparison, name: str) -> None:
 def test_bars_differ_by_more_than_colour(sized: Comparison, name: str) -> None:
     for axes in axes_of(sized.plot(name)):
         hatches = [str(patch.get_hatch()) for patch in axes.patches]
-        assert len(set(hatches)) == len(hatches) == 5
+        assert len(set(hatches)) == len(hatches) == 6
 
 
-@pytest.mark.parametrize("name", ["cost_over_time", "routes_over_time", "selectivity_over_time"])
+@pytest.mark.parametrize("name", ["cost_over_time", "regret_over_time", "routes_over_time", "selectivity_over_time"])
 def test_drift_is_marked(sized: Comparison, name: str) -> None:
     for axes in axes_of(sized.plot(name)):
         marked = [line.get_xdata() for line in axes.get_lines() if line.get_label() == "the data changes here"]
@@ -100,6 +112,46 @@ def test_the_cost_over_time_adds_up_to_the_calls(sized: Comparison) -> None:
     assert sum(traced.trace.routes["tuples"]) == rows[0]["tuples"]
 
 
+def test_spent_and_written_are_those_of_the_account(sized: Comparison) -> None:
+    figure = sized.plot("regret_over_time")
+    assert len(axes_of(figure)) == 4
+    for axes, rows in zip(axes_of(figure), (100, 100, 200, 200), strict=True):
+        batches = 2_000 // rows
+        written, spent = (np.asarray(line.get_ydata()).tolist() for line in axes.get_lines()[:2])
+        assert len(written) == batches
+        assert written == pytest.approx([2.0 * (n + 1) for n in range(batches)])
+        assert spent[-1] == pytest.approx(sum(account("x", n).spent for n in range(batches)))
+        assert np.asarray(axes.get_lines()[0].get_xdata()).tolist() == [rows * (n + 1) for n in range(batches)]
+        (band,) = axes.collections
+        top = max(np.asarray(path.vertices)[:, 1].max() for path in band.get_paths())
+        assert top == pytest.approx(written[-1] + 2 * 0.3 * (batches - 1) ** 0.5)
+
+
+def test_many_micro_batches_are_few_points_and_the_same_sum() -> None:
+    run = eddy.run_local(query(), data(), policy=Accounted, batch_rows=1)
+    (axes,) = axes_of(eddy.plot_regret(run))
+    written, spent = (np.asarray(line.get_ydata()) for line in axes.get_lines()[:2])
+    assert len(written) <= MOST_POINTS
+    assert written[-1] == pytest.approx(400.0)
+    assert spent[-1] == pytest.approx(run.report.regret()["spent"].sum())
+    assert axes.get_title(loc="left") == "s"
+
+
+def test_a_run_without_an_account_has_nothing_to_draw() -> None:
+    wrong: Any = 3
+    with pytest.raises(eddy.QueryError, match="plot_regret: the policy keeps no account"):
+        eddy.plot_regret(eddy.run_local(query(), data()))
+    with pytest.raises(eddy.QueryError, match=r"plot_regret: expected a run or a Report, got int"):
+        eddy.plot_regret(wrong)
+
+
+def test_runs_that_were_kept_before_there_were_accounts_are_read() -> None:
+    traced = comparison(repeats=1).traced[0]
+    old = {name: value for name, value in asdict(traced.trace).items() if name not in ("regret", "decisions")}
+    line = json.dumps({"key": "k", "answer": "", "figures": {}, "seconds": [], "results": [], "trace": old})
+    assert Record.parse(line).trace == replace(traced.trace, regret={}, decisions={})
+
+
 WITHOUT = """
 import sys
 sys.modules["matplotlib"] = None
@@ -112,6 +164,10 @@ try:
     found.plot("time")
 except eddy.QueryError as error:
     print(error)
+try:
+    eddy.plot_regret(eddy.run_local(query(), data()))
+except eddy.QueryError as error:
+    print(error)
 """
 """A program for a process in which matplotlib cannot be imported."""
 
@@ -119,7 +175,8 @@ except eddy.QueryError as error:
 @pytest.mark.process
 def test_without_matplotlib_the_error_says_what_to_install() -> None:
     done = subprocess.run([sys.executable, "-c", WITHOUT], cwd=ROOT, capture_output=True, text=True, check=True)
-    verdict, error = done.stdout.splitlines()
+    verdict, error, *same = done.stdout.splitlines()
+    assert same == [error]
     assert verdict == "There is nothing to compare with."
     assert error.startswith("plots: they need matplotlib, which cannot be imported")
     assert error.endswith('pip install "eddy-spark[plots]"')

@@ -10,10 +10,14 @@ from typing import Any
 
 import pytest
 
+import eddy
 from eddy.comparison.result import Comparison
 from eddy.errors import QueryError
+from eddy.observe.regret import account_cells, sum_over_batches
+from eddy.wiring import PolicyChoice
+from tests.accounts import REASONS, Accounted
 from tests.eddy.comparison.browser import Browser, browser, found
-from tests.eddy.comparison.worlds import POLICIES, STAR, comparison
+from tests.eddy.comparison.worlds import POLICIES, STAR, comparison, data, query
 
 EVIL = '<img src="https://example.org/x.png" onerror="document.title=1"></td></script><script>alert(1)</script> $x_{$'
 
@@ -131,6 +135,37 @@ def test_every_setting_and_the_command_are_there(page: Path, small: Comparison) 
     assert small.command in text
     for part in ("rows of a micro-batch", "[200]", "numpy", "seeds"):
         assert part in text
+
+
+def test_what_adapting_cost_and_saved_is_shown_with_the_last_decisions(tmp_path: Path) -> None:
+    place = tmp_path / "r.html"
+    policies: dict[str, PolicyChoice] = {
+        "fixed": "fixed",
+        "the mesh": {"name": "query_mesh", "S": 20},
+        "Accounted": Accounted,
+    }
+    eddy.compare(query(), data(), policies, repeats=1, batch_rows=50, quiet=True).report(place)
+    text = place.read_text("utf-8")
+    assert "<h2>What adapting cost and saved</h2>" in text
+    rows = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in re.findall(r"<tr>(.*?)</tr>", text)]
+    whole = sum_over_batches(eddy.run_local(query(), data(), policy=Accounted, batch_rows=50).report.counters)
+    assert ["orders", "Accounted", *account_cells(whole[0])] in rows
+    decided = [row[1:] for row in rows if len(row) == 6 and row[0] == "orders"]
+    own = [row[1:] for row in decided if row[0] == "Accounted"]
+    assert own == [
+        ["0", "s", "auto", REASONS[0]],
+        ["1", "s", "auto", REASONS[1]],
+        ["2", "s", "query_mesh", "first rows"],
+        ["3", "s", "auto", REASONS[2]],
+    ]
+    assert decided[0] == ["the mesh", "0", "s", "the mesh", "first rows"]
+
+
+def test_where_nobody_decides_there_is_nothing_about_it(tmp_path: Path) -> None:
+    place = tmp_path / "r.html"
+    eddy.compare(query(), data(), ["fixed", "random"], repeats=1, quiet=True).report(place)
+    assert "What adapting cost" not in place.read_text("utf-8")
+    assert "The last decisions" not in place.read_text("utf-8")
 
 
 def test_secrets_are_not(small: Comparison, tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from eddy.observe.statistics import Statistic
 from eddy.spark import progress
 from eddy.spark.progress import Progress
 from eddy.tuples import Hop
+from tests.accounts import REASONS, STATES, Accounted, account
 from tests.eddy.spark import feeds
 from tests.eddy.spark.test_attach import query, rows
 
@@ -48,7 +49,7 @@ def counters(rows: int, stored: int, calls: int = 0, bucket: int = 0) -> Counter
             uses=[use],
             decisions=[Decision(stream="a", number=bucket, reason="first rows", seconds=0.1, ways=(way,), tree=())],
         ),
-        trees={"a": ("-> f",)},
+        trees={("a", "", bucket): ("-> f",)},
         restoring=1,
         packing=2,
         saving=3,
@@ -135,6 +136,23 @@ def test_one_cell_reports_what_a_local_run_does(spark: SparkSession, tmp_path: P
     run = eddy.run_local(query(), data, policy=policy, seed=7)
     assert comparable(found.report) == comparable(run.report)
     assert (found.report.batches()["state_bytes"] > 0).all()
+
+
+def test_accounts_and_decisions_of_cells_come_with_the_progress(spark: SparkSession, tmp_path: Path) -> None:
+    """A cell that is called for the fourth time saves."""
+    frames = feeds.streams(spark, tmp_path / "in", {"a": rows(1, count=100, batches=4)})
+    found = feeds.answer(eddy.attach(query("a"), frames, policy=Accounted, cells=2), tmp_path / "checkpoint").report
+    frame = found.regret()
+    assert frame["batch"].tolist() == [0, 1, 2, 3]
+    assert set(frame["stream"]) == {"a"}
+    assert frame["state"].tolist() == list(STATES)
+    for name in ("spent", "written", "saved", "sampling", "duels", "control", "learning"):
+        expected = [2 * getattr(account("a", batch), name) for batch in range(4)]
+        assert frame[name].tolist() == pytest.approx(expected)
+    decided = found.decisions()
+    assert set(decided["stream"]) == {"a, cell 0", "a, cell 1"}
+    own = decided[(decided["stream"] == "a, cell 1") & (decided["policy"] == "auto")]
+    assert own["reason"].tolist() == list(REASONS)
 
 
 def test_a_query_without_an_eddy_has_no_report(spark: SparkSession, tmp_path: Path) -> None:
