@@ -165,9 +165,14 @@ class Picky(Policy):
         # The last columns first, which is not how anybody else would number them.
         self.features = Features(attributes=tuple(map(Attribute, setting.columns[::-2])))
         self.plans = self.lessons = 0
+        self._streams: set[str] = set()
 
     def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
         assert task.rows
+        if not task.lineage.done:
+            self._streams.add(task.lineage.origin)
+        # Whoever has seen none of a stream's rows in this round cannot plan for the rest of another's way.
+        assert task.lineage.origin in self._streams
         self.plans += 1
         looked = task.buckets()
         assert looked.shape == (task.rows, len(self.features.of(task.lineage.origin)))
@@ -199,6 +204,7 @@ class Picky(Policy):
 
     def learn(self) -> None:
         self.lessons += 1
+        self._streams.clear()
 
     @property
     def is_calm(self) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
@@ -13,14 +12,11 @@ import pyarrow as pa
 import pytest
 
 import eddy
-from eddy import wiring
-from eddy.contracts import Column, Leg, Observation, Policy, Setting, Task
-from eddy.engine import Engine
-from eddy.policies.auto.course import DECISIONS_KEPT
+from eddy.contracts import Leg, Observation, Policy, Setting, Task
 from eddy.policies.auto.policy import Auto
 from eddy.policies.fixed import Fixed
 from eddy.tuples import Hop
-from tests.policies.auto.eager import Hasty, Time, build, hurry
+from tests.policies.auto.eager import Time, build, hurry
 
 NAN = float("nan")
 KNOWS = {
@@ -206,10 +202,3 @@ def test_with_one_operator_or_no_arms_there_is_nothing_to_do() -> None:
             list(engine.run({"s": part}))
         insight = engine.read_counters().insight
         assert (insight.regrets, insight.decisions) == ([], [])
-
-
-def restored(saved: Policy, other: Mapping[str, Any]) -> Policy:
-    """A policy with other parameters that is given what one has learned."""
-    policy = wiring.make_policy({"name": "auto", **other}, SETTING)
-    policy.restore(json.loads(json.dumps(saved.snapshot())))
-    return policy
