@@ -6,16 +6,16 @@ tag on whose lane it is, so that every step can be charged to its lane, and told
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from eddy.classes.classifier import Features, Look
-from eddy.classes.divider import Buckets
+from eddy.classes.divider import Attribute, Buckets
 from eddy.contracts import Classes, Leg, Observation, Policy, Task
-from eddy.errors import QueryError
+from eddy.errors import QueryError, quote
 from eddy.observe.statistics import Statistic
 from eddy.policies.auto.duel import Bill, Trail
 from eddy.tuples import Hop
@@ -134,8 +134,21 @@ def join_features(arms: Sequence[tuple[str, Features]], own: Features) -> Featur
                 f'policy "auto": arms: "{name}" divides attributes into {features.buckets} buckets, and "auto" into '
                 f"{own.buckets}; give both the same d"
             )
+        _check_ways(name, features.attributes, attributes)
         attributes |= dict.fromkeys(features.attributes)
     return Features(attributes=tuple(attributes), buckets=own.buckets)
+
+
+def _check_ways(name: str, wanted: Iterable[Attribute], known: Iterable[Attribute]) -> None:
+    """Refuse a column that is to be divided in two ways: it has one bucket for each row."""
+    ways = {attribute.column: attribute for attribute in known}
+    for attribute in wanted:
+        if ways.get(attribute.column, attribute) != attribute:
+            column = quote([str(attribute.column)])
+            raise QueryError(
+                f'policy "auto": arms: "{name}" divides {column} by values of its own, and others divide it otherwise; '
+                f"leave {column} out of attributes, or that arm out of arms"
+            )
 
 
 def tell_arms(observation: Observation) -> list[Bill]:

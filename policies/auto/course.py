@@ -80,6 +80,8 @@ class Course:
         self._route: tuple[Hop, ...] = ()
         self._statistics = Statistics()
         self._bills: dict[str, Bill] = {}
+        # The lanes of arms whose tuples will have to be planned for again in this round.
+        self._coming_back: set[str] = set()
         self._round = 0
         # Whether the arm in charge has the round for itself; None before the first rows have come.
         self._quiet: bool | None = None
@@ -137,10 +139,8 @@ class Course:
         return self._ask(self.dealer.turn or self._find_stepwise(), task, ready, None)
 
     def _find_stepwise(self) -> str:
-        """Say whose tuples come back to be planned for again: one arm's at most, in rounds that several share."""
-        if self.duel is None or (self.champion is not None and self.champion.tells_classes):
-            return CHAMPION
-        return CHALLENGER
+        """Say who plans for tuples that come back: the one in charge if some may be its own, as it knows the stream."""
+        return CHAMPION if CHAMPION in self._coming_back else next(iter(self._coming_back), CHAMPION)
 
     def _may_be_quiet(self, rows: int) -> bool:
         """Whether the arm in charge gets a round with nobody counting, which costs some time in every step."""
@@ -165,7 +165,8 @@ class Course:
         bill.rows += count
         tag = Lane(bill, Trail(), alone=True)
         leg = Leg(route=ready, rows=np.flatnonzero(chosen), exhaustive=True, label=SAMPLED, tag=tag)
-        return [leg, *self._ask(CHAMPION, task, ready, np.flatnonzero(~chosen))]
+        others = np.flatnonzero(~chosen)
+        return [leg, *(self._ask(CHAMPION, task, ready, others) if len(others) else ())]
 
     def _ask(self, lane: str, task: Task, ready: tuple[Hop, ...], rows: Integers | None) -> list[Leg]:
         """Ask for the legs of a lane."""
@@ -179,6 +180,8 @@ class Course:
             return [replace(leg, rows=rows, tag=tag) for leg in self._plan_written(task, ready)]
         started = self.conduct.clock()
         legs = arm.ask(task, ready, rows, bill)
+        if not task.lineage.done and any(_comes_back(leg, task, ready) for leg in legs):
+            self._coming_back.add(lane)
         seconds = self.conduct.clock() - started
         bill.thinking += seconds
         self.ledger.think(arm).planning.add(count, count, seconds)
@@ -226,6 +229,7 @@ class Course:
         if self.is_idle:
             self.look = FIRST_LOOK
         self._bills, self._round = {}, 0
+        self._coming_back.clear()
         self.dealer.end_round()
 
     def _end_quiet(self, champion: Arm) -> None:
@@ -391,3 +395,10 @@ class Course:
         if not self.ledger.unit:
             self.ledger.account.pay("duels", seconds)
         self.duel = Duel(name, self.ledger.turns, WARM_ROUNDS if lesson is None else 0, hoped)
+
+
+def _comes_back(leg: Leg, task: Task, ready: tuple[Hop, ...]) -> bool:
+    """Tell whether tuples of a leg have to be planned for again; an exhaustive one leaves probes to be done."""
+    if leg.exhaustive:
+        return True
+    return len(leg.route) < len(ready) if task.independent else bool(task.after(leg.route))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,6 +30,9 @@ DOUBT = 0.15
 
 LEAST_FEARED = 0.05
 """The share of the written order's cost by which a challenger may always be dearer than the one in charge."""
+
+NUMBERS = ("control_due", "starved", "turns_ahead", "rounds_since")
+"""What a dealer knows between two rounds."""
 
 Chance = Callable[[], np.random.Generator]
 
@@ -129,3 +132,12 @@ class Dealer:
         self.control_due -= count
         self.rounds_since = 0
         return count
+
+    def snapshot(self) -> dict[str, Any]:
+        """Plain values."""
+        return {name: getattr(self, name) for name in NUMBERS}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from a snapshot."""
+        for name in NUMBERS:
+            setattr(self, name, state[name])

@@ -27,9 +27,6 @@ from eddy.policies.shared.checks import check_costs, check_share
 from eddy.policies.shared.merit import Costs
 from eddy.tuples import Hop
 
-MOST_REGRET = 1.0
-"""The largest share of the written order's cost that may be spent: as much again."""
-
 LEAST_MILLISECONDS, MOST_MILLISECONDS = 10, 200
 """The bounds of the time that an arm may search in at once; between them, a part of what the account has left."""
 
@@ -41,8 +38,9 @@ class Auto(Policy):
     """Routes in the written order until another policy has shown that it is cheaper, everything counted.
 
     `arms` are those that may show it, by name, or by name and parameters. `regret` is the share of the written order's
-    cost that may be spent on finding out, `control` the share of rows that go on in the written order. `attributes`
-    may classify; where none are named, those that the query reads anyway. `d` is the number of buckets of each.
+    cost that may be spent on finding out, `control` the share of rows that go on in the written order; both are above
+    0, and whoever wants nothing to be tried names the policy `fixed`. `attributes` may classify; where none are named,
+    those that the query reads anyway. `d` is the number of buckets of each.
 
     >>> from eddy.policies.fixed import Fixed
     >>> setting = Setting(operators=("cheap", "dear"), make=lambda choice, offered: Fixed(setting))
@@ -71,7 +69,7 @@ class Auto(Policy):
         # An arm tells rows apart by the same attributes, whatever it would choose itself.
         self._offered = {"attributes": [str(a.column) for a in own.attributes], "d": d, "costs": costs}
         self._setting = setting
-        made = {name: setting.make(choice, self._offered) for name, choice in self._choices.items()}
+        made = {name: _make_arm(setting, choice, self._offered, where) for name, choice in self._choices.items()}
         features = [(name, policy.features) for name, policy in made.items()]
         self.features = join_features(features, own)
         self._conduct = Conduct(
@@ -191,3 +189,11 @@ def _check_arms(arms: object, where: str) -> dict[str, str | Mapping[str, Any]]:
             raise QueryError(f"{where}: arms: {quote([name])} is named twice; name each policy once")
         found[name] = choice
     return found
+
+
+def _make_arm(setting: Setting, choice: str | Mapping[str, Any], offered: Mapping[str, Any], where: str) -> Policy:
+    """Build an arm for the first time; what is wrong with it is wrong in a list that a user wrote."""
+    try:
+        return setting.make(choice, offered)
+    except QueryError as error:
+        raise QueryError(f"{where}: arms: {error}") from error

@@ -9,6 +9,7 @@ import numpy as np
 
 from eddy.observe.insight import Decision
 from eddy.policies.auto.arms import Arm
+from eddy.policies.auto.conduct import Challenge
 from eddy.policies.auto.course import Course
 from eddy.policies.auto.duel import Duel
 from eddy.policies.auto.guard import Guard
@@ -33,7 +34,8 @@ def save(course: Course) -> tuple[dict[str, Any], Arrays]:
         "reasons": [decision.reason for decision in course.decisions],
         "ledger": course.ledger.snapshot(),
         "numbers": {name: getattr(course, name) for name in NUMBERS},
-        "control_due": course.dealer.control_due,
+        "dealer": course.dealer.snapshot(),
+        "next_challenge": course.next_challenge,
         "ready": [list(hop) for hop in course.ready],
         "prospect": course.prospect.snapshot(),
         "guard": course.guard.snapshot(),
@@ -51,7 +53,8 @@ def restore(course: Course, plain: Mapping[str, Any], arrays: Mapping[str, Any])
     course.ledger.restore(plain["ledger"], plain["account"])
     for name in NUMBERS:
         setattr(course, name, plain["numbers"][name])
-    course.dealer.control_due = plain["control_due"]
+    course.dealer.restore(plain["dealer"])
+    course.next_challenge = None if plain["next_challenge"] is None else Challenge(*plain["next_challenge"])
     course.ready = tuple(Hop(*hop) for hop in plain["ready"])
     course.prospect.restore(plain["prospect"])
     course.guard = Guard.restore(plain["guard"])

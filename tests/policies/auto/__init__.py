@@ -1,0 +1,1 @@
+"""`auto`: a module of tests for each of its own."""

@@ -1,0 +1,204 @@
+"""What `auto` refuses, what it drops, what it keeps, and how little it does while a stream is idle."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from types import FrameType
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import eddy
+from eddy.contracts import Leg, Observation, Policy, Setting, Task
+from eddy.policies.auto.policy import Auto
+from eddy.policies.fixed import Fixed
+from eddy.tuples import Hop
+from tests.policies.auto.eager import Time, build, hurry
+
+NAN = float("nan")
+KNOWS = {
+    "name": "knows",
+    "truth": {
+        "attribute": "s.kind",
+        "values": [0, 1, 2],
+        "selectivities": {f"f{n}": [0.1, 0.5, 0.9] for n in range(3)},
+    },
+}
+
+SHARES: Sequence[Any] = (0, -0.1, 1.01, NAN, float("inf"), True, "0.02", None, [0.1])
+
+
+def query(filters: int = 3) -> eddy.Query:
+    asked = [eddy.Filter(f"f{n}", on="s", where=f"p{n}") for n in range(filters)]
+    return eddy.Query(streams=[eddy.Stream("s", time="ts")], filters=asked, select=["s.ts", "s.kind"])
+
+
+def rows(count: int, *, seed: int = 0, shares: Sequence[float] = (0.9, 0.5, 0.1)) -> pa.Table:
+    rng = np.random.default_rng(seed)
+    columns = {f"p{n}": rng.random(count) < share for n, share in enumerate(shares)}
+    return pa.table({"ts": np.arange(count), "kind": rng.integers(0, 3, count), **columns})
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        *[({"regret": share}, "regret: expected a share above 0 and up to 1, got ") for share in SHARES],
+        *[({"control": share}, "control: expected a share above 0 and up to 1, got ") for share in SHARES],
+        *[({"d": d}, "d: expected a number of buckets from 2 to 250, got ") for d in (1, 251, 2.5, "24", True, None)],
+        ({"costs": "money"}, 'costs: expected "time" or "unit", got \'money\''),
+        ({"costs": None}, 'costs: expected "time" or "unit", got None'),
+        ({"attributes": "s.kind"}, "attributes: expected a list of \"stream.column\", got 's.kind'"),
+        ({"attributes": 7}, 'attributes: expected a list of "stream.column", got 7'),
+        ({"attributes": ["s.kin"]}, 'unknown classifier attribute "s.kin"; did you mean "s.kind"'),
+        ({"attributes": [None]}, 'unknown classifier attribute "None"'),
+        ({"arms": "content"}, 'arms: expected a list of policies, as ["source", "content"], got \'content\''),
+        ({"arms": None}, 'arms: expected a list of policies, as ["source", "content"], got None'),
+        ({"arms": {"name": "content"}}, "arms: expected a list of policies"),
+        ({"arms": {"content"}}, "arms: expected a list of policies"),
+        ({"arms": [7]}, 'arms: expected policies, by name or as {"name": ..., parameter: value}, got 7'),
+        ({"arms": [["content"]]}, "arms: expected policies, by name or as"),
+        ({"arms": [{"R": 5}]}, "arms: expected policies, by name or as"),
+        ({"arms": [{"name": None}]}, "arms: expected policies, by name or as"),
+        ({"arms": ["auto"]}, 'arms: "auto" cannot be an arm of itself; name the policies that it may choose from'),
+        ({"arms": [{"name": "auto", "arms": []}]}, 'arms: "auto" cannot be an arm of itself'),
+        ({"arms": ["content", "content"]}, 'arms: "content" is named twice; name each policy once'),
+        ({"arms": ["content", {"name": "content", "R": 5}]}, 'arms: "content" is named twice'),
+        ({"arms": ["contend"]}, 'arms: policy: unknown policy "contend"; did you mean "content"'),
+        ({"arms": [{"name": "content", "threshhold": 1}]}, 'arms: policy "content": unknown parameter "threshhold"'),
+        ({"arms": [{"name": "content", "R": 0}]}, 'arms: policy "content": R: expected a whole number of 1 or more'),
+        ({"arms": ["knows"]}, 'arms: policy "knows": expected the parameter "truth", got none; add it'),
+        ({"arms": [KNOWS], "d": 3}, 'arms: "knows" divides "s.kind" by values of its own'),
+        ({"arms": [KNOWS], "d": 4}, 'arms: "knows" divides attributes into 3 buckets, and "auto" into 4'),
+        ({"arms": [{"name": "query_mesh", "d": 9}]}, 'arms: "query_mesh" divides attributes into 9 buckets'),
+        ({"regrets": 0.1}, 'unknown parameter "regrets"; did you mean "regret"'),
+    ],
+    ids=str,
+)
+def test_wrong_parameters_are_explained(parameters: Mapping[str, Any], message: str) -> None:
+    with pytest.raises(eddy.QueryError) as refused:
+        eddy.run_local(query(), {"s": rows(10)}, policy={"name": "auto", **parameters})
+    assert str(refused.value).startswith('policy "auto": ')
+    assert message in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"arms": []},
+        {"arms": ("source",)},
+        {"arms": ["fixed"]},
+        {"regret": 1, "control": 1},
+        {"regret": 1e-300, "control": 1e-300},
+        {"regret": np.float64(0.02)},
+        {"attributes": []},
+        {"attributes": ["s.kind", "s.kind"]},
+        {"d": np.int64(8)},
+        {"d": 3, "attributes": [], "arms": [KNOWS, "content"]},
+    ],
+    ids=str,
+)
+def test_the_bounds_are_allowed(parameters: Mapping[str, Any]) -> None:
+    with hurry():
+        found = eddy.run_local(query(), {"s": rows(200)}, policy={"name": "auto", "costs": "unit", **parameters})
+    expected = eddy.run_local(query(), {"s": rows(200)}, policy="fixed")
+    assert sorted(found.results["ts"].to_pylist()) == sorted(expected.results["ts"].to_pylist())
+
+
+class Spy(Policy):
+    """An arm that notes whatever it is told; it does as the written order does."""
+
+    def __init__(self, setting: Setting, told: list[str]) -> None:
+        self._fixed, self._told = Fixed(setting), told
+
+    def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
+        self._told.append("plan")
+        return self._fixed.plan(task, ready)
+
+    def observe(self, observation: Observation) -> None:
+        self._told.append("observe")
+
+    def learn(self) -> None:
+        self._told.append("learn")
+
+
+def calls_of(work: Callable[[], Any]) -> list[str]:
+    """The functions of Python's that are called for some work, by name."""
+    found: list[str] = []
+
+    def note(frame: FrameType, event: str, arg: object) -> None:
+        if event == "call":
+            found.append(frame.f_code.co_qualname)
+
+    sys.setprofile(note)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return found
+
+
+def test_an_idle_stream_tells_no_arm_anything_and_builds_nothing() -> None:
+    """One look-up for a plan, whose legs are the same every time, and nothing at all for a step."""
+    told: list[str] = []
+    plans: list[Sequence[Leg]] = []
+    calls: dict[str, list[list[str]]] = {"plan": [], "observe": [], "learn": []}
+
+    class Watched(Auto):
+        def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
+            calls["plan"].append(calls_of(lambda: plans.append(super(Watched, self).plan(task, ready))))
+            return plans[-1]
+
+        def observe(self, observation: Observation) -> None:
+            calls["observe"].append(calls_of(lambda: super(Watched, self).observe(observation)))
+
+        def learn(self) -> None:
+            calls["learn"].append(calls_of(super().learn))
+
+    def choose(setting: Setting) -> Policy:
+        def make(choice: Any, offered: Mapping[str, Any]) -> Policy:
+            return Spy(setting, told) if choice == "spy" else setting.make(choice, offered)
+
+        return Watched(_with(setting, make), arms=["spy"])
+
+    # Too few rows for a first look.
+    eddy.run_local(query(), {"s": rows(400)}, policy=choose, batch_rows=20, clock=Time())
+    assert told == []
+    assert len(plans) == 20
+    assert all(plan is plans[0] for plan in plans)
+    # The one look-up is that of `fixed`; what else is called only tells whether the stream is idle.
+    own = [[name for name in one if "<lambda>" not in name] for one in calls["plan"][2:]]
+    assert all(names.count("Fixed.plan") == 1 for names in own)
+    assert max(len(names) for names in own) <= MOST_CALLS_OF_A_PLAN
+    assert {tuple(name for name in one if "<lambda>" not in name) for one in calls["observe"]} == {("Auto.observe",)}
+    assert not any("charge" in name or "Prices" in name for one in calls["learn"] for name in one)
+    assert max(map(len, calls["learn"])) <= MOST_CALLS_OF_A_LESSON
+
+
+MOST_CALLS_OF_A_PLAN = 6
+"""`Auto.plan` and `Course.split`, which ask whether the stream is idle, before and after; and the look-up."""
+
+MOST_CALLS_OF_A_LESSON = 10
+"""`Auto.learn` and `Course.learn`, which ask whether it is time to look, and whose turn it is."""
+
+
+def _with(setting: Setting, make: Callable[..., Policy]) -> Setting:
+    return Setting(
+        operators=setting.operators,
+        columns=setting.columns,
+        reads=setting.reads,
+        prices=setting.prices,
+        make=make,
+        clock=setting.clock,
+    )
+
+
+def test_with_one_operator_or_no_arms_there_is_nothing_to_do() -> None:
+    for filters, arms in ((1, ["source"]), (3, [])):
+        engine = build(query(filters), {"s": rows(1).schema}, {"name": "auto", "arms": arms}, Time())
+        for part in rows(3_000).to_batches(max_chunksize=100):
+            list(engine.run({"s": part}))
+        insight = engine.read_counters().insight
+        assert (insight.regrets, insight.decisions) == ([], [])
