@@ -43,7 +43,7 @@ class Rounds:
         self._router = router
         self._policy = policy
         self._prices = prices
-        # The rows and rounds of the micro-batch so far, and the rows that a round must have for its calls to cost little.
+        # Rows and rounds of the micro-batch so far, and the rows that a round must have for its calls to cost little.
         self._rows, self._rounds = 0, 0
         self.least = 0
 
