@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -178,7 +177,7 @@ class Engine:
             return insight
         new = count_since(insight.regrets, self._accounts)
         self._accounts = {account.stream: account for account in insight.regrets}
-        return replace(insight, regrets=new)
+        return Insight(uses=insight.uses, decisions=insight.decisions, regrets=new)
 
     def read_counters(self) -> Counters:
         """Give the counters of the last micro-batch."""

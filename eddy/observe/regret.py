@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from eddy.errors import clip
 from eddy.observe.counters import Counters
@@ -46,9 +45,21 @@ def count_since(now: Sequence[Regret], before: Mapping[str, Regret]) -> list[Reg
 
 
 def _subtract(account: Regret, known: Regret) -> Regret:
-    seconds = {name: getattr(account, name) - getattr(known, name) for name in SUMMED}
-    share = seconds["written"] / account.written if account.written else 0.0
-    return replace(account, **seconds, error=account.error * share)
+    # Done for every stream in every micro-batch, so field by field: a loop over names takes five times as long.
+    written = account.written - known.written
+    return Regret(
+        stream=account.stream,
+        state=account.state,
+        arm=account.arm,
+        spent=account.spent - known.spent,
+        written=written,
+        error=account.error * written / account.written if account.written else 0.0,
+        saved=account.saved - known.saved,
+        sampling=account.sampling - known.sampling,
+        duels=account.duels - known.duels,
+        control=account.control - known.control,
+        learning=account.learning - known.learning,
+    )
 
 
 def sum_over_batches(counters: Iterable[Counters]) -> list[Regret]:

@@ -10,31 +10,28 @@ when the account allows that.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from eddy.classes.classifier import Features
-from eddy.contracts import Leg, Observation, Policy, Statistics, Task
-from eddy.observe.insight import NO_INSIGHT, Decision, Insight, Regret
-from eddy.observe.prices import SHARED, Prices
+from eddy.contracts import Leg, Observation, Statistics, Task
+from eddy.observe.insight import Decision
 from eddy.policies.auto.arms import Arm, Lane, tell_arms
+from eddy.policies.auto.conduct import Challenge, Conduct
 from eddy.policies.auto.deal import Dealer
-from eddy.policies.auto.duel import OPEN, WON, Bill, Duel, Side, Trail
+from eddy.policies.auto.duel import OPEN, WON, Bill, Duel, Trail
 from eddy.policies.auto.guard import Guard
 from eddy.policies.auto.ledger import CHALLENGER, CHAMPION, SAMPLE, Ledger
 from eddy.policies.auto.prospect import Prospect
 from eddy.policies.auto.sample import Sample
-from eddy.policies.auto.screen import Found
 from eddy.policies.shared.account import Account
 from eddy.policies.shared.call_counts import SAMPLE as SAMPLED
 from eddy.policies.shared.merit import INSTANT
 from eddy.tuples import Hop
 from eddy.tuples.arrays import Integers
 
-FIRST_LOOK, LATEST_LOOK = 500, 16_000
+FIRST_LOOK, LATEST_LOOK = 500, 40_000
 """Rows between two looks at an idle stream: at first soon, later seldom, since each look takes some steps in Python."""
 
 WARM_ROUNDS = 2
@@ -45,12 +42,6 @@ YOUNG_ROUNDS = 4
 
 MOST_STARVED = 6
 """Rounds that a challenger waits for what its turn may cost, before it leaves its place to others."""
-
-MIXING_SHARE = 0.05
-"""The share of a row's cost that dealing rows out to several legs may take; beyond it, whole rounds take turns."""
-
-CHEAP_ROW = 2e-6
-"""Seconds of a row below which dealing out is taken to be dear, before it has been seen."""
 
 QUIET_ROUNDS = 3
 """Rounds of an arm in charge of which nobody counts the cost, between two of which somebody does."""
@@ -63,36 +54,6 @@ CHANGED_SHARE = 0.15
 
 DECISIONS_KEPT = 8
 """Decisions that are told; older ones have been reported long since."""
-
-
-class Challenge(NamedTuple):
-    """A duel that may begin: with whom, what is hoped to be saved in each case, and in a usual round."""
-
-    arm: str
-    hoped: float
-    stake: float
-
-
-@dataclass(frozen=True)
-class Conduct:
-    """What the courses of all streams share.
-
-    `tellers` are the arms that tell rows apart. `build` makes an arm for a stream that may spend what is left of its
-    account. `shares_verdicts` says that what one stream's rows are asked spares those of others the question.
-    """
-
-    written: Policy
-    arms: Sequence[str]
-    tellers: frozenset[str]
-    features: Features
-    build: Callable[[str, str, float], Arm]
-    prices: Prices
-    clock: Callable[[], float]
-    accounts: list[Account]
-    regret: float
-    control: float
-    unit: bool
-    shares_verdicts: bool
 
 
 class Course:
@@ -109,7 +70,7 @@ class Course:
         self.duel: Duel | None = None
         self.guard = Guard(turns=False)
         self.sample: Sample | None = None
-        self.prospect = Prospect(self.ledger, {name: name in conduct.tellers for name in conduct.arms})
+        self.prospect = Prospect(self.ledger, conduct.arms)
         # Rows so far, and idle rows until the next look.
         self.rows, self.look = 0, FIRST_LOOK
         self.ready: tuple[Hop, ...] = ()
@@ -389,7 +350,7 @@ class Course:
         """Whether tuples of two arms would come back to be planned for, and nobody could tell whose they are."""
         if self.champion is None or self.independent or self.ledger.turns:
             return False
-        return self.champion.tells_classes and name in self.conduct.tellers
+        return self.champion.tells_classes and self.conduct.arms[name]
 
     def _consider_sample(self) -> None:
         if len(self.ready) < 2:
@@ -417,15 +378,7 @@ class Course:
             ledger.account.pay("sampling", seconds)
         self.sample = None
         if self.champion is None:
-            self._choose_turns(found, len(sample.hops))
-
-    def _choose_turns(self, found: Found, hops: int) -> None:
-        """Choose between rows of the same rounds and rounds in turns."""
-        mixing = self.conduct.prices[SHARED].row * hops
-        is_dear = mixing > MIXING_SHARE * found.written if mixing else found.written < CHEAP_ROW
-        turns = is_dear and not self.conduct.unit
-        if turns != self.ledger.turns:
-            self.ledger.turns, self.ledger.written = turns, Side()
+            ledger.choose_turns(found.written, len(sample.hops))
 
     def challenge(self) -> None:
         """Let the next arm challenge the one in charge, if there is one; it learns from the sample first."""
@@ -442,29 +395,6 @@ class Course:
         if not self.ledger.unit:
             self.ledger.account.pay("duels", seconds)
         self.duel = Duel(name, self.ledger.turns, WARM_ROUNDS if lesson is None else 0, hoped)
-
-    def ask_champion(self) -> Insight:
-        """Tell what the arm in charge tells of this stream."""
-        if self.champion is None:
-            return NO_INSIGHT
-        name, told = self.champion.name, self.champion.policy.insight
-        decisions = [replace(d, policy=d.policy or name) for d in told.decisions if d.stream == self.stream]
-        return replace(told, decisions=decisions)
-
-    def regret(self) -> Regret:
-        """The account so far."""
-        account, unsettled = self.ledger.account, self.ledger.unsettled
-        state = "sampling" if self.sample else "in a duel" if self.duel else "in charge" if self.champion else "idle"
-        return Regret(
-            stream=self.stream,
-            state=state,
-            arm="written order" if self.champion is None else self.champion.name,
-            spent=account.spent + unsettled,
-            written=account.written + unsettled,
-            error=self.ledger.find_error(self.champion),
-            saved=account.saved,
-            **account.optional,
-        )
 
 
 def _comes_back(leg: Leg, task: Task, ready: tuple[Hop, ...]) -> bool:

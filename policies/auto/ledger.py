@@ -30,6 +30,12 @@ USUAL_WAKING = 5e-3
 USUAL_SCREENING = 0.5e-3
 """Seconds that a look at a sample takes by each attribute, and by none, before it has shown."""
 
+MIXING_SHARE = 0.05
+"""The share of a row's cost that dealing rows out to several legs may take; beyond it, whole rounds take turns."""
+
+CHEAP_ROW = 2e-6
+"""Seconds of a row below which dealing out is taken to be dear, before it has been seen."""
+
 NEWEST_WEIGHT = 0.2
 """The weight of the newest round in what is usual."""
 
@@ -116,6 +122,14 @@ class Ledger:
         if found is None:
             found = self._found_prices[hop] = FREE if self.unit else self.prices[hop]
         return found
+
+    def choose_turns(self, row: float, hops: int) -> None:
+        """Choose between rows of the same rounds and rounds in turns, where a row costs so much."""
+        mixing = self.prices[SHARED].row * hops
+        is_dear = mixing > MIXING_SHARE * row if mixing else row < CHEAP_ROW
+        turns = is_dear and not self.unit
+        if turns != self.turns:
+            self.turns, self.written = turns, Side()
 
     def think(self, arm: Arm) -> Thinking:
         """What is known of an arm's thinking."""
@@ -244,13 +258,24 @@ class Ledger:
             self._settle_quiet(champion, now)
 
     def _settle_quiet(self, champion: Arm, now: float) -> None:
-        """Write down the rounds in which nobody counted, as if they had been like those in which somebody did."""
-        rows, rounds, thinking = self.quiet_rows, self.quiet_rounds, self.think(champion)
-        calls = (0.0, 0.0) if self.turns else (self.calls, thinking.calls)
-        self.account.pay_rows(self.in_order * rows + calls[0] * rounds, now * rows + calls[1] * rounds)
-        if not self.unit:
-            self.account.pay("learning", rounds * thinking.seconds(rows / rounds))
+        """Write down the rounds in which nobody counted."""
+        written, usual, learning = self.expect_quiet(champion, now)
+        self.account.pay_rows(written, usual)
+        self.account.pay("learning", learning)
         self.quiet_rows = self.quiet_rounds = 0
+
+    def expect_quiet(self, champion: Arm | None, now: float) -> tuple[float, float, float]:
+        """Expect what rounds have cost in which nobody counted: they are like those in which somebody does.
+
+        Gives what the written order would have cost, what rows did cost, and what thinking did.
+        """
+        rows, rounds = self.quiet_rows, self.quiet_rounds
+        if champion is None or not rounds:
+            return 0.0, 0.0, 0.0
+        thinking = self.think(champion)
+        calls = (0.0, 0.0) if self.turns else (self.calls, thinking.calls)
+        learning = 0.0 if self.unit else rounds * thinking.seconds(rows / rounds)
+        return self.in_order * rows + calls[0] * rounds, now * rows + calls[1] * rounds, learning
 
     def _count_thinking(self, bill: Bill, arm: Arm) -> float:
         """Note an arm's calls in a round; gives the seconds that it thought."""

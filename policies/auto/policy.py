@@ -20,7 +20,9 @@ from eddy.errors import QueryError, quote
 from eddy.observe.insight import Decision, Insight, Use
 from eddy.policies.auto import saved
 from eddy.policies.auto.arms import Arm, join_features
-from eddy.policies.auto.course import Conduct, Course
+from eddy.policies.auto.conduct import Conduct
+from eddy.policies.auto.course import Course
+from eddy.policies.auto.told import ask_champion, tell_regret
 from eddy.policies.shared.checks import check_costs, check_share
 from eddy.policies.shared.merit import Costs
 from eddy.tuples import Hop
@@ -72,7 +74,7 @@ class Auto(Policy):
         self.features = join_features(features, own)
         self._conduct = Conduct(
             written=setting.make("fixed", {}),
-            arms=tuple(self._choices),
+            arms={name: bool(one.attributes) for name, one in features},
             build=self._build,
             prices=setting.prices,
             clock=setting.clock,
@@ -82,7 +84,6 @@ class Auto(Policy):
             unit=costs == "unit",
             shares_verdicts=0 < len(setting.prices.probes) < len(setting.operators),
             features=self.features,
-            tellers=frozenset(name for name, one in features if one.attributes),
         )
         self._alone = len(setting.operators) < 2 or not made
         self._courses: dict[str, Course] = {}
@@ -131,14 +132,16 @@ class Auto(Policy):
     @property
     def insight(self) -> Insight:
         """What it has decided, what that has cost and saved, and what the arms in charge tell."""
+        courses = self._courses.values()
+        regrets = [tell_regret(course) for course in courses]
         decisions: list[Decision] = []
         uses: list[Use] = []
-        for course in self._courses.values():
+        for course in courses:
             decisions += course.decisions
-            told = course.ask_champion()
-            uses += told.uses
-            decisions += told.decisions
-        regrets = [course.regret() for course in self._courses.values()]
+            if course.champion is not None:
+                told = ask_champion(course.champion, course.stream)
+                uses += told.uses
+                decisions += told.decisions
         return Insight(uses=uses, decisions=decisions, regrets=regrets)
 
     def snapshot(self) -> State:

@@ -13,6 +13,7 @@ from eddy.policies.auto.course import Challenge, Course
 from eddy.policies.auto.duel import Duel
 from eddy.policies.auto.guard import Guard
 from eddy.policies.auto.sample import Sample
+from eddy.policies.auto.told import tell_regret
 from eddy.tuples import Hop
 
 NUMBERS = ("rows", "look", "decided", "independent")
@@ -24,7 +25,7 @@ Arrays = dict[str, Any]
 def save(course: Course) -> tuple[dict[str, Any], Arrays]:
     """Write a course down: plain values, and the arrays of its arms and samples."""
     arrays: Arrays = {}
-    told = course.regret()
+    told = tell_regret(course)
     plain = {
         "state": told.state,
         "arm": told.arm,

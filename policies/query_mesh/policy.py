@@ -23,7 +23,7 @@ from eddy.policies.query_mesh.mesh import Generation
 from eddy.policies.query_mesh.optimizer import STARTS, Settings, Start
 from eddy.policies.query_mesh.search.legality import HopNumbers, Legality
 from eddy.policies.query_mesh.search.search import Effort, Strategy
-from eddy.policies.query_mesh.stream_mesh import MeshSettings, StreamMesh
+from eddy.policies.query_mesh.stream_mesh import Handed, MeshSettings, StreamMesh
 from eddy.policies.shared.call_counts import SAMPLE, Uses
 from eddy.policies.shared.checks import check_choice, check_costs, check_share
 from eddy.policies.shared.merit import Costs, greedy_route
@@ -56,35 +56,6 @@ class Sampled(NamedTuple):
     """The buckets of rows that go to all operators."""
 
     buckets: Buckets
-
-
-class Handed(NamedTuple):
-    """A sample that somebody else has taken: for each row its buckets, and what each hop made of it."""
-
-    hops: Sequence[Hop]
-    statistics: Sequence[Statistic]
-    buckets: Buckets
-    outcomes: Integers
-
-    @staticmethod
-    def of(sample: Observation) -> Handed:
-        """Look at the rows now: later they are gone."""
-        outcomes = np.stack([np.asarray(counts, np.int64) for counts in sample.outcomes], axis=1)
-        return Handed(sample.hops, sample.statistics, sample.buckets(), outcomes)
-
-    def plain(self) -> list[Any]:
-        """The hops and their statistics."""
-        rows = [[s.rows_in, s.evaluated, s.rows_out, s.seconds] for s in self.statistics]
-        return [[list(hop) for hop in self.hops], rows]
-
-    def arrays(self) -> dict[str, Any]:
-        """The rows."""
-        return {"buckets": np.ascontiguousarray(self.buckets), "outcomes": self.outcomes}
-
-    @staticmethod
-    def restore(hops: Sequence[Any], rows: Sequence[Any], buckets: Buckets, outcomes: Integers) -> Handed:
-        """From a snapshot."""
-        return Handed([Hop(*hop) for hop in hops], [Statistic(*row) for row in rows], buckets, outcomes)
 
 
 class QueryMesh(Policy):

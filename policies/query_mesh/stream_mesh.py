@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from eddy.classes.divider import Buckets
-from eddy.contracts import Clock, Prices
+from eddy.contracts import Clock, Observation, Prices
 from eddy.observe.insight import Decision
 from eddy.observe.statistics import NOTHING, Statistic, fading
 from eddy.policies.query_mesh.learn.sample import Reservoir, Sample
@@ -350,3 +350,32 @@ class StreamMesh:
         if "guard" in plain:
             self.guard.restore(plain["guard"])
         self._reservoir.restore(plain["total"], arrays)
+
+
+class Handed(NamedTuple):
+    """A sample that somebody else has taken: for each row its buckets, and what each hop made of it."""
+
+    hops: Sequence[Hop]
+    statistics: Sequence[Statistic]
+    buckets: Buckets
+    outcomes: Integers
+
+    @staticmethod
+    def of(sample: Observation) -> Handed:
+        """Look at the rows now: later they are gone."""
+        outcomes = np.stack([np.asarray(counts, np.int64) for counts in sample.outcomes], axis=1)
+        return Handed(sample.hops, sample.statistics, sample.buckets(), outcomes)
+
+    def plain(self) -> list[Any]:
+        """The hops and their statistics."""
+        rows = [[s.rows_in, s.evaluated, s.rows_out, s.seconds] for s in self.statistics]
+        return [[list(hop) for hop in self.hops], rows]
+
+    def arrays(self) -> dict[str, Any]:
+        """The rows."""
+        return {"buckets": np.ascontiguousarray(self.buckets), "outcomes": self.outcomes}
+
+    @staticmethod
+    def restore(hops: Sequence[Any], rows: Sequence[Any], buckets: Buckets, outcomes: Integers) -> Handed:
+        """From a snapshot."""
+        return Handed([Hop(*hop) for hop in hops], [Statistic(*row) for row in rows], buckets, outcomes)

@@ -1,0 +1,43 @@
+"""What the courses of all streams share, and what they ask each other for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from eddy.classes.classifier import Features
+from eddy.contracts import Policy
+from eddy.observe.prices import Prices
+from eddy.policies.auto.arms import Arm
+from eddy.policies.shared.account import Account
+
+
+class Challenge(NamedTuple):
+    """A duel that may begin: with whom, what is hoped to be saved in each case, and in a usual round."""
+
+    arm: str
+    hoped: float
+    stake: float
+
+
+@dataclass(frozen=True)
+class Conduct:
+    """What the courses of all streams share.
+
+    `arms` says of each arm, in the order in which they are tried, whether it tells rows apart. `build` makes an arm for
+    a stream that may spend what is left of its account. `shares_verdicts` says that what one stream's rows are asked
+    spares those of others the question.
+    """
+
+    written: Policy
+    arms: Mapping[str, bool]
+    features: Features
+    build: Callable[[str, str, float], Arm]
+    prices: Prices
+    clock: Callable[[], float]
+    accounts: list[Account]
+    regret: float
+    control: float
+    unit: bool
+    shares_verdicts: bool
