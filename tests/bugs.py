@@ -428,8 +428,8 @@ BUGS = (
     Bug(
         name="a challenge that waits for its turn is forgotten in a restart",
         file="policies/auto/saved.py",
-        old='None if plain["next_challenge"] is None else',
-        new='None if plain["next_challenge"] is not None else',
+        old='"next_challenge": course.next_challenge,',
+        new='"next_challenge": None,',
         tests=(f"{AUTO}/test_auto.py", "-k", "stopped"),
     ),
     Bug(

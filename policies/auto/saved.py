@@ -9,7 +9,8 @@ import numpy as np
 
 from eddy.observe.insight import Decision
 from eddy.policies.auto.arms import Arm
-from eddy.policies.auto.course import Challenge, Course
+from eddy.policies.auto.conduct import Challenge
+from eddy.policies.auto.course import Course
 from eddy.policies.auto.duel import Duel
 from eddy.policies.auto.guard import Guard
 from eddy.policies.auto.sample import Sample

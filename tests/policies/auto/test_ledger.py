@@ -33,7 +33,8 @@ def test_what_is_left_falls_with_what_is_spent_and_grows_with_what_is_saved() ->
 def test_what_is_lost_counts_whole_and_what_is_saved_in_part() -> None:
     account = Account(0.1)
     account.pay_rows(written=100.0, spent=130.0)
-    assert (account.saved, account.left) == (-30.0, pytest.approx(-20.0))
+    assert account.saved == -30.0
+    assert account.left == pytest.approx(-20.0)
     assert not account.allows(0.0)
 
 
