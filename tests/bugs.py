@@ -17,6 +17,7 @@ VERDICTS = "tests/eddy/test_verdicts.py"
 ROUTER = "tests/eddy/test_router.py"
 REGRET = "tests/eddy/test_regret.py"
 LAYOUT = "tests/eddy/spark/test_layout.py"
+AUTO = "tests/policies/auto"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -381,5 +382,61 @@ BUGS = (
         old="return self.stream, self.policy, self.number",
         new='return self.stream, "", self.number',
         tests=(REGRET, "-k", "decisions or trees"),
+    ),
+    Bug(
+        name="rounds lose rows",
+        file="eddy/engine/rounds.py",
+        old="parts.append(part.tuples.first(last).rest(first))",
+        new="parts.append(part.tuples.first(last).rest(first + (first > 0)))",
+        tests=("tests/eddy/test_rounds.py",),
+    ),
+    Bug(
+        name="rounds join a row twice",
+        file="eddy/engine/rounds.py",
+        old="low = numbers[begun]",
+        new="low = numbers[max(begun - 1, 0)]",
+        tests=("tests/eddy/test_rounds.py",),
+    ),
+    Bug(
+        name="an account has a wrong sign",
+        file="policies/shared/account.py",
+        old="self.saved += written - spent",
+        new="self.saved += spent - written",
+        tests=(f"{AUTO}/test_ledger.py",),
+    ),
+    Bug(
+        name="an arm in charge is never audited",
+        file="policies/auto/deal.py",
+        old="count = min(int(self.control_due), rows // 2)",
+        new="count = min(int(self.control_due), rows // 2) * 0",
+        tests=(f"{AUTO}/test_deal.py",),
+    ),
+    Bug(
+        name="a duel forgets the one in charge",
+        file="policies/auto/duel.py",
+        old="self.champion.add(*champion)",
+        new="self.champion.add(*challenger)",
+        tests=(f"{AUTO}/test_duel.py",),
+    ),
+    Bug(
+        name="a sample's round asks an arm about no rows",
+        file="policies/auto/course.py",
+        old="if len(others) else ())]",
+        new="if len(others) >= 0 else ())]",
+        tests=(f"{AUTO}/test_auto.py", "-k", "whatever"),
+    ),
+    Bug(
+        name="a challenge that waits for its turn is forgotten in a restart",
+        file="policies/auto/saved.py",
+        old='"next_challenge": course.next_challenge,',
+        new='"next_challenge": None,',
+        tests=(f"{AUTO}/test_auto.py", "-k", "stopped"),
+    ),
+    Bug(
+        name="prices trust a single slow call",
+        file="eddy/observe/prices.py",
+        old="ACCIDENTS = 2\n",
+        new="ACCIDENTS = 0\n",
+        tests=("tests/eddy/test_prices.py",),
     ),
 )

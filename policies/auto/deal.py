@@ -83,7 +83,8 @@ class Dealer:
         `extra` is what a challenger's case costs besides its steps, more than the champion's; `controlled` says that an
         arm is in charge.
         """
-        if self._ledger.turns:
+        # A single row cannot be divided, so it is somebody's turn.
+        if self._ledger.turns or rows < 2:
             self.turn = self.turn or self._draw_turn(rows, duel, extra, chance, controlled=controlled)
             return [Hand(self.turn, None)]
         challenged = 0 if duel is None else self._count_challenged(rows, duel, extra)

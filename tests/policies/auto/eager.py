@@ -162,8 +162,10 @@ class Picky(Policy):
     """
 
     def __init__(self, setting: Setting) -> None:
-        # The last columns first, which is not how anybody else would number them.
-        self.features = Features(attributes=tuple(map(Attribute, setting.columns[::-2])))
+        # The last columns first, which is not how anybody else would number them. Ranges of numbers move as rows come,
+        # and a row's bucket with them.
+        known = [column for column in setting.columns if column.name not in ("ts", "at", "x", "f")]
+        self.features = Features(attributes=tuple(map(Attribute, known[::-2])))
         self.plans = self.lessons = 0
         self._streams: set[str] = set()
 
@@ -198,8 +200,8 @@ class Picky(Policy):
             if leg.exhaustive:
                 assert leg.tag is None  # a sample that somebody else has drawn
                 continue
-            tag: Any = leg.tag
-            name, bucket = tag
+            assert isinstance(leg.tag, tuple)
+            name, bucket = leg.tag
             assert name == "picky"
             assert bucket is None or (looked[first:last, -1] == bucket).all()
 

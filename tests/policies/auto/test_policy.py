@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
@@ -12,11 +13,13 @@ import pyarrow as pa
 import pytest
 
 import eddy
-from eddy.contracts import Leg, Observation, Policy, Setting, Task
+from eddy import wiring
+from eddy.contracts import Column, Leg, Observation, Policy, Setting, Task
+from eddy.policies.auto.course import DECISIONS_KEPT
 from eddy.policies.auto.policy import Auto
 from eddy.policies.fixed import Fixed
 from eddy.tuples import Hop
-from tests.policies.auto.eager import Time, build, hurry
+from tests.policies.auto.eager import Hasty, Time, build, hurry
 
 NAN = float("nan")
 KNOWS = {
@@ -202,3 +205,152 @@ def test_with_one_operator_or_no_arms_there_is_nothing_to_do() -> None:
             list(engine.run({"s": part}))
         insight = engine.read_counters().insight
         assert (insight.regrets, insight.decisions) == ([], [])
+
+
+def setting(operators: Sequence[str] = ("f0", "f1", "f2"), columns: Sequence[str] = ("kind",)) -> Setting:
+    """A query's, of which `auto` knows the names alone."""
+    found = tuple(Column("s", column) for column in columns)
+    made = Setting(
+        operators=tuple(operators),
+        columns=found,
+        reads=frozenset(found),
+        make=lambda choice, offered: _make(choice, offered, made),
+    )
+    return made
+
+
+def _make(choice: Any, offered: Mapping[str, Any], made: Setting) -> Policy:
+    name = choice if isinstance(choice, str) else choice["name"]
+    known = wiring.policy_parameters(name)
+    taken = {key: value for key, value in offered.items() if key in known}
+    return wiring.make_policy({"name": name, **taken}, made)
+
+
+def learned(**parameters: Any) -> Mapping[str, Any]:
+    """What an `auto` with something to lose writes down, as it comes back from a checkpoint."""
+    made: list[Auto] = []
+
+    def choose(given: Setting) -> Policy:
+        made.append(Auto(given, **{"costs": "unit", "regret": 1.0, **parameters}))
+        return made[-1]
+
+    with hurry():
+        eddy.run_local(query(), {"s": rows(600)}, policy=choose, batch_rows=20, clock=Time())
+    state = made[0].snapshot()
+    plain = {name: value for name, value in state.items() if not isinstance(value, np.ndarray)}
+    assert plain["streams"]["s"]["ledger"]["thinking"]
+    return {**state, **json.loads(json.dumps(plain))}
+
+
+@pytest.mark.parametrize(
+    ("given", "parameters"),
+    [
+        (setting(("f0", "f2", "f1")), {}),
+        (setting(("f0", "f1")), {}),
+        (setting(columns=("kind", "ts")), {}),
+        (setting(), {"arms": ["content", "source", "query_mesh"]}),
+        (setting(), {"arms": ["source"]}),
+        (setting(), {"d": 9}),
+        (setting(), {"attributes": []}),
+    ],
+    ids=["order", "operators", "columns", "arms in another order", "arms", "d", "attributes"],
+)
+def test_what_was_learned_for_something_else_is_dropped_with_a_word(
+    given: Setting, parameters: Mapping[str, Any]
+) -> None:
+    state, policy = learned(attributes=["s.kind"]), Auto(given, **{"costs": "unit", **parameters})
+    policy.restore(state)
+    (decision,) = policy.insight.decisions
+    assert decision.stream == "s"
+    assert "begins anew" in decision.reason
+    (regret,) = policy.insight.regrets
+    assert (regret.state, regret.spent, regret.written) == ("idle", 0.0, 0.0)
+
+
+def test_what_was_learned_for_the_same_goes_on() -> None:
+    state, policy = learned(attributes=["s.kind"]), Auto(setting(), costs="unit", regret=1.0)
+    policy.restore(state)
+    assert json.dumps(policy.snapshot()["streams"]) == json.dumps(state["streams"])
+
+
+def test_what_a_newer_version_wrote_is_refused() -> None:
+    """The engine says so, since it cannot be told from damage."""
+    state = {**learned(), "streams": {"s": {"state": "idle"}}}
+    made_for = Auto(setting()).snapshot()["made for"]
+    with pytest.raises(KeyError):
+        Auto(setting()).restore({**state, "made for": made_for})
+
+
+def drifting(part: int) -> pa.Table:
+    """Rows whose best order changes with every part."""
+    shares = [0.1, 0.5, 0.9]
+    return rows(200, seed=part, shares=shares[part % 3 :] + shares[: part % 3])
+
+
+def test_state_and_decisions_do_not_grow_with_age() -> None:
+    choice = Hasty(["picky", "lottery", "source", "content"])
+    with hurry():
+        running = build(query(), {"s": rows(1).schema}, choice, Time())
+        sizes, decided = [], 0
+        for part in range(45):
+            for batch in drifting(part).to_batches(max_chunksize=50):
+                list(running.run({"s": batch}))
+            told = running.read_counters().insight.decisions
+            assert len([one for one in told if one.policy == "auto"]) <= DECISIONS_KEPT
+            decided = max([decided, *(one.number for one in told if one.policy == "auto")])
+            saved = running.snapshot()
+            sizes.append(len(saved.meta) + len(saved.blob))
+    assert decided > 3 * DECISIONS_KEPT
+    assert max(sizes[30:]) <= 1.2 * max(sizes[:15])
+
+
+def test_time_does_not_grow_with_age() -> None:
+    """By calls of functions: the same rows, early and late."""
+    counts = []
+    with hurry():
+        running = build(query(), {"s": rows(1).schema}, Hasty(["lottery", "source"]), Time())
+        for number in range(24):
+            batch = drifting(number).to_batches()[0]
+            counts.append(len(calls_of(lambda batch=batch: list(running.run({"s": batch})))))  # type: ignore[misc]
+    assert np.mean(counts[-9:]) <= 1.25 * np.mean(counts[:9])
+
+
+@pytest.mark.parametrize("shares", [(0.0, 0.0, 0.0), (1.0, 1.0, 1.0), (0.0, 1.0, 0.5)], ids=str)
+@pytest.mark.parametrize("ticks", [(0.0,), (1.0,), (-1.0,), (1e9, -1e9)], ids=str)
+def test_operators_that_never_or_always_pass_and_take_no_time(shares: Sequence[float], ticks: Sequence[float]) -> None:
+    data = rows(300, shares=shares)
+    with hurry():
+        for batch_rows in (1, 7, 300):
+            asked = Hasty(["source", "lottery", "picky", "query_mesh"])
+            found = eddy.run_local(query(), {"s": data}, policy=asked, batch_rows=batch_rows, clock=Time(ticks))
+            passed = np.logical_and.reduce([data[f"p{n}"].to_numpy() for n in range(3)])
+            assert sorted(found.results["ts"].to_pylist()) == np.flatnonzero(passed).tolist()
+
+
+def test_an_operator_that_raises_stops_the_run_as_it_would_without_auto() -> None:
+    def fail(p0: pa.Array) -> pa.Array:
+        raise ValueError("no answer")
+
+    asked = eddy.Query(
+        streams=[eddy.Stream("s", time="ts")],
+        filters=[eddy.Filter("bad", on="s", function=fail), eddy.Filter("f1", on="s", where="p1")],
+    )
+    for policy in ("fixed", Hasty(["source", "lottery"])):
+        with hurry(), pytest.raises(eddy.QueryError, match="raised ValueError: no answer"):
+            eddy.run_local(asked, {"s": rows(500)}, policy=policy, batch_rows=10, clock=Time())
+
+
+def test_empty_micro_batches_change_nothing() -> None:
+    with hurry():
+        running = build(query(), {"s": rows(1).schema}, Hasty(["lottery", "source"]), Time())
+        for batch in rows(200).to_batches(max_chunksize=20):
+            list(running.run({"s": batch}))
+            before = running.read_counters().insight
+            for _ in range(3):
+                list(running.run({"s": batch.slice(0, 0)}))
+                after = running.read_counters().insight
+                assert after.decisions == before.decisions
+                assert [(one.state, one.arm) for one in after.regrets] == [
+                    (one.state, one.arm) for one in before.regrets
+                ]
+                assert all(one.spent == one.written == 0 for one in after.regrets)

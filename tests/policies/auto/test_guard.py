@@ -1,0 +1,76 @@
+"""The guard: an arm that has become dearer than the written order has to go."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from eddy.policies.auto.duel import Side
+from eddy.policies.auto.guard import Guard
+
+WRITTEN = [3.0, 5.0]
+
+
+def cases(costs: list[float]) -> tuple[float, float, float]:
+    return float(len(costs)), float(np.sum(costs)), float(np.square(costs).sum())
+
+
+def written() -> Side:
+    side = Side()
+    side.add(*cases(WRITTEN * 500))
+    return side
+
+
+@pytest.mark.parametrize(
+    ("costs", "overhead", "is_failing"),
+    [
+        ([1.0, 3.0] * 500, 0.0, False),
+        ([3.0, 5.0] * 500, 0.0, False),
+        ([3.3, 5.3] * 500, 0.0, True),
+        ([1.0, 3.0] * 500, 3.0, True),
+        ([1.0, 3.0] * 500, 1.9, False),
+        ([7.0, 9.0] * 50, 0.0, True),
+        ([7.0, 9.0] * 5, 0.0, False),
+    ],
+)
+def test_an_arm_that_is_dearer_has_to_go(costs: list[float], overhead: float, *, is_failing: bool) -> None:
+    guard = Guard(turns=False)
+    guard.count(cases(costs))
+    assert guard.fails(overhead, written()) == is_failing
+    gain, _ = guard.saves(overhead, written())
+    assert gain == pytest.approx(4.0 - float(np.mean(costs)) - overhead)
+
+
+def test_nothing_is_said_before_there_are_rows_in_the_written_order() -> None:
+    guard = Guard(turns=False)
+    guard.count(cases([90.0] * 500))
+    assert not guard.fails(0.0, Side())
+
+
+def test_one_round_that_is_far_too_dear_is_enough() -> None:
+    guard = Guard(turns=False)
+    for _ in range(100):
+        assert not guard.count(cases([1.0, 3.0] * 100))
+    assert guard.count(cases([9.0, 11.0] * 50))
+    assert guard.arm.mean < 4.0
+    assert guard.fails(0.0, written())
+
+
+def test_a_round_without_rows_says_nothing() -> None:
+    guard = Guard(turns=False)
+    guard.count(cases([1.0, 3.0] * 100))
+    before = guard.snapshot()
+    assert not guard.count((0.0, 0.0, 0.0))
+    assert guard.snapshot() == before
+
+
+@pytest.mark.parametrize("turns", [False, True])
+def test_a_restart_goes_on_as_it_was(*, turns: bool) -> None:
+    steady, stopped = Guard(turns=turns), Guard(turns=turns)
+    for number in range(20):
+        stopped = Guard.restore(json.loads(json.dumps(stopped.snapshot())))
+        counted = cases([1.0 + number % 3, 3.0] * 30)
+        assert steady.count(counted) == stopped.count(counted)
+        assert steady == stopped

@@ -1,0 +1,128 @@
+"""The account and its ledger: what was spent, what the written order would have cost, and what is left."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eddy.contracts import Hop, Prices, Statistic, Statistics
+from eddy.policies.auto.duel import Bill, Trail
+from eddy.policies.auto.guard import Guard
+from eddy.policies.auto.ledger import CHAMPION, SAMPLE, Ledger
+from eddy.policies.shared.account import CREDIT, KINDS, Account
+
+F, G = Hop("f"), Hop("g")
+
+
+def test_what_is_left_falls_with_what_is_spent_and_grows_with_what_is_saved() -> None:
+    account = Account(0.1, allowance=2.0)
+    account.pay_rows(written=100.0, spent=100.0)
+    assert account.left == pytest.approx(12.0)
+    account.pay("duels", 5.0)
+    assert account.left == pytest.approx(7.0)
+    account.pay_rows(written=100.0, spent=60.0)
+    assert account.left == pytest.approx(17.0 + CREDIT * 40.0)
+    assert (account.saved, account.spent) == (40.0, 165.0)
+    assert account.allows(37.0)
+    assert not account.allows(37.1)
+
+
+def test_what_is_lost_counts_whole_and_what_is_saved_in_part() -> None:
+    account = Account(0.1)
+    account.pay_rows(written=100.0, spent=130.0)
+    assert account.saved == -30.0
+    assert account.left == pytest.approx(-20.0)
+    assert not account.allows(0.0)
+
+
+@given(
+    paid=st.lists(
+        st.tuples(st.sampled_from([*KINDS, "rows"]), st.integers(0, 99).map(float), st.integers(0, 99).map(float))
+    )
+)
+def test_the_books_balance(paid: list[tuple[str, float, float]]) -> None:
+    """Spent = written - saved + everything besides; and never is more left than the shares of it."""
+    account, rows, besides = Account(0.02, allowance=3.0), [0.0, 0.0], 0.0
+    for kind, one, other in paid:
+        if kind == "rows":
+            account.pay_rows(one, other)
+            rows = [rows[0] + one, rows[1] + other]
+        else:
+            account.pay(kind, one)
+            besides += one
+    assert account.spent == pytest.approx(rows[1] + besides)
+    assert account.written == rows[0]
+    saved = rows[0] - rows[1]
+    assert account.left == pytest.approx(0.02 * rows[0] + 3.0 - besides + min(saved, CREDIT * saved))
+    again = Account(0.02)
+    again.restore(json.loads(json.dumps(account.snapshot())))
+    assert (again.left, again.spent, again.optional) == (account.left, account.spent, account.optional)
+
+
+def ledger(*, unit: bool = False) -> Ledger:
+    """One whose operators take 1 and 3 seconds a row, and no time for a call."""
+    prices = Prices()
+    for rows in (10, 200, 40) * 9:
+        for hop, seconds in ((F, 1.0), (G, 3.0)):
+            prices.add(hop, Statistic(rows, rows, rows / 2, rows * seconds))
+    return Ledger(Account(0.02), prices, unit=unit)
+
+
+def test_idle_rows_cost_what_the_written_order_costs() -> None:
+    one, statistics = ledger(), Statistics()
+    for hop in (F, G):
+        statistics.add(hop, Statistic(100, 100, 50, 0.0))
+    one.idle_rows, one.idle_rounds = 100, 2
+    assert one.settle_idle((F, G), statistics) == 0.0
+    assert one.account.written == pytest.approx(100 * 2.5, rel=0.01)
+    assert one.account.spent == one.account.written
+    assert (one.idle_rows, one.idle_rounds, one.unsettled, one.usual) == (0, 0, 0.0, 50.0)
+    assert one.account.allowance > 0
+    statistics.add(F, Statistic(1e6, 1e6, 1e6, 0.0))
+    one.idle_rows, one.idle_rounds = 100, 1
+    assert one.settle_idle((F, G), statistics) == pytest.approx(1.5 / 2.5, rel=0.02)
+
+
+def bill(rows: int, seconds: float) -> Bill:
+    made = Bill()
+    made.rows = rows
+    made.pay(Trail(), rows, seconds)
+    return made
+
+
+def test_a_sample_costs_what_it_took_more_than_rows_do() -> None:
+    one = ledger()
+    one.settle(100, {CHAMPION: bill(60, 2.5), SAMPLE: bill(40, 4.0)}, Guard(turns=False), None, None)
+    assert one.in_order == 2.5
+    assert one.account.optional["sampling"] == pytest.approx(40 * 1.5)
+    assert one.account.written == pytest.approx(250.0)
+    assert one.account.saved == 0
+    assert one.account.spent == pytest.approx(60 * 2.5 + 40 * 4.0)
+
+
+def test_only_calls_count_where_they_are_the_unit() -> None:
+    one = ledger(unit=True)
+    assert one.row_prices([F, G]) == [1.0, 1.0]
+    assert (one.arm_price("content"), one.screening_price(5), one.least_thinking) == (0.0, 0.0, 0.0)
+    assert one.waking_price("content", tells_classes=True) == 0.0
+
+
+def test_an_arm_that_nobody_knows_is_taken_to_think_as_usual() -> None:
+    one = ledger()
+    assert one.arm_price("content") > 0
+    assert one.waking_price("content", tells_classes=True) > one.waking_price("source", tells_classes=False)
+
+
+def test_a_restart_goes_on_as_it_was() -> None:
+    one = ledger()
+    one.settle(100, {CHAMPION: bill(60, 2.5), SAMPLE: bill(40, 4.0)}, Guard(turns=False), None, None)
+    again = Ledger(Account(0.02), one.prices, unit=False)
+    again.restore(json.loads(json.dumps(one.snapshot())), one.account.snapshot())
+    assert again.snapshot() == one.snapshot()
+    assert again.account.snapshot() == one.account.snapshot()
+    for each in (one, again):
+        each.settle(50, {CHAMPION: bill(50, 3.0)}, Guard(turns=False), None, None)
+    assert again.snapshot() == one.snapshot()
