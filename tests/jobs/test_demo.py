@@ -50,8 +50,9 @@ def test_every_policy_gives_the_same_answer_on_spark(tmp_path: Path) -> None:
     assert done.stderr == ""
     lines = done.stdout.splitlines()
     first = next(i for i, line in enumerate(lines) if line.startswith("policy "))
-    assert [line.split()[:2] for line in lines[first + 1 : first + 5]] == [[policy, "4,000"] for policy in POLICIES]
-    assert "all 4 answers are the same" in done.stdout
+    shown = lines[first + 1 : first + 1 + len(POLICIES)]
+    assert [line.split()[:2] for line in shown] == [[policy, "4,000"] for policy in POLICIES]
+    assert "all 5 answers are the same" in done.stdout
     assert "</html>" in report.read_text("utf-8")
 
 
@@ -59,7 +60,7 @@ def test_answers_that_differ_are_a_failure(known: list[Lap]) -> None:
     answers = dict.fromkeys(POLICIES, requests(5))
     told, code = verdict(known, answers)
     assert code == 0
-    assert "all 4 answers are the same, 5 rows" in told
+    assert "all 5 answers are the same, 5 rows" in told
     told, code = verdict(known, {**answers, "content": requests(5, seed=1)})
     assert code == DIFFER != 0
     assert 'THE ANSWERS OF "content" AND "fixed" DIFFER' in told
@@ -82,12 +83,12 @@ def test_a_terminal_shows_one_table_and_a_log_shows_lines(known: list[Lap]) -> N
         for _ in range(3):
             board.show(known)
         board.end(known)
-    assert terminal.getvalue().count("\x1b[5F") == 3
+    assert terminal.getvalue().count("\x1b[6F") == 3
     lines = log.getvalue().splitlines()
     assert "\x1b" not in log.getvalue()
     assert lines[0].startswith("policy=fixed rows=2000 calls=")
-    assert lines[-5:] == list(table(known))
-    assert len(lines) == len(POLICIES) + 5
+    assert lines[-6:] == list(table(known))
+    assert len(lines) == len(POLICIES) + 6
 
 
 def test_the_report_is_one_whole_page(known: list[Lap]) -> None:
