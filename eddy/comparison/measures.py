@@ -59,14 +59,14 @@ def adapting(report: Report) -> dict[str, float]:
     where more was saved. Both are the policy's own figures. `adopted_after` are the rows that had come by the end of
     the first micro-batch after which an arm was in charge of some stream; a run without one does not have it.
     """
-    accounts = [account for counters in report.counters for account in counters.insight.regrets]
-    written = sum(account.written for account in accounts)
+    accounts, batches = report.regret(), report.batches()
+    written = accounts["written"].sum()
     if written <= 0:
         return {}
-    found = {"regret": sum(account.spent for account in accounts) / written - 1}
-    adopted = [any(a.arm != WRITTEN_ORDER for a in counters.insight.regrets) for counters in report.counters]
-    if any(adopted):
-        found["adopted_after"] = float(report.batches()["rows"].iloc[: adopted.index(True) + 1].sum())
+    found = {"regret": float(accounts["spent"].sum() / written - 1)}
+    adopted = accounts.loc[accounts["arm"] != WRITTEN_ORDER, "batch"]
+    if len(adopted):
+        found["adopted_after"] = float(batches.loc[batches["batch"] <= adopted.min(), "rows"].sum())
     return found
 
 

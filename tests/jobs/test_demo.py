@@ -16,7 +16,7 @@ import eddy
 from eddy.jobs import cli
 from eddy.jobs.commands.demo import DIFFER, POLICIES, verdict
 from eddy.jobs.demo.page import Board, page, table
-from eddy.jobs.demo.racing import Lap
+from eddy.jobs.demo.racing import Lap, write_calls
 from eddy.jobs.workloads.web import QUERY, requests
 from eddy.observe.regret import account_cells, sum_over_batches, tell_adapting
 from tests.accounts import REASONS, Accounted
@@ -83,12 +83,16 @@ def test_a_terminal_shows_one_table_and_a_log_shows_lines(known: list[Lap]) -> N
         for _ in range(3):
             board.show(known)
         board.end(known)
-    assert terminal.getvalue().count("\x1b[6F") == 3
+    shown = list(table(known))
+    adapting = [line for line in shown if line.startswith("auto")][1:]
+    assert terminal.getvalue().count(f"\x1b[{len(shown)}F") == 3
     lines = log.getvalue().splitlines()
     assert "\x1b" not in log.getvalue()
     assert lines[0].startswith("policy=fixed rows=2000 calls=")
-    assert lines[-6:] == list(table(known))
-    assert len(lines) == len(POLICIES) + 6
+    assert lines[-len(shown) :] == shown
+    assert lines[: -len(shown)][-len(adapting) :] == adapting
+    assert len(lines) == len(POLICIES) + len(adapting) + len(shown)
+    assert len(shown) == 1 + len(POLICIES) + len(adapting)
 
 
 def test_the_report_is_one_whole_page(known: list[Lap]) -> None:
@@ -117,7 +121,7 @@ def test_the_report_is_one_whole_page(known: list[Lap]) -> None:
 def test_what_adapting_has_cost_is_on_the_board_and_on_the_page(known: list[Lap]) -> None:
     run = eddy.run_local(QUERY, DATA, policy=Accounted, batch_rows=500)
     told = [*known, Lap(policy="<auto>", report=run.report)]
-    line = f"<auto>: {tell_adapting(sum_over_batches(run.report.counters))}"
+    line = f"<auto>: {tell_adapting(sum_over_batches(run.report.counters), write_calls)}"
     last = f"auto about web: {REASONS[2]}"
     assert list(table(told))[-2:] == [line, last]
     terminal, log = Terminal(), io.StringIO()
@@ -125,7 +129,7 @@ def test_what_adapting_has_cost_is_on_the_board_and_on_the_page(known: list[Lap]
         board = Board(2_000, out)
         board.show(told)
         board.end(told)
-    assert terminal.getvalue().count("\x1b[8F") == 1
+    assert terminal.getvalue().count(f"\x1b[{len(list(table(told)))}F") == 1
     assert [log.getvalue().splitlines().count(text) for text in (line, last)] == [2, 2]
     text = page(told, "verdict")
     assert f"<p>{escape(line)}</p>" in text
@@ -135,7 +139,19 @@ def test_what_adapting_has_cost_is_on_the_board_and_on_the_page(known: list[Lap]
     assert ["3", "query_mesh", "web", "first rows"] in rows
 
 
+def test_the_demo_ends_with_what_the_default_has_cost_and_saved_in_calls(known: list[Lap]) -> None:
+    *_, told, decided = table(known)
+    assert re.fullmatch(
+        r"auto: adapting: [\d,]+ calls spent on samples, duels, control and learning; "
+        r"[\d,]+ calls (saved|lost), of [\d,]+ calls in the written order",
+        told,
+    )
+    assert decided.startswith("auto about web: ")
+    assert f"<p>{escape(told)}</p>" in page(known, "verdict")
+
+
 def test_policies_without_an_account_show_their_reasons_alone(known: list[Lap]) -> None:
+    known = [lap for lap in known if lap.policy != "auto"]
     text = page(known, "verdict")
     assert "adapting" not in text
     assert not [line for line in table(known) if "adapting" in line]
