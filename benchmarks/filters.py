@@ -41,7 +41,8 @@ PAYLOAD = 100
 SAMPLE = 500
 """Tuples of a measurement that calibrates: some milliseconds, so that the clock is exact enough."""
 
-OURS, BY_HAND, CONTROL = "eddy, policy fixed", "by hand", "by hand again (control)"
+OURS, AUTO = "eddy, policy fixed", "eddy, policy auto"
+BY_HAND, CONTROL = "by hand", "by hand again (control)"
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 Batches = Sequence[pa.RecordBatch]
@@ -129,25 +130,31 @@ def _compare(
     filters: Sequence[eddy.Filter], by_hand: Callable[[pa.RecordBatch], Ints], batches: Batches, goal: float
 ) -> Iterator[Line]:
     query = eddy.Query(streams=[eddy.Stream("a", time="ts")], filters=filters, select=["a.id"])
-    engine = wiring.engine(query, {"a": batches[0].schema}, "fixed", tables={}, clock=time.perf_counter, seed=SEED)
-
-    def ours(batch: pa.RecordBatch) -> list[pa.RecordBatch]:
-        return list(engine.run({"a": batch}))
-
+    schema = batches[0].schema
     yield setting(rows=sum(batch.num_rows for batch in batches), batch=BATCH, seed=SEED)
-    contenders = {BY_HAND: by_hand, CONTROL: by_hand, OURS: ours}
+    contenders: dict[str, Callable[[pa.RecordBatch], object]] = {
+        BY_HAND: by_hand,
+        CONTROL: by_hand,
+        AUTO: _ours(query, schema, "auto"),
+        OURS: _ours(query, schema, "fixed"),
+    }
     goals: dict[str, Goal] = {OURS: ("at most", goal)}
     yield from ratios(contenders, batches, baseline=BY_HAND, goals=goals, agree=_agree, seed=SEED)
+
+
+def _ours(query: eddy.Query, schema: pa.Schema, policy: str) -> Callable[[pa.RecordBatch], list[pa.RecordBatch]]:
+    engine = wiring.engine(query, {"a": schema}, policy, tables={}, clock=time.perf_counter, seed=SEED)
+    return lambda batch: list(engine.run({"a": batch}))
 
 
 def _agree(answers: Mapping[str, Any]) -> None:
     """The engine must give the rows that the loop by hand gives, in whichever order."""
     expected = answers[BY_HAND].tolist()
-    got = sorted(i for part in answers[OURS] for i in part.column("id").to_pylist())
-    if not got == expected == answers[CONTROL].tolist():
-        raise AssertionError(
-            f"the engine found {len(got)} rows and the loop by hand {len(expected)}; they do not agree"
-        )
+    for name in (OURS, AUTO):
+        got = sorted(i for part in answers[name] for i in part.column("id").to_pylist())
+        if not got == expected == answers[CONTROL].tolist():
+            text = f"{name} found {len(got)} rows and the loop by hand {len(expected)}; they do not agree"
+            raise AssertionError(text)
 
 
 BENCHMARKS = (cheap, costly)

@@ -22,15 +22,17 @@ import eddy
 from benchmarks import peers, plots
 from benchmarks.growth import COUNTED, Case, Growth, growth
 from benchmarks.measure import Line
-from benchmarks.spark_filters import best_per_class, best_static
+from benchmarks.spark_filters import best_per_class, best_static, told_auto
 from eddy import wiring
 from eddy.jobs.workloads.burn import MaskFunction
 from eddy.jobs.workloads.selectivities import skew
 from eddy.jobs.workloads.spread import CLASSIFIER
 from eddy.jobs.workloads.stream_star import stream_star
 from eddy.tuples.arrays import Floats
+from eddy.wiring import PolicyChoice
 
 OURS, PLAIN, CONTROL = "eddy, content", "eddy, fixed", "eddy again (control)"
+AUTO, TOLD = "eddy, auto", "eddy, auto told the column"
 DUCK, POLARS, NUMPY = "duckdb", "polars", "numpy, by hand"
 STATIC, BOUND = "numpy, best static order", "numpy, best order per class"
 SEED = 1
@@ -109,6 +111,7 @@ def cheap(operators: int, rows: int, counted: int = COUNTED) -> Case:
         PLAIN: ours(query, table.schema, "fixed"),
         CONTROL: ours(query, table.schema, "fixed"),
         OURS: ours(query, table.schema, "content"),
+        AUTO: ours(query, table.schema, "auto"),
         NUMPY: by_hand,
         DUCK: Duck(" and ".join(texts)),
     }
@@ -129,6 +132,8 @@ def costly(operators: int, rows: int, cost_us: float = COST_US, counted: int = C
     contenders: dict[str, Contender] = {
         OURS: ours(made.query, table.schema, "content"),
         CONTROL: ours(made.query, table.schema, "content"),
+        AUTO: ours(made.query, table.schema, "auto"),
+        TOLD: ours(made.query, table.schema, told_auto(made.attribute)),
         STATIC: in_order(static),
         BOUND: in_order_of_class(judges, values),
         DUCK: Duck(" and ".join(f"judge_{column}({column})" for column, _ in static), static),
@@ -140,7 +145,7 @@ def costly(operators: int, rows: int, cost_us: float = COST_US, counted: int = C
     return _case(contenders, table, rows)
 
 
-def ours(query: eddy.Query, schema: pa.Schema, policy: str) -> Contender:
+def ours(query: eddy.Query, schema: pa.Schema, policy: PolicyChoice) -> Contender:
     """The engine with a policy as a user gets it."""
     engine = wiring.engine(query, {"s": schema}, policy, tables={}, clock=time.perf_counter, seed=SEED)
 

@@ -28,6 +28,7 @@ from eddy.jobs.workloads.selectivities import skew
 from eddy.jobs.workloads.spread import CLASSIFIER
 from eddy.jobs.workloads.stream_star import stream_star
 from eddy.tuples.arrays import Floats
+from eddy.wiring import PolicyChoice
 
 OPERATORS, CLASSES, COST_US = 6, 8, 20
 SIZES = (30_000, 100_000)
@@ -41,6 +42,7 @@ REPEATS = 5
 SEED = 1
 
 OURS, CONTROL = "eddy, content", "eddy again (control)"
+AUTO, TOLD, PLAIN = "eddy, auto", "eddy, auto told the column", "eddy, fixed"
 CHAINED, SHORT = "chained pandas_udf", "the same, nondeterministic"
 STATIC, KNOWS = "best static order, by hand", "best order per class, by hand"
 
@@ -54,13 +56,13 @@ Step = Callable[[Frames], Frames]
 
 def far(sizes: Sequence[int] = SIZES, repeats: int = REPEATS, warm: int = WARM) -> Iterator[Line]:
     """Classes differ as much as they can."""
-    names = (OURS, CONTROL, CHAINED, SHORT, STATIC, KNOWS)
+    names = (OURS, CONTROL, PLAIN, AUTO, TOLD, CHAINED, SHORT, STATIC, KNOWS)
     yield from _compare(0.05, names, FAR_GOALS, (sizes, repeats, warm))
 
 
 def near(sizes: Sequence[int] = SIZES[-1:], repeats: int = REPEATS, warm: int = WARM) -> Iterator[Line]:
     """Classes hardly differ."""
-    yield from _compare(0.95, (OURS, CONTROL, STATIC), NEAR_GOALS, (sizes, repeats, warm))
+    yield from _compare(0.95, (OURS, CONTROL, PLAIN, AUTO, TOLD, STATIC), NEAR_GOALS, (sizes, repeats, warm))
 
 
 def selectivities(share: float) -> Floats:
@@ -109,20 +111,29 @@ def contenders(workload: Workload, values: Floats, place: Path) -> dict[str, Con
     def source(spark: SparkSession) -> DataFrame:
         return feeds.stream(spark, place / "s", feeds.CORES)
 
-    def ours(spark: SparkSession) -> DataFrame:
-        return eddy.attach(workload.query, {"s": source(spark)}, policy="content", cells=feeds.CORES)
+    def ours(policy: PolicyChoice) -> Contender:
+        frame = lambda spark: eddy.attach(workload.query, {"s": source(spark)}, policy=policy, cells=feeds.CORES)  # noqa: E731
+        return Contender(frame=frame)
 
     def by_hand(step: Step) -> Contender:
         return Contender(frame=lambda spark: source(spark).mapInPandas(step, "id bigint"))
 
     return {
-        OURS: Contender(frame=ours),
-        CONTROL: Contender(frame=ours),
+        OURS: ours("content"),
+        CONTROL: ours("content"),
+        PLAIN: ours("fixed"),
+        AUTO: ours("auto"),
+        TOLD: ours(told_auto(workload.attribute)),
         CHAINED: Contender(frame=lambda spark: chained(source(spark), judges, deterministic=True)),
         SHORT: Contender(frame=lambda spark: chained(source(spark), judges, deterministic=False)),
         STATIC: by_hand(in_order(judges, best_static(values))),
         KNOWS: by_hand(in_order_of_class(judges, best_per_class(values))),
     }
+
+
+def told_auto(attribute: str | None) -> PolicyChoice:
+    """`auto`, told the column that tells classes apart: the query does not read it, so by itself it would not look."""
+    return {"name": "auto", "attributes": [attribute]}
 
 
 def chained(frame: DataFrame, judges: Sequence[tuple[str, MaskFunction]], *, deterministic: bool) -> DataFrame:

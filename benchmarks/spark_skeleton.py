@@ -59,7 +59,7 @@ def through(rows: int = THROUGH_ROWS, repeats: int = REPEATS, warm: int = WARM) 
             return feeds.stream(spark, place / "a", feeds.CORES)
 
         def ours(spark: SparkSession) -> DataFrame:
-            return eddy.attach(asked, {"a": source(spark)}, cells=feeds.CORES)
+            return eddy.attach(asked, {"a": source(spark)}, policy="fixed", cells=feeds.CORES)
 
         contenders = {
             OURS: Contender(frame=ours),
@@ -135,7 +135,7 @@ def _windowed(window: int, place: Path) -> Contender:
     )
 
     def frame(spark: SparkSession) -> DataFrame:
-        return eddy.attach(asked, {s: feeds.stream(spark, place / s) for s in "ab"}, cells=feeds.CORES)
+        return eddy.attach(asked, {s: feeds.stream(spark, place / s) for s in "ab"}, policy="fixed", cells=feeds.CORES)
 
     return Contender(frame=frame)
 

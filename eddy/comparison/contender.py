@@ -53,6 +53,11 @@ class Contender:
         known = workload.list_facts()
         return {n: known.get(v, v) if isinstance(v, str) else v for n, v in self.policy.items()}
 
+    @property
+    def is_written_order(self) -> bool:
+        """Whether rows go in the order of the query, in micro-batches as they are."""
+        return self.policy in ("fixed", {"name": "fixed"}) and self.batch_rows is None
+
     def control(self) -> Contender:
         """Make the same policy once more."""
         label = f"{self.label} ({AGAIN})"

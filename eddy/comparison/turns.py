@@ -18,7 +18,7 @@ from eddy.comparison.answer import agree, digest
 from eddy.comparison.contender import CONTROL, Contender
 from eddy.comparison.experiment import Experiment, SizedPoint, Skipped
 from eddy.comparison.journal import Journal, Record, Trace, trace
-from eddy.comparison.measures import measure, output_rate, sum_quickest
+from eddy.comparison.measures import measure, output_rate, sum_quickest, time_over_written
 from eddy.comparison.run_key import key
 from eddy.comparison.runner import Runner, RunPolicy
 from eddy.comparison.workload import Workload
@@ -109,7 +109,7 @@ class Turns:
 
         What was followed over time is added too.
         """
-        shares = self._shares(list(records.values()))
+        shares = self._shares(contenders, list(records.values()))
         for contender, share in zip(contenders, shares, strict=True):
             own = records[contender.label]
             quickest = {"quiet_seconds": sum_quickest([record.seconds for record in own])}
@@ -126,11 +126,18 @@ class Turns:
                     )
                 )
 
-    def _shares(self, records: Sequence[Sequence[Record]]) -> list[dict[str, float]]:
-        if not self._experiment.totals:
-            return [{} for _ in records]
+    def _shares(self, contenders: Sequence[Contender], records: Sequence[Sequence[Record]]) -> list[dict[str, float]]:
+        """Work out the figures that are of several policies at once."""
         seconds = [[record.seconds for record in own] for own in records]
-        return output_rate(seconds, [own[0].results for own in records])
+        found: list[dict[str, float]] = [{} for _ in records]
+        if self._experiment.totals:
+            found = output_rate(seconds, [own[0].results for own in records])
+        written = next((place for place, contender in enumerate(contenders) if contender.is_written_order), None)
+        # Elsewhere this is what "time %" says already.
+        if written is not None and any("regret" in own[0].figures for own in records):
+            over = time_over_written(seconds, written)
+            found = [{**one, **other} for one, other in zip(found, over, strict=True)]
+        return found
 
     def _row(self, setup: SizedPoint, contender: Contender, figures: MeasuredRow) -> MeasuredRow:
         """Write a run as a flat row."""

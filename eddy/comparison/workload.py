@@ -8,7 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from eddy.classes.classifier import can_classify
 from eddy.query import Query
+from eddy.sql import Column
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +40,16 @@ class Workload:
     def list_facts(self) -> dict[str, Any]:
         """List facts that a policy's parameters may ask for.
 
-        An experiment writes the name with a "$".
+        An experiment writes the name with a "$". `$columns` are all that can tell the rows of streams apart.
         """
-        return {"$truth": self.truth, "$attribute": self.attribute, "$best": self.best}
+        return {
+            "$truth": self.truth,
+            "$attribute": self.attribute,
+            "$best": self.best,
+            "$columns": [
+                str(Column(stream.name, column.name))
+                for stream in self.query.streams
+                for column in self.data[stream.name].schema
+                if can_classify(column.type)
+            ],
+        }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from eddy.errors import clip
 from eddy.observe.counters import Counters
@@ -95,19 +95,19 @@ def write_regret(account: Regret) -> str:
     return "" if share is None else f"{round(share * 100, 1) + 0.0:+.1f} %"
 
 
-def tell_adapting(accounts: Sequence[Regret]) -> str:
+def tell_adapting(accounts: Sequence[Regret], write: Callable[[float], str] = write_seconds) -> str:
     """Tell in one line what adapting has cost and saved.
 
-    Policies that keep no account get "".
+    Policies that keep no account get "". `write` is for accounts in calls, as of a policy with `costs = "unit"`.
     """
     if not accounts:
         return ""
     besides = sum(map(_besides, accounts))
     saved, written = (sum(getattr(a, name) for a in accounts) for name in ("saved", "written"))
-    gain = f"{write_seconds(abs(saved))} {'saved' if saved >= 0 else 'lost'}"
+    gain = f"{write(abs(saved))} {'saved' if saved >= 0 else 'lost'}"
     return (
-        f"adapting: {write_seconds(besides)} spent on samples, duels, control and learning; "
-        f"{gain}, of {write_seconds(written)} in the written order"
+        f"adapting: {write(besides)} spent on samples, duels, control and learning; "
+        f"{gain}, of {write(written)} in the written order"
     )
 
 
@@ -120,16 +120,16 @@ def list_accounts(accounts: Sequence[Regret]) -> Iterator[str]:
     yield from align_columns([TITLES, *map(account_cells, accounts)], "<<<>>>>>")
 
 
-def account_cells(account: Regret) -> list[str]:
+def account_cells(account: Regret, write: Callable[[float], str] = write_seconds) -> list[str]:
     """Write an account as texts, one for each of `TITLES`."""
     names = (clip(name, WIDEST_NAME) for name in (account.stream, account.state, account.arm))
-    error = f" ± {write_seconds(account.error)}" if account.error > 0 else ""
-    seconds = (write_seconds(value) for value in (account.saved, _besides(account)))
+    error = f" ± {write(account.error)}" if account.error > 0 else ""
     return [
         *names,
-        write_seconds(account.spent),
-        f"{write_seconds(account.written)}{error}",
-        *seconds,
+        write(account.spent),
+        f"{write(account.written)}{error}",
+        write(account.saved),
+        write(_besides(account)),
         write_regret(account),
     ]
 

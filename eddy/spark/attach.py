@@ -17,7 +17,7 @@ def attach(
     query: Query,
     frames: Mapping[str, Any],
     *,
-    policy: PolicyChoice = "fixed",
+    policy: PolicyChoice = "auto",
     cells: int | None = None,
     pushdown: bool = True,
     seed: int = 0,

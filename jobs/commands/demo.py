@@ -25,6 +25,7 @@ POLICIES: dict[str, dict[str, Any]] = {
     "source": {"name": "source", "costs": "unit"},
     "content": {"name": "content", "costs": "unit"},
     "query_mesh": {"name": "query_mesh", "costs": "unit"},
+    "auto": {"name": "auto", "costs": "unit"},
 }
 """They are to save calls, which is what the table shows; left to themselves they save time. The first is the static
 plan that the others are held against."""

@@ -150,7 +150,7 @@ FILTER = Section(
 
 POLICY = Section(
     text="Who goes first. A restart on the same checkpoint may have another one.",
-    keys={"name": ConfigKey(text="one of the policies listed below", default="content")},
+    keys={"name": ConfigKey(text="one of the policies listed below", default="auto")},
     others=ConfigKey(text="a parameter of the policy, by its name", kind=ANYTHING),
 )
 

@@ -12,7 +12,7 @@ from typing import TextIO
 import pandas as pd
 
 import eddy
-from eddy.jobs.demo.racing import Lap
+from eddy.jobs.demo.racing import Lap, write_calls
 from eddy.observe.regret import TITLES, account_cells
 
 COLOURS = ("#56606b", "#0072b2", "#d55e00", "#009e73", "#cc79a7")
@@ -253,7 +253,7 @@ def _adapting(lap: Lap) -> Iterator[str]:
         yield f"<p>{escape(lap.adapting)}</p>"
         yield f"<table><tr>{_cells(TITLES, texts=3, tag='th')}</tr>"
         for account in lap.accounts:
-            yield f"<tr>{_cells(account_cells(account), texts=3)}</tr>"
+            yield f"<tr>{_cells(account_cells(account, write_calls), texts=3)}</tr>"
         yield "</table>"
     if told := lap.reasons()[-MOST_LISTED:]:
         titles = ("micro-batch", "decided by", "about", "because")

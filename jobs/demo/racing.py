@@ -35,6 +35,15 @@ SLOW = "worker failed to connect back"
 """Spark's words for a Python process that was not there in time."""
 
 
+def write_calls(count: float) -> str:
+    """Write what an account has: all policies of the demo are to save calls.
+
+    >>> write_calls(4154.6)
+    '4,155 calls'
+    """
+    return f"{count:,.0f} calls"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Lap:
     """The progress of a policy: rows, calls and routes so far."""
@@ -74,7 +83,7 @@ class Lap:
     @property
     def adapting(self) -> str:
         """The same in a line; "" if the policy does not count it."""
-        told = tell_adapting(self.accounts)
+        told = tell_adapting(self.accounts, write_calls)
         return f"{self.policy}: {told}" if told else ""
 
     def reasons(self) -> list[tuple[str, str, str, str]]:

@@ -25,6 +25,9 @@ EXTRAS = {
     "tuples of a class to settle": ("settled_class_tuples", "{:,.0f}"),
     "to decide, ms": ("milliseconds_to_decide", "{:.0f}"),
     **{f"produced by {mark:.0%}": (f"produced_{mark:.0%}", "{:.1%}") for mark in MARKS},
+    "over written": ("over_written", "{:.3f}"),
+    "regret %": ("regret", "{:+.1%}"),
+    "adopted after, rows": ("adopted_after", "{:,.0f}"),
     "paper: calls %": ("paper_calls", "{:g}"),
     "paper: time %": ("paper_seconds", "{:g}"),
 }

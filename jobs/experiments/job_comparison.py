@@ -40,7 +40,7 @@ SAMPLED_ROWS = 20_000
 BASE = "fixed"
 """The policy that the others are compared with: what one has without an eddy."""
 
-OTHERS = (BASE, "source", "content", "query_mesh")
+OTHERS = (BASE, "auto", "source", "content", "query_mesh")
 """Beside the job's own."""
 
 
@@ -163,7 +163,7 @@ def _passing(table: pa.Table, name: str, filters: Sequence[Filter]) -> pa.Table:
         place += "_"
     numbered = table.append_column(place, pa.array(range(table.num_rows), pa.int64()))
     query = Query(streams=[Stream(name, time=place)], filters=own, select=[f"{name}.{place}"])
-    found = run_local(query, {name: numbered}, batch_rows=max(table.num_rows, 1)).results
+    found = run_local(query, {name: numbered}, policy=BASE, batch_rows=max(table.num_rows, 1)).results
     return table.take(found.column(0).combine_chunks().sort())
 
 

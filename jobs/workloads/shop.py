@@ -36,7 +36,7 @@ def shop(*, rows: int = SHOP_ROWS, seed: int = 0) -> Workload:
     >>> shop(rows=90).tuples
     144
     """
-    check_whole(rows, "rows", 3, where="shop")
+    check_whole(rows, "rows", where="shop")
     rng = np.random.default_rng([seed, 7])
     data = _inputs(rng, rows)
     query = eddy.Query(
@@ -58,12 +58,13 @@ def _inputs(rng: np.random.Generator, rows: int) -> dict[str, pa.Table]:
     users = rng.integers(USERS, size=rows)
     pages = np.where(sale, "sale", PAGES[rng.integers(len(PAGES), size=rows)])
     clicks: dict[str, Any] = {"at": _times(at), "id": np.arange(rows), "user": users, "page": pages}
-    ordered = np.sort(rng.choice(rows, rows // 3, replace=False))
+    # However few clicks there are, every stream has a row: an experiment tries its policies on one.
+    ordered = np.sort(rng.choice(rows, max(rows // 3, 1), replace=False))
     when = at[ordered] + _later(rng, len(ordered))
     price = np.round(np.where(sale[ordered], 0.3, 1.0) * rng.gamma(2.0, 40.0, len(ordered)), 2)
     orders: dict[str, Any] = {"at": _times(when), "id": np.arange(len(ordered)), "click": ordered}
     orders |= {"user": users[ordered], "price": price}
-    paid = np.sort(rng.choice(len(ordered), len(ordered) * 4 // 5, replace=False))
+    paid = np.sort(rng.choice(len(ordered), max(len(ordered) * 4 // 5, 1), replace=False))
     late = when[paid] + _later(rng, len(paid))
     payments: dict[str, Any] = {"at": _times(late), "order_id": paid, "paid": price[paid]}
     table: dict[str, Any] = {"id": np.arange(USERS), "country": COUNTRIES[rng.integers(len(COUNTRIES), size=USERS)]}

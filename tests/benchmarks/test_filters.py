@@ -16,13 +16,12 @@ ROWS = 5 * filters.BATCH
 EXPECTED = np.array([1, 2, 3])
 
 
-def answers(*parts: list[int]) -> dict[str, object]:
-    """Of the three contenders; the engine's in parts."""
-    return {
-        filters.BY_HAND: EXPECTED,
-        filters.CONTROL: EXPECTED,
-        filters.OURS: [pa.record_batch({"id": part}) for part in parts],
-    }
+def answers(*parts: list[int], by: str = filters.OURS) -> dict[str, object]:
+    """Of all contenders; the engine's in parts, and those of one policy as given."""
+    right = [pa.record_batch({"id": EXPECTED})]
+    given = [pa.record_batch({"id": part}) for part in parts]
+    known = {filters.BY_HAND: EXPECTED, filters.CONTROL: EXPECTED, filters.OURS: right, filters.AUTO: right}
+    return {**known, by: given}
 
 
 @pytest.mark.parametrize(("benchmark", "goal"), [(filters.cheap, filters.CHEAP_GOAL)])
@@ -43,10 +42,11 @@ def test_answers_in_any_order_agree() -> None:
     filters._agree(answers([3], [1, 2]))
 
 
+@pytest.mark.parametrize("by", [filters.OURS, filters.AUTO])
 @pytest.mark.parametrize("parts", [([1, 2],), ([1, 2, 3], [3]), ([1, 2], [4])])
-def test_answers_that_differ_are_found(parts: tuple[list[int], ...]) -> None:
-    with pytest.raises(AssertionError, match="do not agree"):
-        filters._agree(answers(*parts))
+def test_answers_that_differ_are_found(parts: tuple[list[int], ...], by: str) -> None:
+    with pytest.raises(AssertionError, match=f"{by} found .* do not agree"):
+        filters._agree(answers(*parts, by=by))
 
 
 def test_a_suite_that_does_not_exist_is_named(capsys: pytest.CaptureFixture[str]) -> None:

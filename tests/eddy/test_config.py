@@ -96,7 +96,7 @@ def test_a_file_is_a_job(tmp_path: Path) -> None:
 def test_what_is_not_said_is_filled_in(tmp_path: Path) -> None:
     job = read(tmp_path, '[streams.a]\ntime = "timestamp"\nsource = { format = "rate" }\n')
     assert job.query.streams[0].window == Unbounded()
-    assert job.policy == {"name": "content"}
+    assert job.policy == {"name": "auto"}
 
 
 def test_values_from_outside_win_and_are_told_from_the_file(tmp_path: Path) -> None:

@@ -69,6 +69,19 @@ def test_another_policy_begins_anew() -> None:
     assert policies[0].plans == 0
 
 
+@pytest.mark.parametrize("before", ["fixed", "content"])
+def test_a_state_from_before_the_default_was_auto_keeps_its_rows_and_learns_anew(before: str) -> None:
+    """A start without a policy was one with `fixed`, and a job without one a job with `content`."""
+    first = engine(SAVED, before)
+    pairs(first, a=[(1, 1), (2, 0), (3, 2)], b=[(1, 1)])
+    second = engine(SAVED, "auto")
+    second.restore(first.snapshot())
+    meta = unpack(second.snapshot())[0]
+    assert (meta["policy"], meta["state"]["streams"]) == ('{"name": "auto"}', {})
+    assert pairs(second, a=[], b=[(4, 1), (5, 2)]) == [(1, 4), (3, 5)]
+    assert list(unpack(second.snapshot())[0]["state"]["streams"]) == ["b"]
+
+
 def test_rows_that_a_filter_failed_count_in_a_window_of_rows_across_a_restart() -> None:
     streams = [eddy.Stream(s, time="ts", window=eddy.Rows(3)) for s in "ab"]
     asked = query(streams=streams, filters=[eddy.Filter("f", on="a", where="ts <> 2 and ts <> 4")])

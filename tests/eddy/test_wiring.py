@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 import eddy
 from eddy import wiring
 from eddy.contracts import Setting
+from eddy.jobs.config.sections import POLICY
 from eddy.policies.fixed import Fixed
 
 WIDE = pa.schema([(name, pa.int64()) for name in ("ts", "k", "v", "w", "spare", "bad")])
@@ -44,6 +46,18 @@ def test_what_nothing_reads_is_left_out() -> None:
     assert read({"name": "content", "attributes": ["a.w", "b.k"]}) == {**needed, "a": ["ts", "k", "w", "bad"]}
 
 
+@pytest.mark.parametrize("where", ["v > 1", "w > v and k < 3", "true"])
+def test_the_default_reads_what_the_written_order_reads_and_no_more(where: str) -> None:
+    assert read("auto", where=where) == read("fixed", where=where)
+    assert "w" in read({"name": "auto", "attributes": ["a.w"]}, where=where)["a"]
+
+
+def test_nobody_names_the_default_twice() -> None:
+    """Here, on Spark and in a job's file the policy is the same when nobody names one."""
+    named = {inspect.signature(f).parameters["policy"].default for f in (eddy.run_local, eddy.iter_local, eddy.attach)}
+    assert named == {POLICY.keys["name"].default} == {"auto"}
+
+
 def test_a_policy_is_told_of_the_same_query_as_in_an_engine() -> None:
     told: list[Setting] = []
 
@@ -53,7 +67,8 @@ def test_a_policy_is_told_of_the_same_query_as_in_an_engine() -> None:
 
     read(make)
     build(make)
-    assert told[0] == told[1]
+    first, second = ([getattr(one, name) for name in ("operators", "columns", "reads", "clock")] for one in told)
+    assert first == second
     assert told[0].operators == ("f", "probe_a", "probe_b", "probe_t")
 
 

@@ -39,7 +39,7 @@ def job(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
     text = text.replace("per_trigger = 1_000", "per_trigger = 3_000").replace(
         "per_trigger = 400", "per_trigger = 1_200"
     )
-    text = text.replace('name = "source"', 'name = "content"\nattributes = ["clicks.page"]')
+    text = text.replace('name = "auto"', 'name = "content"\nattributes = ["clicks.page"]')
     (place / "job.toml").write_text(text, "utf-8")
     asked = load(place / "job.toml")
     write_answer(run_job.answer(asked, spark), asked).start().awaitTermination()

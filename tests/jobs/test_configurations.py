@@ -57,16 +57,16 @@ BROKEN = {
     "the time is not said": ("two_streams", 'time = "at"\n', "", "streams.clicks.time: ", "window is by event time"),
     "the time is a text": ("readme", 'time = "at"', 'time = "body"', "streams.web: ", "cast it"),
     "two windows": ("readme", "[filters]", 'window = "1 minute"\nrows = 3\n[filters]', "streams.web: ", "got both"),
-    "a policy is misspelt": ("quickstart", '"content"', '"contents"', "policy.name: unknown policy", '"content"'),
+    "a policy is misspelt": ("quickstart", '"auto"', '"contents"', "policy.name: unknown policy", '"content"'),
     "a parameter of a policy is misspelt": (
-        *("quickstart", 'name = "content"', 'name = "content"\nalpah = 0.5'),
+        *("quickstart", 'name = "auto"', 'name = "content"\nalpah = 0.5'),
         *("policy.alpah: ", 'did you mean "alpha"?'),
     ),
     "a parameter of a policy is wrong": (
-        *("quickstart", 'name = "content"', 'name = "content"\nalpha = 5'),
+        *("quickstart", 'name = "auto"', 'name = "content"\nalpha = 5'),
         *("policy.alpha: ", "a share above 0 and up to 1, got 5"),
     ),
-    "a parameter of a policy is missing": ("quickstart", '"content"', '"knows"', "policy: ", 'the parameter "truth"'),
+    "a parameter of a policy is missing": ("quickstart", '"auto"', '"knows"', "policy: ", 'the parameter "truth"'),
     "a classifier is not there": (
         "three_way",
         '["clicks.page", ',
@@ -320,7 +320,7 @@ def test_no_mistake_hides_another_or_brings_a_follower(tmp_path: Path, capsys: p
             '"web.size", "web.at AS size"]\njoins = ["web.size = 3"]',
             ["query.joins: ", '"size" stands twice'],
         ),
-        ('"content"', '"content"\nalpha = 5', ["filters.bad_token.columns: ", "policy.alpha: "]),
+        ('"auto"', '"content"\nalpha = 5', ["filters.bad_token.columns: ", "policy.alpha: "]),
         ("cells = 2", "cells = 5_000", ["filters.bad_token.columns: ", "engine: "]),
     ],
 )

@@ -16,7 +16,7 @@ import eddy
 from eddy.jobs import cli
 from eddy.jobs.commands.demo import DIFFER, POLICIES, verdict
 from eddy.jobs.demo.page import Board, page, table
-from eddy.jobs.demo.racing import Lap
+from eddy.jobs.demo.racing import Lap, write_calls
 from eddy.jobs.workloads.web import QUERY, requests
 from eddy.observe.regret import account_cells, sum_over_batches, tell_adapting
 from tests.accounts import REASONS, Accounted
@@ -50,8 +50,9 @@ def test_every_policy_gives_the_same_answer_on_spark(tmp_path: Path) -> None:
     assert done.stderr == ""
     lines = done.stdout.splitlines()
     first = next(i for i, line in enumerate(lines) if line.startswith("policy "))
-    assert [line.split()[:2] for line in lines[first + 1 : first + 5]] == [[policy, "4,000"] for policy in POLICIES]
-    assert "all 4 answers are the same" in done.stdout
+    shown = lines[first + 1 : first + 1 + len(POLICIES)]
+    assert [line.split()[:2] for line in shown] == [[policy, "4,000"] for policy in POLICIES]
+    assert "all 5 answers are the same" in done.stdout
     assert "</html>" in report.read_text("utf-8")
 
 
@@ -59,7 +60,7 @@ def test_answers_that_differ_are_a_failure(known: list[Lap]) -> None:
     answers = dict.fromkeys(POLICIES, requests(5))
     told, code = verdict(known, answers)
     assert code == 0
-    assert "all 4 answers are the same, 5 rows" in told
+    assert "all 5 answers are the same, 5 rows" in told
     told, code = verdict(known, {**answers, "content": requests(5, seed=1)})
     assert code == DIFFER != 0
     assert 'THE ANSWERS OF "content" AND "fixed" DIFFER' in told
@@ -82,12 +83,16 @@ def test_a_terminal_shows_one_table_and_a_log_shows_lines(known: list[Lap]) -> N
         for _ in range(3):
             board.show(known)
         board.end(known)
-    assert terminal.getvalue().count("\x1b[5F") == 3
+    shown = list(table(known))
+    adapting = [line for line in shown if line.startswith("auto")][1:]
+    assert terminal.getvalue().count(f"\x1b[{len(shown)}F") == 3
     lines = log.getvalue().splitlines()
     assert "\x1b" not in log.getvalue()
     assert lines[0].startswith("policy=fixed rows=2000 calls=")
-    assert lines[-5:] == list(table(known))
-    assert len(lines) == len(POLICIES) + 5
+    assert lines[-len(shown) :] == shown
+    assert lines[: -len(shown)][-len(adapting) :] == adapting
+    assert len(lines) == len(POLICIES) + len(adapting) + len(shown)
+    assert len(shown) == 1 + len(POLICIES) + len(adapting)
 
 
 def test_the_report_is_one_whole_page(known: list[Lap]) -> None:
@@ -116,7 +121,7 @@ def test_the_report_is_one_whole_page(known: list[Lap]) -> None:
 def test_what_adapting_has_cost_is_on_the_board_and_on_the_page(known: list[Lap]) -> None:
     run = eddy.run_local(QUERY, DATA, policy=Accounted, batch_rows=500)
     told = [*known, Lap(policy="<auto>", report=run.report)]
-    line = f"<auto>: {tell_adapting(sum_over_batches(run.report.counters))}"
+    line = f"<auto>: {tell_adapting(sum_over_batches(run.report.counters), write_calls)}"
     last = f"auto about web: {REASONS[2]}"
     assert list(table(told))[-2:] == [line, last]
     terminal, log = Terminal(), io.StringIO()
@@ -124,7 +129,7 @@ def test_what_adapting_has_cost_is_on_the_board_and_on_the_page(known: list[Lap]
         board = Board(2_000, out)
         board.show(told)
         board.end(told)
-    assert terminal.getvalue().count("\x1b[8F") == 1
+    assert terminal.getvalue().count(f"\x1b[{len(list(table(told)))}F") == 1
     assert [log.getvalue().splitlines().count(text) for text in (line, last)] == [2, 2]
     text = page(told, "verdict")
     assert f"<p>{escape(line)}</p>" in text
@@ -134,7 +139,19 @@ def test_what_adapting_has_cost_is_on_the_board_and_on_the_page(known: list[Lap]
     assert ["3", "query_mesh", "web", "first rows"] in rows
 
 
+def test_the_demo_ends_with_what_the_default_has_cost_and_saved_in_calls(known: list[Lap]) -> None:
+    *_, told, decided = table(known)
+    assert re.fullmatch(
+        r"auto: adapting: [\d,]+ calls spent on samples, duels, control and learning; "
+        r"[\d,]+ calls (saved|lost), of [\d,]+ calls in the written order",
+        told,
+    )
+    assert decided.startswith("auto about web: ")
+    assert f"<p>{escape(told)}</p>" in page(known, "verdict")
+
+
 def test_policies_without_an_account_show_their_reasons_alone(known: list[Lap]) -> None:
+    known = [lap for lap in known if lap.policy != "auto"]
     text = page(known, "verdict")
     assert "adapting" not in text
     assert not [line for line in table(known) if "adapting" in line]

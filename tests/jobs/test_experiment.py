@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from eddy.comparison.contender import Contender
 from eddy.comparison.experiment import QUICK_ROWS
 from eddy.errors import QueryError
 from eddy.jobs.experiments.experiment import load, parse
@@ -59,6 +60,9 @@ def test_what_a_workload_knows_is_handed_to_the_policy_that_asks() -> None:
     assert knows.find_missing(workload) is None
     assert knows.choice(workload) == {"name": "knows", "truth": workload.truth}
     (lab,) = parse(values(workload={"kind": "lab", "rows": 5})).points
+    wide = Contender(label="wide", policy={"name": "auto", "attributes": "$columns"})
+    columns = [f"sensors.{name}" for name in lab.workload(0).data["sensors"].schema.names]
+    assert wide.choice(lab.workload(0)) == {"name": "auto", "attributes": columns}
     assert knows.find_missing(lab.workload(0)) == 'truth = "$truth" is not known of this workload'
 
 

@@ -74,6 +74,13 @@ def test_what_only_some_report_stands_where_it_is_known() -> None:
     assert frame["paper: calls %"].tolist() == ["21.2", ""]
 
 
+def test_the_columns_of_adapting_are_in_times_per_cent_and_rows() -> None:
+    told = {"over_written": 1.0183, "regret": -0.0349, "adopted_after": 3_500.0}
+    rows = [r | ({**told, "seed": r["seed"]} if r["policy"] == "ours" else {}) for r in ROWS]
+    line = compute_improvement(rows, by=["workload"]).set_index("policy").loc["ours"]
+    assert [line[name] for name in ("over written", "regret %", "adopted after, rows")] == ["1.018", "-3.5%", "3,500"]
+
+
 def test_beside_a_summary_stands_only_what_it_does_not_say() -> None:
     more = summarize_rest(ROWS, by=["workload"])
     assert list(more.columns) == ["workload", "policy", "over", "of bound %"]

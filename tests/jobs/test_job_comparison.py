@@ -86,24 +86,27 @@ def two(tmp_path: Path) -> Path:
 
 def test_a_job_is_compared_on_its_own_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out, page = tmp_path / "rows.json", tmp_path / "page.html"
-    small = ["--rows", "1500", "--repeats", "1", "--set", "policy.P=0.2", "--quiet", "--set", "spark.ssl.password=hush"]
+    small = ["--rows", "1500", "--repeats", "1", "--quiet"]
+    small += ["--set", "policy.regret=0.05", "--set", "spark.ssl.password=hush"]
     assert cli.main(["compare", QUICKSTART, *small, "--out", str(out), "--report", str(page)]) == 0
     told = capsys.readouterr()
     assert told.err == ""
     assert told.out.startswith("sample: 1,500 rows of web\n")
     assert "says nothing about time" in told.out
     found = json.loads(out.read_text("utf-8"))
-    assert {row["policy"] for row in found} == {"fixed", "fixed (again)", "source", "content(P=0.2)", "query_mesh"}
+    assert {row["policy"] for row in found} == {
+        *("fixed", "fixed (again)", "auto(regret=0.05)", "source", "content", "query_mesh")
+    }
     assert {row["tuples"] for row in found} == {1_500}
     text = page.read_text("utf-8")
-    assert "--set policy.P=0.2 --set &#x27;spark.ssl.password=(hidden)&#x27; --rows 1500 --repeats 1" in text
+    assert "--set policy.regret=0.05 --set &#x27;spark.ssl.password=(hidden)&#x27; --rows 1500 --repeats 1" in text
     assert "hush" not in text
 
 
 def test_its_own_policy_is_among_them_once_and_with_its_parameters() -> None:
     job = load(QUICKSTART)
-    assert [c.label for c in job_comparison.contenders(job, ())] == ["fixed", "content", "source", "query_mesh"]
-    assert [c.label for c in job_comparison.contenders(job, ["lottery"])] == ["fixed", "content", "lottery"]
+    assert [c.label for c in job_comparison.contenders(job, ())] == ["fixed", "auto", "source", "content", "query_mesh"]
+    assert [c.label for c in job_comparison.contenders(job, ["lottery"])] == ["fixed", "auto", "lottery"]
     own, *others = job_comparison.contenders(
         load(QUICKSTART, map(from_command, ["policy.name=fixed", 'policy.order=["signed"]'])), ()
     )

@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
 import pytest
 
 import eddy
-from eddy.comparison.measures import decided_calls, learning_time, measure, output_rate, settling_point, sum_quickest
+from eddy.comparison.contender import Contender
+from eddy.comparison.measures import (
+    adapting,
+    decided_calls,
+    learning_time,
+    measure,
+    output_rate,
+    settling_point,
+    sum_quickest,
+    time_over_written,
+)
 from eddy.comparison.workload import Workload
 from eddy.jobs.workloads.registry import stream_star
+from eddy.observe.insight import Insight, Regret
+from eddy.policies.fixed import Fixed
+from eddy.wiring import PolicyChoice
 
 BATCH = 100
 
@@ -89,3 +104,76 @@ def test_decisions_are_counted_and_timed() -> None:
     assert found["decisions"] >= 1
     assert found["milliseconds_to_decide"] >= 1_000
     assert decided_calls(run.report.decisions()[:0]) == {}
+
+
+class Accounted(Fixed):
+    """Spends 11 seconds for 10 in each of two micro-batches, and 9 in all others: an arm is in charge then."""
+
+    batches = 0
+
+    def learn(self) -> None:
+        self.batches += 1
+
+    @property
+    def insight(self) -> Insight:
+        is_adopted = self.batches >= 3
+        spent = 11.0 * min(self.batches, 2) + 9.0 * max(self.batches - 2, 0)
+        account = {"spent": spent, "written": 10.0 * self.batches, "error": 0.0, "saved": 0.0}
+        besides = dict.fromkeys(("sampling", "duels", "control", "learning"), 0.0)
+        state, arm = ("in charge", "content") if is_adopted else ("in a duel", "written order")
+        return Insight(regrets=[Regret(stream="s", state=state, arm=arm, **account, **besides)])
+
+
+def test_an_account_says_what_it_cost_and_when_an_arm_was_adopted() -> None:
+    star = stream_star(2, [[0.5, 0.5]], rows=100)
+    run = eddy.run_local(star.query, star.data, policy=Accounted, batch_rows=20)
+    found = adapting(run.report)
+    assert found == {"regret": pytest.approx((2 * 11 + 3 * 9) / 50 - 1), "adopted_after": 60}
+    assert found.items() <= measure(star, 0, run.report).items()
+    early = eddy.Report(run.report.counters[:2])
+    assert adapting(early) == {"regret": pytest.approx(0.1)}
+    assert adapting(eddy.run_local(star.query, star.data, policy="fixed").report) == {}
+
+
+def test_auto_is_seen_to_adopt_an_arm() -> None:
+    star = stream_star(6, {"table": "skew", "A": 0.05}, rows=40_000)
+    policy = {"name": "auto", "costs": "unit", "attributes": [star.attribute]}
+    run = eddy.run_local(star.query, star.data, policy=policy, batch_rows=1_000)
+    found = adapting(run.report)
+    assert 0 < found["adopted_after"] < 40_000
+    charged = [any(a.arm != "written order" for a in c.insight.regrets) for c in run.report.counters]
+    assert found["adopted_after"] == 1_000 * (charged.index(True) + 1)
+
+
+def test_time_is_held_against_the_written_order() -> None:
+    found = time_over_written([[[3.0, 1.0], [1.0, 2.0]], [[4.0, 4.0]], [[1.0, 1.0]]], written=1)
+    assert found == [{"over_written": 0.25}, {"over_written": 1.0}, {"over_written": 0.25}]
+
+
+@pytest.mark.parametrize(
+    ("policy", "batch_rows", "is_it"),
+    [
+        ("fixed", None, True),
+        ({"name": "fixed"}, None, True),
+        ({"name": "fixed", "order": ["b"]}, None, False),
+        ("fixed", 10, False),
+        ("auto", None, False),
+        (Accounted, None, False),
+    ],
+)
+def test_the_written_order_is_known_when_it_is_seen(policy: Any, batch_rows: int | None, is_it: bool) -> None:
+    assert Contender(label="it", policy=policy, batch_rows=batch_rows).is_written_order == is_it
+
+
+def test_a_comparison_has_the_time_over_the_written_order_where_somebody_keeps_an_account() -> None:
+    star = stream_star(2, [[0.5, 0.5]], rows=100)
+    policies: dict[str, PolicyChoice] = {"fixed": "fixed", "told": Accounted, "source": "source"}
+    rows = eddy.compare(star.query, star.data, policies, repeats=1, batch_rows=20, quiet=True).rows.to_pylist()
+    quiet = {row["policy"]: row["quiet_seconds"] for row in rows}
+    assert {row["policy"]: row["over_written"] for row in rows} == {
+        policy: pytest.approx(seconds / quiet["fixed"]) for policy, seconds in quiet.items()
+    }
+    assert [row["policy"] for row in rows if row["regret"] is not None] == ["told"]
+    others = {name: policy for name, policy in policies.items() if name != "told"}
+    plain = eddy.compare(star.query, star.data, others, repeats=1, batch_rows=20, quiet=True)
+    assert "over_written" not in plain.rows.column_names
