@@ -53,6 +53,7 @@ def engine(
     clock: Clock,
     seed: int,
     cell: int = 0,
+    cells: int = 1,
     parts: Mapping[str, str] | None = None,
 ) -> Engine:
     """Build the engine of one cell.
@@ -64,7 +65,7 @@ def engine(
     binding = bind(query, {**schemas, **{name: table.schema for name, table in tables.items()}})
     faults = Faults(values=query.show_values)
     made = _join_inputs(binding, tables, faults) if len(query.inputs) > 1 else _pass_input(binding, faults)
-    setting = _setting(binding, clock)
+    setting = _setting(binding, clock, cells)
     return Engine(
         binding,
         made,
@@ -101,7 +102,7 @@ def list_read_columns(
     return found
 
 
-def _setting(binding: Binding, clock: Clock) -> Setting:
+def _setting(binding: Binding, clock: Clock, cells: int = 1) -> Setting:
     """Write what a policy may know of a query.
 
     It is the operators, and the columns that can tell rows apart.
@@ -116,6 +117,7 @@ def _setting(binding: Binding, clock: Clock) -> Setting:
         reads=frozenset(stored.intersection(columns)),
         prices=Prices(probes),
         make=lambda choice, offered: make_policy(_offer(choice, offered), setting),
+        cells=cells,
         clock=clock,
     )
     return setting

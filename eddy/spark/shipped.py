@@ -59,6 +59,7 @@ class Shipped:
             clock=clock,
             seed=self.seed,
             cell=cell,
+            cells=self.layout["cells"],
             parts=self.parts,
         )
 

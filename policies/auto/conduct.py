@@ -40,4 +40,5 @@ class Conduct:
     regret: float
     control: float
     unit: bool
+    cells: int
     shares_verdicts: bool

@@ -201,8 +201,11 @@ class Ledger:
         if not self.unit and self.prices[SHARED].load and self.prices[SHARED].step:
             self.mixing += max(self.prices[SHARED].seconds(rows) - self.prices[ALONE].seconds(rows), 0.0)
 
-    def settle_idle(self, route: Sequence[Hop], statistics: Statistics) -> float:
-        """Write down idle rows at what they cost by all that has been seen; gives the share by which that changed."""
+    def settle_idle(self, route: Sequence[Hop], statistics: Statistics, cells: int) -> float:
+        """Write down idle rows at what they cost by all that has been seen; gives the share by which that changed.
+
+        All `cells` of a query together have the allowance of one sample.
+        """
         former, row, calls, left = self.row, 0.0, 0.0, 1.0
         for hop, price in zip(route, self.row_prices(route), strict=True):
             row += left * price
@@ -210,7 +213,7 @@ class Ledger:
             left *= statistics[hop].rate
         self.usual = self.idle_rows / self.idle_rounds
         if not former:
-            self.account.allowance = SAMPLE_ROWS * sum(self.row_prices(route)) + calls
+            self.account.allowance = (SAMPLE_ROWS * sum(self.row_prices(route)) + calls) / cells
         self.row, self.row_calls = row, calls
         self.account.pay_rows(self.unsettled, self.unsettled)
         self.idle_rows = self.idle_rounds = 0

@@ -82,6 +82,7 @@ class Auto(Policy):
             regret=regret,
             control=control,
             unit=costs == "unit",
+            cells=setting.cells,
             shares_verdicts=0 < len(setting.prices.probes) < len(setting.operators),
             features=self.features,
         )

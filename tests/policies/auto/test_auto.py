@@ -65,6 +65,9 @@ def known(running: Engine) -> Any:
     ]
 
 
+Ticks = Sequence[float]
+
+
 def run(running: Engine, case: Case) -> Iterator[Any]:
     for batch in batches(case):
         yield from running.run(batch)
@@ -80,7 +83,7 @@ def test_whatever_it_tries_the_answer_is_the_naive_one(case: Case, choice: Hasty
 
 @fewer(4)
 @given(case=long_cases(), choice=CHOICES, ticks=st.sampled_from(CLOCKS))
-def test_a_run_that_is_stopped_everywhere_goes_on_as_it_was(case: Case, choice: Hasty, ticks: Sequence[float]) -> None:
+def test_a_run_that_is_stopped_everywhere_goes_on_as_it_was(case: Case, choice: Hasty, ticks: Ticks) -> None:
     """In the middle of a sample, of a duel, or while it saves up."""
     # Rows that a filter has dropped are not in a snapshot: after a restart, probes have fewer candidates, and cost less.
     forgets = len(case.inputs) > 1 and any(len(f.on) == 1 for f in case.filters)
