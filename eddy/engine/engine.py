@@ -201,6 +201,7 @@ class Engine:
             "numbers": numbers,
             "statistics": self._router.statistics.snapshot(),
             "prices": self._router.prices.snapshot(),
+            "least round": self._rounds.least,
             "policy": self._policy_name,
             "after": self._after(),
             "classifier": self._classifier.snapshot(),
@@ -227,6 +228,7 @@ class Engine:
             store.restore(meta["numbers"][name], tables[f"stream {name}"])
         self._router.statistics.restore(meta["statistics"])
         self._router.prices.restore(meta.get("prices", []))
+        self._rounds.least = meta.get("least round", 0)
         # Buckets are numbered for a policy's features; another one has others, and could not read what was learned. Nor
         # is it of use where filters wait for others than before: routes that were learned may not be legal any more.
         if meta["policy"] == self._policy_name and meta.get("after", {}) == self._after():

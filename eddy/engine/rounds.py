@@ -43,12 +43,14 @@ class Rounds:
         self._router = router
         self._policy = policy
         self._prices = prices
-        # What the last micro-batch came to, in how many rounds, or this one so far.
-        self._tally, self._rows, self._rounds = router.routing, 0, 0
+        # The rows and rounds of the micro-batch so far, and the rows that a round must have for its calls to cost little.
+        self._rows, self._rounds = 0, 0
+        self.least = 0
 
     def route(self, arrived: Sequence[Arrivals], chance: Chance) -> Iterator[Tuples]:
         """Bring all rows to their end; yields the tuples that complete."""
         self._router.begin()
+        self._rows, self._rounds = 0, 0
         rows = sum(len(part.numbers) for part in arrived)
         first = self._choose_size(FIRST_ROUND, rows)
         if first == rows:
@@ -65,22 +67,22 @@ class Rounds:
         """Route the rows of a round; then the policy learns."""
         yield from self._router.route(parts, chance)
         self._router.learn()
-        if self._tally is not self._router.routing:
-            self._tally, self._rows, self._rounds = self._router.routing, 0, 0
         self._rows, self._rounds = self._rows + rows, self._rounds + 1
 
     def _choose_size(self, size: int, left: int) -> int:
         """Choose the rows of the next round; a policy that has nothing to learn just now gets all that are left."""
         if left <= size or self._policy.is_calm:
             return left
-        return min(left, max(size, self._count_least()))
+        if self._rounds:
+            self.least = self._count_least()
+        return min(left, max(size, self.least))
 
     def _count_least(self) -> int:
         """Count the rows that a round must have, so that its calls take no more than their share of the time."""
         own = self._prices[ALONE]
         calls, work = 0.0, 0.0
-        for hop, steps in self._tally.steps.items():
-            price, taken = self._prices[hop], self._tally.operators[hop]
+        for hop, steps in self._router.routing.steps.items():
+            price, taken = self._prices[hop], self._router.routing.operators[hop]
             calls += steps * (price.step + own.step)
             work += (price.row + own.row) * taken.rows_in
         if not work:

@@ -184,12 +184,19 @@ class Prices:
         return price.step + price.unit * self.work(hop, statistic)
 
     def snapshot(self) -> list[list[Any]]:
-        """Plain values, a row for each hop."""
-        for hop in list(self._waiting):
-            self[hop]
-        return [[hop.operator, hop.pattern, fit.snapshot()] for hop, fit in self._fits.items()]
+        """Plain values, a row for each hop; steps that wait go on waiting, as they would without a restart."""
+        hops = dict.fromkeys([*self._fits, *self._waiting])
+        return [[*hop, self._save_fit(hop), [list(step) for step in self._waiting.get(hop, ())]] for hop in hops]
+
+    def _save_fit(self, hop: Hop) -> list[float] | None:
+        fit = self._fits.get(hop)
+        return None if fit is None else fit.snapshot()
 
     def restore(self, rows: Sequence[Sequence[Any]]) -> None:
         """Go on from a snapshot."""
-        self._waiting = {}
-        self._fits = {Hop(operator, pattern): Fit.restore(sums) for operator, pattern, sums in rows}
+        self._waiting, self._fits = {}, {}
+        for operator, pattern, sums, steps in rows:
+            hop = Hop(operator, pattern)
+            if sums is not None:
+                self._fits[hop] = Fit.restore(sums)
+            self._waiting[hop] = deque(map(tuple, steps), maxlen=STEPS_WAITING)
