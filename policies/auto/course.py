@@ -17,7 +17,7 @@ import numpy as np
 
 from eddy.contracts import Leg, Observation, Statistics, Task
 from eddy.observe.insight import Decision
-from eddy.policies.auto.arms import Arm, Lane, tell_arms
+from eddy.policies.auto.arms import Arm, Lane, comes_back, tell_arms
 from eddy.policies.auto.conduct import Challenge, Conduct
 from eddy.policies.auto.deal import Dealer
 from eddy.policies.auto.duel import OPEN, WON, Bill, Duel, Trail
@@ -180,7 +180,7 @@ class Course:
             return [replace(leg, rows=rows, tag=tag) for leg in self._plan_written(task, ready)]
         started = self.conduct.clock()
         legs = arm.ask(task, ready, rows, bill)
-        if not task.lineage.done and any(_comes_back(leg, task, ready) for leg in legs):
+        if not task.lineage.done and any(comes_back(leg, task, ready) for leg in legs):
             self._coming_back.add(lane)
         seconds = self.conduct.clock() - started
         bill.thinking += seconds
@@ -395,10 +395,3 @@ class Course:
         if not self.ledger.unit:
             self.ledger.account.pay("duels", seconds)
         self.duel = Duel(name, self.ledger.turns, WARM_ROUNDS if lesson is None else 0, hoped)
-
-
-def _comes_back(leg: Leg, task: Task, ready: tuple[Hop, ...]) -> bool:
-    """Tell whether tuples of a leg have to be planned for again; an exhaustive one leaves probes to be done."""
-    if leg.exhaustive:
-        return True
-    return len(leg.route) < len(ready) if task.independent else bool(task.after(leg.route))

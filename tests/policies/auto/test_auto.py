@@ -78,7 +78,7 @@ def test_whatever_it_tries_the_answer_is_the_naive_one(case: Case, choice: Hasty
     assert found == reference.answer(case.question(), case.batches())
 
 
-@fewer(4)
+@fewer(5)
 @given(case=long_cases(), choice=CHOICES, ticks=st.sampled_from(CLOCKS))
 def test_a_run_that_is_stopped_everywhere_goes_on_as_it_was(case: Case, choice: Hasty, ticks: Sequence[float]) -> None:
     """In the middle of a sample, of a duel, or while it saves up."""
@@ -96,7 +96,7 @@ def test_a_run_that_is_stopped_everywhere_goes_on_as_it_was(case: Case, choice: 
         assert known(stopped) == known(steady)
 
 
-@fewer(4)
+@fewer(5)
 @given(case=long_cases(), choice=CHOICES, ticks=st.tuples(st.sampled_from(CLOCKS), st.sampled_from(CLOCKS)))
 def test_a_retry_gives_the_same_rows_by_any_clock(case: Case, choice: Hasty, ticks: Any) -> None:
     running, retried = (engine(case, choice, Time(one)) for one in ticks)
