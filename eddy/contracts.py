@@ -203,7 +203,8 @@ class Setting:
     classify their rows; a policy that wants to see some of them says so in its `features`. `reads` are those of them
     that the query reads anyway: to see others costs more. `prices` has what steps take. `make` builds another policy
     from its name, or its name and parameters; of the parameters that are offered besides it takes those that it has.
-    `cells` is the number of cells that share the rows, each with a policy of its own. `clock` is for limits on how long to think; where none is given, time stands still.
+    `cells` is the number of cells that share the rows, each with a policy of its own. `clock` is for limits on how long
+    to think; where none is given, time stands still.
     """
 
     operators: tuple[str, ...]

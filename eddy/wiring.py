@@ -44,7 +44,7 @@ ENTRY_POINTS = "eddy.policies"
 """The entry-point group in which other packages register policies."""
 
 
-def engine(
+def engine(  # noqa: PLR0913  all that a cell is made of, most of it by keyword
     query: Query,
     schemas: Mapping[str, pa.Schema],
     policy: PolicyChoice,

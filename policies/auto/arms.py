@@ -74,11 +74,15 @@ class Kept:
 
 
 class Arm:
-    """A policy that may be put in charge of a stream."""
+    """A policy that may be put in charge of a stream.
 
-    def __init__(self, name: str, policy: Policy, features: Features, stream: str) -> None:
+    `purse` is what there was to spend when it was built: how long it may search follows from that.
+    """
+
+    def __init__(self, name: str, policy: Policy, features: Features, stream: str, purse: float) -> None:
         self.name = name
         self.policy = policy
+        self.purse = purse
         own, all_of_them = policy.features.of(stream), features.of(stream)
         numbers = [all_of_them.index(attribute) for attribute in own]
         self._numbers = None if numbers == list(range(len(all_of_them))) else numbers

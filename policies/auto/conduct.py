@@ -12,6 +12,9 @@ from eddy.observe.prices import Prices
 from eddy.policies.auto.arms import Arm
 from eddy.policies.shared.account import Account
 
+LONGEST_THOUGHT = 5.0
+"""Seconds that an arm may have thought at once: more is a clock that was set, or a machine that slept."""
+
 
 class Challenge(NamedTuple):
     """A duel that may begin: with whom, what is hoped to be saved in each case, and in a usual round."""
@@ -42,3 +45,7 @@ class Conduct:
     unit: bool
     cells: int
     shares_verdicts: bool
+
+    def measure(self, started: float) -> float:
+        """Measure the time since then, by a clock that may stand still, go back, or jump."""
+        return min(max(self.clock() - started, 0.0), LONGEST_THOUGHT)

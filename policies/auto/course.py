@@ -182,7 +182,7 @@ class Course:
         legs = arm.ask(task, ready, rows, bill)
         if not task.lineage.done and any(comes_back(leg, task, ready) for leg in legs):
             self._coming_back.add(lane)
-        seconds = self.conduct.clock() - started
+        seconds = self.conduct.measure(started)
         bill.thinking += seconds
         self.ledger.think(arm).planning.add(count, count, seconds)
         return legs
@@ -198,11 +198,11 @@ class Course:
             self.sample.add(observation.buckets(), observation.outcomes)
         if len(self._bills) > 1 and not leg.exhaustive:
             self.ledger.note_mixing(sum(observation.rows))
+        self.ledger.bookkeeping += self.conduct.measure(started)
         counted = self.conduct.clock()
-        self.ledger.bookkeeping += counted - started
         listened = tell_arms(observation)
         if listened:
-            seconds = (self.conduct.clock() - counted) / len(listened)
+            seconds = self.conduct.measure(counted) / len(listened)
             for bill in listened:
                 bill.thinking += seconds
 
@@ -248,7 +248,7 @@ class Course:
                 continue
             started = self.conduct.clock()
             arm.policy.learn()
-            seconds = self.conduct.clock() - started
+            seconds = self.conduct.measure(started)
             bill.thinking += seconds
             # The first time an arm decides everything at once: that is paid for, and says nothing of later rounds.
             if lane == CHAMPION or (self.duel is not None and self.duel.seen):
@@ -327,7 +327,7 @@ class Course:
         most = LATEST_LOOK * LATEST_LOOK // FIRST_LOOK
         self.look = self.prospect.count_saving_rows(FIRST_LOOK, most) if saves else min(2 * self.look, LATEST_LOOK)
         if not self.ledger.unit:
-            self.ledger.account.pay("learning", self.conduct.clock() - started)
+            self.ledger.account.pay("learning", self.conduct.measure(started))
 
     def _consider(self) -> None:
         """Take a sample, or begin a duel, if that may pay and can be paid for."""
@@ -372,7 +372,7 @@ class Course:
         """See what the sample says."""
         ledger, started = self.ledger, self.conduct.clock()
         found = self.prospect.look(sample, self.rows)
-        seconds, looks = self.conduct.clock() - started, 1 + sample.buckets.shape[1]
+        seconds, looks = self.conduct.measure(started), 1 + sample.buckets.shape[1]
         ledger.screening.add(looks, looks, seconds)
         if not ledger.unit:
             ledger.account.pay("sampling", seconds)
@@ -390,7 +390,7 @@ class Course:
         if lesson is not None:
             self.challenger.observe(lesson.tell(self.stream, self.conduct.prices))
             self.challenger.policy.learn()
-        seconds = self.conduct.clock() - started
+        seconds = self.conduct.measure(started)
         self.ledger.think(self.challenger).waking = seconds
         if not self.ledger.unit:
             self.ledger.account.pay("duels", seconds)

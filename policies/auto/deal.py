@@ -70,7 +70,7 @@ class Dealer:
 
     def let_pass(self, rows: int) -> None:
         """Let rows pass without any of them in the written order, for which others are due later."""
-        self.control_due += rows * self._control
+        self.control_due = min(self.control_due + rows * self._control, max(CONTROL_BURST, rows))
 
     def end_round(self) -> None:
         """Let the next round be dealt anew."""
@@ -126,12 +126,13 @@ class Dealer:
 
     def _count_control(self, rows: int) -> int:
         """Count the rows that go on in the written order."""
-        self.control_due += rows * self._control
+        self.let_pass(rows)
         if self.control_due < CONTROL_BURST and self._ledger.written.cases >= CONTROL_BURST:
             return 0
         count = min(int(self.control_due), rows // 2)
-        self.control_due -= count
-        self.rounds_since = 0
+        if count:
+            self.control_due -= count
+            self.rounds_since = 0
         return count
 
     def snapshot(self) -> dict[str, Any]:

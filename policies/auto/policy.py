@@ -66,11 +66,10 @@ class Auto(Policy):
         self._choices = _check_arms(arms, where)
         read = [column for column in setting.columns if column in setting.reads]
         own = choose(attributes, read if attributes is None else setting.columns, d, where=where)
-        # An arm tells rows apart by the same attributes, whatever it would choose itself.
         self._offered = {"attributes": [str(a.column) for a in own.attributes], "d": d, "costs": costs}
         self._setting = setting
-        made = {name: _make_arm(setting, choice, self._offered, where) for name, choice in self._choices.items()}
-        features = [(name, policy.features) for name, policy in made.items()]
+        makes = ((name, _make_arm(setting, choice, self._offered, where)) for name, choice in self._choices.items())
+        features = [(name, policy.features) for name, policy in makes]
         self.features = join_features(features, own)
         self._conduct = Conduct(
             written=setting.make("fixed", {}),
@@ -86,7 +85,7 @@ class Auto(Policy):
             shares_verdicts=0 < len(setting.prices.probes) < len(setting.operators),
             features=self.features,
         )
-        self._alone = len(setting.operators) < 2 or not made
+        self._alone = len(setting.operators) < 2 or not features
         self._courses: dict[str, Course] = {}
         self._is_active = False
 
@@ -94,7 +93,7 @@ class Auto(Policy):
         """Build an arm for a stream; it may search for a part of what the account has left."""
         limit = min(max(SEARCHED_PART * left * 1_000, LEAST_MILLISECONDS), MOST_MILLISECONDS)
         policy = self._setting.make(self._choices[name], {**self._offered, "budget_ms": limit})
-        return Arm(name, policy, self.features, stream)
+        return Arm(name, policy, self.features, stream, left)
 
     def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
         """The legs of the lanes that the task's rows are dealt out to."""

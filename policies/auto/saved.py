@@ -77,14 +77,14 @@ def _save_arm(place: str, arm: Arm | None, arrays: Arrays) -> list[Any] | None:
     state = arm.policy.snapshot()
     own = {name: value for name, value in state.items() if isinstance(value, np.ndarray)}
     arrays |= {f"{place} {name}": value for name, value in own.items()}
-    return [arm.name, {name: value for name, value in state.items() if name not in own}]
+    return [arm.name, arm.purse, {name: value for name, value in state.items() if name not in own}]
 
 
 def _read_arm(place: str, course: Course, plain: Mapping[str, Any], arrays: Mapping[str, Any]) -> Arm | None:
     if plain[place] is None:
         return None
-    name, state = plain[place]
-    arm = course.conduct.build(name, course.stream, course.ledger.account.left)
+    name, purse, state = plain[place]
+    arm = course.conduct.build(name, course.stream, purse)
     first = f"{place} "
     own = {key.removeprefix(first): value for key, value in arrays.items() if key.startswith(first)}
     arm.policy.restore({**state, **own})

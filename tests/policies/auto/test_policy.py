@@ -16,8 +16,10 @@ import pytest
 import eddy
 from eddy import wiring
 from eddy.contracts import Column, Leg, Observation, Policy, Setting, Task
+from eddy.engine import Engine
 from eddy.policies.auto.course import DECISIONS_KEPT
 from eddy.policies.auto.policy import Auto
+from eddy.policies.auto.sample import Sample
 from eddy.policies.fixed import Fixed
 from eddy.tuples import Hop
 from tests.policies.auto.eager import Hasty, Time, build, hurry
@@ -305,14 +307,18 @@ def test_state_and_decisions_do_not_grow_with_age() -> None:
     assert max(sizes[30:]) <= 1.2 * max(sizes[:15])
 
 
+def _run(running: Engine, batch: pa.RecordBatch) -> None:
+    list(running.run({"s": batch}))
+
+
 def test_time_does_not_grow_with_age() -> None:
     """By calls of functions: the same rows, early and late."""
     counts = []
     with hurry():
         running = build(query(), {"s": rows(1).schema}, Hasty(["lottery", "source"]), Time())
         for number in range(24):
-            feed = {"s": drifting(number).to_batches()[0]}
-            counts.append(len(calls_of(partial(lambda rows: list(running.run(rows)), feed))))
+            batch = drifting(number).to_batches()[0]
+            counts.append(len(calls_of(partial(_run, running, batch))))
     assert np.mean(counts[-9:]) <= 1.25 * np.mean(counts[:9])
 
 
@@ -355,3 +361,17 @@ def test_empty_micro_batches_change_nothing() -> None:
                     (one.state, one.arm) for one in before.regrets
                 ]
                 assert all(one.spent == one.written == 0 for one in after.regrets)
+
+
+def test_no_arm_is_asked_about_no_rows() -> None:
+    """A sample takes the only row of a round, and nothing is left for the one in charge."""
+    with hurry():
+        running = build(query(), {"s": rows(1).schema}, Hasty(["picky"], {"costs": "unit", "attributes": []}), Time())
+        policy: Any = running._policy
+        batches = iter(rows(2_000).to_batches(max_chunksize=10))
+        while not policy._courses or policy._courses["s"].champion is None:
+            list(running.run({"s": next(batches)}))
+        course = policy._courses["s"]
+        course.sample = Sample(course.ready)
+        list(running.run({"s": next(batches).slice(0, 1)}))
+        assert len(course.sample) == 1
