@@ -140,7 +140,7 @@ def test_many_micro_batches_are_few_points_and_the_same_sum() -> None:
 def test_a_run_without_an_account_has_nothing_to_draw() -> None:
     wrong: Any = 3
     with pytest.raises(eddy.QueryError, match="plot_regret: the policy keeps no account"):
-        eddy.plot_regret(eddy.run_local(query(), data()))
+        eddy.plot_regret(eddy.run_local(query(), data(), policy="fixed"))
     with pytest.raises(eddy.QueryError, match=r"plot_regret: expected a run or a Report, got int"):
         eddy.plot_regret(wrong)
 

@@ -125,7 +125,7 @@ class Cells:
             tables={name: write(one_batch(name, data[name])) for name in case.tables},
             seed=0,
             parts={},
-            layout={},
+            layout={"cells": 1},
             ticks_per_ms=int(len(self.delays) == len(case.streams)),
             flush=0,
         )

@@ -47,7 +47,7 @@ def shipped(asked: eddy.Query, **changes: Any) -> Shipped:
             "tables": {},
             "seed": 0,
             "parts": fingerprint.of(bind(asked, schemas)),
-            "layout": {},
+            "layout": {"cells": 1},
             "ticks_per_ms": 1_000,
             "flush": 5,
             **changes,
