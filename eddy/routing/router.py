@@ -157,8 +157,11 @@ class Router:
                 # Legs that are no experiments wait for each other, so that filters that they share are called once.
                 parts.append((leg, part))
         if len(parts) == 1:
-            [(leg, part)] = parts
-            yield from self._follow(part, leg, leg.route)
+            leg, part = parts.pop()
+            following = self._follow(part.let_go(), leg, leg.route)
+            # Nothing but the walk itself may hold the tuples: it lets go of those that have come to their end.
+            del tuples, part
+            yield from following
         elif parts:
             yield from self._walk(SideBySide(parts, self.machine.after))
 
@@ -228,17 +231,22 @@ class Router:
         hop = route[0]
         onward = self.machine.after(tuples.lineage, hop.operator)
         while len(tuples):
-            started = self._clock()
-            outcome, statistic = self._step(hop, tuples)
-            step = _make_step(tuples, leg, len(outcome.counts))
-            learning = self._learn(step, (hop,), (outcome.counts,), (statistic,))
-            own = self._clock() - started - statistic.seconds - learning
-            self.prices.add_own(ALONE, len(outcome.counts), own)
+            outcome = self._step_alone(hop, tuples, leg)
             # Depth first: a probe may turn each tuple into thousands, and only one step's are held at each depth.
             #
             #     tuples  [0 1 2 3 4 5]    step takes [0 1 2] -> their results go all the way -> [3 4 5] remain
             yield from self._follow(outcome.tuples.with_lineage(onward), leg, route[1:])
             tuples = tuples.rest(len(outcome.counts))
+
+    def _step_alone(self, hop: Hop, tuples: Tuples, leg: Leg) -> Outcome:
+        """Take a step with the tuples of one leg."""
+        started = self._clock()
+        outcome, statistic = self._step(hop, tuples)
+        step = _make_step(tuples, leg, len(outcome.counts))
+        learning = self._learn(step, (hop,), (outcome.counts,), (statistic,))
+        own = self._clock() - started - statistic.seconds - learning
+        self.prices.add_own(ALONE, len(outcome.counts), own)
+        return outcome
 
     def _exhaust(self, tuples: Tuples, leg: Leg) -> Iterator[Tuples]:
         """Run every hop on every tuple, whatever the others do.
