@@ -84,6 +84,7 @@ def check_answer(policy: str, case: Case, seed: int) -> None:
         assert counted == [reference.late_rows(*told), reference.ahead_rows(*told)]
 
 
+@fewer(2)
 @given(case=ANY, policy=st.sampled_from(NAMES), seed=st.integers(0, 2**32))
 def test_rows_in_many_segments_give_the_naive_answer(case: Case, policy: str, seed: int) -> None:
     """A segment has a row or two, so that every probe leaves out those that it cannot find anything in."""
@@ -96,6 +97,7 @@ def test_rows_in_many_segments_give_the_naive_answer(case: Case, policy: str, se
         assert answered(run, run.schema) == reference.answer(case.question(), case.batches())
 
 
+@fewer(2)
 @given(
     case=ANY,
     policy=st.sampled_from(NAMES),
@@ -143,6 +145,7 @@ def restarted(case: Case, restarts: Mapping[int, str], policy: str = "fixed") ->
         yield from running.run(batch)
 
 
+@fewer(2)
 @given(case=joins.cases(faults=True), policy=st.sampled_from(NAMES))
 def test_a_run_that_is_stopped_everywhere_goes_on_as_it_was(case: Case, policy: str) -> None:
     # Tables are not in a snapshot, nor are the verdicts of their rows: after a restart these are found and asked again.

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 FEW = 6
 
 
+@pytest.mark.long
 def test_a_short_soak_is_right(spark: SparkSession, tmp_path: Path) -> None:
     found = soak(spark, tmp_path, FEW)
     assert found.right
