@@ -14,7 +14,7 @@ from eddy.contracts import Clock, Operator, Policy, Store
 from eddy.engine import emission
 from eddy.engine.admission import Admitted, Gate, Mark
 from eddy.engine.emission import Emission
-from eddy.engine.rounds import Arrivals, Rounds
+from eddy.engine.rounds import Rounds, StoredTuples
 from eddy.engine.snapshot import Snapshot, from_table, guard_restore, pack, restore_policy, to_table, unpack
 from eddy.errors import EngineError
 from eddy.observe.counters import Counters, StreamCount
@@ -251,11 +251,11 @@ class Engine:
         seed = (*self._seed, self._batch)
         return cache(lambda: np.random.default_rng(seed))
 
-    def _build(self, name: str, admitted: Admitted) -> Arrivals:
+    def _build(self, name: str, admitted: Admitted) -> StoredTuples:
         """Store the rows of a stream, unfiltered, as new tuples."""
         ids = self._stores[name].append(admitted.rows, admitted.ticks, admitted.arrivals)
         self._classifier.arrive(name, admitted.rows, int(ids[0]) if len(ids) else 0)
-        return Arrivals(Tuples(self._router.machine.start(name), {name: ids}), admitted.arrivals)
+        return StoredTuples(Tuples(self._router.machine.start(name), {name: ids}), admitted.arrivals)
 
     def _classify(self, tuples: Tuples) -> Look:
         """Look at the buckets of the rows that set tuples off."""

@@ -29,7 +29,7 @@ CALLS_SHARE = 0.01
 Numbered = np.ndarray[Any, np.dtype[np.int64]]
 
 
-class Arrivals(NamedTuple):
+class StoredTuples(NamedTuple):
     """Rows of a stream that have been stored, and their numbers in the order of arrival."""
 
     tuples: Tuples
@@ -47,7 +47,7 @@ class Rounds:
         self._rows, self._rounds = 0, 0
         self.least = 0
 
-    def route(self, arrived: Sequence[Arrivals], chance: Chance) -> Iterator[Tuples]:
+    def route(self, arrived: Sequence[StoredTuples], chance: Chance) -> Iterator[Tuples]:
         """Bring all rows to their end; yields the tuples that complete."""
         self._router.begin()
         self._rows, self._rounds = 0, 0
@@ -90,7 +90,7 @@ class Rounds:
         return int((1 - CALLS_SHARE) / CALLS_SHARE * calls / self._rounds * self._rows / work)
 
 
-def cut(arrived: Sequence[Arrivals], numbers: Numbered, begun: int, end: int) -> list[Tuples]:
+def cut(arrived: Sequence[StoredTuples], numbers: Numbered, begun: int, end: int) -> list[Tuples]:
     """Cut the rows out that arrived from one place to another, of all streams.
 
     `numbers` are those of all streams' rows, in order:

@@ -21,10 +21,10 @@ from eddy.policies.auto.arms import Arm, Lane, comes_back, tell_arms
 from eddy.policies.auto.conduct import Challenge, Conduct
 from eddy.policies.auto.deal import Dealer
 from eddy.policies.auto.duel import OPEN, WON, Bill, Duel, Trail
-from eddy.policies.auto.guard import Guard
+from eddy.policies.auto.guard import ArmGuard
 from eddy.policies.auto.ledger import CHALLENGER, CHAMPION, SAMPLE, Ledger
 from eddy.policies.auto.prospect import Prospect
-from eddy.policies.auto.sample import Sample
+from eddy.policies.auto.sample import TriedRows
 from eddy.policies.shared.account import Account
 from eddy.policies.shared.call_counts import SAMPLE as SAMPLED
 from eddy.policies.shared.merit import INSTANT
@@ -68,8 +68,8 @@ class Course:
         self.champion: Arm | None = None
         self.challenger: Arm | None = None
         self.duel: Duel | None = None
-        self.guard = Guard(turns=False)
-        self.sample: Sample | None = None
+        self.guard = ArmGuard(turns=False)
+        self.sample: TriedRows | None = None
         self.prospect = Prospect(self.ledger, conduct.arms)
         # Rows so far, and idle rows until the next look.
         self.rows, self.look = 0, FIRST_LOOK
@@ -154,10 +154,10 @@ class Course:
             self._statistics, self._route = task.statistics, legs[0].route
         return legs
 
-    def _plan_sample(self, task: Task, ready: tuple[Hop, ...], sample: Sample) -> list[Leg]:
+    def _plan_sample(self, task: Task, ready: tuple[Hop, ...], sample: TriedRows) -> list[Leg]:
         """Draw the rows that are missing in the sample, half of the round at most."""
         if ready != sample.hops:
-            sample = self.sample = Sample(ready)
+            sample = self.sample = TriedRows(ready)
         count = min(sample.missing, max(task.rows // 2, 1))
         chosen = np.zeros(task.rows, np.bool_)
         chosen[task.chance().choice(task.rows, count, replace=False)] = True
@@ -289,7 +289,7 @@ class Course:
             f"{duel.seen:,.0f} {'rounds' if duel.turns else 'rows'} compared"
         )
         if verdict == WON:
-            self.champion, self.guard, self.prospect.patience = challenger, Guard(turns=duel.turns), 0
+            self.champion, self.guard, self.prospect.patience = challenger, ArmGuard(turns=duel.turns), 0
             self.prospect.waits.pop(challenger.name, None)
             self.decide(told)
         else:
@@ -366,9 +366,9 @@ class Course:
         if self.champion is not None and price > self.conduct.regret * since:
             return
         if self.prospect.buy(price):
-            self.sample = Sample(self.ready)
+            self.sample = TriedRows(self.ready)
 
-    def _end_sample(self, sample: Sample) -> None:
+    def _end_sample(self, sample: TriedRows) -> None:
         """See what the sample says."""
         ledger, started = self.ledger, self.conduct.clock()
         found = self.prospect.look(sample, self.rows)

@@ -80,10 +80,10 @@ class Bill:
 
 
 @dataclass
-class Side:
+class Cost:
     """The cost of a case, with its error; older cases fade.
 
-    >>> side = Side()
+    >>> side = Cost()
     >>> side.add(100, 200.0, 500.0)
     >>> side.mean, round(side.error, 3)
     (2.0, 0.101)
@@ -130,8 +130,8 @@ class Duel:
     hoped: float
     seen: float = 0.0
     rounds: int = 0
-    challenger: Side = field(default_factory=Side)
-    champion: Side = field(default_factory=Side)
+    challenger: Cost = field(default_factory=Cost)
+    champion: Cost = field(default_factory=Cost)
 
     def __post_init__(self) -> None:
         if self.turns:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from eddy.policies.auto.duel import HALF_LIFE_TURNS, SURE, Side
+from eddy.policies.auto.duel import HALF_LIFE_TURNS, SURE, Cost
 
 TOO_DEAR = 1.5
 """Times the written order: an arm that costs so much is not waited for."""
@@ -23,12 +23,12 @@ LEAST_CASES, LEAST_TURNS = 50, 2
 
 
 @dataclass
-class Guard:
+class ArmGuard:
     """The arm in charge, beside the rows that go on in the written order."""
 
     turns: bool
-    arm: Side = field(default_factory=Side)
-    last: Side = field(default_factory=Side)
+    arm: Cost = field(default_factory=Cost)
+    last: Cost = field(default_factory=Cost)
 
     def __post_init__(self) -> None:
         if self.turns:
@@ -48,15 +48,15 @@ class Guard:
             return False
         usual = self.arm.mean
         self.arm.add(*cases)
-        self.last = Side()
+        self.last = Cost()
         self.last.add(*cases)
         return bool(usual) and abs(self.last.mean - usual) > UNUSUAL_SHARE * usual
 
-    def saves(self, overhead: float, written: Side) -> tuple[float, float]:
+    def saves(self, overhead: float, written: Cost) -> tuple[float, float]:
         """What a case saves by the arm, and the standard error of that."""
         return written.mean - self.arm.mean - overhead, math.hypot(self.arm.error, written.error)
 
-    def fails(self, overhead: float, written: Side) -> bool:
+    def fails(self, overhead: float, written: Cost) -> bool:
         """Tell whether the arm has to go.
 
         `overhead` is what a case costs with it besides, more than in the written order.
@@ -74,8 +74,8 @@ class Guard:
         return {"turns": self.turns, "arm": self.arm.sums, "last": self.last.sums}
 
     @staticmethod
-    def restore(state: dict[str, Any]) -> Guard:
+    def restore(state: dict[str, Any]) -> ArmGuard:
         """From a snapshot."""
-        guard = Guard(bool(state["turns"]))
+        guard = ArmGuard(bool(state["turns"]))
         guard.arm.sums, guard.last.sums = list(map(float, state["arm"])), list(map(float, state["last"]))
         return guard

@@ -14,8 +14,8 @@ import numpy as np
 from eddy.contracts import Observation, Statistics
 from eddy.observe.prices import ALONE, SHARED, Fit, Price, Prices
 from eddy.policies.auto.arms import Arm, Lane
-from eddy.policies.auto.duel import HALF_LIFE_ROWS, HALF_LIFE_TURNS, Bill, Side
-from eddy.policies.auto.guard import Guard
+from eddy.policies.auto.duel import HALF_LIFE_ROWS, HALF_LIFE_TURNS, Bill, Cost
+from eddy.policies.auto.guard import ArmGuard
 from eddy.policies.auto.sample import SAMPLE_ROWS
 from eddy.policies.shared.account import Account
 from eddy.policies.shared.merit import INSTANT
@@ -87,7 +87,7 @@ class Ledger:
         self.prices = prices
         self.unit = unit
         self.turns = False
-        self.written = Side()
+        self.written = Cost()
         self.calls = 0.0
         self.usual = 0.0
         self.thinking: dict[str, Thinking] = {}
@@ -129,7 +129,7 @@ class Ledger:
         is_dear = mixing > MIXING_SHARE * row if mixing else row < CHEAP_ROW
         turns = is_dear and not self.unit
         if turns != self.turns:
-            self.turns, self.written = turns, Side()
+            self.turns, self.written = turns, Cost()
 
     def think(self, arm: Arm) -> Thinking:
         """What is known of an arm's thinking."""
@@ -141,7 +141,7 @@ class Ledger:
             return [1.0] * len(hops)
         return [max(self.prices[hop].row + self.prices[ALONE].row, INSTANT) for hop in hops]
 
-    def current(self, champion: Arm | None, guard: Guard) -> float:
+    def current(self, champion: Arm | None, guard: ArmGuard) -> float:
         """What a case costs as it is routed now."""
         return guard.arm.mean if champion is not None and guard.arm.cases else self.in_order
 
@@ -225,7 +225,7 @@ class Ledger:
         return self.idle_rows * self.row + self.idle_rounds * self.row_calls
 
     def settle(
-        self, rows: int, bills: Mapping[str, Bill], guard: Guard, champion: Arm | None, challenger: Arm | None
+        self, rows: int, bills: Mapping[str, Bill], guard: ArmGuard, champion: Arm | None, challenger: Arm | None
     ) -> None:
         """Write down what a round would have cost in the written order, and what it did cost."""
         in_order = bills.get(CONTROL if champion is not None else CHAMPION)

@@ -10,7 +10,7 @@ import numpy as np
 from eddy.policies.auto.deal import DOUBT, LEAST_FEARED
 from eddy.policies.auto.duel import LEAST_GAIN, LEAST_TURNS
 from eddy.policies.auto.ledger import Ledger
-from eddy.policies.auto.sample import SAMPLE_ROWS, Sample
+from eddy.policies.auto.sample import SAMPLE_ROWS, TriedRows
 from eddy.policies.auto.screen import Found, screen
 from eddy.policies.shared.merit import INSTANT
 from eddy.tuples import Hop
@@ -39,7 +39,7 @@ class Prospect:
         self._tellers = tellers
         self.found: Found | None = None
         # The last sample, for arms to learn from.
-        self.lesson: Sample | None = None
+        self.lesson: TriedRows | None = None
         # For each arm that lost: the row of the stream until which it waits, and how many rows that were.
         self.waits: dict[str, list[float]] = {}
         # The row from which on there may be a sample; samples in vain; the row at which the last one was over; and the
@@ -82,7 +82,7 @@ class Prospect:
         each = ledger.account.regret * (ledger.in_order + ledger.row_calls / max(ledger.usual, 1))
         return int(min(max((self.wanted - ledger.account.left) / max(each, INSTANT), least), most))
 
-    def look(self, sample: Sample, rows: int) -> Found:
+    def look(self, sample: TriedRows, rows: int) -> Found:
         """See what a sample says."""
         ledger = self._ledger
         costs = np.array(ledger.row_prices(sample.hops))

@@ -17,7 +17,7 @@ SAMPLE_ROWS = 500
 """Rows of a sample: they tell a saving of a tenth, and pay for themselves within some ten thousand rows."""
 
 
-class Sample:
+class TriedRows:
     """What every operator made of some rows, and their buckets."""
 
     def __init__(self, hops: tuple[Hop, ...]) -> None:

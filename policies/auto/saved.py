@@ -12,8 +12,8 @@ from eddy.policies.auto.arms import Arm
 from eddy.policies.auto.conduct import Challenge
 from eddy.policies.auto.course import Course
 from eddy.policies.auto.duel import Duel
-from eddy.policies.auto.guard import Guard
-from eddy.policies.auto.sample import Sample
+from eddy.policies.auto.guard import ArmGuard
+from eddy.policies.auto.sample import TriedRows
 from eddy.policies.auto.told import tell_regret
 from eddy.tuples import Hop
 
@@ -57,7 +57,7 @@ def restore(course: Course, plain: Mapping[str, Any], arrays: Mapping[str, Any])
     course.next_challenge = None if plain["next_challenge"] is None else Challenge(*plain["next_challenge"])
     course.ready = tuple(Hop(*hop) for hop in plain["ready"])
     course.prospect.restore(plain["prospect"])
-    course.guard = Guard.restore(plain["guard"])
+    course.guard = ArmGuard.restore(plain["guard"])
     course.duel = None if plain["duel"] is None else Duel.restore(plain["duel"])
     course.champion, course.challenger = (
         _read_arm(place, course, plain, arrays) for place in ("champion", "challenger")
@@ -91,7 +91,7 @@ def _read_arm(place: str, course: Course, plain: Mapping[str, Any], arrays: Mapp
     return arm
 
 
-def _save_sample(place: str, sample: Sample | None, arrays: Arrays) -> list[Any] | None:
+def _save_sample(place: str, sample: TriedRows | None, arrays: Arrays) -> list[Any] | None:
     if sample is None:
         return None
     if len(sample):
@@ -99,10 +99,10 @@ def _save_sample(place: str, sample: Sample | None, arrays: Arrays) -> list[Any]
     return [list(hop) for hop in sample.hops]
 
 
-def _read_sample(place: str, plain: Mapping[str, Any], arrays: Mapping[str, Any]) -> Sample | None:
+def _read_sample(place: str, plain: Mapping[str, Any], arrays: Mapping[str, Any]) -> TriedRows | None:
     if plain[place] is None:
         return None
-    sample = Sample(tuple(Hop(*hop) for hop in plain[place]))
+    sample = TriedRows(tuple(Hop(*hop) for hop in plain[place]))
     if f"{place} buckets" in arrays:
         sample.add(arrays[f"{place} buckets"], list(arrays[f"{place} outcomes"].T))
     return sample

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import eddy
 from eddy.contracts import Hop, Leg, Policy, Setting, Task
-from eddy.engine.rounds import FIRST_ROUND, LARGEST_ROUND, Arrivals, cut
+from eddy.engine.rounds import FIRST_ROUND, LARGEST_ROUND, StoredTuples, cut
 from eddy.tuples import Lineage, Tuples
 
 DEAR = 100e-6
@@ -103,7 +103,7 @@ def test_every_row_is_in_one_round_in_order_of_arrival(owners: list[int], size: 
     for stream in range(3):
         own = numbers[np.array(owners) == stream]
         lineage = Lineage(str(stream), frozenset(str(stream)), frozenset())
-        arrived.append(Arrivals(Tuples(lineage, {str(stream): own}), own))
+        arrived.append(StoredTuples(Tuples(lineage, {str(stream): own}), own))
     found: list[int] = []
     for begun in range(0, len(owners), size):
         parts = cut(arrived, numbers, begun, min(begun + size, len(owners)))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eddy.policies.auto.duel import LOST, MOST_ROWS, OPEN, WON, Bill, Duel, Side, Trail
+from eddy.policies.auto.duel import LOST, MOST_ROWS, OPEN, WON, Bill, Cost, Duel, Trail
 
 COSTS = st.lists(st.integers(1, 50).map(float), min_size=2, max_size=40)
 
@@ -51,7 +51,7 @@ def test_calls_are_paid_beside_rows() -> None:
 
 @given(costs=COSTS)
 def test_a_side_has_the_mean_and_its_standard_error(costs: list[float]) -> None:
-    side = Side(half_life=1e12)
+    side = Cost(half_life=1e12)
     for cost in costs:
         side.add(1.0, cost, cost * cost)
     assert side.cases == pytest.approx(len(costs))
@@ -60,14 +60,14 @@ def test_a_side_has_the_mean_and_its_standard_error(costs: list[float]) -> None:
 
 
 def test_a_side_without_cases_is_sure_of_nothing() -> None:
-    side = Side()
+    side = Cost()
     assert (side.cases, side.mean, side.error) == (0.0, 0.0, float("inf"))
     side.add(0.0, 0.0, 0.0)
     assert side.error == float("inf")
 
 
 def test_old_cases_fade() -> None:
-    side = Side(half_life=100.0)
+    side = Cost(half_life=100.0)
     for cost in (1.0, 9.0):
         for _ in range(20):
             side.add(100.0, 100.0 * cost, 100.0 * cost * cost)

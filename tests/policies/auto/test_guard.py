@@ -7,8 +7,8 @@ import json
 import numpy as np
 import pytest
 
-from eddy.policies.auto.duel import Side
-from eddy.policies.auto.guard import Guard
+from eddy.policies.auto.duel import Cost
+from eddy.policies.auto.guard import ArmGuard
 
 WRITTEN = [3.0, 5.0]
 
@@ -17,8 +17,8 @@ def cases(costs: list[float]) -> tuple[float, float, float]:
     return float(len(costs)), float(np.sum(costs)), float(np.square(costs).sum())
 
 
-def written() -> Side:
-    side = Side()
+def written() -> Cost:
+    side = Cost()
     side.add(*cases(WRITTEN * 500))
     return side
 
@@ -36,7 +36,7 @@ def written() -> Side:
     ],
 )
 def test_an_arm_that_is_dearer_has_to_go(costs: list[float], overhead: float, *, is_failing: bool) -> None:
-    guard = Guard(turns=False)
+    guard = ArmGuard(turns=False)
     guard.count(cases(costs))
     assert guard.fails(overhead, written()) == is_failing
     gain, _ = guard.saves(overhead, written())
@@ -44,13 +44,13 @@ def test_an_arm_that_is_dearer_has_to_go(costs: list[float], overhead: float, *,
 
 
 def test_nothing_is_said_before_there_are_rows_in_the_written_order() -> None:
-    guard = Guard(turns=False)
+    guard = ArmGuard(turns=False)
     guard.count(cases([90.0] * 500))
-    assert not guard.fails(0.0, Side())
+    assert not guard.fails(0.0, Cost())
 
 
 def test_one_round_that_is_far_too_dear_is_enough() -> None:
-    guard = Guard(turns=False)
+    guard = ArmGuard(turns=False)
     for _ in range(100):
         assert not guard.count(cases([1.0, 3.0] * 100))
     assert guard.count(cases([9.0, 11.0] * 50))
@@ -59,7 +59,7 @@ def test_one_round_that_is_far_too_dear_is_enough() -> None:
 
 
 def test_a_round_without_rows_says_nothing() -> None:
-    guard = Guard(turns=False)
+    guard = ArmGuard(turns=False)
     guard.count(cases([1.0, 3.0] * 100))
     before = guard.snapshot()
     assert not guard.count((0.0, 0.0, 0.0))
@@ -68,9 +68,9 @@ def test_a_round_without_rows_says_nothing() -> None:
 
 @pytest.mark.parametrize("turns", [False, True])
 def test_a_restart_goes_on_as_it_was(*, turns: bool) -> None:
-    steady, stopped = Guard(turns=turns), Guard(turns=turns)
+    steady, stopped = ArmGuard(turns=turns), ArmGuard(turns=turns)
     for number in range(20):
-        stopped = Guard.restore(json.loads(json.dumps(stopped.snapshot())))
+        stopped = ArmGuard.restore(json.loads(json.dumps(stopped.snapshot())))
         counted = cases([1.0 + number % 3, 3.0] * 30)
         assert steady.count(counted) == stopped.count(counted)
         assert steady == stopped

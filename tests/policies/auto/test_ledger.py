@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from eddy.contracts import Hop, Prices, Statistic, Statistics
 from eddy.policies.auto.duel import Bill, Trail
-from eddy.policies.auto.guard import Guard
+from eddy.policies.auto.guard import ArmGuard
 from eddy.policies.auto.ledger import CHAMPION, SAMPLE, Ledger
 from eddy.policies.shared.account import CREDIT, KINDS, Account
 
@@ -95,7 +95,7 @@ def bill(rows: int, seconds: float) -> Bill:
 
 def test_a_sample_costs_what_it_took_more_than_rows_do() -> None:
     one = ledger()
-    one.settle(100, {CHAMPION: bill(60, 2.5), SAMPLE: bill(40, 4.0)}, Guard(turns=False), None, None)
+    one.settle(100, {CHAMPION: bill(60, 2.5), SAMPLE: bill(40, 4.0)}, ArmGuard(turns=False), None, None)
     assert one.in_order == 2.5
     assert one.account.optional["sampling"] == pytest.approx(40 * 1.5)
     assert one.account.written == pytest.approx(250.0)
@@ -118,11 +118,11 @@ def test_an_arm_that_nobody_knows_is_taken_to_think_as_usual() -> None:
 
 def test_a_restart_goes_on_as_it_was() -> None:
     one = ledger()
-    one.settle(100, {CHAMPION: bill(60, 2.5), SAMPLE: bill(40, 4.0)}, Guard(turns=False), None, None)
+    one.settle(100, {CHAMPION: bill(60, 2.5), SAMPLE: bill(40, 4.0)}, ArmGuard(turns=False), None, None)
     again = Ledger(Account(0.02), one.prices, unit=False)
     again.restore(json.loads(json.dumps(one.snapshot())), one.account.snapshot())
     assert again.snapshot() == one.snapshot()
     assert again.account.snapshot() == one.account.snapshot()
     for each in (one, again):
-        each.settle(50, {CHAMPION: bill(50, 3.0)}, Guard(turns=False), None, None)
+        each.settle(50, {CHAMPION: bill(50, 3.0)}, ArmGuard(turns=False), None, None)
     assert again.snapshot() == one.snapshot()

@@ -17,7 +17,7 @@ from eddy.contracts import Column, Leg, Observation, Policy, Prices, Setting, Ta
 from eddy.policies.auto.course import DECISIONS_KEPT, Course
 from eddy.policies.auto.ledger import Ledger
 from eddy.policies.auto.policy import Auto
-from eddy.policies.auto.sample import Sample
+from eddy.policies.auto.sample import TriedRows
 from eddy.policies.fixed import Fixed
 from eddy.tuples import Hop
 from tests.policies.auto.eager import Hasty, Time, build, hurry
@@ -353,6 +353,6 @@ def test_no_arm_is_asked_about_no_rows() -> None:
         while not policy._courses or policy._courses["s"].champion is None:
             list(running.run({"s": next(batches)}))
         course = policy._courses["s"]
-        course.sample = Sample(course.ready)
+        course.sample = TriedRows(course.ready)
         list(running.run({"s": next(batches).slice(0, 1)}))
         assert len(course.sample) == 1
