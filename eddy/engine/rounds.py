@@ -7,7 +7,7 @@ probe meets only rows that came before its own, whether they have been routed or
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from eddy.contracts import Policy
 from eddy.observe.prices import ALONE, Prices
 from eddy.routing.router import Chance, Router
 from eddy.tuples import Tuples
+from eddy.tuples.arrays import Integers
 
 FIRST_ROUND = 1_000
 """Rows of the first round: a policy's first sample, and little lost where the order is bad."""
@@ -26,14 +27,11 @@ CALLS_SHARE = 0.01
 """The share of a round's time that may go into calls as such: where rows are cheap, rounds are larger."""
 
 
-Numbered = np.ndarray[Any, np.dtype[np.int64]]
-
-
 class StoredTuples(NamedTuple):
     """Rows of a stream that have been stored, and their numbers in the order of arrival."""
 
     tuples: Tuples
-    numbers: Numbered
+    numbers: Integers
 
 
 class Rounds:
@@ -90,7 +88,7 @@ class Rounds:
         return int((1 - CALLS_SHARE) / CALLS_SHARE * calls / self._rounds * self._rows / work)
 
 
-def cut(arrived: Sequence[StoredTuples], numbers: Numbered, begun: int, end: int) -> list[Tuples]:
+def cut(arrived: Sequence[StoredTuples], numbers: Integers, begun: int, end: int) -> list[Tuples]:
     """Cut the rows out that arrived from one place to another, of all streams.
 
     `numbers` are those of all streams' rows, in order:

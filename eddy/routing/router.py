@@ -158,7 +158,7 @@ class Router:
                 parts.append((leg, part))
         if len(parts) == 1:
             leg, part = parts.pop()
-            following = self._follow(part.let_go(), leg, leg.route)
+            following = self._follow(part, leg, leg.route)
             # Nothing but the walk itself may hold the tuples: it lets go of those that have come to their end.
             del tuples, part
             yield from following

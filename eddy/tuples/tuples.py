@@ -46,11 +46,6 @@ class Tuples:
         """Give all but the first tuples."""
         return self._part(slice(count, None))
 
-    def let_go(self) -> Tuples:
-        """Give the same tuples in arrays of their own: a slice keeps the whole alive that it was cut from."""
-        ids = {name: ids if ids.base is None else ids.copy() for name, ids in self.ids.items()}
-        return Tuples(self.lineage, ids, self.faults)
-
     def with_lineage(self, lineage: Lineage) -> Tuples:
         """Give the same tuples with another lineage."""
         return Tuples(lineage, self.ids, self.faults)

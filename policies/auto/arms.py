@@ -87,11 +87,6 @@ class Arm:
         numbers = [all_of_them.index(attribute) for attribute in own]
         self._numbers = None if numbers == list(range(len(all_of_them))) else numbers
 
-    @property
-    def tells_classes(self) -> bool:
-        """Whether it tells rows apart, and may find more than a better order for all."""
-        return bool(self.policy.features.attributes)
-
     def ask(self, task: Task, ready: tuple[Hop, ...], rows: Integers | None, bill: Bill) -> list[Leg]:
         """Ask it to plan for some rows of a task, on a lane of its own."""
         look = task.buckets if rows is None else task.buckets.take(rows)
@@ -118,15 +113,11 @@ class Arm:
 
     def observe(self, observation: Observation) -> None:
         """Tell it what happened to its rows."""
-        self.policy.observe(replace_look(observation, self._see(observation.buckets)))
+        seen = self._see(observation.buckets)
+        self.policy.observe(observation if seen is observation.buckets else observation._replace(buckets=seen))
 
     def _see(self, look: Look) -> Look:
         return look if self._numbers is None else SomeAttributes(look, self._numbers)
-
-
-def replace_look(observation: Observation, look: Look) -> Observation:
-    """Give an observation with another look."""
-    return observation if look is observation.buckets else observation._replace(buckets=look)
 
 
 def join_features(arms: Sequence[tuple[str, Features]], own: Features) -> Features:

@@ -350,7 +350,7 @@ class Course:
         """Whether tuples of two arms would come back to be planned for, and nobody could tell whose they are."""
         if self.champion is None or self.independent or self.ledger.turns:
             return False
-        return self.champion.tells_classes and self.conduct.arms[name]
+        return self.conduct.arms[self.champion.name] and self.conduct.arms[name]
 
     def _consider_sample(self) -> None:
         if len(self.ready) < 2:

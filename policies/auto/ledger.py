@@ -194,11 +194,11 @@ class Ledger:
 
     def note_round(self, rows: int) -> None:
         """Note the rows of a round."""
-        self.usual += (rows - self.usual) * (NEWEST_WEIGHT if self.usual else 1.0)
+        self.usual = _follow(self.usual, rows)
 
     def note_mixing(self, rows: int) -> None:
         """Note a step that several lanes took together: the router has more to do than for one."""
-        if not self.unit and self.prices[SHARED].load and self.prices[SHARED].step:
+        if not self.unit and self.prices[SHARED].step:
             self.mixing += max(self.prices[SHARED].seconds(rows) - self.prices[ALONE].seconds(rows), 0.0)
 
     def settle_idle(self, route: Sequence[Hop], statistics: Statistics, cells: int) -> float:
@@ -206,14 +206,14 @@ class Ledger:
 
         All `cells` of a query together have the allowance of one sample.
         """
-        former, row, calls, left = self.row, 0.0, 0.0, 1.0
-        for hop, price in zip(route, self.row_prices(route), strict=True):
+        former, row, calls, left, prices = self.row, 0.0, 0.0, 1.0, self.row_prices(route)
+        for hop, price in zip(route, prices, strict=True):
             row += left * price
             calls += 0.0 if self.unit else self.prices[hop].step + self.prices[ALONE].step
             left *= statistics[hop].rate
         self.usual = self.idle_rows / self.idle_rounds
         if not former:
-            self.account.allowance = (SAMPLE_ROWS * sum(self.row_prices(route)) + calls) / cells
+            self.account.allowance = (SAMPLE_ROWS * sum(prices) + calls) / cells
         self.row, self.row_calls = row, calls
         self.account.pay_rows(self.unsettled, self.unsettled)
         self.idle_rows = self.idle_rounds = 0
@@ -232,7 +232,7 @@ class Ledger:
         if in_order is not None and in_order.rows:
             self.written.half_life = HALF_LIFE_TURNS if self.turns else HALF_LIFE_ROWS
             self.written.add(*self.cases(in_order))
-            self.calls += (in_order.calls - self.calls) * (NEWEST_WEIGHT if self.calls else 1.0)
+            self.calls = _follow(self.calls, in_order.calls)
         # Rows that are tried on count as if they had cost what those of the champion do: the rest is what trying costs.
         #
         #     written   |---------------------------|      what the rows would have cost in the written order
@@ -283,7 +283,7 @@ class Ledger:
     def _count_thinking(self, bill: Bill, arm: Arm) -> float:
         """Note an arm's calls in a round; gives the seconds that it thought."""
         thinking = self.think(arm)
-        thinking.calls += (bill.calls - thinking.calls) * (NEWEST_WEIGHT if thinking.calls else 1.0)
+        thinking.calls = _follow(thinking.calls, bill.calls)
         return 0.0 if self.unit else bill.thinking
 
     def find_error(self, champion: Arm | None) -> float:
@@ -311,3 +311,8 @@ class Ledger:
         self.screening = Fit.restore(state["screening"])
         for name in NUMBERS:
             setattr(self, name, state[name])
+
+
+def _follow(usual: float, newest: float) -> float:
+    """Let what is usual follow the newest round; the first one is all that is known."""
+    return usual + (newest - usual) * (NEWEST_WEIGHT if usual else 1.0)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from eddy.classes.divider import Buckets
-from eddy.contracts import Leg, Observation, Statistic
+from eddy.contracts import Counts, Leg, Observation, Statistic
 from eddy.observe.prices import Prices
 from eddy.policies.auto.arms import Kept
 from eddy.tuples import Hop
@@ -38,7 +38,7 @@ class TriedRows:
         """Whether there are rows enough."""
         return len(self) >= SAMPLE_ROWS
 
-    def add(self, buckets: Buckets, outcomes: Sequence[np.ndarray]) -> None:
+    def add(self, buckets: Buckets, outcomes: Sequence[Counts]) -> None:
         """Keep some rows."""
         self._outcomes.append(np.column_stack(outcomes).astype(np.float64))
         self._buckets.append(buckets)
