@@ -38,6 +38,7 @@ __all__ = [
     "Attribute",
     "Branch",
     "Buckets",
+    "Chance",
     "Classes",
     "Clock",
     "Column",
@@ -94,6 +95,8 @@ __all__ = [
 
 Counts = np.ndarray[Any, np.dtype[np.bool_]] | np.ndarray[Any, np.dtype[np.int64]]
 State = Mapping[str, Any]
+Chance = Callable[[], np.random.Generator]
+Clock = Callable[[], float]
 
 
 class Outcome(NamedTuple):
@@ -213,7 +216,7 @@ class Setting:
     prices: Prices = field(default_factory=Prices)
     make: Callable[[str | Mapping[str, Any], Mapping[str, Any]], Policy] = refuse_to_make
     cells: int = 1
-    clock: Callable[[], float] = float
+    clock: Clock = float
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -230,7 +233,7 @@ class Task:
     rows: int
     statistics: Statistics
     prices: Prices
-    chance: Callable[[], np.random.Generator]
+    chance: Chance
     after: Callable[[Sequence[Hop]], tuple[Hop, ...]]
     independent: bool
     buckets: Look
@@ -330,6 +333,3 @@ class Policy(Protocol):
     def restore(self, state: State) -> None:
         """Go on from a snapshot that the same policy with the same parameters took."""
         return
-
-
-Clock = Callable[[], float]

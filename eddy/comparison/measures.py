@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from eddy.comparison.workload import Workload
+from eddy.observe.insight import WRITTEN_ORDER
 from eddy.observe.report import Report
 
 SUMS = {
@@ -35,9 +36,6 @@ BATCHES_TO_SMOOTH = 3
 
 STEADY_SHARE = 0.5
 """The part of a phase, counted from its end, that says where the calls per tuple stay."""
-
-WRITTEN_ORDER = "written order"
-"""The `arm` of an account while no policy is in charge."""
 
 
 def measure(workload: Workload, results: int, report: Report) -> dict[str, Any]:

@@ -82,6 +82,10 @@ class Decision:
         return self.stream, self.policy, self.number
 
 
+WRITTEN_ORDER = "written order"
+"""The `arm` of an account while no policy is in charge."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Regret:
     """What adapting has cost a stream, and what it has saved.

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from eddy.classes.classifier import Look
-from eddy.contracts import Clock, Counts, Leg, Observation, Operator, Outcome, Policy, Task
+from eddy.contracts import Chance, Clock, Counts, Leg, Observation, Operator, Outcome, Policy, Task
 from eddy.errors import EngineError
 from eddy.observe.prices import ALONE, SHARED, Prices
 from eddy.observe.statistics import Statistic, Statistics
@@ -24,7 +24,6 @@ from eddy.tuples.lineage import Machine
 from eddy.tuples.tuples import merge
 
 Classify = Callable[[Tuples], Look]
-Chance = Callable[[], np.random.Generator]
 
 NO_HOPS: tuple[Hop, ...] = ()
 
