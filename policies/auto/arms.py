@@ -15,11 +15,14 @@ import numpy as np
 from eddy.classes.classifier import Features, Look
 from eddy.classes.divider import Attribute, Buckets
 from eddy.contracts import Classes, Leg, Observation, Policy, Task
-from eddy.errors import QueryError, quote
+from eddy.errors import EngineError, QueryError, clip, quote
 from eddy.observe.statistics import Statistic
 from eddy.policies.auto.duel import Bill, Trail
 from eddy.tuples import Hop
 from eddy.tuples.arrays import Integers
+
+LONGEST_PLAN = 500
+"""Characters of a plan that cannot be read: positions may be thousands."""
 
 
 class Lane(NamedTuple):
@@ -92,7 +95,14 @@ class Arm:
         look = task.buckets if rows is None else task.buckets.take(rows)
         own = replace(task, rows=task.rows if rows is None else len(rows), buckets=self._see(look))
         legs = self.policy.plan(own, ready)
-        return [self._put_on_lane(leg, rows, bill, alone=len(legs) == 1) for leg in legs]
+        try:
+            return [self._put_on_lane(leg, rows, bill, alone=len(legs) == 1) for leg in legs]
+        except (AttributeError, IndexError, TypeError) as error:
+            # The router checks whole plans; this one could not even be put beside those of other lanes.
+            raise EngineError(
+                f'policy "auto": arm "{self.name}" must plan a list of Leg(...) with positions below {own.rows}, '
+                f"and planned {clip(repr(legs), LONGEST_PLAN)}"
+            ) from error
 
     def _put_on_lane(self, leg: Leg, rows: Integers | None, bill: Bill, *, alone: bool) -> Leg:
         part = leg.rows if rows is None else rows if leg.rows is None else rows[leg.rows]
