@@ -14,8 +14,8 @@ from eddy.comparison.measures import MARKS
 SHARES = {"routing %": "routing_seconds", "learning %": "learning_seconds"}
 """Parts of the whole time; the rest goes to operators, and to work that every policy needs."""
 
-GAINS = {"calls": "routing_calls", "time": "quiet_seconds"}
-"""The columns that are compared, by what the table calls them."""
+GAINS = {"calls": "routing_calls", "time": "quiet_seconds", "cpu": "cpu_seconds"}
+"""The columns that are compared, by what the table calls them. Nobody knows the CPU seconds of a run on Spark."""
 
 EXTRAS = {
     "right": ("right", "{:.1%}"),
@@ -23,6 +23,7 @@ EXTRAS = {
     "no classifier": ("unclassified", "{:.1%}"),
     "profiling": ("profiling", "{:.1%}"),
     "tuples of a class to settle": ("settled_class_tuples", "{:,.0f}"),
+    "rows to gain": ("rows_to_gain", "{:,.0f}"),
     "to decide, ms": ("milliseconds_to_decide", "{:.0f}"),
     **{f"produced by {mark:.0%}": (f"produced_{mark:.0%}", "{:.1%}") for mark in MARKS},
     "over written": ("over_written", "{:.3f}"),
@@ -85,7 +86,7 @@ def _pairs(roles: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def _gains(group: pd.DataFrame, policy: str, baseline: str, roles: Mapping[str, str]) -> dict[str, str]:
-    """Work out gains in calls, time and output rate.
+    """Work out gains in calls, time, CPU seconds and output rate.
 
     Beside them stands the share of what the bound saves.
 
@@ -93,6 +94,8 @@ def _gains(group: pd.DataFrame, policy: str, baseline: str, roles: Mapping[str, 
     """
     said: dict[str, str] = {}
     for name, column in GAINS.items():
+        if column not in group:
+            continue
         runs = _medians(group, column)
         said[f"{name} %"] = _format_mean((1 - runs[policy] / runs[baseline]) * 100)
     runs = _medians(group, GAINS["time"])

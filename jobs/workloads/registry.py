@@ -11,16 +11,18 @@ from typing import Any
 from eddy.comparison.workload import Workload
 from eddy.errors import unknown_name
 from eddy.jobs.flights.queries import flights
+from eddy.jobs.workloads.attributes import attributes
 from eddy.jobs.workloads.lab import lab
 from eddy.jobs.workloads.parameters import call
 from eddy.jobs.workloads.shop import shop
 from eddy.jobs.workloads.stream_star import stream_star
 from eddy.jobs.workloads.web import web
 
-__all__ = ["WORKLOADS", "Workload", "build", "flights", "lab", "shop", "stream_star", "web"]
+__all__ = ["WORKLOADS", "Workload", "attributes", "build", "flights", "lab", "shop", "stream_star", "web"]
 
 WORKLOADS: dict[str, Callable[..., Workload]] = {
     "stream_star": stream_star,
+    "attributes": attributes,
     "lab": lab,
     "web": web,
     "shop": shop,

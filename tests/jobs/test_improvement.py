@@ -62,6 +62,13 @@ def test_of_repeats_the_median_counts() -> None:
     assert frame.loc["ours", "calls %"] == "27.5 ± 4.9"
 
 
+def test_cpu_seconds_are_compared_where_they_are_known() -> None:
+    spent = [r | {"cpu_seconds": r["routing_calls"] / 500 + r["seed"]} for r in ROWS]
+    frame = compute_improvement(spent, by=["operators"]).set_index("policy")
+    assert frame.loc["ours", "cpu %"] == "24.5 ± 1.0"
+    assert "cpu %" not in compute_improvement(ROWS, by=["operators"])
+
+
 def test_one_seed_has_no_interval() -> None:
     frame = compute_improvement([r for r in ROWS if r["seed"] == 0], by=["workload"])
     assert frame["calls %"].tolist() == ["25.0", "50.0"]
