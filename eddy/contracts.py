@@ -128,10 +128,17 @@ class Operator(Protocol):
     def pattern(self, lineage: Lineage) -> str:
         """What its outcome depends on besides the tuples: a probe's access pattern; "" for nothing."""
 
+    def reads(self, lineage: Lineage) -> frozenset[str]:
+        """The inputs that it reads of a tuple, besides the row that set the tuple off.
+
+        Tuples that span different inputs are given to it together where it reads the same of all of them.
+        """
+
     def run(self, tuples: Tuples) -> Outcome:
         """Act on the first tuples: on all of them, unless too many would come out at once.
 
-        All were set off by rows of one stream and span the same inputs; what else they have done may differ.
+        All were set off by rows of one stream; what else they have done may differ. They have the rows of the inputs
+        that it reads, and their lineage is that of one of them: no other spans more.
         It is called again with the rest. Must act on one tuple at least, where there is one, and a filter on all of
         them; must not change the tuples it was given, must keep the order of the survivors, and must give each tuple
         the same fate whatever other tuples are beside it.
@@ -271,10 +278,11 @@ class Leg:
 class Observation(NamedTuple):
     """What a step of some legs did, or what all steps of an exhaustive leg did.
 
-    Legs whose next hop is the same filter take that step together; `rows` says how many tuples each of the `legs` has
-    in it, one leg's after the other's. An exhaustive leg is by itself. `outcomes` has an array for each hop: how many
-    tuples came out, tuple by tuple. A step has one hop; an exhaustive leg has all of its hops, each run on every tuple.
-    `buckets()` are the classifier buckets of the same tuples, rows that arrived at `origin`.
+    Legs whose next hop is the same take that step together, in parts where much comes out of a probe; `rows` says how
+    many tuples each of the `legs` has in it, one leg's after the other's. An exhaustive leg is by itself. `outcomes`
+    has an array for each hop: how many tuples came out, tuple by tuple. A step has one hop; an exhaustive leg has all
+    of its hops, each run on every tuple. `buckets()` are the classifier buckets of the same tuples, rows that arrived
+    at `origin`.
     """
 
     origin: str

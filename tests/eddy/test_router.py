@@ -33,6 +33,9 @@ class Multiples:
     def pattern(self, lineage: Lineage) -> str:
         return ""
 
+    def reads(self, lineage: Lineage) -> frozenset[str]:
+        return frozenset()
+
     def run(self, tuples: Tuples) -> Outcome:
         ids = tuples.ids["s"]
         self.seen.extend(ids.tolist())
