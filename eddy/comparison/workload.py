@@ -45,17 +45,20 @@ class Workload:
         """List facts that a policy's parameters may ask for.
 
         An experiment writes the name with a "$". `$columns` are all that can tell the rows of streams apart, but for
-        hidden ones.
+        hidden ones; `$others` are those of them that no filter reads.
         """
+        own = {str(column) for filter in self.query.filters for column in filter.predicate.columns}
+        columns = [
+            str(Column(stream.name, column.name))
+            for stream in self.query.streams
+            for column in self.data[stream.name].schema
+            if can_classify(column.type) and str(Column(stream.name, column.name)) not in self.hidden
+        ]
         return {
             "$truth": self.truth,
             "$attribute": self.attribute,
             "$best": self.best,
             "$costs": self.costs,
-            "$columns": [
-                str(Column(stream.name, column.name))
-                for stream in self.query.streams
-                for column in self.data[stream.name].schema
-                if can_classify(column.type) and str(Column(stream.name, column.name)) not in self.hidden
-            ],
+            "$columns": columns,
+            "$others": [name for name in columns if name not in own],
         }
