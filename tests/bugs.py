@@ -204,7 +204,7 @@ BUGS = (
     Bug(
         name="legs that take a step together get each other's tuples",
         file="eddy/routing/side_by_side.py",
-        old="part = made.first(last).rest(first) if len(numbers) > 1 else made",
+        old="part = made.cut(first, last) if len(numbers) > 1 else made",
         new="part = made.first(last - first) if len(numbers) > 1 else made",
         tests=(ROUTER, "tests/eddy/test_crowds.py"),
     ),
@@ -225,7 +225,7 @@ BUGS = (
     Bug(
         name="what legs make together is held whatever its size",
         file="eddy/routing/side_by_side.py",
-        old="return made > taken and sum(map(len, self._tuples)) - taken + made > MOST_TOGETHER",
+        old="return made > taken and sum(self._waiting) - taken + made > MOST_TOGETHER",
         new="return False",
         tests=("tests/eddy/test_crowds.py",),
     ),
