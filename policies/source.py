@@ -66,8 +66,9 @@ class Source(Policy):
         self._explore = explore
         self._operators = len(setting.operators)
         self._orders: dict[str, StandingOrder] = {}
-        # Rows that are due to explore, by stream.
+        # Rows that are due to explore, by stream, and how many have to be.
         self._due: dict[str, float] = {}
+        self._needed: dict[str, float] = {}
 
     def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
         """Route all by the best, and a few now and then by another beginning.
@@ -87,8 +88,9 @@ class Source(Policy):
         other = order.route(task, (first,))
         if count == task.rows:
             return [Leg(route=other)]
+        # A row of each stretch, so that a sample is from all over the task, and takes no longer than it is large.
         chosen = np.zeros(task.rows, np.bool_)
-        chosen[task.chance().choice(task.rows, count, replace=False)] = True
+        chosen[((np.arange(count) + task.chance().random(count)) * (task.rows / count)).astype(np.int64)] = True
         return [Leg(route=best[0].route, rows=np.flatnonzero(~chosen)), Leg(route=other, rows=np.flatnonzero(chosen))]
 
     def _count_due(self, task: Task, ready: tuple[Hop, ...], order: StandingOrder) -> int:
@@ -98,9 +100,12 @@ class Source(Policy):
         if self._explore and min(task.statistics[hop].rows_in for hop in ready) < FEW_SEEN:
             return min(int(SHARE_AT_FIRST * rows), ROWS_EXPLORED)
         lot = min(max(ROWS_EXPLORED, int(LARGEST_SHARE * rows)), rows)
-        if due < lot or (due < SELDOM * ROWS_EXPLORED and self._is_little(task, ready, order, due)):
+        if due < max(lot, min(self._needed.get(origin, 0.0), SELDOM * lot)):
             return 0
-        self._due[origin] = 0.0
+        if due < SELDOM * lot and self._is_little(task, ready, order, due):
+            self._needed[origin] = due + lot
+            return 0
+        self._due[origin] = self._needed[origin] = 0.0
         return min(int(due), rows)
 
     def _is_little(self, task: Task, ready: tuple[Hop, ...], order: StandingOrder, due: float) -> bool:
@@ -135,11 +140,14 @@ class Source(Policy):
         return merit(task.statistics[hop], row_price(hop, task.prices, self._costs))
 
     def snapshot(self) -> State:
-        """The order of each stream, and the rows that are due."""
-        return {origin: [self._due.get(origin, 0.0), order.snapshot()] for origin, order in self._orders.items()}
+        """The order of each stream, and the rows that are due, and must be."""
+        return {
+            origin: [self._due.get(origin, 0.0), self._needed.get(origin, 0.0), order.snapshot()]
+            for origin, order in self._orders.items()
+        }
 
     def restore(self, state: State) -> None:
         """Go on from a snapshot."""
-        for origin, (due, order) in state.items():
-            self._due[origin] = due
+        for origin, (due, needed, order) in state.items():
+            self._due[origin], self._needed[origin] = due, needed
             self._find_order(origin).restore(order)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -133,7 +133,7 @@ class SideBySide:
         #
         #     rows [2 3]   counts [1 0 2 0 1]   ->   ends [2 5], outs [1 4]: made 0 is of the first, 1 to 3 of the next
         ends = list(accumulate(rows))
-        outs = np.cumsum(counts)[np.array(ends) - 1].tolist()
+        outs = list(accumulate(_sum(counts[begun:end]) for begun, end in pairwise([0, *ends])))
         for n, begun, end, first, last in zip(numbers, [0, *ends], ends, [0, *outs], outs, strict=False):
             own = self._tuples[n]
             lineage = self._onward(own.lineage, self._left[n][0].operator)
@@ -181,6 +181,10 @@ def _find_next(hop: Hop, routes: Sequence[Sequence[Hop]]) -> int:
     """Find how many steps it takes until a leg that does not wait for a hop yet comes to it."""
     later = [route.index(hop) for route in routes if route[0] != hop and hop in route]
     return min(later, default=sys.maxsize)
+
+
+def _sum(counts: Counts) -> int:
+    return int(np.count_nonzero(counts) if counts.dtype == np.bool_ else counts.sum())
 
 
 def _repeat(counts: Counts) -> RowIds:

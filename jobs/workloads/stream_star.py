@@ -18,7 +18,6 @@ from eddy.jobs.workloads.drift import drift as schedule
 from eddy.jobs.workloads.selectivities import Selectivities, best_calls, best_order, calls_of
 from eddy.jobs.workloads.selectivities import selectivities as table_of
 from eddy.jobs.workloads.spread import CLASSIFIER, SPREADS, Spread
-from eddy.policies.shared.truth import MOST_PHASES
 from eddy.tuples.arrays import Floats, Integers
 
 STAR_ROWS = 100_000
@@ -28,6 +27,9 @@ KEYS = 10_000
 DOMAIN = 2 * KEYS
 """A foreign key is any of these numbers. Which of them a table has is drawn anew for each table, so that neither the
 order nor a hash of the keys says anything about the outcome: the classifier of `spread` is the only one."""
+
+MOST_PHASES = 250
+"""Phases that a policy can be told of; a stream that goes to and fro more often has no truth."""
 
 KINDS = np.array("order refund cancel query update audit login logout ping trace backup sync".split())
 WINDOW = 1_000

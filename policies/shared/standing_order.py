@@ -12,11 +12,20 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from eddy.contracts import Leg, Lineage, Task
-from eddy.policies.shared.merit import Costs, greedy_route, merit, row_price
+from eddy.policies.shared.merit import INSTANT, Costs, greedy_route, merit, row_price
 from eddy.tuples import Hop
 
 ROWS_BETWEEN_LOOKS = 3_000
-"""Rows from one look at the order to the next, at most; at the beginning it is looked at when the rows have doubled."""
+"""Rows from one look at the order to the next; at the beginning it is looked at when the rows have doubled."""
+
+MOST_ROWS_BETWEEN = 30_000
+"""Rows from one look to the next where rows are so cheap that looking would cost more than its share."""
+
+LOOK_AT_HOP = 15e-6
+"""Seconds that a look takes for each hop."""
+
+LOOKING_SHARE = 0.01
+"""The share of the rows' time that looking may take."""
 
 ROWS_TO_STAND = 10_000
 """Rows after which an order stands: by then rates are known to about a hundredth, and prices over some steps."""
@@ -53,13 +62,14 @@ class StandingOrder:
     def __init__(self, costs: Costs) -> None:
         self._costs = costs
         self._rows = self._unseen = self._looks = self._stood = 0
+        self._between = ROWS_BETWEEN_LOOKS
         self._prices: dict[Hop, Known] = {}
         self._merits: dict[Hop, float] = {}
         self._legs: dict[Lineage, tuple[Leg, ...]] = {}
 
     def arrive(self, task: Task, ready: tuple[Hop, ...]) -> None:
         """Count rows that arrive; looks at the order if it is time."""
-        if self._unseen >= min(self._rows // 2, ROWS_BETWEEN_LOOKS):
+        if self._unseen >= min(self._rows // 2, self._between):
             self._look(task, ready)
             self._unseen = 0
         self._rows += task.rows
@@ -101,6 +111,9 @@ class StandingOrder:
             self._merits = standing
         elif old != new:
             self._legs, self._stood = {}, 0
+        spent = self._expect(task, new, alike) if self._costs == "time" else math.inf
+        rows = LOOK_AT_HOP * len(new) / (LOOKING_SHARE * max(spent, INSTANT))
+        self._between = int(min(max(rows, ROWS_BETWEEN_LOOKS), MOST_ROWS_BETWEEN))
 
     def _find_merit(self, task: Task, hop: Hop) -> float:
         found = self._merits.get(hop)
@@ -129,15 +142,15 @@ class StandingOrder:
         self._prices[hop] = Known(known.price * math.exp(off * weight), spread)
 
     def snapshot(self) -> list[Any]:
-        """Rows, those since the last look and change, and looks; prices and merits of hops."""
+        """Numbers of rows and looks; prices and merits of hops."""
         prices = [[*hop, *known] for hop, known in self._prices.items()]
-        numbers = [self._rows, self._unseen, self._stood, self._looks]
+        numbers = [self._rows, self._unseen, self._between, self._stood, self._looks]
         return [numbers, prices, [[*hop, one] for hop, one in self._merits.items()]]
 
     def restore(self, state: Sequence[Any]) -> None:
         """Go on from a snapshot."""
         numbers, prices, merits = state
-        self._rows, self._unseen, self._stood, self._looks = numbers
+        self._rows, self._unseen, self._between, self._stood, self._looks = numbers
         self._prices = {Hop(operator, pattern): Known(*known) for operator, pattern, *known in prices}
         self._merits = {Hop(operator, pattern): found for operator, pattern, found in merits}
 

@@ -142,6 +142,20 @@ def test_joins_in_a_row_are_planned_at_once() -> None:
     assert run.report.batches()["decisions"].tolist() == [3]
 
 
+def test_the_first_row_of_a_phase_is_in_it() -> None:
+    """Every row is its own phase of two that take turns, and its rates are all or nothing."""
+    told = {"attribute": "s.k0", "values": list(range(VALUES))}
+    phases = [
+        {"from": row, **told, "selectivities": {"op0": [1.0 - row % 2] * VALUES, "op1": [0.0 + row % 2] * VALUES}}
+        for row in range(20)
+    ]
+    odd = np.arange(20) % 2 == 1
+    data = pa.table({"ts": np.arange(20), "k0": np.zeros(20, np.int64), "p0": ~odd, "p1": odd})
+    filters = [eddy.Filter(f"op{i}", on="s", function=mirror, columns=[f"p{i}"]) for i in range(2)]
+    query = eddy.Query(streams=[eddy.Stream("s", time="ts")], filters=filters, select=["s.ts"])
+    assert per_row(calls(query, {"s": data}, {"phases": phases}, batch_rows=7)) == 1.0
+
+
 SHARED = {"attribute": "s.k0", "values": [0, 1], "selectivities": {"op0": [0.1, 0.9]}}
 
 
