@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -78,6 +78,7 @@ class SideBySide:
         self._legs = [leg for leg, _ in parts]
         self._left = [leg.route for leg, _ in parts]
         self._tuples = [tuples for _, tuples in parts]
+        self._waiting = [len(tuples) for _, tuples in parts]
         self._stepping = Stepping([], [], ())
 
     def __len__(self) -> int:
@@ -86,7 +87,7 @@ class SideBySide:
 
     def is_crowd(self, taken: int, made: int) -> bool:
         """Tell whether a step makes more tuples of some than may be held beside all others."""
-        return made > taken and sum(map(len, self._tuples)) - taken + made > MOST_TOGETHER
+        return made > taken and sum(self._waiting) - taken + made > MOST_TOGETHER
 
     def step(self) -> tuple[Hop, SharedStep]:
         """Begin the next step, with all legs that can take it together.
@@ -99,15 +100,20 @@ class SideBySide:
             wanted.setdefault((hop, self._reads(self._tuples[n].lineage, hop.operator)), []).append(n)
         hop, read = self._choose(wanted) if len(wanted) > 1 else next(iter(wanted))
         numbers = wanted[hop, read]
+        rows = [self._waiting[n] for n in numbers]
+        if len(numbers) == 1:
+            (n,) = numbers
+            self._stepping = Stepping(numbers, rows, self._tuples[n].ids)
+            return hop, SharedStep(self._tuples[n], (self._legs[n],), tuple(rows))
         parts = [self._tuples[n] for n in numbers]
         # The lineage stands for all of them; of one that spans more, an operator knows that rows may come twice.
         lineage = max((part.lineage for part in parts), key=lambda lineage: len(lineage.spans))
         is_alike = all(part.lineage.spans == lineage.spans for part in parts)
         inputs = lineage.spans if is_alike else read | {lineage.origin}
         # `go_on` needs to know whose tuples the counts are about.
-        self._stepping = Stepping(numbers, [len(part) for part in parts], inputs)
+        self._stepping = Stepping(numbers, rows, inputs)
         together = merge(parts if is_alike else [part.only(inputs) for part in parts]).with_lineage(lineage)
-        return hop, SharedStep(together, tuple(self._legs[n] for n in numbers), tuple(self._stepping.rows))
+        return hop, SharedStep(together, tuple(self._legs[n] for n in numbers), tuple(rows))
 
     def _choose(self, wanted: Mapping[tuple[Hop, frozenset[str]], Sequence[int]]) -> tuple[Hop, frozenset[str]]:
         """Choose the step that no other leg wants soon; of several, the one that most tuples wait for."""
@@ -115,7 +121,7 @@ class SideBySide:
         #
         #     fabc, abcf      f first: then a b c for both, and f again, 5 calls; a first: 7 calls
         routes = [self._left[n] for n in self._find_legs()]
-        return max(wanted, key=lambda one: (_find_next(one[0], routes), sum(len(self._tuples[n]) for n in wanted[one])))
+        return max(wanted, key=lambda one: (_find_next(one[0], routes), sum(self._waiting[n] for n in wanted[one])))
 
     def go_on(self, counts: Counts, made: Tuples) -> list[Walk]:
         """Put what a step has made in the place of the tuples that took it.
@@ -127,29 +133,30 @@ class SideBySide:
         #
         #     rows [2 3]   counts [1 0 2 0 1]   ->   ends [2 5], outs [1 4]: made 0 is of the first, 1 to 3 of the next
         ends = list(accumulate(rows))
-        outs = np.cumsum(counts)[np.array(ends) - 1].tolist()
+        outs = list(accumulate(_sum(counts[begun:end]) for begun, end in pairwise([0, *ends])))
         for n, begun, end, first, last in zip(numbers, [0, *ends], ends, [0, *outs], outs, strict=False):
             own = self._tuples[n]
             lineage = self._onward(own.lineage, self._left[n][0].operator)
-            part = made.first(last).rest(first) if len(numbers) > 1 else made
+            part = made.cut(first, last) if len(numbers) > 1 else made
             if len(own.ids) > len(inputs):
                 at = _repeat(counts[begun:end])
                 others = {name: ids.take(at) for name, ids in own.ids.items() if name not in inputs}
                 part = Tuples(lineage, {**others, **part.ids}, part.faults)
-            self._tuples[n] = part.with_lineage(lineage)
+            self._tuples[n], self._waiting[n] = part.with_lineage(lineage), last - first
             self._left[n] = self._left[n][1:]
-        return self._leave([n for n in numbers if len(self._tuples[n]) and not self._left[n]])
+        return self._leave([n for n in numbers if self._waiting[n] and not self._left[n]])
 
     def split(self, count: int) -> SideBySide:
         """Take the first tuples of the step out, to go on before the others."""
         numbers, rows, inputs = self._stepping
         ahead = copy(self)
-        ahead._left, ahead._tuples = list(self._left), [tuples.first(0) for tuples in self._tuples]
+        ahead._left, ahead._tuples, ahead._waiting = list(self._left), list(self._tuples), [0] * len(self._legs)
         ahead._stepping = Stepping([], [], inputs)
         for n, own in zip(numbers, rows, strict=True):
             part = min(own, count)
             if part:
                 ahead._tuples[n], self._tuples[n] = self._tuples[n].first(part), self._tuples[n].rest(part)
+                ahead._waiting[n], self._waiting[n] = part, own - part
                 ahead._stepping.numbers.append(n)
                 ahead._stepping.rows.append(part)
             count -= part
@@ -160,12 +167,13 @@ class SideBySide:
         return self._leave(self._find_legs())
 
     def _find_legs(self) -> list[int]:
-        return [n for n, tuples in enumerate(self._tuples) if len(tuples)]
+        return [n for n, rows in enumerate(self._waiting) if rows]
 
     def _leave(self, numbers: Sequence[int]) -> list[Walk]:
         leaving = [Walk(self._tuples[n], self._legs[n], self._left[n]) for n in numbers]
         for n in numbers:
-            self._tuples[n] = self._tuples[n].first(0)
+            # Nothing but the walk may hold the tuples: it lets go of those that have come to their end.
+            self._tuples[n], self._waiting[n] = Tuples(self._tuples[n].lineage, {}), 0
         return leaving
 
 
@@ -173,6 +181,10 @@ def _find_next(hop: Hop, routes: Sequence[Sequence[Hop]]) -> int:
     """Find how many steps it takes until a leg that does not wait for a hop yet comes to it."""
     later = [route.index(hop) for route in routes if route[0] != hop and hop in route]
     return min(later, default=sys.maxsize)
+
+
+def _sum(counts: Counts) -> int:
+    return int(np.count_nonzero(counts) if counts.dtype == np.bool_ else counts.sum())
 
 
 def _repeat(counts: Counts) -> RowIds:

@@ -46,6 +46,10 @@ class Tuples:
         """Give all but the first tuples."""
         return self._part(slice(count, None))
 
+    def cut(self, begun: int, end: int) -> Tuples:
+        """Give the tuples from one place to another."""
+        return self._part(slice(begun, end))
+
     def only(self, inputs: Collection[str]) -> Tuples:
         """Give the rows of some inputs alone."""
         return Tuples(self.lineage, {name: ids for name, ids in self.ids.items() if name in inputs}, self.faults)

@@ -24,6 +24,9 @@ from eddy.tuples.arrays import Floats, Integers
 STAR_ROWS = 100_000
 """Rows of a stream, as in the paper."""
 
+MOST_PHASES = 250
+"""Phases that a policy can be told of; a stream that goes to and fro more often has no truth."""
+
 WINDOW = 1_000
 """The stream's rows come in order and meet tables only, so any window will do; with none they are kept for ever."""
 
@@ -44,10 +47,14 @@ class Star:
 
         There is one for each operator.
         """
+        return self._mix(classes, np.arange(len(classes)))
+
+    def _mix(self, classes: Integers, positions: Integers) -> Floats:
+        """Give the selectivities of some classes as they are at some tuples."""
         now = self.before.values[classes]
         if self.drift is None or self.after is None:
             return now
-        weights = self.drift.weights(np.arange(len(classes)))[:, None]
+        weights = self.drift.weights(positions)[:, None]
         return now * (1 - weights) + self.after.values[classes] * weights
 
     def facts(self, spread: Spread) -> dict[str, Any]:
@@ -61,14 +68,26 @@ class Star:
         rounded = {name: round(value, 4) for name, value in bounds.items()}
         return {"classes": self.before.classes, **rounded, **self.before.facts}
 
-    def truth(self, operators: list[str], spread: Spread) -> dict[str, Any] | None:
-        """Give the truth that `knows` gets; None where it changes."""
+    def truth(self, operators: list[str], spread: Spread, rows: int) -> dict[str, Any] | None:
+        """Give the truth that `knows` gets, phase by phase where it changes; None where no value tells it."""
         known = spread.of_value
-        if self.drift is not None or known is None:
+        if known is None:
             return None
-        told = self.before.values[known].T
-        columns = {name: column.tolist() for name, column in zip(operators, told, strict=True)}
-        return {"attribute": f"s.{CLASSIFIER}", "values": list(range(len(known))), "selectivities": columns}
+        told = {"attribute": f"s.{CLASSIFIER}", "values": list(range(len(known)))}
+        begins = [0] if self.drift is None else sorted({0, *self.drift.steps(rows)})
+        if len(begins) > MOST_PHASES:
+            return None
+        ends = [*begins[1:], rows]
+        phases = [
+            {"from": begin, **told, "selectivities": self._columns(operators, known, (begin + end) // 2)}
+            for begin, end in zip(begins, ends, strict=True)
+        ]
+        return {"phases": phases} if self.drift is not None else {**told, "selectivities": phases[0]["selectivities"]}
+
+    def _columns(self, operators: list[str], known: Integers, position: int) -> dict[str, list[float]]:
+        """Give each operator's selectivities by value, as they are at a tuple."""
+        now = self._mix(known, np.full(len(known), position))
+        return {name: column.tolist() for name, column in zip(operators, now.T, strict=True)}
 
     def best(self, operators: list[str], spread: Spread, correlation: float) -> list[str] | None:
         """Find the best single order.
@@ -113,7 +132,7 @@ def stream_star(  # noqa: PLR0913  what a config file may say
         name="stream_star",
         query=query,
         data={"s": pa.table({"ts": np.arange(rows), "id": np.arange(rows), **told}), **tables},
-        truth=star.truth(names, shown),
+        truth=star.truth(names, shown, rows),
         attribute=None if shown.of_value is None else f"s.{CLASSIFIER}",
         best=star.best(names, shown, correlation),
         drift_points=star.drift.points(rows) if star.drift else (),
