@@ -11,6 +11,8 @@ from typing import Any
 from eddy.comparison.workload import Workload
 from eddy.errors import unknown_name
 from eddy.jobs.flights.queries import flights
+from eddy.jobs.public_data.airports import airports
+from eddy.jobs.public_data.baseball import baseball
 from eddy.jobs.workloads.attributes import attributes
 from eddy.jobs.workloads.equi_join import equi_join
 from eddy.jobs.workloads.lab import lab
@@ -24,7 +26,9 @@ from eddy.jobs.workloads.web import web
 __all__ = [
     "WORKLOADS",
     "Workload",
+    "airports",
     "attributes",
+    "baseball",
     "build",
     "equi_join",
     "flights",
@@ -46,6 +50,8 @@ WORKLOADS: dict[str, Callable[..., Workload]] = {
     "web": web,
     "shop": shop,
     "flights": flights,
+    "airports": airports,
+    "baseball": baseball,
 }
 """Every workload there is; a new one is its file and one line here."""
 

@@ -160,7 +160,8 @@ def test_the_published_page_has_a_place_for_every_experiment_with_a_figure() -> 
 
 
 def test_the_published_page_shows_what_its_csv_files_hold() -> None:
-    for page in (ROOT / "docs" / "experiments.md", ROOT / "docs" / "flights.md"):
+    for name in ("experiments", "flights", "airports", "baseball"):
+        page = ROOT / "docs" / f"{name}.md"
         text = page.read_text("utf-8")
         found = {place["name"]: read_csv(csv_of(page, place["name"])) for place in PLACE.finditer(text)}
         assert found
