@@ -33,9 +33,9 @@ ROWS_FOR_EACH, MOST_LESSON_ROWS = 64, 2_048
 """Where a micro-batch is large, one of so many of its rows is in the lesson, up to so many: it is long until the
 next."""
 
-SHARE_BETWEEN, MOST_BETWEEN = 0.25, 8_000
-"""Rows from one lesson to the next: a share of those that have come, and so many at most. Lessons are frequent while
-they are news, and then cost a hundredth of what dividing the rows costs."""
+SHARE_AFTER_NEWS, MOST_AFTER_NEWS, SHARE_BETWEEN, MOST_BETWEEN = 0.125, 8_000, 0.5, 64_000
+"""Rows from one lesson to the next: a share of those that have come, and so many at most, fewer while lessons are news:
+one costs as much as dividing ten thousand rows."""
 
 SPARE_BUCKETS = 8
 """Buckets for values that are met for the first time, as long as there are so many that no value has."""
@@ -185,15 +185,16 @@ class Divider:
         self._nature.learn(codes, self._lesson.nbytes / max(len(codes), 1))
         if self._is_discrete:
             self._counts.add(codes)
-        else:
+        elif len(self._counts.codes):
             self._counts = HeavyCounts(self._counts.room)
-        self._lesson = self._lesson.plan_next(end)
         former, self._cut = self._cut, self._choose_cut(codes)
-        if self._is_text:
-            kept = {*self._counts.codes.tolist(), *(() if self._cut is None else self._cut.codes.tolist())}
-            self._texts = {code: text for code, text in self._texts.items() if code in kept}
+        is_news = self._cut is not former or (isinstance(former, Ranges) and self._is_uneven(former, codes))
+        self._lesson = self._lesson.plan_next(end, is_news=is_news)
         if self._cut is not former:
             self._names.clear()
+        if len(self._texts) >= self._counts.room:
+            kept = {*self._counts.codes.tolist(), *(() if self._cut is None else self._cut.codes.tolist())}
+            self._texts = {code: text for code, text in self._texts.items() if code in kept}
 
     @property
     def _is_discrete(self) -> bool:
@@ -207,16 +208,18 @@ class Divider:
             return None
         if self._is_discrete:
             return self._share_out(former, codes) if isinstance(former, Values) else self._lay_out()
-        sample, largest = self._nature.sample, 0
-        if isinstance(former, Ranges):
-            largest = former.count_largest(sample)
-            if largest <= TIMES_TOO_LARGE * len(sample) / self._ranges + ROWS_OF_CHANCE:
-                return former
+        sample = self._nature.sample
+        if isinstance(former, Ranges) and not self._is_uneven(former, sample):
+            return former
         cut = Ranges.cut(sample, self._ranges, self._buckets, fractions=has_fractions(self._type))
-        if isinstance(former, Ranges) and TIMES_BETTER * cut.count_largest(sample) > largest:
+        if isinstance(former, Ranges) and TIMES_BETTER * cut.count_largest(sample) > former.count_largest(sample):
             return former
         self.edition += 1
         return cut
+
+    def _is_uneven(self, cut: Ranges, codes: Integers) -> bool:
+        """Tell whether a range has much more than its share."""
+        return cut.count_largest(codes) > TIMES_TOO_LARGE * len(codes) / self._ranges + ROWS_OF_CHANCE
 
     def _share_out(self, former: Values, codes: Integers) -> Values:
         """Give values that are met for the first time the buckets that are free, or share out anew."""
@@ -267,11 +270,12 @@ class Divider:
 class Lesson:
     """Rows that are gathered until there are enough to learn from, and when to begin.
 
-    `due` counts all rows of the stream, `first` those that had come when the attribute was first looked at.
+    `due` counts all rows of the stream, `first` those that had come when the attribute was first looked at. `between`
+    is the number of rows since the lesson before.
     """
 
-    def __init__(self, first: int | None = None, due: int = 0) -> None:
-        self.first, self.due = first, due
+    def __init__(self, first: int | None = None, due: int = 0, between: int = 0) -> None:
+        self.first, self.due, self.between = first, due, between
         self.codes: Integers = np.empty(0, np.int64)
         self.rows = 0
         self.nbytes = 0.0
@@ -283,20 +287,25 @@ class Lesson:
         self.rows += rows
         self.nbytes += nbytes
 
-    def plan_next(self, end: int) -> Lesson:
+    def plan_next(self, end: int, *, is_news: bool) -> Lesson:
         """Plan the next one; this one ends after so many rows of the stream."""
         first = self.first or 0
-        return Lesson(first, end + min(int((end - first) * SHARE_BETWEEN), MOST_BETWEEN))
+        so_far = end - first
+        # Where lessons are news again, they become frequent; and rare by and by when they are not.
+        between = min(int(so_far * SHARE_AFTER_NEWS), MOST_AFTER_NEWS)
+        if not is_news:
+            between = min(int(so_far * SHARE_BETWEEN), max(2 * self.between, between), MOST_BETWEEN)
+        return Lesson(first, end + between, between)
 
     def snapshot(self) -> list[Any]:
         """Plain values."""
-        return [self.first, self.due, self.rows, self.nbytes, self.codes.tolist()]
+        return [self.first, self.due, self.between, self.rows, self.nbytes, self.codes.tolist()]
 
     @staticmethod
     def restore(state: Sequence[Any]) -> Lesson:
         """From a snapshot."""
-        lesson = Lesson(*state[:2])
-        lesson.rows, lesson.nbytes, lesson.codes = *state[2:4], np.array(state[4], np.int64)
+        lesson = Lesson(*state[:3])
+        lesson.rows, lesson.nbytes, lesson.codes = *state[3:5], np.array(state[5], np.int64)
         return lesson
 
 

@@ -109,16 +109,19 @@ class Nature:
         self.sample = np.concatenate([_thin(self.sample, self._room - len(fresh_codes), phase), fresh_codes])
 
     def _judge(self) -> None:
-        values, counts = np.unique(self.sample, return_counts=True)
+        ordered = np.sort(self.sample)
+        news = np.concatenate([[True], ordered[1:] != ordered[:-1]])
+        different = int(news.sum())
         if self._is_integer:
             # Where it goes up and down about the limit, it stays what it is.
-            self.is_continuous = len(values) > (self._most_codes // 2 if self.is_continuous else self._most_codes)
+            self.is_continuous = different > (self._most_codes // 2 if self.is_continuous else self._most_codes)
         is_long = self._is_text and self._nbytes > LONG_TEXT_BYTES
-        is_unique = not self._has_order and bool((counts == 1).sum() >= UNIQUE_SHARE * len(self.sample))
-        self.is_useless = is_long or is_unique
+        # A value came once if it is news, and so is the next.
+        once = int((news & np.append(news[1:], True)).sum())
+        self.is_useless = is_long or (not self._has_order and once >= UNIQUE_SHARE * len(ordered))
         # What has told rows apart does not stop at the first rise.
         passes_by = self._passes > self.tells
-        self.tells = len(self.sample) >= ROWS_TO_JUDGE and len(values) > 1 and not (self.is_useless or passes_by)
+        self.tells = len(ordered) >= ROWS_TO_JUDGE and different > 1 and not (self.is_useless or passes_by)
 
 
 def _lies_beyond(older: Integers, lesson: Integers) -> bool:

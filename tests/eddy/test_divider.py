@@ -104,7 +104,7 @@ def test_ends_follow_the_values() -> None:
         array = pa.array(RNG.permutation(2_000) / 1_000 * scale)
         for _ in range(8):
             teach(one, array, begun)
-            begun += 10_000
+            begun += 100_000
         names.append(one.name(1))
         assert np.bincount(one.divide(array)).max() < 0.6 * len(array)
     assert names[0][1] != names[1][1]
