@@ -426,10 +426,10 @@ BUGS = (
         tests=("tests/policies/test_guard.py",),
     ),
     Bug(
-        name="a range begins anew after a restart",
-        file="eddy/classes/divider.py",
-        old='self._low, self._high = state["range"]',
-        new='self._low, _ = state["range"]',
+        name="the sample that ranges are cut by begins anew after a restart",
+        file="eddy/classes/nature.py",
+        old='self.sample = np.array(state["sample"], np.int64)',
+        new="self.sample = np.empty(0, np.int64)",
         tests=("tests/eddy/test_divider.py",),
     ),
     Bug(

@@ -59,8 +59,9 @@ class Content(Policy):
     """Learns which attribute foretells each operator's outcomes.
 
     `attributes` are those that may classify; all that can, when none are named. `d` is the number of buckets of each,
-    `P` the share of rows that profile an operator, `R` the rows of one sample, `alpha` the memory of the quick
-    selectivities by tuple, `threshold` the gain ratio that a classifier must exceed.
+    as many as are of use where none is given; `P` is the share of rows that profile an operator, `R` the rows of one
+    sample, `alpha` the memory of the quick selectivities by tuple, `threshold` the gain ratio that a classifier must
+    exceed.
 
     >>> Content(Setting(operators=("cheap", "dear")), d=8).features.buckets
     8
@@ -71,7 +72,7 @@ class Content(Policy):
         setting: Setting,
         *,
         attributes: Sequence[str] | None = None,
-        d: int = 24,
+        d: int | None = None,
         P: float = 0.06,  # noqa: N803  the paper's name
         R: int = 150,  # noqa: N803  the paper's name
         alpha: float = 0.95,
@@ -87,11 +88,13 @@ class Content(Policy):
             raise QueryError(f"{where}: threshold: expected a gain ratio from 0 to below 1, got {threshold!r}")
         self.features = choose(attributes, setting.columns, d, where=where)
         self._share, self._sample = P, R
-        self._how = Learning(cells=d + 1, alpha=alpha, threshold=threshold, sample=R)
+        self._how = Learning(cells=self.features.buckets + 1, alpha=alpha, threshold=threshold, sample=R)
         self._costs: Costs = costs
         self._prices = setting.prices
         # Where only calls count, the time that is taken to think of them does not: no clock is asked.
         self._clock = setting.clock if costs == "time" else float
+        # Where only calls count, a call of SQL counts as much as any other.
+        self._sql_reads = setting.sql_reads if costs == "time" else {}
         self._alone = len(setting.operators) == 1
         self._known: dict[str, Knowledge] = {}
         self._guards: dict[str, Guard] = {}
@@ -130,6 +133,8 @@ class Content(Policy):
 
     def _plan_classes(self, task: Task, ready: tuple[Hop, ...]) -> list[Leg]:
         """Plan samples, and the best order of each class."""
+        if not task.lineage.done:
+            self._knowledge(task.lineage.origin).follow(task.buckets.editions())
         pupils, share = self._pupils(task, ready)
         drawn = task.chance().random(task.rows) < share if share else np.zeros(task.rows, np.bool_)
         rows, sample = np.flatnonzero(~drawn), np.flatnonzero(drawn)
@@ -158,7 +163,9 @@ class Content(Policy):
         return self._known[origin]
 
     def _make_knowledge(self, origin: str) -> Knowledge:
-        return Knowledge(len(self.features.of(origin)), self._how)
+        columns = [attribute.column for attribute in self.features.of(origin)]
+        own = {name: [columns.index(c) for c in read if c in columns] for name, read in self._sql_reads.items()}
+        return Knowledge(len(columns), self._how, own)
 
     def _guard(self, origin: str) -> Guard:
         guard = self._guards.get(origin)
@@ -274,6 +281,7 @@ class Content(Policy):
         if guard.wake():
             self._known[sample.origin] = self._make_knowledge(sample.origin)
         known, attributes = self._knowledge(sample.origin), range(len(self.features.of(sample.origin)))
+        known.follow(sample.buckets.editions())
         buckets = sample.buckets(attributes)
         for hop, outcomes in zip(sample.hops, sample.outcomes, strict=True):
             known.keep_lesson(hop, Lesson(attributes, buckets, outcomes))

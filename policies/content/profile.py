@@ -34,11 +34,12 @@ rare enough."""
 class Profile:
     """In and Out by attribute and bucket.
 
-    They name the attribute that classifies.
+    They name the attribute that classifies; the operator's `own` ones cannot.
     """
 
-    def __init__(self, attributes: int, cells: int) -> None:
+    def __init__(self, attributes: int, cells: int, own: Sequence[int] = ()) -> None:
         self._cells = cells
+        self._own = list(own)
         self._tables = np.zeros((3, attributes, cells))
         self.attribute = NO_ATTRIBUTE
         self.gain = 0.0
@@ -72,6 +73,7 @@ class Profile:
         seen, out, squares = self._tables
         is_filter = bool((out == squares).all())
         gains = gain_ratios(seen, out) if is_filter else skews(seen, out, squares)
+        gains[self._own] = 0.0
         best = int(gains.argmax()) if len(gains) else NO_ATTRIBUTE
         before, self.attribute = self.attribute, best if len(gains) and gains[best] > threshold else NO_ATTRIBUTE
         self.gain = float(gains[best]) if len(gains) else 0.0
@@ -93,6 +95,11 @@ class Profile:
     def forget(self, rows: int) -> None:
         """Let no more than so many rows count on."""
         self._tables *= np.minimum(1.0, rows / np.maximum(self._tables[0].sum(axis=1), 1.0))[:, None]
+
+    def forget_attribute(self, attribute: int) -> None:
+        """Forget what was counted by an attribute, and sample anew before the next judgement."""
+        self._tables[:, attribute] = 0.0
+        self.sampled = 0
 
     def signs(self) -> Floats:
         """Standard deviations by which each attribute exceeds chance."""

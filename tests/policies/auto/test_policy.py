@@ -54,7 +54,7 @@ def rows(count: int, *, seed: int = 0, shares: Sequence[float] = (0.9, 0.5, 0.1)
     [
         *[({"regret": share}, "regret: expected a share above 0 and up to 1, got ") for share in SHARES],
         *[({"control": share}, "control: expected a share above 0 and up to 1, got ") for share in SHARES],
-        *[({"d": d}, "d: expected a number of buckets from 2 to 250, got ") for d in (1, 251, 2.5, "24", True, None)],
+        *[({"d": d}, "d: expected a number of buckets from 2 to 250, got ") for d in (1, 251, 2.5, "24", True, [24])],
         ({"costs": "money"}, 'costs: expected "time" or "unit", got \'money\''),
         ({"costs": None}, 'costs: expected "time" or "unit", got None'),
         ({"attributes": "s.kind"}, "attributes: expected a list of \"stream.column\", got 's.kind'"),
@@ -103,6 +103,7 @@ def test_wrong_parameters_are_explained(parameters: Mapping[str, Any], message: 
         {"attributes": []},
         {"attributes": ["s.kind", "s.kind"]},
         {"d": np.int64(8)},
+        {"d": None},
         {"d": 3, "attributes": [], "arms": [KNOWS, "content"]},
     ],
     ids=str,
@@ -346,7 +347,7 @@ def test_an_arm_whose_plan_cannot_be_read_is_named(planned: Any) -> None:
         chance=lambda: np.random.default_rng(0),
         after=lambda _route: (),
         independent=True,
-        buckets=Kept(np.zeros((4, 0), np.uint8)),
+        buckets=Kept(np.zeros((4, 0), np.uint8), ()),
     )
     arm = Arm("bad", Bad(), NO_FEATURES, "s", 0.0)
     told = 'policy "auto": arm "bad" must plan a list of Leg(...) with positions below 2, and planned '
