@@ -1,7 +1,7 @@
 """Everything that `content` learns of one stream's operators.
 
-In three tables: samples judge which attribute classifies an operator (`Profile`), running estimates follow what it lets
-through by the buckets of that attribute (`Selectivities`), and orders that were decided stand for a while (`Standing`).
+In two tables: samples judge which attribute classifies an operator (`Profile`), and running estimates follow what it
+lets through by the buckets of that attribute (`RunningSelectivities`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import numpy as np
 from eddy.classes.classifier import Look
 from eddy.classes.divider import Buckets
 from eddy.contracts import Counts, Observation
-from eddy.policies.content.order_cache import Standing
 from eddy.policies.content.profile import NO_ATTRIBUTE, Profile
 from eddy.policies.content.samples import Lesson, count_untaught, join_lessons
 from eddy.policies.content.selectivities import RunningSelectivities
@@ -85,7 +84,8 @@ class Knowledge:
         self._early: set[Hop] = set()
         self._due = 0.0
         self._came = False
-        self.standing = Standing()
+        # Whether what was decided stands no more.
+        self.is_news = False
         self._turn = self._lesson = 0
         self.haste = 1.0
 
@@ -98,15 +98,17 @@ class Knowledge:
         """The samples of an operator, summed up."""
         return self.profiles[self._number(hop)]
 
-    def pupils(self, ready: Sequence[Hop], *, arriving: bool) -> Sequence[Hop]:
-        """List operators that learn as rows arrive, or the others.
+    @property
+    def cells(self) -> int:
+        """The buckets of an attribute, that of null among them."""
+        return self._how.cells
 
-        The others never meet arriving rows.
+    def meet(self, ready: Sequence[Hop]) -> None:
+        """Take note of operators that rows may go to when they arrive.
+
+        All others learn from the rows that come to them.
         """
-        if arriving:
-            self._early |= set(ready)
-            return ready
-        return [hop for hop in ready if hop not in self._early]
+        self._early.update(ready)
 
     def is_due(self, share: float, size: float, rows: int) -> bool:
         """Tell whether the next sample is due.
@@ -127,10 +129,10 @@ class Knowledge:
         A row for each row, a column for each operator. They come from the cell of the classifier's bucket, or from all
         rows where there are no buckets.
         """
+        numbers = [self._number(hop) for hop in hops]
         cells, whole = self._running.rates(), self._running.estimate_whole()
-        found = np.empty((rows, len(hops)))
-        for i, (hop, buckets) in enumerate(zip(hops, columns, strict=True)):
-            number = self._number(hop)
+        found = np.empty((len(hops), rows)).T
+        for i, (number, buckets) in enumerate(zip(numbers, columns, strict=True)):
             found[:, i] = whole[number] if buckets is None else cells[number].take(buckets)
         return found
 
@@ -139,7 +141,8 @@ class Knowledge:
 
         It is W of the paper.
         """
-        return self._running.estimate_whole()[[self._number(hop) for hop in hops]]
+        numbers = [self._number(hop) for hop in hops]
+        return self._running.estimate_whole()[numbers]
 
     def _number(self, hop: Hop) -> int:
         """An operator's place."""
@@ -185,7 +188,7 @@ class Knowledge:
         # added before a judgement may name another one.
         steps, self._steps, self._kept = self._steps, [], {}
         lessons, self._lessons = self._lessons, []
-        came, self._came = self._came, False
+        came, self._came, self.is_news = self._came, False, False
         if not came:
             return []
         changes = self._running.changes
@@ -199,8 +202,7 @@ class Knowledge:
         changed = list(self._judge())
         calm = changes == self._running.changes and all(p.judged > 1 for p in self.profiles if p.judged or p.sampled)
         self.haste = 1 / CALM_DIVISOR if calm else 1.0
-        if changed or not calm or self._turn % CALM_DIVISOR == 0:
-            self.standing = Standing()
+        self.is_news = bool(changed) or not calm or self._turn % CALM_DIVISOR == 0
         return changed
 
     def _count(self, steps: Sequence[Observation]) -> None:
@@ -226,7 +228,7 @@ class Knowledge:
             self.profiles[number].forget(self._how.sample)
 
     def _find_unexplained(self, steps: Sequence[Observation]) -> Iterator[tuple[int, Lesson]]:
-        """Find rows of operators that are judged and unclassified.
+        """Find rows of operators that are judged and unclassified, or get no samples.
 
         Samples are left out, since they are learned from anyway.
         """
@@ -234,7 +236,7 @@ class Knowledge:
         for step in steps:
             number = self._number(step.hops[0])
             profile = self.profiles[number]
-            if profile.attribute == NO_ATTRIBUTE and profile.judged:
+            if step.hops[0] not in self._early or (profile.attribute == NO_ATTRIBUTE and profile.judged):
                 count = count_untaught(step)
                 if count > largest.get(number, (0,))[0]:
                     largest[number] = (count, step)
@@ -285,7 +287,6 @@ class Knowledge:
             "hops": [list(hop) for hop in self._numbers],
             "profiles": [numbers for numbers, _ in profiles],
             "counts": [self._turn, self._lesson, self._due, self.haste, self._running.changes],
-            "standing": self.standing.snapshot(),
         }
         tables = [table for _, table in profiles]
         return plain, {"running": self._running.snapshot(), **{f"tables {n}": table for n, table in enumerate(tables)}}
@@ -295,7 +296,6 @@ class Knowledge:
         for number, (hop, numbers) in enumerate(zip(plain["hops"], plain["profiles"], strict=True)):
             self.profiles[self._number(Hop(*hop))].restore(numbers, arrays[f"tables {number}"])
         self._turn, self._lesson, self._due, self.haste, self._running.changes = plain["counts"]
-        self.standing = Standing.restore(plain["standing"])
         self._running.restore(arrays["running"])
 
 

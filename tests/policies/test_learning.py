@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import eddy
 from eddy.policies.content.knowledge import mask_settled
 from eddy.policies.content.profile import gain_ratios, skews
 from eddy.policies.content.selectivities import RunningSelectivities
-from eddy.policies.shared.orders import MOST_CLASSES, MOST_ORDERS, best_orders, classes
+from eddy.policies.shared.orders import MOST_ORDERS, best_orders
 
 OPERATORS = 4
 UNIT = {"costs": "unit"}
@@ -272,25 +273,30 @@ def _spent(rates: np.ndarray[Any, Any], orders: np.ndarray[Any, Any]) -> float:
     return total
 
 
-def test_no_more_classes_than_pay_are_told_apart() -> None:
-    buckets = np.random.default_rng(0).integers(0, 24, (10_000, 4), dtype=np.uint8)
-    examples, which = classes(buckets, MOST_CLASSES)
-    assert examples.shape[1] == 1
-    assert (examples[which] == buckets[:, :1]).all()
-    assert classes(buckets[:, :2] // 4, MOST_CLASSES)[0].shape == (36, 2)
-
-
-def test_where_every_operator_goes_by_an_attribute_of_its_own_the_best_ones_are_told_apart() -> None:
-    """Three attributes of 24 values would make a class of nearly every row."""
+def own_attributes(rows: int, shares: Sequence[float]) -> dict[str, pa.Table]:
+    """Rows with an attribute of 24 values for each operator."""
     rng = np.random.default_rng(0)
-    rows, shares = 40_000, (0.95, 0.6, 0.55)
     columns: dict[str, Any] = {"ts": np.arange(rows)}
     for i, share in enumerate(shares):
         columns[f"k{i}"] = rng.integers(0, 24, rows)
         columns[f"p{i}"] = rng.random(rows) < np.where(columns[f"k{i}"] % 2, share, 1 - share)
-    data = {"s": pa.table(columns)}
-    policy = {**UNIT, "name": "content", "attributes": [f"s.k{i}" for i in range(3)]}
-    run = eddy.run_local(query(3), data, policy=policy, batch_rows=4_000)
-    seen = run.report.routes()["class"]
-    assert any("k0=" in name for name in seen)
-    assert run.report.routes(by_batch=True).groupby("batch").size().max() <= MOST_CLASSES + 3 * len(shares)
+    return {"s": pa.table(columns)}
+
+
+@pytest.mark.parametrize("batch", [1_000, 10_000])
+def test_where_every_operator_goes_by_an_attribute_of_its_own_each_row_goes_its_best_way(batch: int) -> None:
+    """Four attributes of 24 values are more classes than rows."""
+    shares = (0.95, 0.9, 0.85, 0.8)
+    data = own_attributes(60_000, shares)
+    policy = {**UNIT, "name": "content", "attributes": [f"s.k{i}" for i in range(4)]}
+    run = eddy.run_local(query(4), data, policy=policy, batch_rows=batch)
+    rates = np.column_stack(
+        [np.where(data["s"][f"k{i}"].to_numpy() % 2, share, 1 - share) for i, share in enumerate(shares)]
+    )
+    best = _spent(rates, np.argsort(rates, axis=1)) / len(rates)
+    usual = _spent(rates, np.broadcast_to(np.arange(4), rates.shape)) / len(rates)
+    since = 30_000 // batch
+    assert usual - per_row(run, since) > 0.95 * (usual - best)
+    routes = run.report.routes(by_batch=True)
+    assert any("k" in name for name in routes["class"])
+    assert routes[routes["batch"] >= since].groupby("batch")["route"].nunique().max() <= MOST_ORDERS + 1 + 4
