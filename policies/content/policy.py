@@ -70,8 +70,8 @@ class Content(Policy):
             share=P,
             costs=costs,
             prices=setting.prices,
-            # Where only calls count, the time that is taken to think of them does not: no clock is asked.
-            clock=setting.clock if costs == "time" else float,
+            # Where only calls count, or learning is asked for, the time that it takes does not: no clock is asked.
+            clock=setting.clock if costs == "time" and not profile else float,
             profile=profile,
             uses=self._uses,
         )

@@ -256,7 +256,7 @@ class StreamContent:
         if self.known.is_news:
             self._menu = None
         if self._trial is None:
-            self._trial = HalfTrial(changed) if changed else None
+            self._trial = HalfTrial(changed) if changed and not self._conduct.profile else None
         elif self._trial.is_over:
             if self._trial.is_lost:
                 for hop in self._trial.hops:
