@@ -201,15 +201,17 @@ class Setting:
 
     `operators` are the names of all operators, in the order of the query. `columns` are the streams' columns that can
     classify their rows; a policy that wants to see some of them says so in its `features`. `reads` are those of them
-    that the query reads anyway: to see others costs more. `prices` has what steps take. `make` builds another policy
-    from its name, or its name and parameters; of the parameters that are offered besides it takes those that it has.
-    `cells` is the number of cells that share the rows, each with a policy of its own. `clock` is for limits on how long
-    to think; where none is given, time stands still.
+    that the query reads anyway: to see others costs more. `sql_reads` has for each filter that is SQL the columns that
+    it reads: to tell rows apart by those, only to know what it will say, costs about as much as to ask it. `prices` has
+    what steps take. `make` builds another policy from its name, or its name and parameters; of the parameters that are
+    offered besides it takes those that it has. `cells` is the number of cells that share the rows, each with a policy
+    of its own. `clock` is for limits on how long to think; where none is given, time stands still.
     """
 
     operators: tuple[str, ...]
     columns: tuple[Column, ...] = ()
     reads: frozenset[Column] = frozenset()
+    sql_reads: Mapping[str, frozenset[Column]] = field(default_factory=dict)
     prices: Prices = field(default_factory=Prices)
     make: Callable[[str | Mapping[str, Any], Mapping[str, Any]], Policy] = refuse_to_make
     cells: int = 1
@@ -222,7 +224,8 @@ class Task:
 
     A policy never sees values or operators: only how many tuples there are, what has been learned of the hops and what
     they cost, which hops would be ready after a given route, and the classifier buckets of each tuple's arriving row: a
-    matrix with a column for each of the stream's attributes among the policy's features. `independent` says that
+    matrix with a column for each of the stream's attributes among the policy's features. What is counted by buckets is
+    good for one edition of them (`Look.editions`, `policies.shared.editions`). `independent` says that
     nothing but the ready hops is left to do, in any order. `chance()` is the micro-batch's generator.
     """
 

@@ -27,6 +27,9 @@ from eddy.tuples.arrays import Integers
 MOST_BUCKETS = 250
 """Buckets of an attribute, besides that of null: a bucket is one byte."""
 
+USUAL_RANGES = 24
+"""Ranges into which numbers and times are cut: neighbours are alike, and each range has rows enough to learn from."""
+
 LOOKED_UP_SHARE = 0.5
 """A share of a micro-batch's rows. When more than this share is asked for, the whole column is divided and kept."""
 
@@ -49,6 +52,14 @@ class Look(Protocol):
         Attributes are named by number, tuples by position; all of them when none are named.
         """
 
+    def editions(self, attributes: Sequence[int] | None = None) -> tuple[int, ...]:
+        """Give the edition of each attribute's buckets.
+
+        Within an edition a bucket stands for the same values. What was counted by buckets of another edition says
+        nothing about these. An edition holds for a whole micro-batch at least; 0 is that of an attribute whose values
+        are not told apart yet.
+        """
+
     def take(self, rows: Integers) -> Self:
         """Look at some of the rows alone, named by position."""
 
@@ -63,11 +74,13 @@ class Look(Protocol):
 class Features:
     """The attributes that a policy wants to see.
 
-    Each is divided into `buckets` buckets, and one for null.
+    Each is divided into `buckets` buckets at most, and one for null, which has the number `buckets`. Numbers and times
+    are cut into `ranges` of them.
     """
 
     attributes: tuple[Attribute, ...] = ()
-    buckets: int = 24
+    buckets: int = MOST_BUCKETS
+    ranges: int = USUAL_RANGES
 
     def of(self, stream: str) -> tuple[Attribute, ...]:
         """Give a stream's attributes in the order of bucket columns."""
@@ -77,15 +90,17 @@ class Features:
 NO_FEATURES = Features()
 
 
-def choose(names: Sequence[str] | None, known: Sequence[Column], buckets: int, *, where: str) -> Features:
-    """Check the attributes that a user names.
+def choose(names: Sequence[str] | None, known: Sequence[Column], d: int | None, *, where: str) -> Features:
+    """Check the attributes that a user names, and into how many buckets they are divided.
 
-    All columns that can classify, when none are named.
+    All columns that can classify, when none are named. Where no number is named, values have as many buckets as there
+    can be, and numbers and times `USUAL_RANGES` ranges.
     """
-    if not is_whole(buckets, 2, MOST_BUCKETS):
-        raise QueryError(f"{where}: d: expected a number of buckets from 2 to {MOST_BUCKETS}, got {buckets!r}")
+    if d is not None and not is_whole(d, 2, MOST_BUCKETS):
+        raise QueryError(f"{where}: d: expected a number of buckets from 2 to {MOST_BUCKETS}, got {d!r}")
+    buckets, ranges = (MOST_BUCKETS, USUAL_RANGES) if d is None else (d, d)
     if names is None:
-        return Features(attributes=tuple(map(Attribute, known)), buckets=buckets)
+        return Features(attributes=tuple(map(Attribute, known)), buckets=buckets, ranges=ranges)
     if isinstance(names, str) or not isinstance(names, Sequence):
         raise QueryError(f'{where}: attributes: expected a list of "stream.column", got {names!r}')
     columns = {str(column): column for column in known}
@@ -94,7 +109,7 @@ def choose(names: Sequence[str] | None, known: Sequence[Column], buckets: int, *
         if name not in columns:
             error = unknown_name("classifier attribute", name, columns, where=f"{where}: attributes")
             raise QueryError(f"{error}; nested columns cannot classify")
-    return Features(attributes=tuple(Attribute(columns[name]) for name in chosen), buckets=buckets)
+    return Features(attributes=tuple(Attribute(columns[name]) for name in chosen), buckets=buckets, ranges=ranges)
 
 
 class Arrived:
@@ -135,6 +150,11 @@ class Arrived:
             found[place] = self._divide(attribute, few)
         return found.T if (order[1:] > order[:-1]).all() else found[:, np.argsort(order)].T
 
+    def editions(self, attributes: Sequence[int] | None) -> tuple[int, ...]:
+        """Give the editions of some attributes, or of all."""
+        wanted = range(len(self._dividers)) if attributes is None else attributes
+        return tuple([self._learn(attribute).edition for attribute in wanted])
+
     def _divide_all(self, attribute: int) -> Buckets:
         if attribute not in self._whole:
             self._whole[attribute] = self._divide(attribute, None)
@@ -142,15 +162,20 @@ class Arrived:
 
     def _divide(self, attribute: int, rows: pa.Array | None) -> Buckets:
         """Give the buckets of some rows or all, in order of arrival."""
-        name, divider = self._dividers[attribute]
-        column = self._rows.column(name)
-        # Judged once for each micro-batch, and from all over it, whichever rows a policy happens to ask for.
-        if attribute not in self._looked and not divider.is_settled:
-            divider.judge(_take_evenly(column))
-        self._looked.add(attribute)
+        divider = self._learn(attribute)
+        column = self._rows.column(self._dividers[attribute][0])
         if divider.is_blind and not column.null_count:
             return np.zeros(len(column) if rows is None else len(rows), np.uint8)
         return divider.divide(column if rows is None else column.take(rows))
+
+    def _learn(self, attribute: int) -> Divider:
+        """Let an attribute learn from the rows, once and before they are divided."""
+        name, divider = self._dividers[attribute]
+        # From rows all over the micro-batch, whichever of them a policy happens to ask for.
+        if attribute not in self._looked and not divider.is_settled:
+            divider.judge(_take_evenly(self._rows.column(name)))
+        self._looked.add(attribute)
+        return divider
 
 
 class ArrivedRows:
@@ -163,6 +188,10 @@ class ArrivedRows:
     def __call__(self, attributes: Sequence[int] | None = None, rows: Integers | None = None) -> Buckets:
         """The buckets of these rows, or of some of them."""
         return self._arrived.buckets(self._ids if rows is None else self._ids.take(rows), attributes)
+
+    def editions(self, attributes: Sequence[int] | None = None) -> tuple[int, ...]:
+        """The editions of the buckets that are given."""
+        return self._arrived.editions(attributes)
 
     def take(self, rows: Integers) -> ArrivedRows:
         """Some of these rows."""
@@ -179,7 +208,9 @@ class Classifier:
     def __init__(self, features: Features, schemas: Mapping[str, pa.Schema]) -> None:
         self._dividers = {
             stream: {
-                a.column.name: Divider(a, schema.field(a.column.name).type, features.buckets)
+                a.column.name: Divider(
+                    a, schema.field(a.column.name).type, features.buckets if a.values else features.ranges
+                )
                 for a in features.of(stream)
             }
             for stream, schema in schemas.items()

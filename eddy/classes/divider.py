@@ -58,6 +58,7 @@ class Divider:
         self._low, self._high = np.inf, -np.inf
         self._column = attribute.column.name
         self._names: dict[int, BucketName] = {}
+        self.edition = 0
 
     @property
     def is_settled(self) -> bool:
@@ -71,7 +72,9 @@ class Divider:
 
     def judge(self, array: pa.Array) -> None:
         """Learn the attribute's nature from the first rows."""
+        before = self._nature.tells, self._nature.is_continuous
         self._nature.look(array)
+        self.edition += before != (self._nature.tells, self._nature.is_continuous)
         self._names.clear()
 
     def divide(self, array: pa.Array) -> Buckets:
@@ -105,6 +108,7 @@ class Divider:
             "texts": self._texts,
             "shared": self._shared.tolist(),
             "range": [self._low, self._high],
+            "edition": self.edition,
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -113,6 +117,7 @@ class Divider:
         self._known, self._texts = list(state["known"]), list(state["texts"])
         self._shared = np.array(state["shared"], np.bool_)
         self._low, self._high = state["range"]
+        self.edition = state.get("edition", 0)
         self._names.clear()
 
     @property

@@ -44,6 +44,11 @@ class SomeAttributes:
         wanted = self.numbers if attributes is None else [self.numbers[attribute] for attribute in attributes]
         return self.look(wanted, rows)
 
+    def editions(self, attributes: Sequence[int] | None = None) -> tuple[int, ...]:
+        """The editions of their buckets."""
+        wanted = self.numbers if attributes is None else [self.numbers[attribute] for attribute in attributes]
+        return self.look.editions(wanted)
+
     def take(self, rows: Integers) -> SomeAttributes:
         """Some of the rows."""
         return SomeAttributes(self.look.take(rows), self.numbers)
@@ -58,19 +63,24 @@ class Kept:
     """A look at buckets that are kept, after the rows have gone."""
 
     buckets: Buckets
+    kept_editions: tuple[int, ...]
 
     def __call__(self, attributes: Sequence[int] | None = None, rows: Integers | None = None) -> Buckets:
         """The buckets of some rows."""
         found = self.buckets if rows is None else self.buckets[rows]
         return found if attributes is None else found[:, list(attributes)]
 
+    def editions(self, attributes: Sequence[int] | None = None) -> tuple[int, ...]:
+        """The editions that the buckets were of."""
+        return self.kept_editions if attributes is None else tuple([self.kept_editions[a] for a in attributes])
+
     def take(self, rows: Integers) -> Kept:
         """Some of the rows."""
-        return Kept(self.buckets[rows])
+        return Kept(self.buckets[rows], self.kept_editions)
 
     def join(self, others: Sequence[Kept]) -> Kept:
         """These rows and those of others."""
-        return Kept(np.concatenate([self.buckets, *(other.buckets for other in others)]))
+        return Kept(np.concatenate([self.buckets, *(other.buckets for other in others)]), self.kept_editions)
 
 
 class Arm:
@@ -131,7 +141,7 @@ def join_features(arms: Sequence[tuple[str, Features]], own: Features) -> Featur
             )
         _check_ways(name, features.attributes, attributes)
         attributes |= dict.fromkeys(features.attributes)
-    return Features(attributes=tuple(attributes), buckets=own.buckets)
+    return Features(attributes=tuple(attributes), buckets=own.buckets, ranges=own.ranges)
 
 
 def _check_ways(name: str, wanted: Iterable[Attribute], known: Iterable[Attribute]) -> None:

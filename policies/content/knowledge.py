@@ -18,6 +18,7 @@ from eddy.contracts import Counts, Observation
 from eddy.policies.content.profile import NO_ATTRIBUTE, Profile
 from eddy.policies.content.samples import Lesson, count_untaught, join_lessons
 from eddy.policies.content.selectivities import RunningSelectivities
+from eddy.policies.shared.editions import Editions
 from eddy.tuples import Hop
 from eddy.tuples.arrays import Floats, Integers
 
@@ -63,12 +64,14 @@ class Learning:
 class Knowledge:
     """How much operators drop in each cell of an attribute.
 
-    Steps are kept while a round runs, and learned from at its end: all of them by one sum.
+    Steps are kept while a round runs, and learned from at its end: all of them by one sum. `own` has for each operator
+    the attributes that it reads itself, and as cheaply: they do not classify it.
     """
 
-    def __init__(self, attributes: int, how: Learning) -> None:
+    def __init__(self, attributes: int, how: Learning, own: Mapping[str, Sequence[int]]) -> None:
         self._attributes = attributes
         self._how = how
+        self._own = own
         # Operators have numbers, in the order in which they are met. A number is the place of an operator's profile
         # and of its row of running selectivities:
         #
@@ -88,6 +91,7 @@ class Knowledge:
         self.is_news = False
         self._turn = self._lesson = 0
         self.haste = 1.0
+        self._editions = Editions(attributes)
 
     @property
     def hops(self) -> Sequence[Hop]:
@@ -102,6 +106,17 @@ class Knowledge:
     def cells(self) -> int:
         """The buckets of an attribute, that of null among them."""
         return self._how.cells
+
+    def follow(self, editions: Sequence[int]) -> bool:
+        """Forget what was counted by buckets that mean something else now; says whether there are any."""
+        changed = self._editions.follow(editions)
+        for attribute in changed:
+            self.haste = 1.0
+            for number, profile in enumerate(self.profiles):
+                profile.forget_attribute(attribute)
+                if profile.attribute == attribute:
+                    self._running.start(number, *profile.bucket_counts())
+        return bool(changed)
 
     def meet(self, ready: Sequence[Hop]) -> None:
         """Take note of operators that rows may go to when they arrive.
@@ -149,7 +164,7 @@ class Knowledge:
         known = self._numbers.get(hop)
         if known is None:
             known = self._numbers[hop] = len(self.profiles)
-            self.profiles.append(Profile(self._attributes, self._how.cells))
+            self.profiles.append(Profile(self._attributes, self._how.cells, self._own.get(hop.operator, ())))
             self._running.grow()
         return known
 
@@ -288,16 +303,24 @@ class Knowledge:
             "hops": [list(hop) for hop in self._numbers],
             "profiles": [numbers for numbers, _ in profiles],
             "counts": [self._turn, self._lesson, self._due, self.haste, self._running.changes],
+            "editions": self._editions.snapshot(),
         }
         tables = [table for _, table in profiles]
         return plain, {"running": self._running.snapshot(), **{f"tables {n}": table for n, table in enumerate(tables)}}
 
-    def restore(self, plain: Mapping[str, Any], arrays: Mapping[str, Floats]) -> None:
-        """Go on from a snapshot; called on one that knows nothing."""
+    def restore(self, plain: Mapping[str, Any], arrays: Mapping[str, Floats]) -> bool:
+        """Go on from a snapshot; called on one that knows nothing, as one goes on that counted by other buckets.
+
+        Says whether it could.
+        """
+        if arrays["running"].shape[-1] != self._how.cells + 1:
+            return False
         for number, (hop, numbers) in enumerate(zip(plain["hops"], plain["profiles"], strict=True)):
             self.profiles[self._number(Hop(*hop))].restore(numbers, arrays[f"tables {number}"])
         self._turn, self._lesson, self._due, self.haste, self._running.changes = plain["counts"]
         self._running.restore(arrays["running"])
+        self._editions.restore(plain.get("editions", ()))
+        return True
 
 
 def mask_settled(rates: Floats, costs: Floats) -> np.ndarray[Any, np.dtype[np.bool_]]:

@@ -33,9 +33,10 @@ class Content(Policy):
     """Learns which attribute foretells each operator's outcomes.
 
     `attributes` are those that may classify; all that can, when none are named. `d` is the number of buckets of each,
-    `P` the share of rows that profile an operator, `R` the rows of one sample, `alpha` the memory of the quick
-    selectivities by tuple, `threshold` the gain ratio that a classifier must exceed. With `profile` it learns whatever
-    that takes, also of a single operator, whose classifiers can change nothing but the report.
+    as many as are of use where none is given; `P` is the share of rows that profile an operator, `R` the rows of one
+    sample, `alpha` the memory of the quick selectivities by tuple, `threshold` the gain ratio that a classifier must
+    exceed. With `profile` it learns whatever that takes, also of a single operator, whose classifiers can change
+    nothing but the report.
 
     >>> Content(Setting(operators=("cheap", "dear")), d=8).features.buckets
     8
@@ -46,7 +47,7 @@ class Content(Policy):
         setting: Setting,
         *,
         attributes: Sequence[str] | None = None,
-        d: int = 24,
+        d: int | None = None,
         P: float = 0.06,  # noqa: N803  the paper's name
         R: int = 150,  # noqa: N803  the paper's name
         alpha: float = 0.95,
@@ -66,7 +67,7 @@ class Content(Policy):
         self.features = choose(attributes, setting.columns, d, where=where)
         self._uses = Uses(self.features)
         self._conduct = Conduct(
-            learning=Learning(cells=d + 1, alpha=alpha, threshold=threshold, sample=R),
+            learning=Learning(cells=self.features.buckets + 1, alpha=alpha, threshold=threshold, sample=R),
             share=P,
             costs=costs,
             prices=setting.prices,
@@ -75,6 +76,8 @@ class Content(Policy):
             profile=profile,
             uses=self._uses,
         )
+        # Where only calls count, a call of SQL counts as much as any other.
+        self._sql_reads = setting.sql_reads if costs == "time" else {}
         self._is_idle = len(setting.operators) == 1 and not profile
         self._streams: dict[str, StreamContent] = {}
 
@@ -109,7 +112,9 @@ class Content(Policy):
     def _stream(self, origin: str) -> StreamContent:
         found = self._streams.get(origin)
         if found is None:
-            found = self._streams[origin] = StreamContent(len(self.features.of(origin)), self._conduct)
+            columns = [attribute.column for attribute in self.features.of(origin)]
+            own = {name: [columns.index(c) for c in read if c in columns] for name, read in self._sql_reads.items()}
+            found = self._streams[origin] = StreamContent(len(columns), own, self._conduct)
         return found
 
     @property

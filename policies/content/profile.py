@@ -44,11 +44,12 @@ SIGNIFICANT_SOON = 10.0
 class Profile:
     """In and Out by attribute and bucket.
 
-    They name the attribute that classifies.
+    They name the attribute that classifies; the operator's `own` ones cannot.
     """
 
-    def __init__(self, attributes: int, cells: int) -> None:
+    def __init__(self, attributes: int, cells: int, own: Sequence[int] = ()) -> None:
         self._cells = cells
+        self._own = list(own)
         # All evidence, and the part of it that has come since new evidence was last judged.
         self._tables = np.zeros((3, attributes, cells))
         self._fresh = np.zeros((3, attributes, cells))
@@ -86,6 +87,7 @@ class Profile:
         Returns whether it is another one than before.
         """
         gains = _measure(self._tables)
+        gains[self._own] = 0.0
         best = float(gains.max(initial=0.0))
         before, self.attribute = self.attribute, NO_ATTRIBUTE
         if best > threshold:
@@ -100,7 +102,10 @@ class Profile:
         if self.fresh < FRESH_ROWS:
             return False
         fresh, self._fresh, self.fresh = self._fresh, np.zeros_like(self._fresh), 0
-        is_news = self.attribute == NO_ATTRIBUTE and _measure(fresh, SIGNIFICANT_SOON).max(initial=0.0) > threshold
+        is_news = (
+            self.attribute == NO_ATTRIBUTE
+            and np.delete(_measure(fresh, SIGNIFICANT_SOON), self._own).max(initial=0.0) > threshold
+        )
         if is_news:
             self._tables = fresh
         return bool(is_news)
@@ -121,6 +126,11 @@ class Profile:
     def forget(self, rows: int) -> None:
         """Let no more than so many rows count on."""
         self._tables *= np.minimum(1.0, rows / np.maximum(self._tables[0].sum(axis=1), 1.0))[:, None]
+
+    def forget_attribute(self, attribute: int) -> None:
+        """Forget what was counted by an attribute, and sample anew before the next judgement."""
+        self._tables[:, attribute] = self._fresh[:, attribute] = 0.0
+        self.sampled = 0
 
     def signs(self) -> Floats:
         """Standard deviations by which each attribute exceeds chance."""

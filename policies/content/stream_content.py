@@ -56,18 +56,19 @@ class Conduct:
 class StreamContent:
     """The knowledge about one stream, and the routes that follow from it.
 
-    It tells its rows apart by so many `attributes`.
+    It tells its rows apart by so many `attributes`; `own` has for each operator those that it reads itself, and as
+    cheaply.
     """
 
-    def __init__(self, attributes: int, conduct: Conduct) -> None:
-        self._attributes, self._conduct = attributes, conduct
+    def __init__(self, attributes: int, own: Mapping[str, Sequence[int]], conduct: Conduct) -> None:
+        self._attributes, self._own, self._conduct = attributes, own, conduct
         # Learning that was asked for is not weighed against what it takes.
         self._guard = Guard("unit" if conduct.profile else conduct.costs, conduct.prices, ROWS_OF_A_TRY, USUAL_TRY)
         self._begin()
 
     def _begin(self) -> None:
         """Begin anew, and know nothing."""
-        self.known = Knowledge(self._attributes, self._conduct.learning)
+        self.known = Knowledge(self._attributes, self._conduct.learning, self._own)
         self._menu: Menu | None = None
         self._trial: HalfTrial | None = None
         self._is_handed = False
@@ -87,6 +88,8 @@ class StreamContent:
         return legs
 
     def _route_arrivals(self, task: Task, ready: tuple[Hop, ...]) -> list[Leg]:
+        if self.known.follow(task.buckets.editions()):
+            self._menu = None
         pupils, share = self._choose_pupils(task, ready)
         if not share:
             return self._route_others(task, ready, None)
@@ -213,6 +216,7 @@ class StreamContent:
         if self._guard.wake():
             self._begin()
         self._is_handed = True
+        self.known.follow(sample.buckets.editions())
         attributes = range(self._attributes)
         buckets = sample.buckets(attributes)
         for hop, outcomes in zip(sample.hops, sample.outcomes, strict=True):
@@ -291,10 +295,8 @@ class StreamContent:
 
     def restore(self, plain: Mapping[str, Any], arrays: Mapping[str, Floats]) -> None:
         """Go on from a snapshot; one of an older version has no menu, and no trial that could be gone on with."""
-        self.known.restore(plain, arrays)
-        if plain.get("menu") is not None:
-            self._menu = Menu.restore(plain["menu"])
-        if plain.get("trial") is not None:
-            self._trial = HalfTrial.restore(plain["trial"])
+        if self.known.restore(plain, arrays):
+            self._menu = Menu.restore(plain["menu"]) if plain.get("menu") else None
+            self._trial = HalfTrial.restore(plain["trial"]) if plain.get("trial") else None
         if "guard" in plain:
             self._guard.restore(plain["guard"])

@@ -25,6 +25,7 @@ from eddy.policies.query_mesh.mesh import Generation, Mesh
 from eddy.policies.query_mesh.optimizer import Settings, optimize, refine_routes
 from eddy.policies.query_mesh.search.cost import Overheads
 from eddy.policies.query_mesh.search.legality import Legality
+from eddy.policies.shared.editions import Editions
 from eddy.policies.shared.guard import Guard
 from eddy.policies.shared.merit import INSTANT, Costs, step_price
 from eddy.policies.shared.orders import STEPS_PER_ORDER, expected_costs
@@ -77,9 +78,10 @@ ROWS_OF_A_TRY = 10_000
 USUAL_TRY = 50e-3
 """Seconds that the first decision takes with six operators and eight attributes, on a machine that is not idle."""
 
-NUMBERS = ("batch", "due", "decided", "patience", "budget", "gain")
+NUMBERS = ("batch", "due", "decided", "patience", "budget", "gain", "next")
 """Rows of a usual round; due to be sampled; sampled when it was decided; how often nothing came of it; seconds that may
-be spent on deciding; what the mesh saves of a row beside the best single route, on rows that it was not made for."""
+be spent on deciding; what the mesh saves of a row beside the best single route, on rows that it was not made for; the
+number of the next decision."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,6 +112,7 @@ class StreamMesh:
         self._hops: dict[str, Hop] = {}
         self.operators = tuple(operators)
         self._reservoir = Reservoir(attributes, len(operators), plan.sample)
+        self._editions = Editions(attributes)
         self._statistics: dict[str, Statistic] = {}
         self.current: Generation | None = None
         self._reason = reason
@@ -205,6 +208,14 @@ class StreamMesh:
         order = np.argsort((rates - 1) / prices, kind="stable")
         return float(expected_costs(rates[None], prices, order[None])[0])
 
+    def follow(self, editions: Sequence[int]) -> None:
+        """Drop the sample and the mesh that go by buckets which mean something else now."""
+        changed = self._editions.follow(editions)
+        if changed:
+            self._reservoir.clear()
+            if self.current is not None and not set(changed).isdisjoint(self.current.mesh.tree.used):
+                self.current, self._reason = None, "attributes were cut into other buckets"
+
     def begin_anew(self) -> None:
         """Forget the sample: it is of a stream that was given up for a while."""
         self._reservoir.clear()
@@ -212,14 +223,13 @@ class StreamMesh:
         if self.current is not None:
             self._reason = "tried again, since it did not pay before"
 
-    def take_over(
-        self, hops: Sequence[Hop], statistics: Sequence[Statistic], buckets: Buckets, outcomes: Integers
-    ) -> None:
-        """Learn from a sample that somebody else has taken, a column of outcomes for each hop."""
+    def take_over(self, handed: Handed) -> None:
+        """Learn from a sample that somebody else has taken."""
         if self.guard.wake():
             self.begin_anew()
-        self.learn(hops, statistics)
-        self.keep(hops, buckets, list(outcomes.T))
+        self.follow(handed.editions)
+        self.learn(handed.hops, handed.statistics)
+        self.keep(handed.hops, handed.buckets, list(handed.outcomes.T))
 
     def save(self, rows: int) -> None:
         """Tell the guard what rows save by the mesh."""
@@ -239,7 +249,8 @@ class StreamMesh:
         mesh = self._find_mesh(sample, legality, np.random.default_rng(seed), clock)
         if former is not None and mesh.is_like(former.mesh):
             self._numbers["patience"] += 1
-        number = 0 if former is None else former.number + 1
+        number = int(self._numbers["next"])
+        self._numbers["next"] += 1
         how = (self._plan.tolerance, self._plan.window)
         decided = Generation.decide(number, self._reason, mesh, sample, self.prices(), legality, how)
         seconds = clock() - started
@@ -333,6 +344,7 @@ class StreamMesh:
             "total": self._reservoir.total,
             "hops": [list(hop) for hop in self._hops.values()],
             "guard": self.guard.snapshot(),
+            "editions": self._editions.snapshot(),
         }
         return plain, self._reservoir.snapshot()
 
@@ -346,36 +358,40 @@ class StreamMesh:
         gain = 0.0 if mesh is None else mesh.single_cost - mesh.cost
         self._numbers = dict(plain["numbers"])
         self._numbers.setdefault("gain", gain)
+        self._numbers.setdefault("next", 0 if self.current is None else self.current.number + 1)
         self._hops = {operator: Hop(operator, pattern) for operator, pattern in plain.get("hops", ())}
         if "guard" in plain:
             self.guard.restore(plain["guard"])
         self._reservoir.restore(plain["total"], arrays)
+        self._editions.restore(plain.get("editions", ()))
 
 
 class Handed(NamedTuple):
-    """A sample that somebody else has taken: for each row its buckets, and what each hop made of it."""
+    """A sample that somebody else has taken: for each row its buckets, and a column for each hop's outcomes."""
 
     hops: Sequence[Hop]
     statistics: Sequence[Statistic]
     buckets: Buckets
     outcomes: Integers
+    editions: Sequence[int]
 
     @staticmethod
     def of(sample: Observation) -> Handed:
         """Look at the rows now: later they are gone."""
         outcomes = np.stack([np.asarray(counts, np.int64) for counts in sample.outcomes], axis=1)
-        return Handed(sample.hops, sample.statistics, sample.buckets(), outcomes)
+        return Handed(sample.hops, sample.statistics, sample.buckets(), outcomes, sample.buckets.editions())
 
     def plain(self) -> list[Any]:
         """The hops and their statistics."""
         rows = [[s.rows_in, s.evaluated, s.rows_out, s.seconds] for s in self.statistics]
-        return [[list(hop) for hop in self.hops], rows]
+        return [[list(hop) for hop in self.hops], rows, list(self.editions)]
 
     def arrays(self) -> dict[str, Any]:
         """The rows."""
         return {"buckets": np.ascontiguousarray(self.buckets), "outcomes": self.outcomes}
 
     @staticmethod
-    def restore(hops: Sequence[Any], rows: Sequence[Any], buckets: Buckets, outcomes: Integers) -> Handed:
+    def restore(plain: Sequence[Any], buckets: Buckets, outcomes: Integers) -> Handed:
         """From a snapshot."""
-        return Handed([Hop(*hop) for hop in hops], [Statistic(*row) for row in rows], buckets, outcomes)
+        hops, rows, editions = plain
+        return Handed([Hop(*hop) for hop in hops], [Statistic(*row) for row in rows], buckets, outcomes, editions)

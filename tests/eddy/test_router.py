@@ -63,6 +63,9 @@ class Blind:
     def __call__(self, attributes: Sequence[int] | None = None, rows: Any = None) -> Any:
         return np.zeros((self.rows if rows is None else len(rows), 0), np.uint8)
 
+    def editions(self, attributes: Sequence[int] | None = None) -> tuple[int, ...]:
+        return ()
+
     def take(self, rows: Any) -> Blind:
         return Blind(len(rows))
 

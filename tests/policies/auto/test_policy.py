@@ -51,7 +51,7 @@ def rows(count: int, *, seed: int = 0, shares: Sequence[float] = (0.9, 0.5, 0.1)
     [
         *[({"regret": share}, "regret: expected a share above 0 and up to 1, got ") for share in SHARES],
         *[({"control": share}, "control: expected a share above 0 and up to 1, got ") for share in SHARES],
-        *[({"d": d}, "d: expected a number of buckets from 2 to 250, got ") for d in (1, 251, 2.5, "24", True, None)],
+        *[({"d": d}, "d: expected a number of buckets from 2 to 250, got ") for d in (1, 251, 2.5, "24", True, [24])],
         ({"costs": "money"}, 'costs: expected "time" or "unit", got \'money\''),
         ({"costs": None}, 'costs: expected "time" or "unit", got None'),
         ({"attributes": "s.kind"}, "attributes: expected a list of \"stream.column\", got 's.kind'"),
@@ -100,6 +100,7 @@ def test_wrong_parameters_are_explained(parameters: Mapping[str, Any], message: 
         {"attributes": []},
         {"attributes": ["s.kind", "s.kind"]},
         {"d": np.int64(8)},
+        {"d": None},
         {"d": 3, "attributes": [], "arms": [KNOWS, "content"]},
     ],
     ids=str,
