@@ -304,6 +304,7 @@ class Knowledge:
             "profiles": [numbers for numbers, _ in profiles],
             "counts": [self._turn, self._lesson, self._due, self.haste, self._running.changes],
             "editions": self._editions.snapshot(),
+            "early": sorted(list(hop) for hop in self._early),
         }
         tables = [table for _, table in profiles]
         return plain, {"running": self._running.snapshot(), **{f"tables {n}": table for n, table in enumerate(tables)}}
@@ -320,6 +321,7 @@ class Knowledge:
         self._turn, self._lesson, self._due, self.haste, self._running.changes = plain["counts"]
         self._running.restore(arrays["running"])
         self._editions.restore(plain.get("editions", ()))
+        self._early = {Hop(*hop) for hop in plain.get("early", ())}
         return True
 
 

@@ -78,9 +78,11 @@ class StreamContent:
         guard = self._guard
         if not task.lineage.done and guard.arrive(task.rows):
             self._begin()
-        # Routes are planned as a whole when rows arrive; few come back for another plan.
-        if guard.is_closed or task.lineage.done:
+        if guard.is_closed:
             return guard.common.legs(task, ready)
+        # Routes are planned as a whole when rows arrive; only what somebody else began comes back for another plan.
+        if task.lineage.done:
+            return [Leg(route=greedy_route(task, ready, self._beliefs().rank))]
         started = self._conduct.clock()
         legs = self._route_arrivals(task, ready)
         guard.split(legs)
@@ -243,7 +245,9 @@ class StreamContent:
         if guard.is_looking:
             if guard.look():
                 self._begin()
-        elif not guard.is_waiting:
+        elif guard.is_waiting:
+            guard.rest()
+        else:
             started = self._conduct.clock()
             self._learn_classes()
             guard.spend(self._conduct.clock() - started)
