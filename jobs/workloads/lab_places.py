@@ -26,6 +26,9 @@ MOST_PLACES = 9
 STEPS_A_DEGREE = 2
 """Readings meet when they are equal to half a degree."""
 
+A_FEW_EPOCHS = 4 * SENSORS
+"""Readings among which every place has one."""
+
 APART = "30 minutes"
 """Places may be so far from each other after the same number of readings: in each, others are lost."""
 
@@ -43,7 +46,8 @@ def lab_places(*, places: int = 6, rows: int = PLACES_ROWS, seed: int = 0, trace
     check_whole(rows, "rows", where="lab_places")
     if SENSORS % places:
         raise QueryError(f"lab_places: expected places to divide {SENSORS} sensors, got {places}")
-    table = generate_readings(rows, seed) if trace is None else lab_trace(trace).slice(0, rows)
+    drawn = max(rows, A_FEW_EPOCHS)
+    table = generate_readings(drawn, seed) if trace is None else lab_trace(trace).slice(0, drawn)
     degree = pc.floor(pc.multiply(table.column("temperature"), STEPS_A_DEGREE)).cast(pa.int64())
     table = table.append_column("id", pa.array(np.arange(table.num_rows))).append_column("degree", degree)
     number = (table.column("sensorid").to_numpy() - 1) * places // SENSORS
@@ -55,5 +59,8 @@ def lab_places(*, places: int = 6, rows: int = PLACES_ROWS, seed: int = 0, trace
         joins=[f"{one}.degree = {other}.degree" for one, other in itertools.combinations(names, 2)],
         select=[f"{name}.id AS {name}_id" for name in names],
     )
-    data = {name: table.filter(pa.array(number == one)) for one, name in enumerate(names)}
+    # However few readings there are, every place has one: an experiment tries its policies on one.
+    taken = np.flatnonzero(np.arange(table.num_rows) < rows)
+    taken = np.union1d(taken, np.unique(number, return_index=True)[1])
+    data = {name: table.take(pa.array(taken[number[taken] == one])) for one, name in enumerate(names)}
     return Workload(name="lab_places", query=query, data=data, facts={"streams": places, "operators": places - 1})
