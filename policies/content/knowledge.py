@@ -15,6 +15,7 @@ import numpy as np
 from eddy.classes.classifier import Look
 from eddy.classes.divider import Buckets
 from eddy.contracts import Counts, Observation
+from eddy.policies.content.class_costs import ClassCosts
 from eddy.policies.content.profile import NO_ATTRIBUTE, Profile
 from eddy.policies.content.samples import Lesson, count_untaught, join_lessons
 from eddy.policies.content.selectivities import RunningSelectivities
@@ -27,8 +28,11 @@ CALM_DIVISOR = 4
 stand for so many rounds. Learning more would cost more than it gains."""
 
 ROUNDS_BETWEEN_HUNTS = 2
-"""Rounds from one look at operators without a classifier to the next: what is weak needs many rows to show, and
+"""Small rounds from one look at operators without a classifier to the next: what is weak needs many rows to show, and
 those that have come anyway cost nothing but the look."""
+
+LARGE_STEP, MOST_LOOKED_AT = 2_000, 4_000
+"""Rows of a step from which a round is worth a look by itself, and by more attributes; and those that are looked at."""
 
 LIKELIEST_ATTRIBUTES = 2
 """Attributes that are looked at every time for operators without a classifier, because they are likelier than others:
@@ -77,9 +81,11 @@ class Knowledge:
         #
         #     _numbers   {Hop("late"): 0, Hop("planes", ...): 1}
         #     profiles   [Profile, Profile]            samples: which attribute classifies it
+        #     costs      [ClassCosts, ClassCosts]      timed samples: what a row costs by class
         #     _running   2 rows, a column a bucket     all rows: what it lets through, by that attribute
         self._numbers: dict[Hop, int] = {}
         self.profiles: list[Profile] = []
+        self.costs: list[ClassCosts] = []
         self._running = RunningSelectivities(how.cells, how.alpha)
         self._steps: list[Observation] = []
         self._kept: dict[Hop, int] = {}
@@ -107,9 +113,20 @@ class Knowledge:
         """The buckets of an attribute, that of null among them."""
         return self._how.cells
 
+    def find_costs(self, hop: Hop) -> ClassCosts | None:
+        """What a row of an operator costs by class, if it has been met."""
+        number = self._numbers.get(hop)
+        return None if number is None else self.costs[number]
+
+    def keep_time(self, hop: Hop, seconds: float, buckets: Buckets, step: float) -> None:
+        """Keep what a part of a sample took, and what a call takes."""
+        self.costs[self._number(hop)].add(seconds, buckets, step)
+
     def follow(self, editions: Sequence[int]) -> bool:
         """Forget what was counted by buckets that mean something else now; says whether there are any."""
         changed = self._editions.follow(editions)
+        for cost in self.costs if changed else ():
+            cost.forget()
         for attribute in changed:
             self.haste = 1.0
             for number, profile in enumerate(self.profiles):
@@ -125,14 +142,14 @@ class Knowledge:
         """
         self._early.update(ready)
 
-    def is_due(self, share: float, size: float, rows: int) -> bool:
+    def is_due(self, share: float, size: float, rows: int, *, is_open: bool) -> bool:
         """Tell whether the next sample is due.
 
         A sample takes `size`, a share of the rows, and in the long run samples take `share` of them; when all is known
-        and calm a part of that share is enough.
+        and calm, and no question is open, a part of that share is enough.
         """
         # `_due` is a debt in rows: all rows add to it, however they are cut, and a sample pays off its own.
-        self._due += share * self.haste * rows
+        self._due += share * (1.0 if is_open else self.haste) * rows
         due = self._due >= size * rows
         if due:
             self._due -= size * rows
@@ -165,17 +182,19 @@ class Knowledge:
         if known is None:
             known = self._numbers[hop] = len(self.profiles)
             self.profiles.append(Profile(self._attributes, self._how.cells, self._own.get(hop.operator, ())))
+            self.costs.append(ClassCosts(self._how.cells))
             self._running.grow()
         return known
 
     def keep(self, step: Observation) -> None:
         """Keep a step until the round is over.
 
-        When all is calm, the steps of every other round will do.
+        When all is calm, the large ones and those of every other round will do.
         """
         self._came = True
         kept = self._kept.get(step.hops[0], 0)
-        if kept < MOST_TUPLES_KEPT and (self.haste == 1.0 or self._turn % 2 == 0):
+        is_wanted = self.haste == 1.0 or self._turn % 2 == 0 or len(step.outcomes[0]) >= LARGE_STEP
+        if kept < MOST_TUPLES_KEPT and is_wanted:
             self._kept[step.hops[0]] = kept + len(step.outcomes[0])
             self._steps.append(step)
 
@@ -207,17 +226,18 @@ class Knowledge:
         if not came:
             return []
         changes = self._running.changes
-        if self._turn % ROUNDS_BETWEEN_HUNTS == 0:
-            lessons += self._find_unexplained(steps)
+        lessons += self._find_unexplained(steps)
         if steps:
             self._count(steps)
         for number, lesson in join_lessons(lessons):
             self.profiles[number].learn(*lesson)
         self._turn += 1
         changed = list(self._judge())
+        used = {cost.attribute for cost in self.costs} | {profile.attribute for profile in self.profiles}
+        are_new = [cost.judge(used) for cost in self.costs]
         calm = changes == self._running.changes and all(p.judged > 1 for p in self.profiles if p.judged or p.sampled)
         self.haste = 1 / CALM_DIVISOR if calm else 1.0
-        self.is_news = bool(changed) or not calm or self._turn % CALM_DIVISOR == 0
+        self.is_news = bool(changed) or any(are_new) or not calm or self._turn % CALM_DIVISOR == 0
         return changed
 
     def _count(self, steps: Sequence[Observation]) -> None:
@@ -247,31 +267,33 @@ class Knowledge:
 
         Samples are left out, since they are learned from anyway.
         """
+        least = 0 if self._turn % ROUNDS_BETWEEN_HUNTS == 0 else LARGE_STEP - 1
         largest: dict[int, tuple[int, Observation]] = {}
         for step in steps:
             number = self._number(step.hops[0])
             profile = self.profiles[number]
             if step.hops[0] not in self._early or (profile.attribute == NO_ATTRIBUTE and profile.judged):
                 count = count_untaught(step)
-                if count > largest.get(number, (0,))[0]:
+                if count > largest.get(number, (least,))[0]:
                     largest[number] = (count, step)
         if largest:
-            attributes = self._choose_attributes()
+            attributes = self._choose_attributes(max(count for count, _ in largest.values()))
             for number, (count, step) in sorted(largest.items(), key=lambda item: item[0]):
-                rows = np.arange(count)
+                rows = np.arange(0, count, -(-count // MOST_LOOKED_AT))
                 yield number, Lesson(attributes, step.buckets(attributes, rows), step.outcomes[0][rows])
 
-    def _choose_attributes(self) -> Sequence[int]:
-        """Choose the attributes to look for more evidence by.
+    def _choose_attributes(self, rows: int) -> Sequence[int]:
+        """Choose the attributes to look for more evidence by, in so many rows.
 
         Those of other operators, the likeliest, and a few of the rest in turn. The likeliest are those with the
         greatest sum over all operators, where weak evidence shows sooner.
         """
+        looks = max(LOOKS_FOR_ALL - rows // LARGE_STEP, 1)
         signs = sum((profile.signs() for profile in self.profiles), np.zeros(self._attributes))
         self._lesson += 1
         used = {profile.attribute for profile in self.profiles} - {NO_ATTRIBUTE}
         likely = np.argsort(-signs, kind="stable")[:LIKELIEST_ATTRIBUTES].tolist()
-        return sorted({*used, *likely, *range(self._lesson % LOOKS_FOR_ALL, self._attributes, LOOKS_FOR_ALL)})
+        return sorted({*used, *likely, *range(self._lesson % looks, self._attributes, looks)})
 
     def _judge(self) -> Iterator[Hop]:
         """A sample that is full names the classifier, and so does new evidence that cannot be overlooked."""
@@ -304,6 +326,7 @@ class Knowledge:
             "profiles": [numbers for numbers, _ in profiles],
             "counts": [self._turn, self._lesson, self._due, self.haste, self._running.changes],
             "editions": self._editions.snapshot(),
+            "costs": [cost.snapshot() for cost in self.costs],
             "early": sorted(list(hop) for hop in self._early),
         }
         tables = [table for _, table in profiles]
@@ -321,6 +344,8 @@ class Knowledge:
         self._turn, self._lesson, self._due, self.haste, self._running.changes = plain["counts"]
         self._running.restore(arrays["running"])
         self._editions.restore(plain.get("editions", ()))
+        for cost, state in zip(self.costs, plain.get("costs", ()), strict=False):
+            cost.restore(state)
         self._early = {Hop(*hop) for hop in plain.get("early", ())}
         return True
 

@@ -58,6 +58,8 @@ class Beliefs:
             if hop not in self._without:
                 profile = self._known.profile(hop)
                 telling[profile.attribute] = telling.get(profile.attribute, 0.0) + profile.gain
+            if (cost := self._known.find_costs(hop)) is not None:
+                telling[cost.attribute] = telling.get(cost.attribute, 0.0) + cost.skill
         telling.pop(NO_ATTRIBUTE, None)
         return tuple(sorted(telling, key=lambda attribute: (-telling[attribute], attribute)))
 
@@ -68,15 +70,18 @@ class Beliefs:
     def estimate(self, hops: Sequence[Hop], used: Sequence[int], buckets: Buckets) -> tuple[Floats, Floats]:
         """Estimate rates and costs: a line for each row of `buckets`, which are those of the attributes `used`."""
         columns = [self._find_column(hop, used, buckets) for hop in hops]
-        return self._known.rates(hops, columns, len(buckets)), self.price(hops)
+        rates = self._known.rates(hops, columns, len(buckets))
+        prices = np.array([row_price(hop, self._prices, self._costs) for hop in hops])
+        costs: Floats = np.repeat(prices[:, None], len(buckets), axis=1).T
+        for i, hop in enumerate(hops):
+            own = self._known.find_costs(hop)
+            if own is not None and own.attribute in used:
+                costs[:, i] = own.seconds.take(buckets[:, used.index(own.attribute)])
+        return rates, costs
 
     def _find_column(self, hop: Hop, used: Sequence[int], buckets: Buckets) -> Buckets | None:
         attribute = self._known.profile(hop).attribute
         return None if hop in self._without or attribute not in used else buckets[:, used.index(attribute)]
-
-    def price(self, hops: Sequence[Hop]) -> Floats:
-        """Price a row of each hop."""
-        return np.array([row_price(hop, self._prices, self._costs) for hop in hops])
 
     def price_step(self, hops: Sequence[Hop]) -> float:
         """Price a step more."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -46,17 +47,23 @@ def send_samples(
     attributes: Sequence[int],
     buckets: Buckets,
     routes: Mapping[Hop, tuple[Hop, ...]] | None = None,
+    timed: Mapping[Hop, Sequence[Integers]] = MappingProxyType({}),
 ) -> list[Leg]:
     """Share rows out among operators.
 
     `ways` are the routes that would be theirs, each with places in `rows`. Where operators wait for others, `routes`
-    has the one that begins with each.
+    has the one that begins with each. Parts of the sample that are `timed` go to their operator each by itself, and
+    come back for another plan.
     """
-    legs = []
+    legs = [
+        Leg(route=(hop,), rows=rows[part], exhaustive=True, label=SAMPLE, tag=LegSample(attributes, buckets[part]))
+        for hop, parts in timed.items()
+        for part in parts
+    ]
     for onward, places in ways:
         for i, hop in enumerate(pupils):
             mine = places[places % len(pupils) == i]
-            if len(mine):
+            if len(mine) and hop not in timed:
                 route = routes[hop] if routes else (hop, *(other for other in onward if other != hop))
                 legs.append(Leg(route=route, rows=rows[mine], label=SAMPLE, tag=LegSample(attributes, buckets[mine])))
     return legs

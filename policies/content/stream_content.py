@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from eddy.classes.divider import Buckets
 from eddy.contracts import Leg, Observation, Prices, Task
+from eddy.policies.content.class_costs import ClassCosts, ClassPrices, count_parts
 from eddy.policies.content.knowledge import Knowledge, Learning, mask_settled
 from eddy.policies.content.menu import Beliefs, Menu, make_menu
 from eddy.policies.content.samples import LegSample, Lesson, send_samples, take_lessons
@@ -62,8 +64,9 @@ class StreamContent:
 
     def __init__(self, attributes: int, own: Mapping[str, Sequence[int]], conduct: Conduct) -> None:
         self._attributes, self._own, self._conduct = attributes, own, conduct
+        self._prices = ClassPrices(conduct.prices, self._find_costs)
         # Learning that was asked for is not weighed against what it takes.
-        self._guard = Guard("unit" if conduct.profile else conduct.costs, conduct.prices, ROWS_OF_A_TRY, USUAL_TRY)
+        self._guard = Guard("unit" if conduct.profile else conduct.costs, self._prices, ROWS_OF_A_TRY, USUAL_TRY)
         self._begin()
 
     def _begin(self) -> None:
@@ -136,7 +139,7 @@ class StreamContent:
         return menu.make_legs(numbers, np.arange(task.rows) if rows is None else rows, buckets, beliefs.cells)
 
     def _beliefs(self, without: Collection[Hop] = ()) -> Beliefs:
-        return Beliefs(self.known, self._conduct.prices, self._conduct.costs, without)
+        return Beliefs(self.known, self._prices, self._conduct.costs, without)
 
     def _route_samples(self, task: Task, ready: tuple[Hop, ...], pupils: Sequence[Hop], rows: Integers) -> list[Leg]:
         """Route samples: to the operator that learns, then on.
@@ -145,17 +148,30 @@ class StreamContent:
         in a plan: then they are the last of a step's rows too.
         """
         self._guard.pay_sample(len(rows) * self._price_sample(ready, pupils))
-        attributes = self.known.syllabus()
+        pairs = [(i, hop) for i, hop in enumerate(pupils) if self._is_timed(hop, len(rows) // len(pupils))]
+        attributes = range(self._attributes) if pairs else self.known.syllabus()
         buckets = task.buckets(attributes, rows)
+        timed = {hop: self._cut_parts(hop, np.arange(i, len(rows), len(pupils)), buckets) for i, hop in pairs}
         if not task.independent:
             rank = self._beliefs().rank
             routes = {hop: greedy_route(task, (hop,), rank) for hop in pupils}
-            return send_samples(pupils, [((), np.arange(len(rows)))], rows, attributes, buckets, routes)
+            return send_samples(pupils, [((), np.arange(len(rows)))], rows, attributes, buckets, routes, timed)
         ways = [
             (leg.route, np.arange(len(rows)) if leg.rows is None else np.searchsorted(rows, leg.rows))
             for leg in self._route_classes(task, ready, rows)
         ]
-        return send_samples(pupils, ways, rows, attributes, buckets)
+        return send_samples(pupils, ways, rows, attributes, buckets, timed=timed)
+
+    def _is_timed(self, hop: Hop, rows: int) -> bool:
+        """Whether so many rows of a sample are timed, which takes a filter that is dear enough."""
+        prices, is_clocked = self._prices, self._conduct.costs == "time" and self._attributes > 0
+        return is_clocked and hop.operator not in prices.probes and count_parts(rows, prices[hop]) > 0
+
+    def _cut_parts(self, hop: Hop, places: Integers, buckets: Buckets) -> list[Integers]:
+        """Cut the places of a sample into parts that are timed, by another attribute each time."""
+        by = buckets[places, self.known.profile(hop).judged % self._attributes]
+        count = count_parts(len(places), self._prices[hop])
+        return [np.sort(part) for part in np.array_split(places[np.argsort(by, kind="stable")], max(count, 1))]
 
     def _price_sample(self, ready: tuple[Hop, ...], pupils: Sequence[Hop]) -> float:
         """Price a row that goes to its teacher first, beside one on the common way."""
@@ -180,23 +196,33 @@ class StreamContent:
         if young:
             return young, min(1.0 if len(young) == len(ready) else share, most * len(young))
         hops = self._find_unsettled(ready)[: max(int(share * task.rows / sample), LEAST_TOGETHER)]
+        is_open = any(map(self._is_open, hops))
         share = min(share, most * len(hops))
         size = max(share, min(len(hops) * sample / task.rows, MOST_SAMPLED))
-        return hops, size if hops and known.is_due(share, size, task.rows) else 0.0
+        return hops, size if hops and known.is_due(share, size, task.rows, is_open=is_open) else 0.0
 
     def _find_unsettled(self, hops: Sequence[Hop]) -> Sequence[Hop]:
         """The operators whose place depends on the class.
 
-        The one that was judged least often comes first.
+        One whose rows cost unlike, and nobody knows why, comes first; then the one that was judged least often.
         """
         fixed = mask_settled(self.known.estimate_whole(hops), self._row_prices(hops))
         return sorted(
             (h for h, is_fixed in zip(hops, fixed, strict=True) if not is_fixed),
-            key=lambda h: self.known.profile(h).judged,
+            key=lambda h: (not self._is_open(h), self.known.profile(h).judged),
         )
 
+    def _is_open(self, hop: Hop) -> bool:
+        """Whether rows cost an operator unlike, and nobody knows why."""
+        costs = self._find_costs(hop)
+        return costs is not None and costs.is_open
+
+    def _find_costs(self, hop: Hop) -> ClassCosts | None:
+        # What is known is made anew after a wait, and prices are not.
+        return self.known.find_costs(hop)
+
     def _row_prices(self, hops: Sequence[Hop]) -> Floats:
-        return np.array([row_price(hop, self._conduct.prices, self._conduct.costs) for hop in hops])
+        return np.array([row_price(hop, self._prices, self._conduct.costs) for hop in hops])
 
     def observe(self, step: Observation) -> None:
         """Keep what a step did until the round is over."""
@@ -234,9 +260,11 @@ class StreamContent:
         for lesson in take_lessons(step):
             self.known.keep_lesson(hop, lesson)
             taught += len(lesson.outcomes)
+            if step.legs[0].exhaustive:
+                self.known.keep_time(hop, step.statistics[0].seconds, lesson.buckets, self._prices[hop].step)
         self._conduct.uses.count(step, self.known.profile(hop).classifiers, taught)
         if self._trial is not None:
-            prices, costs = self._conduct.prices, self._conduct.costs
+            prices, costs = self._prices, self._conduct.costs
             self._trial.pay(step.legs, step.rows, row_price(hop, prices, costs), step_price([hop], prices, costs))
 
     def learn(self) -> None:
@@ -285,9 +313,13 @@ class StreamContent:
 
     @property
     def is_calm(self) -> bool:
-        """Whether all is known or given up, nothing changes, and nothing is on trial."""
+        """Whether nothing is learned that later rows of the same micro-batch could be routed by.
+
+        Where operators have no place of their own classes may appear at any time.
+        """
         guard = self._guard
-        return guard.is_waiting or (not guard.is_looking and self._trial is None and self.known.haste < 1)
+        is_known = not guard.is_looking and self._trial is None and self.known.haste < 1
+        return guard.is_waiting or (is_known and not self._find_unsettled(self.known.hops))
 
     def snapshot(self) -> tuple[dict[str, Any], dict[str, Floats]]:
         """Plain values, and arrays."""

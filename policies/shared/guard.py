@@ -274,8 +274,10 @@ class CommonOrder:
         explored = 0 if task.lineage.done else self._arrive(task, ready)
         legs = self._legs.get(task.lineage)
         if legs is None:
+            # An order that was restored has its merits, and stands as long as it was to stand.
+            is_found = bool(self._merits)
             legs = self._legs[task.lineage] = (Leg(route=self._route(task, ready)),)
-            if not task.lineage.done:
+            if not is_found and not task.lineage.done:
                 self._stands, self._lot = self._count_rows(task, legs[0].route)
         if not explored:
             return legs
