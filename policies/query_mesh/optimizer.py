@@ -40,6 +40,9 @@ PRIOR = 1e-6
 """Rows that every training tuple is given besides its own, of the kind that is usual: too few to weigh against anything
 seen, enough to decide about operators that none of its rows came to."""
 
+SURE_OF_DEPENDENCE = 3.5
+"""Standard errors beyond which two operators agree, or exclude each other, by more than chance."""
+
 Start = Literal["content", "route", "random", "one", "each"]
 PARTS_OF_RANGE = 3
 """Parts of an attribute's range that count as alike in content: two attributes make nine sets, about as many as a mesh
@@ -142,11 +145,30 @@ def pricer(outcomes: Floats, cell: Integers, costs: Floats, legality: Legality) 
     if costs.ndim > 1:
         rows = np.bincount(cell)
         costs = np.column_stack([np.bincount(cell, column) for column in costs.T]) / rows[:, None]
+    usual = PRIOR * reach((outcomes.sum(axis=0, keepdims=True) + 1) / (len(outcomes) + 1))
+    rows = np.bincount(cell).astype(np.float64)[:, None]
+    rates = np.column_stack([np.bincount(cell, column) for column in outcomes.T]) / rows
+    if are_independent(outcomes - rates[cell]):
+        # Rates of all rows of a training tuple are known better than those of the few that others leave of them.
+        return Exact(rows * reach(rates) + usual, costs, legality)
     order = np.argsort(cell, kind="stable")
     firsts = np.flatnonzero(np.diff(cell[order], prepend=-1))
-    usual = (outcomes.sum(axis=0) + 1) / (len(outcomes) + 1)
-    reaches = np.add.reduceat(reach(outcomes[order]), firsts, axis=0) + PRIOR * reach(usual[None])
-    return Exact(reaches, costs, legality)
+    return Exact(np.add.reduceat(reach(outcomes[order]), firsts, axis=0) + usual, costs, legality)
+
+
+def are_independent(apart: Floats) -> bool:
+    """Tell whether chance explains how operators' outcomes go together.
+
+    `apart` is how far outcomes are from the mean of their training tuple.
+
+    >>> one = np.arange(40)[:, None] % 2 - 0.5
+    >>> are_independent(np.hstack((one, one))), are_independent(np.hstack((one, one[::2].repeat(2, axis=0))))
+    (False, True)
+    """
+    first, second = np.triu_indices(apart.shape[1], 1)
+    together = apart[:, first] * apart[:, second]
+    spread = np.sqrt((together**2).sum(axis=0))
+    return bool((np.abs(together.sum(axis=0)) <= SURE_OF_DEPENDENCE * spread).all())
 
 
 def _starts(
