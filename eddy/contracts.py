@@ -38,6 +38,7 @@ __all__ = [
     "Attribute",
     "Branch",
     "Buckets",
+    "Chance",
     "Classes",
     "Clock",
     "Column",
@@ -94,6 +95,8 @@ __all__ = [
 
 Counts = np.ndarray[Any, np.dtype[np.bool_]] | np.ndarray[Any, np.dtype[np.int64]]
 State = Mapping[str, Any]
+Chance = Callable[[], np.random.Generator]
+Clock = Callable[[], float]
 
 
 class Outcome(NamedTuple):
@@ -125,10 +128,17 @@ class Operator(Protocol):
     def pattern(self, lineage: Lineage) -> str:
         """What its outcome depends on besides the tuples: a probe's access pattern; "" for nothing."""
 
+    def reads(self, lineage: Lineage) -> frozenset[str]:
+        """The inputs that it reads of a tuple, besides the row that set the tuple off.
+
+        Tuples that span different inputs are given to it together where it reads the same of all of them.
+        """
+
     def run(self, tuples: Tuples) -> Outcome:
         """Act on the first tuples: on all of them, unless too many would come out at once.
 
-        All were set off by rows of one stream and span the same inputs; what else they have done may differ.
+        All were set off by rows of one stream; what else they have done may differ. They have the rows of the inputs
+        that it reads, and their lineage is that of one of them: no other spans more.
         It is called again with the rest. Must act on one tuple at least, where there is one, and a filter on all of
         them; must not change the tuples it was given, must keep the order of the survivors, and must give each tuple
         the same fate whatever other tuples are beside it.
@@ -201,19 +211,21 @@ class Setting:
 
     `operators` are the names of all operators, in the order of the query. `columns` are the streams' columns that can
     classify their rows; a policy that wants to see some of them says so in its `features`. `reads` are those of them
-    that the query reads anyway: to see others costs more. `prices` has what steps take. `make` builds another policy
-    from its name, or its name and parameters; of the parameters that are offered besides it takes those that it has.
-    `cells` is the number of cells that share the rows, each with a policy of its own. `clock` is for limits on how long
-    to think; where none is given, time stands still.
+    that the query reads anyway: to see others costs more. `sql_reads` has for each filter that is SQL the columns that
+    it reads: to tell rows apart by those, only to know what it will say, costs about as much as to ask it. `prices` has
+    what steps take. `make` builds another policy from its name, or its name and parameters; of the parameters that are
+    offered besides it takes those that it has. `cells` is the number of cells that share the rows, each with a policy
+    of its own. `clock` is for limits on how long to think; where none is given, time stands still.
     """
 
     operators: tuple[str, ...]
     columns: tuple[Column, ...] = ()
     reads: frozenset[Column] = frozenset()
+    sql_reads: Mapping[str, frozenset[Column]] = field(default_factory=dict)
     prices: Prices = field(default_factory=Prices)
     make: Callable[[str | Mapping[str, Any], Mapping[str, Any]], Policy] = refuse_to_make
     cells: int = 1
-    clock: Callable[[], float] = float
+    clock: Clock = float
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -222,7 +234,8 @@ class Task:
 
     A policy never sees values or operators: only how many tuples there are, what has been learned of the hops and what
     they cost, which hops would be ready after a given route, and the classifier buckets of each tuple's arriving row: a
-    matrix with a column for each of the stream's attributes among the policy's features. `independent` says that
+    matrix with a column for each of the stream's attributes among the policy's features. What is counted by buckets is
+    good for one edition of them (`Look.editions`, `policies.shared.editions`). `independent` says that
     nothing but the ready hops is left to do, in any order. `chance()` is the micro-batch's generator.
     """
 
@@ -230,7 +243,7 @@ class Task:
     rows: int
     statistics: Statistics
     prices: Prices
-    chance: Callable[[], np.random.Generator]
+    chance: Chance
     after: Callable[[Sequence[Hop]], tuple[Hop, ...]]
     independent: bool
     buckets: Look
@@ -268,10 +281,11 @@ class Leg:
 class Observation(NamedTuple):
     """What a step of some legs did, or what all steps of an exhaustive leg did.
 
-    Legs whose next hop is the same filter take that step together; `rows` says how many tuples each of the `legs` has
-    in it, one leg's after the other's. An exhaustive leg is by itself. `outcomes` has an array for each hop: how many
-    tuples came out, tuple by tuple. A step has one hop; an exhaustive leg has all of its hops, each run on every tuple.
-    `buckets()` are the classifier buckets of the same tuples, rows that arrived at `origin`.
+    Legs whose next hop is the same take that step together, in parts where much comes out of a probe; `rows` says how
+    many tuples each of the `legs` has in it, one leg's after the other's. An exhaustive leg is by itself. `outcomes`
+    has an array for each hop: how many tuples came out, tuple by tuple. A step has one hop; an exhaustive leg has all
+    of its hops, each run on every tuple. `buckets()` are the classifier buckets of the same tuples, rows that arrived
+    at `origin`.
     """
 
     origin: str
@@ -330,6 +344,3 @@ class Policy(Protocol):
     def restore(self, state: State) -> None:
         """Go on from a snapshot that the same policy with the same parameters took."""
         return
-
-
-Clock = Callable[[], float]

@@ -115,6 +115,7 @@ def _setting(binding: Binding, clock: Clock, cells: int = 1) -> Setting:
         operators=(*(f.name for f in query.filters), *probes),
         columns=tuple(columns),
         reads=frozenset(stored.intersection(columns)),
+        sql_reads={f.name: frozenset(f.predicate.columns) for f in query.filters if f.where is not None},
         prices=Prices(probes),
         make=lambda choice, offered: make_policy(_offer(choice, offered), setting),
         cells=cells,

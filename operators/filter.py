@@ -59,12 +59,16 @@ class FilterOperator:
         """Tell rows as they arrive from stored rows."""
         return "stored" if self._memory is not None and lineage.origin != self._on else ""
 
+    def reads(self, lineage: Lineage) -> frozenset[str]:
+        """Read the inputs that the predicate is about."""
+        return self.rule.needs
+
     def run(self, tuples: Tuples) -> Outcome:
         """Keep the tuples that pass; null is not true."""
         if self._memory is None:
             judged, evaluated = self._ask(tuples.ids, len(tuples)), len(tuples)
         else:
-            ids, repeated = tuples.ids[self._on], len(tuples.ids) > 1
+            ids, repeated = tuples.ids[self._on], len(tuples.lineage.spans) > 1
             judged, evaluated = self._memory.verdicts(self.name, ids, self._ask_stored, repeated=repeated)
         kept = judged.passed.nonzero()[0]
         faults = None if judged.faults is None else judged.faults.take(kept)

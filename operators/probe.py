@@ -7,7 +7,7 @@ keys themselves, the order of arrival, the windows, verdicts, and all other cond
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import NamedTuple
@@ -52,6 +52,10 @@ class Probe:
     def pattern(self, lineage: Lineage) -> str:
         """Write by which keys tuples of a lineage search."""
         return self._find_pattern(lineage.spans).pattern
+
+    def reads(self, lineage: Lineage) -> frozenset[str]:
+        """Read keys, conditions and, where rows are let go of by time, the times of streams."""
+        return self._find_pattern(lineage.spans).reads
 
     def run(self, tuples: Tuples) -> Outcome:
         """Join the first tuples, up to a bounded number of candidates."""
@@ -99,8 +103,14 @@ class Probe:
             orders=orders,
             residuals=residuals,
             keys=tuple(keys if equalities else keys[:1]),
+            reads=self._find_read(spans, [*(set(e.sides) for e in searched), *(r.inputs for r in residuals)]),
             pattern=", ".join(dict.fromkeys(texts)) or " ".join(("scan", *(r.text for r in residuals))),
         )
+
+    def _find_read(self, spans: frozenset[str], asked: Sequence[Collection[str]]) -> frozenset[str]:
+        """Find the inputs among those spanned whose rows say what is found."""
+        timed = {name for name in spans if self._stem.timed and self._stems[name].timed}
+        return spans.intersection(timed.union(*asked))
 
     def _search(self, pattern: _Pattern, tuples: Tuples, before: RowIds | None) -> Ranges:
         """Find the candidates of every tuple in the index."""
@@ -282,6 +292,7 @@ class _Pattern:
     orders: Sequence[JoinPair]
     residuals: Sequence[Residual]
     keys: tuple[Key, ...]
+    reads: frozenset[str]
     pattern: str
 
     @property

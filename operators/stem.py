@@ -48,7 +48,7 @@ class Stem:
     ) -> None:
         self.schema = schema
         self.window = window or Unbounded()
-        self.segments = Segments(self.window, delay)
+        self.segments = Segments(self.window, delay, stays=time is None)
         self.catalog = Catalog(self.segments)
         self.fresh = 0
         self.arrived = 0

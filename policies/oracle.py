@@ -2,33 +2,56 @@
 
 It follows section 6.2 of the content-based routing paper. It is given the classifier attribute and every operator's
 selectivity in each class, and routes each class by them. Gains of other policies beside `source` are measured against
-its gain.
+its gain. Beyond the paper, operators may have attributes of their own, and the truth may change with the rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from eddy.classes.classifier import MOST_BUCKETS, Features
-from eddy.classes.divider import Attribute
-from eddy.contracts import Leg, Policy, Setting, Task
-from eddy.errors import QueryError, unknown_name
+from eddy.classes.divider import Buckets
+from eddy.contracts import Leg, Policy, Setting, State, Task
 from eddy.policies.shared.checks import check_costs
-from eddy.policies.shared.merit import Costs, row_price
-from eddy.policies.shared.orders import best_orders, legs
-from eddy.tuples import Hop
+from eddy.policies.shared.merit import Costs, greedy_route, row_price, step_price
+from eddy.policies.shared.orders import best_orders, classes, lots
+from eddy.policies.shared.truth import Truth
+from eddy.tuples import Hop, Lineage
+from eddy.tuples.arrays import Integers
 
-PARTS = ("attribute", "values", "selectivities")
+ROWS_BETWEEN_ORDERS = 50_000
+"""Rows for which orders stand: prices change little in between, and to find orders takes as long as some calls."""
+
+MOST_STANDING = 512
+"""Classes up to which orders stand; where there are more, most of them have a row or two."""
+
+MOST_LINEAGES = 256
+"""Lineages whose orders stand."""
+
+
+@dataclass
+class Standing:
+    """The orders of classes, by their buckets, and the rows since they were found."""
+
+    rows: int
+    orders: dict[bytes, tuple[int, ...]]
+
+    @property
+    def is_one(self) -> bool:
+        """All classes have one order, and it is not to be looked at yet."""
+        return self.rows < ROWS_BETWEEN_ORDERS and len(set(self.orders.values())) == 1
 
 
 class Knows(Policy):
     """Routes each class by the true selectivities.
 
     `truth` names the classifier `attribute` as "stream.column", its `values`, and for each operator its
-    `selectivities`, one for each value. A row with another value takes the order that is best on average.
+    `selectivities`, one for each value. A row with another value takes the order that is best on average. With
+    `operators` each operator has these three of its own; with `phases` the truth is a list of such, each valid `from`
+    the row of that number on.
 
     >>> truth = {"attribute": "s.c", "values": [0, 1], "selectivities": {"cheap": [0.1, 0.9]}}
     >>> from eddy.sql import Column
@@ -37,51 +60,111 @@ class Knows(Policy):
     """
 
     def __init__(self, setting: Setting, *, truth: Mapping[str, Any], costs: Costs = "time") -> None:
-        where = 'policy "knows": truth'
         check_costs(costs, where='policy "knows"')
         self._costs: Costs = costs
-        if not isinstance(truth, Mapping) or set(truth) != set(PARTS):
-            raise QueryError(f"{where}: expected attribute, values and selectivities, got {truth!r}")
-        columns = {str(column): column for column in setting.columns}
-        if str(truth["attribute"]) not in columns:
-            raise unknown_name("classifier attribute", str(truth["attribute"]), columns, where=where)
-        values, told = truth["values"], truth["selectivities"]
-        if not isinstance(values, list | tuple) or not 1 <= len(set(values)) == len(values) <= MOST_BUCKETS:
-            raise QueryError(
-                f"{where}: values: expected a list of 1 to {MOST_BUCKETS} different values, got {values!r}"
-            )
-        if not isinstance(told, Mapping):
-            raise QueryError(f"{where}: selectivities: expected a list of numbers for each operator, got {told!r}")
-        attribute = Attribute(columns[truth["attribute"]], tuple(values))
-        self.features = Features(attributes=(attribute,), buckets=max(len(values), 2))
-        self._told = {
-            op: _check_truth(op, told, len(values), setting, where) for op, told in truth["selectivities"].items()
-        }
+        self._truth = Truth(truth, setting, where='policy "knows": truth')
+        self.features = self._truth.features
+        # Rows that have come, by stream: they say in which phase it is.
+        self._rows: dict[str, int] = {}
+        self._standing: dict[Lineage, Standing] = {}
 
     def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
         """The best order of each class."""
-        told = [self._told.get(hop.operator) for hop in ready]
-        column = self.features.of(task.lineage.origin)
-        if len(ready) == 1 or not column or any(one is None for one in told):
-            return [Leg(route=ready[:1])]
-        table = np.array(told).T
-        rates = np.vstack((table, table.mean(axis=0)))
-        costs = np.array([row_price(hop, task.prices, self._costs) for hop in ready])
-        which = np.minimum(task.buckets()[:, 0].astype(np.int64), len(table))
-        common = np.argsort((rates[-1] - 1) / costs, kind="stable")
-        orders = best_orders(rates, costs, common, np.bincount(which, minlength=len(rates)))
-        orders = orders if task.independent else orders[:, :1]
-        buckets = np.append(np.arange(len(table)), self.features.buckets).astype(np.uint8)
-        return legs(orders, which, np.arange(task.rows), ready, (0,), buckets[:, None])
+        # All that a tuple will come to, whatever waits for what.
+        hops = ready if task.independent else greedy_route(task, ready, lambda _: 0.0)
+        phases = self._count(task)
+        if len(hops) == 1:
+            return [Leg(route=hops)]
+        standing = self._standing.get(task.lineage)
+        if standing is not None and standing.is_one and not self._truth.has_phases:
+            # Nobody is told apart while all would go the same way.
+            standing.rows += task.rows
+            (order,) = set(standing.orders.values())
+            return [Leg(route=self._find_route(task, ready, [hops[number] for number in order]))]
+        attributes = range(len(self.features.of(task.lineage.origin)))
+        buckets = np.column_stack((phases, task.buckets(attributes)))
+        examples, which = classes(buckets if phases[0] or phases[-1] else buckets[:, 1:])
+        if examples.shape[1] <= len(attributes):
+            examples = np.column_stack((np.zeros(len(examples), np.uint8), examples))
+        orders = self._find_standing(task, hops, examples, which)
+        ways: dict[tuple[int, ...], int] = {}
+        lot = np.array([ways.setdefault(order, len(ways)) for order in map(tuple, orders.tolist())])
+        routes = [self._find_route(task, ready, [hops[number] for number in way]) for way in ways]
+        if len(routes) == 1:
+            return [Leg(route=routes[0])]
+        return [
+            Leg(route=routes[number], rows=rows, classes=told)
+            for number, rows, told in lots(lot, which, np.arange(task.rows), attributes, examples[:, 1:])
+        ]
 
+    def _count(self, task: Task) -> Buckets:
+        """Count the rows that arrive; gives the phase of each tuple."""
+        origin = task.lineage.origin
+        first = self._rows.get(origin, 0)
+        if not self._truth.has_phases:
+            return np.zeros(task.rows, np.uint8)
+        if task.lineage.done:
+            # Rows under way are counted already, and which of them these are is not known any more.
+            return np.repeat(self._truth.find_phases(max(first - 1, 0), 1), task.rows)
+        self._rows[origin] = first + task.rows
+        return self._truth.find_phases(first, task.rows)
 
-def _check_truth(operator: str, told: Any, values: int, setting: Setting, where: str) -> Sequence[float]:
-    if operator not in setting.operators:
-        raise unknown_name("operator", operator, setting.operators, where=f"{where}: selectivities")
-    if not isinstance(told, list | tuple) or not all(isinstance(rate, int | float) and rate >= 0 for rate in told):
-        raise QueryError(f'{where}: selectivities: expected numbers of 0 or more for "{operator}", got {told!r}')
-    if len(told) != values:
-        raise QueryError(
-            f'{where}: selectivities: expected one for each of {values} values, got {len(told)} of "{operator}"'
+    def _find_standing(self, task: Task, hops: Sequence[Hop], examples: Buckets, which: Integers) -> Integers:
+        """Find the order of each class: as it stands, or anew after some rows, or when a new class comes."""
+        names = [bytes(example) for example in examples]
+        standing = self._standing.get(task.lineage)
+        if standing is None or standing.rows >= ROWS_BETWEEN_ORDERS or not standing.orders.keys() >= set(names):
+            orders = self._find_orders(task, hops, examples, np.bincount(which, minlength=len(examples)))
+            if len(names) > MOST_STANDING:
+                return orders
+            if len(self._standing) >= MOST_LINEAGES:
+                self._standing.clear()
+            decided = zip(names, map(tuple, orders.tolist()), strict=True)
+            standing = self._standing[task.lineage] = Standing(0, dict(decided))
+        standing.rows += task.rows
+        return np.array([standing.orders[name] for name in names])
+
+    def _find_orders(self, task: Task, hops: Sequence[Hop], examples: Buckets, rows: Integers) -> Integers:
+        """Find the best order of hops for each class."""
+        phases, origin = examples[:, 0].astype(np.int64), task.lineage.origin
+        told = [self._truth.rates(hop.operator, phases, origin, examples[:, 1:]) for hop in hops]
+        rates = np.column_stack(
+            [
+                np.full(len(examples), task.statistics[hop].rate) if one is None else one
+                for hop, one in zip(hops, told, strict=True)
+            ]
         )
-    return told
+        costs = np.array([row_price(hop, task.prices, self._costs) for hop in hops])
+        common = np.argsort((np.average(rates, axis=0, weights=rows) - 1) / costs, kind="stable")
+        return best_orders(rates, costs, common, rows, step_price(hops, task.prices, self._costs))
+
+    def _find_route(self, task: Task, ready: tuple[Hop, ...], order: Sequence[Hop]) -> tuple[Hop, ...]:
+        """Make a route of an order; an operator that has to wait comes as soon as it may."""
+        if task.independent:
+            return tuple(order)
+        ranks = {hop.operator: rank for rank, hop in enumerate(order)}
+        return greedy_route(task, ready, lambda hop: ranks[hop.operator])
+
+    def snapshot(self) -> State:
+        """The rows that have come, and the orders that stand."""
+        return {
+            "rows": dict(self._rows),
+            "standing": [
+                [*_plain(lineage), one.rows, [[list(name), list(order)] for name, order in one.orders.items()]]
+                for lineage, one in self._standing.items()
+            ],
+        }
+
+    def restore(self, state: State) -> None:
+        """Go on in the same phase."""
+        self._rows = dict(state.get("rows", {}))
+        self._standing = {
+            Lineage(origin, frozenset(spans), frozenset(done)): Standing(
+                rows, {bytes(name): tuple(order) for name, order in orders}
+            )
+            for origin, spans, done, rows, orders in state.get("standing", ())
+        }
+
+
+def _plain(lineage: Lineage) -> list[Any]:
+    return [lineage.origin, sorted(lineage.spans), sorted(lineage.done)]

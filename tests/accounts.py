@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -45,7 +44,7 @@ def so_far(stream: str, batch: int) -> Regret:
     """All that a stream has spent up to a micro-batch, as a policy tells it; each has the same share of the error."""
     past = [account(stream, number) for number in range(batch + 1)]
     (whole,) = sum_over_time(past)
-    return replace(whole, error=past[-1].error * len(past))
+    return whole._replace(error=past[-1].error * len(past))
 
 
 class Accounted(Policy):

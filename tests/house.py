@@ -36,6 +36,7 @@ ROOMS = (
     *(
         "jobs.dist",
         "jobs.flights",
+        "jobs.public_data",
         "jobs.workloads",
         "jobs.config",
         "jobs.sources",

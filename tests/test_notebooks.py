@@ -15,10 +15,12 @@ import pytest
 
 FOLDER = Path(__file__).parent.parent / "notebooks"
 NAMES = ["01_quickstart", "02_compare_policies", "03_streaming_joins", "04_real_data"]
+STREAMING = "03_streaming_joins"
+"""The notebook whose session is Spark's: it runs in the tier of such, and the others beside them."""
 
 SMALL = {
     "02_compare_policies": "ROWS, REPEATS = 3_000, 1",
-    "03_streaming_joins": "BATCHES, ROWS, CUSTOMERS, CHANGE = 7, 200, 60, 3",
+    STREAMING: "BATCHES, ROWS, CUSTOMERS, CHANGE = 7, 200, 60, 3",
     "04_real_data": "MONTHS, REPEATS = 1, 1",
 }
 """What stands in the cell that is tagged "parameters" when a notebook is executed here."""
@@ -77,10 +79,11 @@ def executed(name: str, folder: Path) -> list[dict[str, Any]]:
     return found
 
 
-@pytest.mark.apart
 @pytest.mark.process
 @pytest.mark.timeout(900)  # a kernel, and in one of them Spark, which warms up: long where the machine is busy
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name", [name if name == STREAMING else pytest.param(name, marks=pytest.mark.apart) for name in NAMES]
+)
 def test_a_notebook_runs_and_shows_its_pictures(name: str, tmp_path: Path) -> None:
     ran = [cell for cell in executed(name, tmp_path) if cell["cell_type"] == "code"]
     assert [cell for cell in ran if cell["execution_count"] is None] == []

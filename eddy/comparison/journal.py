@@ -77,7 +77,8 @@ class Trace:
 class Record:
     """A run.
 
-    `key` says of what, `answer` is the digest of its results.
+    `key` says of what, `answer` is the digest of its results. `seconds`, `results`, `rows` and `calls` are those of its
+    micro-batches.
     """
 
     key: str
@@ -86,6 +87,9 @@ class Record:
     seconds: Sequence[float]
     results: Sequence[int]
     trace: Trace | None
+    # A journal of an older version has none.
+    rows: Sequence[int] = ()
+    calls: Sequence[int] = ()
 
     def line(self) -> str:
         """As one line of JSON."""

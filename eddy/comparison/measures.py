@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from eddy.comparison.contender import BASELINE, BOUND
 from eddy.comparison.workload import Workload
+from eddy.observe.insight import WRITTEN_ORDER
 from eddy.observe.report import Report
 
 SUMS = {
@@ -36,8 +38,8 @@ BATCHES_TO_SMOOTH = 3
 STEADY_SHARE = 0.5
 """The part of a phase, counted from its end, that says where the calls per tuple stay."""
 
-WRITTEN_ORDER = "written order"
-"""The `arm` of an account while no policy is in charge."""
+GAINED = 0.8
+"""The share of what can be gained after a change that counts as having noticed it."""
 
 
 def measure(workload: Workload, results: int, report: Report) -> dict[str, Any]:
@@ -111,6 +113,52 @@ def output_rate(runs: Sequence[Sequence[Sequence[float]]], results: Sequence[Seq
         by = np.interp([mark * end for mark in MARKS], [0.0, *taken], [0.0, *made]) / max(made[-1], 1)
         found.append({f"produced_{mark:.0%}": share for mark, share in zip(MARKS, by.tolist(), strict=True)})
     return found
+
+
+Course = tuple[Sequence[int], Sequence[int]]
+"""The rows and the routing calls of each micro-batch of a run."""
+
+
+def rows_to_gain(points: Sequence[int], courses: Sequence[Course], roles: Sequence[str]) -> list[dict[str, float]]:
+    """Count the rows after a change whose gain was lost.
+
+    They count until a policy makes four fifths of the gain, which is what the bound saves of the best baseline. A
+    micro-batch in which half of it is made counts half of its rows, so that the count is finer than the micro-batches
+    are. Of several changes the slowest counts; who never gets so far has lost all of its rows.
+    """
+    bounds = [course for course, role in zip(courses, roles, strict=True) if role == BOUND]
+    baselines = [course for course, role in zip(courses, roles, strict=True) if role == BASELINE]
+    if not points or not bounds or not baselines or not all(len(rows) for rows, _ in courses):
+        return [{} for _ in courses]
+    baseline = min(baselines, key=lambda course: sum(course[1]))
+    ends = [*points[1:], sum(baseline[0])]
+    spans = list(zip(points, ends, strict=True))
+    return [{"rows_to_gain": max(_rows_lost(own, bounds[0], baseline, *span) for span in spans)} for own in courses]
+
+
+def _rows_lost(own: Course, bound: Course, baseline: Course, start: int, end: int) -> float:
+    """Sum the rows of a stretch until most of the gain is made.
+
+    Each counts by the share that it does not gain.
+
+    >>> hundreds = [100] * 5
+    >>> _rows_lost((hundreds, [300, 300, 200, 100, 100]), (hundreds, [100] * 5), (hundreds, [300] * 5), 100, 500)
+    150.0
+    """
+    edges = np.unique(np.clip([start, *np.cumsum(own[0]), end], start, end))
+    calls, least, most = (_calls_between(course, edges) for course in (own, bound, baseline))
+    share = np.clip((most - calls) / np.maximum(most - least, 1), 0, 1)
+    rows = np.diff(edges)
+    for place in np.flatnonzero(share >= GAINED):
+        if share[place : place + BATCHES_TO_SMOOTH].mean() >= GAINED:
+            return float(((1 - share) * rows)[:place].sum())
+    return float(rows.sum())
+
+
+def _calls_between(course: Course, edges: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Give the routing calls of the rows between each two places."""
+    rows, calls = ([0, *np.cumsum(one)] for one in course)
+    return np.diff(np.interp(edges, rows, calls))
 
 
 def decided_calls(frame: pd.DataFrame) -> dict[str, float]:

@@ -18,7 +18,7 @@ from eddy.comparison.answer import agree, digest
 from eddy.comparison.contender import CONTROL, Contender
 from eddy.comparison.experiment import Experiment, SizedPoint, Skipped
 from eddy.comparison.journal import Journal, Record, Trace, trace
-from eddy.comparison.measures import measure, output_rate, sum_quickest, time_over_written
+from eddy.comparison.measures import measure, output_rate, rows_to_gain, sum_quickest, time_over_written
 from eddy.comparison.run_key import key
 from eddy.comparison.runner import Runner, RunPolicy
 from eddy.comparison.workload import Workload
@@ -109,7 +109,7 @@ class Turns:
 
         What was followed over time is added too.
         """
-        shares = self._shares(contenders, list(records.values()))
+        shares = self._shares(contenders, workload, list(records.values()))
         for contender, share in zip(contenders, shares, strict=True):
             own = records[contender.label]
             quickest = {"quiet_seconds": sum_quickest([record.seconds for record in own])}
@@ -126,7 +126,9 @@ class Turns:
                     )
                 )
 
-    def _shares(self, contenders: Sequence[Contender], records: Sequence[Sequence[Record]]) -> list[dict[str, float]]:
+    def _shares(
+        self, contenders: Sequence[Contender], workload: Workload, records: Sequence[Sequence[Record]]
+    ) -> list[dict[str, float]]:
         """Work out the figures that are of several policies at once."""
         seconds = [[record.seconds for record in own] for own in records]
         found: list[dict[str, float]] = [{} for _ in records]
@@ -137,7 +139,9 @@ class Turns:
         if written is not None and any("regret" in own[0].figures for own in records):
             over = time_over_written(seconds, written)
             found = [{**one, **other} for one, other in zip(found, over, strict=True)]
-        return found
+        courses = [(own[0].rows, own[0].calls) for own in records]
+        late = rows_to_gain(workload.drift_points, courses, [contender.role for contender in contenders])
+        return [{**one, **other} for one, other in zip(found, late, strict=True)]
 
     def _row(self, setup: SizedPoint, contender: Contender, figures: MeasuredRow) -> MeasuredRow:
         """Write a run as a flat row."""
@@ -167,13 +171,16 @@ class _Turn:
         done = run(self.contender.choice(workload), batch_rows, self.seed)
         batches = done.report.batches()
         figures = measure(workload, done.results.num_rows, done.report)
+        cpu = {} if done.cpu_seconds is None else {"cpu_seconds": done.cpu_seconds}
         return Record(
             key=self.key,
             answer=digest(done.results),
-            figures={**figures, "batch_rows": batch_rows, "wall_seconds": done.wall_seconds},
+            figures={**figures, "batch_rows": batch_rows, "wall_seconds": done.wall_seconds, **cpu},
             seconds=batches["seconds"].tolist(),
             results=batches["results"].tolist(),
             trace=trace(done.report) if self.followed else None,
+            rows=batches["rows"].tolist(),
+            calls=batches["routing_calls"].tolist(),
         )
 
 

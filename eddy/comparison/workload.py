@@ -19,8 +19,10 @@ class Workload:
 
     `truth` is what `knows` is told: the attribute that tells the classes apart, its values, and each operator's
     selectivity for each of them; None where nobody knows, or where it changes. `best` is the best single order, what
-    `fixed` is told to be a good static plan. `drift_points` are the tuple numbers
-    at which a change begins. `facts` are what a figure is drawn over: the number of operators, the skew, ...
+    `fixed` is told to be a good static plan. `hidden` are columns that only `knows` may tell rows apart by. `costs` is
+    what a policy should count: "time", or "unit" where all operators are alike, and their times are noise.
+    `drift_points` are the tuple numbers at which a change begins. `facts` are what a figure is drawn over: the number
+    of operators, the skew, ...
     """
 
     name: str
@@ -29,6 +31,8 @@ class Workload:
     truth: Mapping[str, Any] | None = None
     attribute: str | None = None
     best: Sequence[str] | None = None
+    hidden: Sequence[str] = ()
+    costs: str = "time"
     drift_points: tuple[int, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
 
@@ -40,16 +44,21 @@ class Workload:
     def list_facts(self) -> dict[str, Any]:
         """List facts that a policy's parameters may ask for.
 
-        An experiment writes the name with a "$". `$columns` are all that can tell the rows of streams apart.
+        An experiment writes the name with a "$". `$columns` are all that can tell the rows of streams apart, but for
+        hidden ones; `$others` are those of them that no filter reads.
         """
+        own = {str(column) for filter in self.query.filters for column in filter.predicate.columns}
+        columns = [
+            str(Column(stream.name, column.name))
+            for stream in self.query.streams
+            for column in self.data[stream.name].schema
+            if can_classify(column.type) and str(Column(stream.name, column.name)) not in self.hidden
+        ]
         return {
             "$truth": self.truth,
             "$attribute": self.attribute,
             "$best": self.best,
-            "$columns": [
-                str(Column(stream.name, column.name))
-                for stream in self.query.streams
-                for column in self.data[stream.name].schema
-                if can_classify(column.type)
-            ],
+            "$costs": self.costs,
+            "$columns": columns,
+            "$others": [name for name in columns if name not in own],
         }

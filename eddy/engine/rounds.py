@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eddy.contracts import Policy
+from eddy.contracts import Chance, Policy
 from eddy.observe.prices import ALONE, Prices
-from eddy.routing.router import Chance, Router
+from eddy.routing.router import Router
 from eddy.tuples import Tuples
 from eddy.tuples.arrays import Integers
 

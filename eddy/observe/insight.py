@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from eddy.classes.divider import NameClasses
 
@@ -82,8 +82,11 @@ class Decision:
         return self.stream, self.policy, self.number
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Regret:
+WRITTEN_ORDER = "written order"
+"""The `arm` of an account while no policy is in charge."""
+
+
+class Regret(NamedTuple):
     """What adapting has cost a stream, and what it has saved.
 
     `state` says what the policy was doing at the end, "idle", "sampling", "in a duel" or "in charge", and `arm` by

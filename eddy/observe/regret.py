@@ -80,10 +80,9 @@ def measure_regret(account: Regret) -> float | None:
 
     It is below zero where more was saved than spent; None while nothing is known of the written order.
 
-    >>> from dataclasses import replace
     >>> none = Regret(stream="s", state="", arm="", spent=0, written=0, error=0, saved=0, sampling=0, duels=0,
     ...     control=0, learning=0)
-    >>> measure_regret(replace(none, spent=90.0, written=120.0)), measure_regret(none)
+    >>> measure_regret(none._replace(spent=90.0, written=120.0)), measure_regret(none)
     (-0.25, None)
     """
     return (account.spent - account.written) / account.written if account.written > 0 else None

@@ -197,8 +197,8 @@ class Report:
         four. `state` says what the policy was doing at the end, and `arm` by whom rows were routed; in Spark, of all
         cells, the commonest first. Policies that keep no account have no rows.
         """
-        rows = [{"batch": c.batch, **asdict(regret)} for c in self.counters for regret in c.insight.regrets]
-        return pd.DataFrame(rows, columns=["batch", *(f.name for f in fields(Regret))])
+        rows = [{"batch": c.batch, **regret._asdict()} for c in self.counters for regret in c.insight.regrets]
+        return pd.DataFrame(rows, columns=["batch", *Regret._fields])
 
 
 class Operators(pd.DataFrame):

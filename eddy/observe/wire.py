@@ -78,8 +78,7 @@ def read_decisions(values: Mapping[str, Any]) -> list[Decision]:
 
 def read_regrets(values: Mapping[str, Any]) -> list[Regret]:
     """Read what `to_plain` wrote of accounts; older versions wrote none."""
-    names = [field.name for field in fields(Regret)]
-    return [Regret(**dict(zip(names, row, strict=True))) for row in values.get("regrets", ())]
+    return [Regret._make(row) for row in values.get("regrets", ())]
 
 
 def latest_routes(before: Mapping[str, Any], last: Counters) -> dict[str, Any]:
@@ -159,7 +158,7 @@ def _trees_in_charge(last: Counters) -> dict[str, Sequence[str]]:
 
 def _write_regrets(regrets: Sequence[Regret]) -> dict[str, list[list[Any]]]:
     """Write accounts; policies that keep none add nothing."""
-    rows = [[_shorten(value) for value in asdict(regret).values()] for regret in regrets]
+    rows = [[_shorten(value) for value in regret] for regret in regrets]
     return {"regrets": rows} if rows else {}
 
 

@@ -11,12 +11,12 @@ from typing import NamedTuple
 import numpy as np
 
 from eddy.classes.classifier import Look
-from eddy.contracts import Clock, Counts, Leg, Observation, Operator, Outcome, Policy, Task
+from eddy.contracts import Chance, Clock, Counts, Leg, Observation, Operator, Outcome, Policy, Task
 from eddy.errors import EngineError
 from eddy.observe.prices import ALONE, SHARED, Prices
 from eddy.observe.statistics import Statistic, Statistics
 from eddy.routing.plan_check import check_plan
-from eddy.routing.side_by_side import SharedStep, SideBySide
+from eddy.routing.side_by_side import SharedStep, SideBySide, Walk
 from eddy.routing.tally import RouteTally
 from eddy.tuples import Hop, Lineage, Tuples
 from eddy.tuples.arrays import FaultCodes
@@ -24,7 +24,6 @@ from eddy.tuples.lineage import Machine
 from eddy.tuples.tuples import merge
 
 Classify = Callable[[Tuples], Look]
-Chance = Callable[[], np.random.Generator]
 
 NO_HOPS: tuple[Hop, ...] = ()
 
@@ -97,6 +96,7 @@ class Router:
         self.statistics = Statistics()
         self.prices = prices
         self._run = {operator.name: operator.run for operator in operators}
+        self._reads = {operator.name: operator.reads for operator in operators}
         self._policy = policy
         self._policy_name = policy_name
         self._classify = classify
@@ -146,6 +146,7 @@ class Router:
     def _take(self, tuples: Tuples, legs: Sequence[Leg]) -> Iterator[Tuples]:
         """Take all legs of a plan."""
         parts: list[tuple[Leg, Tuples]] = []
+        part = tuples
         for leg in legs:
             part = tuples if leg.rows is None else tuples.take(leg.rows)
             if not len(part):
@@ -154,7 +155,7 @@ class Router:
             if leg.exhaustive:
                 yield from self._exhaust(part, leg)
             else:
-                # Legs that are no experiments wait for each other, so that filters that they share are called once.
+                # Legs that are no experiments wait for each other, so that operators that they share are called once.
                 parts.append((leg, part))
         if len(parts) == 1:
             leg, part = parts.pop()
@@ -163,29 +164,48 @@ class Router:
             del tuples, part
             yield from following
         elif parts:
-            yield from self._walk(SideBySide(parts, self.machine.after))
+            walks = SideBySide(parts, self.machine.after, self._find_read)
+            del tuples, part, parts
+            yield from self._walk(walks)
 
     def _walk(self, walks: SideBySide) -> Iterator[Tuples]:
-        """Go all routes to their end, step by step.
-
-        A leg that is alone, or comes to a probe, goes by itself.
-        """
+        """Go all routes to their end, step by step; the last leg goes by itself."""
         while len(walks) > 1:
-            hop = walks.next_hop()
-            if self.machine.adds(hop.operator):
-                for walk in walks.leave(hop):
-                    yield from self._follow(*walk)
-                continue
-            started = self._clock()
-            step = walks.step(hop)
-            counted = self._count(hop, step.tuples)
-            learning = self._learn(step, (hop,), (counted.counts,), (counted.statistic,))
-            ended = walks.go_on(counted.counts, counted.faults)
-            own = self._clock() - started - counted.statistic.seconds - learning
-            self.prices.add_own(SHARED, len(step.tuples), own)
-            yield from (walk.tuples for walk in ended)
+            ended, ahead = self._step_together(walks)
+            while ended:
+                yield ended.pop().tuples
+            if ahead is not None:
+                yield from self._walk(ahead)
         for walk in walks.leave():
             yield from self._follow(*walk)
+
+    def _step_together(self, walks: SideBySide) -> tuple[list[Walk], SideBySide | None]:
+        """Take a step with all legs that can take it together.
+
+        Gives the walks that are at their end, and those that have to go on before all others: a probe may turn each
+        tuple into thousands, and only so many are held at a time.
+        """
+        started = self._clock()
+        hop, step = walks.step()
+        counts: list[Counts] = []
+        made: list[Tuples] = []
+        taken, apart = 0, 0.0
+        while taken < len(step.tuples) and not walks.is_crowd(taken, sum(map(len, made))):
+            outcome, statistic = self._step(hop, step.tuples.rest(taken) if taken else step.tuples)
+            part = step.cut(taken, taken + len(outcome.counts))
+            apart += statistic.seconds + self._learn(part, (hop,), (outcome.counts,), (statistic,))
+            counts.append(outcome.counts)
+            made.append(outcome.tuples)
+            taken += len(outcome.counts)
+        is_ahead = walks.is_crowd(taken, sum(map(len, made)))
+        walks = walks.split(taken) if is_ahead else walks
+        ended = walks.go_on(_join(counts), merge(made))
+        self.prices.add_own(SHARED, taken, self._clock() - started - apart)
+        return ended, walks if is_ahead else None
+
+    def _find_read(self, lineage: Lineage, operator: str) -> frozenset[str]:
+        """Find the inputs of a tuple that an operator reads."""
+        return self._reads[operator](lineage)
 
     def _place(self, tuples: Tuples, waiting: Waiting) -> Iterator[Tuples]:
         """Yield complete tuples; let others wait for a decision."""
@@ -276,14 +296,14 @@ class Router:
         outcome, statistic = self._step(hop, tuples)
         if len(outcome.counts) == len(tuples):
             return HopCounts(outcome.counts, statistic, outcome.tuples.faults)
-        parts = [outcome.counts.astype(np.int64)]
+        parts = [outcome.counts]
         # A probe stops after a bounded number of candidates; the counts of its parts are put together.
         while len(tuples := tuples.rest(len(parts[-1]))):
             outcome, step = self._step(hop, tuples)
-            parts.append(outcome.counts.astype(np.int64))
+            parts.append(outcome.counts)
             statistic += step
         # Only probes act in parts. Their results are not kept here, and so neither are the faults of these.
-        return HopCounts(np.concatenate(parts), statistic, None)
+        return HopCounts(_join(parts), statistic, None)
 
     def _step(self, hop: Hop, tuples: Tuples) -> tuple[Outcome, Statistic]:
         started = self._clock()
@@ -315,6 +335,11 @@ class Router:
         seconds = self._clock() - started
         self.routing.learning += seconds
         return seconds
+
+
+def _join(counts: Sequence[Counts]) -> Counts:
+    """Join the counts of a step's parts; only probes act in parts."""
+    return counts[0] if len(counts) == 1 else np.concatenate([part.astype(np.int64) for part in counts])
 
 
 def _make_step(tuples: Tuples, leg: Leg, rows: int) -> SharedStep:

@@ -7,7 +7,7 @@ predicate has no answer for it, and that is an error if it comes to its end.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,6 +45,14 @@ class Tuples:
     def rest(self, count: int) -> Tuples:
         """Give all but the first tuples."""
         return self._part(slice(count, None))
+
+    def cut(self, begun: int, end: int) -> Tuples:
+        """Give the tuples from one place to another."""
+        return self._part(slice(begun, end))
+
+    def only(self, inputs: Collection[str]) -> Tuples:
+        """Give the rows of some inputs alone."""
+        return Tuples(self.lineage, {name: ids for name, ids in self.ids.items() if name in inputs}, self.faults)
 
     def with_lineage(self, lineage: Lineage) -> Tuples:
         """Give the same tuples with another lineage."""

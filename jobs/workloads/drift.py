@@ -12,6 +12,9 @@ from eddy.errors import check_whole, unknown_name
 from eddy.jobs.workloads.parameters import call
 from eddy.tuples.arrays import Floats, Integers
 
+PIECES = 25
+"""Pieces into which a gradual change is cut for who is told of it: in each the share changes by a twenty-fifth."""
+
 
 class Drift(Protocol):
     """A schedule from one table of selectivities to another."""
@@ -21,6 +24,9 @@ class Drift(Protocol):
 
     def points(self, rows: int) -> tuple[int, ...]:
         """Give the numbers of the tuples at which a change begins."""
+
+    def steps(self, rows: int) -> tuple[int, ...]:
+        """Give the numbers of the tuples between which the share hardly changes."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +46,10 @@ class Sudden:
     def points(self, rows: int) -> tuple[int, ...]:
         """Give the one change."""
         return (self.at,) if self.at < rows else ()
+
+    def steps(self, rows: int) -> tuple[int, ...]:
+        """Give the one change."""
+        return self.points(rows)
 
 
 @dataclass(frozen=True)
@@ -61,6 +71,11 @@ class Gradual:
         """Give the beginning of the line."""
         return (self.start,) if self.start < rows else ()
 
+    def steps(self, rows: int) -> tuple[int, ...]:
+        """Cut the line into short pieces."""
+        cuts = np.linspace(self.start, self.end, PIECES + 1).astype(np.int64).tolist()
+        return tuple(dict.fromkeys(cut for cut in cuts if cut < rows))
+
 
 @dataclass(frozen=True)
 class Recurring:
@@ -79,6 +94,10 @@ class Recurring:
     def points(self, rows: int) -> tuple[int, ...]:
         """Give the beginnings of all periods but the first."""
         return tuple(range(self.period, rows, self.period))
+
+    def steps(self, rows: int) -> tuple[int, ...]:
+        """Give the beginnings of all periods but the first."""
+        return self.points(rows)
 
 
 def sudden(*, at: int) -> Drift:

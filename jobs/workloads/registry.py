@@ -11,20 +11,47 @@ from typing import Any
 from eddy.comparison.workload import Workload
 from eddy.errors import unknown_name
 from eddy.jobs.flights.queries import flights
+from eddy.jobs.public_data.airports import airports
+from eddy.jobs.public_data.baseball import baseball
+from eddy.jobs.workloads.attributes import attributes
+from eddy.jobs.workloads.equi_join import equi_join
 from eddy.jobs.workloads.lab import lab
+from eddy.jobs.workloads.lab_places import lab_places
+from eddy.jobs.workloads.market import market
 from eddy.jobs.workloads.parameters import call
 from eddy.jobs.workloads.shop import shop
 from eddy.jobs.workloads.stream_star import stream_star
 from eddy.jobs.workloads.web import web
 
-__all__ = ["WORKLOADS", "Workload", "build", "flights", "lab", "shop", "stream_star", "web"]
+__all__ = [
+    "WORKLOADS",
+    "Workload",
+    "airports",
+    "attributes",
+    "baseball",
+    "build",
+    "equi_join",
+    "flights",
+    "lab",
+    "lab_places",
+    "market",
+    "shop",
+    "stream_star",
+    "web",
+]
 
 WORKLOADS: dict[str, Callable[..., Workload]] = {
     "stream_star": stream_star,
+    "attributes": attributes,
+    "equi_join": equi_join,
     "lab": lab,
+    "lab_places": lab_places,
+    "market": market,
     "web": web,
     "shop": shop,
     "flights": flights,
+    "airports": airports,
+    "baseball": baseball,
 }
 """Every workload there is; a new one is its file and one line here."""
 

@@ -12,7 +12,8 @@ import pyarrow as pa
 import eddy
 from eddy.comparison.workload import Workload
 from eddy.errors import QueryError, check_whole, unknown_name
-from eddy.jobs.workloads.burn import MaskFunction, add_work
+from eddy.jobs.workloads.burn import add_work
+from eddy.jobs.workloads.columns import DOMAIN, KEYS, build_member, draw_keys, draw_numbers, make_noise
 from eddy.jobs.workloads.drift import Drift
 from eddy.jobs.workloads.drift import drift as schedule
 from eddy.jobs.workloads.selectivities import Selectivities, best_calls, best_order, calls_of
@@ -21,14 +22,11 @@ from eddy.jobs.workloads.spread import CLASSIFIER, SPREADS, Spread
 from eddy.tuples.arrays import Floats, Integers
 
 STAR_ROWS = 100_000
-KEYS = 10_000
-"""Rows of a stream, and of each lookup table, as in the paper."""
+"""Rows of a stream, as in the paper."""
 
-DOMAIN = 2 * KEYS
-"""A foreign key is any of these numbers. Which of them a table has is drawn anew for each table, so that neither the
-order nor a hash of the keys says anything about the outcome: the classifier of `spread` is the only one."""
+MOST_PHASES = 250
+"""Phases that a policy can be told of; a stream that goes to and fro more often has no truth."""
 
-KINDS = np.array("order refund cancel query update audit login logout ping trace backup sync".split())
 WINDOW = 1_000
 """The stream's rows come in order and meet tables only, so any window will do; with none they are kept for ever."""
 
@@ -49,10 +47,14 @@ class Star:
 
         There is one for each operator.
         """
+        return self._mix(classes, np.arange(len(classes)))
+
+    def _mix(self, classes: Integers, positions: Integers) -> Floats:
+        """Give the selectivities of some classes as they are at some tuples."""
         now = self.before.values[classes]
         if self.drift is None or self.after is None:
             return now
-        weights = self.drift.weights(np.arange(len(classes)))[:, None]
+        weights = self.drift.weights(positions)[:, None]
         return now * (1 - weights) + self.after.values[classes] * weights
 
     def facts(self, spread: Spread) -> dict[str, Any]:
@@ -66,14 +68,26 @@ class Star:
         rounded = {name: round(value, 4) for name, value in bounds.items()}
         return {"classes": self.before.classes, **rounded, **self.before.facts}
 
-    def truth(self, operators: list[str], spread: Spread) -> dict[str, Any] | None:
-        """Give the truth that `knows` gets; None where it changes."""
+    def truth(self, operators: list[str], spread: Spread, rows: int) -> dict[str, Any] | None:
+        """Give the truth that `knows` gets, phase by phase where it changes; None where no value tells it."""
         known = spread.of_value
-        if self.drift is not None or known is None:
+        if known is None:
             return None
-        told = self.before.values[known].T
-        columns = {name: column.tolist() for name, column in zip(operators, told, strict=True)}
-        return {"attribute": f"s.{CLASSIFIER}", "values": list(range(len(known))), "selectivities": columns}
+        told = {"attribute": f"s.{CLASSIFIER}", "values": list(range(len(known)))}
+        begins = [0] if self.drift is None else sorted({0, *self.drift.steps(rows)})
+        if len(begins) > MOST_PHASES:
+            return None
+        ends = [*begins[1:], rows]
+        phases = [
+            {"from": begin, **told, "selectivities": self._columns(operators, known, (begin + end) // 2)}
+            for begin, end in zip(begins, ends, strict=True)
+        ]
+        return {"phases": phases} if self.drift is not None else {**told, "selectivities": phases[0]["selectivities"]}
+
+    def _columns(self, operators: list[str], known: Integers, position: int) -> dict[str, list[float]]:
+        """Give each operator's selectivities by value, as they are at a tuple."""
+        now = self._mix(known, np.full(len(known), position))
+        return {name: column.tolist() for name, column in zip(operators, now.T, strict=True)}
 
     def best(self, operators: list[str], spread: Spread, correlation: float) -> list[str] | None:
         """Find the best single order.
@@ -110,15 +124,15 @@ def stream_star(  # noqa: PLR0913  what a config file may say
     rng = np.random.default_rng([seed, 2])
     star = _star(operators, selectivities, drift, seed)
     shown = SPREADS[spread](rng, rows, star.before.classes)
-    passed = _draws(rng, rows, operators, correlation) < star.passing(shown.classes)
+    passed = draw_numbers(rng, rows, operators, correlation) < star.passing(shown.classes)
     numbers = [rng.permutation(DOMAIN) for _ in range(operators)]
-    told = {**shown.columns, **_foreign(rng, numbers, passed), **_noise(rng, rows)}
+    told = {**shown.columns, **_foreign(rng, numbers, passed), **make_noise(rng, rows)}
     query, tables, names = FORMS[form](numbers, cost_us)
     return Workload(
         name="stream_star",
         query=query,
         data={"s": pa.table({"ts": np.arange(rows), "id": np.arange(rows), **told}), **tables},
-        truth=star.truth(names, shown),
+        truth=star.truth(names, shown, rows),
         attribute=None if shown.of_value is None else f"s.{CLASSIFIER}",
         best=star.best(names, shown, correlation),
         drift_points=star.drift.points(rows) if star.drift else (),
@@ -152,45 +166,9 @@ def _star(operators: int, choice: object, drift: Mapping[str, Any] | None, seed:
     return Star(before=before, after=after, drift=schedule(parameters))
 
 
-def _draws(rng: np.random.Generator, rows: int, operators: int, correlation: float) -> Floats:
-    """Draw numbers from 0 to 1 for each tuple and operator.
-
-    A tuple in lockstep has one for all operators.
-    """
-    draws = rng.random((rows, operators))
-    lockstep = rng.random(rows) < correlation
-    draws[lockstep] = draws[lockstep, :1]
-    return draws
-
-
 def _foreign(rng: np.random.Generator, numbers: list[Integers], passed: np.ndarray[Any, Any]) -> dict[str, Integers]:
     """Make a column of foreign keys for each lookup."""
-    return {f"fkd{i + 1}": _keys(rng, known, passed[:, i]) for i, known in enumerate(numbers)}
-
-
-def _keys(rng: np.random.Generator, numbers: Integers, passed: np.ndarray[Any, Any]) -> Integers:
-    """Draw foreign keys.
-
-    A tuple that is to pass gets a key that the lookup has, the others one that it has not.
-    """
-    return numbers[np.where(passed, 0, KEYS) + rng.integers(KEYS, size=len(passed))]
-
-
-def _noise(rng: np.random.Generator, rows: int) -> dict[str, Any]:
-    """Make the eight other attributes.
-
-    They are constants, sequences, foreign keys, numbers, texts.
-    """
-    return {
-        "version": np.full(rows, 7),
-        "region": pa.array(["north"]).take(pa.array(np.zeros(rows, np.int64))),
-        "serial": np.arange(rows) * 3 + 1_000_000,
-        "offset": np.cumsum(rng.integers(1, 9, rows)),
-        "fk_customer": rng.integers(0, 1_000, rows),
-        "fk_product": rng.integers(0, 50, rows),
-        "amount": rng.integers(0, 1_000_000, rows),
-        "kind": pa.array(KINDS).take(pa.array(rng.integers(0, len(KINDS), rows))),
-    }
+    return {f"fkd{i + 1}": draw_keys(rng, known, passed[:, i]) for i, known in enumerate(numbers)}
 
 
 Form = tuple[eddy.Query, dict[str, pa.Table], list[str]]
@@ -200,24 +178,10 @@ def _filters(numbers: list[Integers], cost_us: float) -> Form:
     """Make a filter for each lookup."""
     names = [f"op{i + 1}" for i in range(len(numbers))]
     filters = [
-        eddy.Filter(name, on="s", function=add_work(_member(known), cost_us), columns=[f"fkd{i + 1}"])
+        eddy.Filter(name, on="s", function=add_work(build_member(known), cost_us), columns=[f"fkd{i + 1}"])
         for i, (name, known) in enumerate(zip(names, numbers, strict=True))
     ]
     return eddy.Query(name="stream_star", streams=[_stream()], filters=filters, select=["s.id"]), {}, names
-
-
-def _member(numbers: Integers) -> MaskFunction:
-    """Build the test for a key in the lookup.
-
-    It is an array with a place for every number.
-    """
-    known: np.ndarray[Any, np.dtype[np.bool_]] = np.zeros(DOMAIN, np.bool_)
-    known[numbers[:KEYS]] = True
-
-    def member(keys: np.ndarray[Any, Any]) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        return np.take(known, keys)
-
-    return member
 
 
 def _tables(numbers: list[Integers], _cost_us: float) -> Form:

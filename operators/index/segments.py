@@ -20,6 +20,10 @@ FEWEST_SEALED = 1_024
 """Rows of a segment that is sealed because of its time, or where a window counts rows: smaller ones would let rows go
 sooner, but a search looks into each that is in reach."""
 
+LARGEST_AT_ONCE = 1 << 14
+"""Rows of a table that are one segment: none of them goes, and a search looks into one instead of four. Beyond that
+too many of them have a hash in common."""
+
 SEGMENTS_PER_WINDOW = 4
 """Segments for a window and for all rows: a probe looks into about five then, and a row outlives its time by a
 quarter of the window at most."""
@@ -32,10 +36,11 @@ FEWEST_NARROWED = 8
 class Segments:
     """All rows of a STeM, in slices by the order of arrival.
 
-    `delay` is how late rows may come, in ticks: so much longer they are kept, and so much longer are the slices.
+    `delay` is how late rows may come, in ticks: so much longer they are kept, and so much longer are the slices. Rows
+    that come at once and stay, as those of a table, are in fewer slices.
     """
 
-    def __init__(self, window: Window, delay: float | None = None) -> None:
+    def __init__(self, window: Window, delay: float | None = None, *, stays: bool = False) -> None:
         self._segments: list[Segment] = []
         self._serial = 0
         self._span = math.inf
@@ -45,6 +50,8 @@ class Segments:
         self._smallest = (
             max(FEWEST_SEALED, window.count // SEGMENTS_PER_WINDOW) if isinstance(window, Rows) else SMALLEST_SEALED
         )
+        if stays:
+            self._smallest = LARGEST_AT_ONCE
 
     def __iter__(self) -> Iterator[Segment]:
         return iter(self._segments)

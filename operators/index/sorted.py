@@ -79,9 +79,10 @@ def mix(codes: Sequence[KeyCodes]) -> ShortHashes:
 def _table(part: SortedRun) -> np.ndarray[Any, Any]:
     """Note where the keys with each leading bits begin.
 
-    There are about two entries for each key.
+    There are one or two entries for each key: with more, the index of a table would not fit beside its rows, and would
+    be built anew for every micro-batch.
     """
-    bits = min(max(len(part.keys) - 1, 1).bit_length() + 1, HASH_BITS)
+    bits = min(max(len(part.keys) - 1, 1).bit_length(), HASH_BITS)
     leading = part.keys >> np.uint16(HASH_BITS - bits)
     counts = np.bincount(leading, minlength=1 << bits)
     return np.concatenate(([0], np.cumsum(counts))).astype(np.min_scalar_type(len(part.keys)))

@@ -60,6 +60,9 @@ class SortedRuns:
         """Follow the segments: forget old runs, build new ones."""
         known = {(part.serial, part.rows): part for part in self._parts}
         self._parts = [known.get((s.serial, s.rows)) or self._build(s, *keys(s.start, s.stop)) for s in segments]
+        if len(segments) == 1 and not segments[0].start:
+            self.rows = self._parts[0].order
+            return
         # Parts count rows from their segment's start. The sum is the only array that changes when old segments go.
         placed = [part.order + np.int64(s.start) for part, s in zip(self._parts, segments, strict=True)]
         self.rows = np.concatenate(placed) if placed else np.empty(0, np.int64)

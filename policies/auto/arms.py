@@ -15,11 +15,14 @@ import numpy as np
 from eddy.classes.classifier import Features, Look
 from eddy.classes.divider import Attribute, Buckets
 from eddy.contracts import Classes, Leg, Observation, Policy, Task
-from eddy.errors import QueryError, quote
+from eddy.errors import EngineError, QueryError, clip, quote
 from eddy.observe.statistics import Statistic
 from eddy.policies.auto.duel import Bill, Trail
 from eddy.tuples import Hop
 from eddy.tuples.arrays import Integers
+
+LONGEST_PLAN = 500
+"""Characters of a plan that cannot be read: positions may be thousands."""
 
 
 class Lane(NamedTuple):
@@ -44,6 +47,11 @@ class SomeAttributes:
         wanted = self.numbers if attributes is None else [self.numbers[attribute] for attribute in attributes]
         return self.look(wanted, rows)
 
+    def editions(self, attributes: Sequence[int] | None = None) -> tuple[int, ...]:
+        """The editions of their buckets."""
+        wanted = self.numbers if attributes is None else [self.numbers[attribute] for attribute in attributes]
+        return self.look.editions(wanted)
+
     def take(self, rows: Integers) -> SomeAttributes:
         """Some of the rows."""
         return SomeAttributes(self.look.take(rows), self.numbers)
@@ -58,19 +66,24 @@ class Kept:
     """A look at buckets that are kept, after the rows have gone."""
 
     buckets: Buckets
+    kept_editions: tuple[int, ...]
 
     def __call__(self, attributes: Sequence[int] | None = None, rows: Integers | None = None) -> Buckets:
         """The buckets of some rows."""
         found = self.buckets if rows is None else self.buckets[rows]
         return found if attributes is None else found[:, list(attributes)]
 
+    def editions(self, attributes: Sequence[int] | None = None) -> tuple[int, ...]:
+        """The editions that the buckets were of."""
+        return self.kept_editions if attributes is None else tuple([self.kept_editions[a] for a in attributes])
+
     def take(self, rows: Integers) -> Kept:
         """Some of the rows."""
-        return Kept(self.buckets[rows])
+        return Kept(self.buckets[rows], self.kept_editions)
 
     def join(self, others: Sequence[Kept]) -> Kept:
         """These rows and those of others."""
-        return Kept(np.concatenate([self.buckets, *(other.buckets for other in others)]))
+        return Kept(np.concatenate([self.buckets, *(other.buckets for other in others)]), self.kept_editions)
 
 
 class Arm:
@@ -92,7 +105,14 @@ class Arm:
         look = task.buckets if rows is None else task.buckets.take(rows)
         own = replace(task, rows=task.rows if rows is None else len(rows), buckets=self._see(look))
         legs = self.policy.plan(own, ready)
-        return [self._put_on_lane(leg, rows, bill, alone=len(legs) == 1) for leg in legs]
+        try:
+            return [self._put_on_lane(leg, rows, bill, alone=len(legs) == 1) for leg in legs]
+        except (AttributeError, IndexError, TypeError) as error:
+            # The router checks whole plans; this one could not even be put beside those of other lanes.
+            raise EngineError(
+                f'policy "auto": arm "{self.name}" must plan a list of Leg(...) with positions below {own.rows}, '
+                f"and planned {clip(repr(legs), LONGEST_PLAN)}"
+            ) from error
 
     def _put_on_lane(self, leg: Leg, rows: Integers | None, bill: Bill, *, alone: bool) -> Leg:
         part = leg.rows if rows is None else rows if leg.rows is None else rows[leg.rows]
@@ -131,7 +151,7 @@ def join_features(arms: Sequence[tuple[str, Features]], own: Features) -> Featur
             )
         _check_ways(name, features.attributes, attributes)
         attributes |= dict.fromkeys(features.attributes)
-    return Features(attributes=tuple(attributes), buckets=own.buckets)
+    return Features(attributes=tuple(attributes), buckets=own.buckets, ranges=own.ranges)
 
 
 def _check_ways(name: str, wanted: Iterable[Attribute], known: Iterable[Attribute]) -> None:

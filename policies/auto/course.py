@@ -195,7 +195,7 @@ class Course:
         started, leg = self.conduct.clock(), observation.legs[0]
         self.ledger.charge(observation)
         if leg.exhaustive and isinstance(leg.tag, Lane) and leg.tag.arm is None and self.sample is not None:
-            self.sample.add(observation.buckets(), observation.outcomes)
+            self.sample.add(observation.buckets(), observation.outcomes, observation.buckets.editions())
         if len(self._bills) > 1 and not leg.exhaustive:
             self.ledger.note_mixing(sum(observation.rows))
         self.ledger.bookkeeping += self.conduct.measure(started)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from eddy.contracts import Chance
 from eddy.policies.auto.duel import Duel
 from eddy.policies.auto.ledger import CHALLENGER, CHAMPION, CONTROL, Ledger
 from eddy.policies.shared.merit import INSTANT
@@ -33,8 +34,6 @@ LEAST_FEARED = 0.05
 
 NUMBERS = ("control_due", "starved", "turns_ahead", "rounds_since")
 """What a dealer knows between two rounds."""
-
-Draw = Callable[[], np.random.Generator]
 
 
 class Hand(NamedTuple):
@@ -77,7 +76,7 @@ class Dealer:
         self.turn = None
         self.rounds_since += 1
 
-    def deal(self, rows: int, duel: Duel | None, extra: float, chance: Draw, *, controlled: bool) -> list[Hand]:
+    def deal(self, rows: int, duel: Duel | None, extra: float, chance: Chance, *, controlled: bool) -> list[Hand]:
         """Deal the rows of a task out.
 
         `extra` is what a challenger's case costs besides its steps, more than the champion's; `controlled` says that an
@@ -96,7 +95,7 @@ class Dealer:
         lanes = zip((CHALLENGER, CONTROL, CHAMPION), pairwise(ends), strict=True)
         return [Hand(lane, np.sort(order[first:last])) for lane, (first, last) in lanes if last > first]
 
-    def _draw_turn(self, rows: int, duel: Duel | None, extra: float, chance: Draw, *, controlled: bool) -> str:
+    def _draw_turn(self, rows: int, duel: Duel | None, extra: float, chance: Chance, *, controlled: bool) -> str:
         """Draw whose turn the round is."""
         drawn = float(chance().random())
         if duel is None:

@@ -40,7 +40,7 @@ class Auto(Policy):
     `arms` are those that may show it, by name, or by name and parameters. `regret` is the share of the written order's
     cost that may be spent on finding out, `control` the share of rows that go on in the written order; both are above
     0, and whoever wants nothing to be tried names the policy `fixed`. `attributes` may classify; where none are named,
-    those that the query reads anyway. `d` is the number of buckets of each.
+    those that the query reads anyway. `d` is the number of buckets of each, as many as are of use where none is given.
 
     >>> from eddy.policies.fixed import Fixed
     >>> setting = Setting(operators=("cheap", "dear"), make=lambda choice, offered: Fixed(setting))
@@ -56,7 +56,7 @@ class Auto(Policy):
         regret: float = 0.02,
         control: float = 0.01,
         attributes: Sequence[str] | None = None,
-        d: int = 24,
+        d: int | None = None,
         costs: Costs = "time",
     ) -> None:
         where = 'policy "auto"'

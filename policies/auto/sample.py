@@ -24,6 +24,7 @@ class TriedRows:
         self.hops = hops
         self._outcomes: list[Floats] = []
         self._buckets: list[Buckets] = []
+        self.editions: tuple[int, ...] = ()
 
     def __len__(self) -> int:
         return sum(map(len, self._outcomes))
@@ -38,8 +39,10 @@ class TriedRows:
         """Whether there are rows enough."""
         return len(self) >= SAMPLE_ROWS
 
-    def add(self, buckets: Buckets, outcomes: Sequence[Counts]) -> None:
-        """Keep some rows."""
+    def add(self, buckets: Buckets, outcomes: Sequence[Counts], editions: Sequence[int]) -> None:
+        """Keep some rows; what is kept by buckets of other editions goes."""
+        if tuple(editions) != self.editions:
+            self._outcomes, self._buckets, self.editions = [], [], tuple(editions)
         self._outcomes.append(np.column_stack(outcomes).astype(np.float64))
         self._buckets.append(buckets)
 
@@ -70,5 +73,5 @@ class TriedRows:
                 Statistic(rows, rows, float(counts.sum()), prices[hop].seconds(rows))
                 for hop, counts in zip(self.hops, columns, strict=True)
             ),
-            buckets=Kept(self.buckets),
+            buckets=Kept(self.buckets, self.editions),
         )

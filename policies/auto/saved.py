@@ -91,18 +91,19 @@ def _read_arm(place: str, course: Course, plain: Mapping[str, Any], arrays: Mapp
     return arm
 
 
-def _save_sample(place: str, sample: TriedRows | None, arrays: Arrays) -> list[Any] | None:
+def _save_sample(place: str, sample: TriedRows | None, arrays: Arrays) -> dict[str, Any] | None:
     if sample is None:
         return None
     if len(sample):
         arrays |= {f"{place} buckets": sample.buckets, f"{place} outcomes": sample.outcomes}
-    return [list(hop) for hop in sample.hops]
+    return {"hops": [list(hop) for hop in sample.hops], "editions": list(sample.editions)}
 
 
 def _read_sample(place: str, plain: Mapping[str, Any], arrays: Mapping[str, Any]) -> TriedRows | None:
     if plain[place] is None:
         return None
-    sample = TriedRows(tuple(Hop(*hop) for hop in plain[place]))
+    sample = TriedRows(tuple(Hop(*hop) for hop in plain[place]["hops"]))
     if f"{place} buckets" in arrays:
-        sample.add(arrays[f"{place} buckets"], list(arrays[f"{place} outcomes"].T))
+        buckets, outcomes = arrays[f"{place} buckets"], list(arrays[f"{place} outcomes"].T)
+        sample.add(buckets, outcomes, plain[place]["editions"])
     return sample

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from eddy.observe.insight import Insight, Regret
+from eddy.observe.insight import WRITTEN_ORDER, Insight, Regret
 from eddy.policies.auto.arms import Arm
 from eddy.policies.auto.course import Course
 
@@ -23,7 +23,7 @@ def tell_regret(course: Course) -> Regret:
         return Regret(
             stream=course.stream,
             state="idle",
-            arm="written order",
+            arm=WRITTEN_ORDER,
             spent=account.spent + idle,
             written=account.written + idle,
             error=0.0,
@@ -36,7 +36,7 @@ def tell_regret(course: Course) -> Regret:
     return Regret(
         stream=course.stream,
         state=state,
-        arm="written order" if course.champion is None else course.champion.name,
+        arm=WRITTEN_ORDER if course.champion is None else course.champion.name,
         spent=account.spent + idle + usual + learning,
         written=account.written + idle + written,
         error=ledger.find_error(course.champion),

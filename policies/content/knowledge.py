@@ -1,7 +1,7 @@
 """Everything that `content` learns of one stream's operators.
 
-In three tables: samples judge which attribute classifies an operator (`Profile`), running estimates follow what it lets
-through by the buckets of that attribute (`Selectivities`), and orders that were decided stand for a while (`Standing`).
+In two tables: samples judge which attribute classifies an operator (`Profile`), and running estimates follow what it
+lets through by the buckets of that attribute (`RunningSelectivities`).
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import numpy as np
 from eddy.classes.classifier import Look
 from eddy.classes.divider import Buckets
 from eddy.contracts import Counts, Observation
-from eddy.policies.content.order_cache import Standing
 from eddy.policies.content.profile import NO_ATTRIBUTE, Profile
 from eddy.policies.content.samples import Lesson, count_untaught, join_lessons
 from eddy.policies.content.selectivities import RunningSelectivities
+from eddy.policies.shared.editions import Editions
 from eddy.tuples import Hop
 from eddy.tuples.arrays import Floats, Integers
 
@@ -34,8 +34,8 @@ LIKELIEST_ATTRIBUTES = 2
 """Attributes that are looked at every time for operators without a classifier, because they are likelier than others:
 the best, and one that may yet be better."""
 
-LOOKS_FOR_ALL = 6
-"""Times to look until every other attribute has had its turn."""
+LOOKS_FOR_ALL = 3
+"""Times to look until every other attribute has had its turn: with rounds of a thousand rows, six thousand rows."""
 
 NEW_EVIDENCE_SHARE = 0.5
 """The share of the known evidence that must come anew before an operator without a classifier is judged again."""
@@ -64,12 +64,14 @@ class Learning:
 class Knowledge:
     """How much operators drop in each cell of an attribute.
 
-    Steps are kept while a round runs, and learned from at its end: all of them by one sum.
+    Steps are kept while a round runs, and learned from at its end: all of them by one sum. `own` has for each operator
+    the attributes that it reads itself, and as cheaply: they do not classify it.
     """
 
-    def __init__(self, attributes: int, how: Learning) -> None:
+    def __init__(self, attributes: int, how: Learning, own: Mapping[str, Sequence[int]]) -> None:
         self._attributes = attributes
         self._how = how
+        self._own = own
         # Operators have numbers, in the order in which they are met. A number is the place of an operator's profile
         # and of its row of running selectivities:
         #
@@ -85,9 +87,11 @@ class Knowledge:
         self._early: set[Hop] = set()
         self._due = 0.0
         self._came = False
-        self.standing = Standing()
+        # Whether what was decided stands no more.
+        self.is_news = False
         self._turn = self._lesson = 0
         self.haste = 1.0
+        self._editions = Editions(attributes)
 
     @property
     def hops(self) -> Sequence[Hop]:
@@ -98,15 +102,28 @@ class Knowledge:
         """The samples of an operator, summed up."""
         return self.profiles[self._number(hop)]
 
-    def pupils(self, ready: Sequence[Hop], *, arriving: bool) -> Sequence[Hop]:
-        """List operators that learn as rows arrive, or the others.
+    @property
+    def cells(self) -> int:
+        """The buckets of an attribute, that of null among them."""
+        return self._how.cells
 
-        The others never meet arriving rows.
+    def follow(self, editions: Sequence[int]) -> bool:
+        """Forget what was counted by buckets that mean something else now; says whether there are any."""
+        changed = self._editions.follow(editions)
+        for attribute in changed:
+            self.haste = 1.0
+            for number, profile in enumerate(self.profiles):
+                profile.forget_attribute(attribute)
+                if profile.attribute == attribute:
+                    self._running.start(number, *profile.bucket_counts())
+        return bool(changed)
+
+    def meet(self, ready: Sequence[Hop]) -> None:
+        """Take note of operators that rows may go to when they arrive.
+
+        All others learn from the rows that come to them.
         """
-        if arriving:
-            self._early |= set(ready)
-            return ready
-        return [hop for hop in ready if hop not in self._early]
+        self._early.update(ready)
 
     def is_due(self, share: float, size: float, rows: int) -> bool:
         """Tell whether the next sample is due.
@@ -127,10 +144,10 @@ class Knowledge:
         A row for each row, a column for each operator. They come from the cell of the classifier's bucket, or from all
         rows where there are no buckets.
         """
+        numbers = [self._number(hop) for hop in hops]
         cells, whole = self._running.rates(), self._running.estimate_whole()
-        found = np.empty((rows, len(hops)))
-        for i, (hop, buckets) in enumerate(zip(hops, columns, strict=True)):
-            number = self._number(hop)
+        found = np.empty((len(hops), rows)).T
+        for i, (number, buckets) in enumerate(zip(numbers, columns, strict=True)):
             found[:, i] = whole[number] if buckets is None else cells[number].take(buckets)
         return found
 
@@ -139,14 +156,15 @@ class Knowledge:
 
         It is W of the paper.
         """
-        return self._running.estimate_whole()[[self._number(hop) for hop in hops]]
+        numbers = [self._number(hop) for hop in hops]
+        return self._running.estimate_whole()[numbers]
 
     def _number(self, hop: Hop) -> int:
         """An operator's place."""
         known = self._numbers.get(hop)
         if known is None:
             known = self._numbers[hop] = len(self.profiles)
-            self.profiles.append(Profile(self._attributes, self._how.cells))
+            self.profiles.append(Profile(self._attributes, self._how.cells, self._own.get(hop.operator, ())))
             self._running.grow()
         return known
 
@@ -185,7 +203,7 @@ class Knowledge:
         # added before a judgement may name another one.
         steps, self._steps, self._kept = self._steps, [], {}
         lessons, self._lessons = self._lessons, []
-        came, self._came = self._came, False
+        came, self._came, self.is_news = self._came, False, False
         if not came:
             return []
         changes = self._running.changes
@@ -199,8 +217,7 @@ class Knowledge:
         changed = list(self._judge())
         calm = changes == self._running.changes and all(p.judged > 1 for p in self.profiles if p.judged or p.sampled)
         self.haste = 1 / CALM_DIVISOR if calm else 1.0
-        if changed or not calm or self._turn % CALM_DIVISOR == 0:
-            self.standing = Standing()
+        self.is_news = bool(changed) or not calm or self._turn % CALM_DIVISOR == 0
         return changed
 
     def _count(self, steps: Sequence[Observation]) -> None:
@@ -226,7 +243,7 @@ class Knowledge:
             self.profiles[number].forget(self._how.sample)
 
     def _find_unexplained(self, steps: Sequence[Observation]) -> Iterator[tuple[int, Lesson]]:
-        """Find rows of operators that are judged and unclassified.
+        """Find rows of operators that are judged and unclassified, or get no samples.
 
         Samples are left out, since they are learned from anyway.
         """
@@ -234,7 +251,7 @@ class Knowledge:
         for step in steps:
             number = self._number(step.hops[0])
             profile = self.profiles[number]
-            if profile.attribute == NO_ATTRIBUTE and profile.judged:
+            if step.hops[0] not in self._early or (profile.attribute == NO_ATTRIBUTE and profile.judged):
                 count = count_untaught(step)
                 if count > largest.get(number, (0,))[0]:
                     largest[number] = (count, step)
@@ -257,12 +274,13 @@ class Knowledge:
         return sorted({*used, *likely, *range(self._lesson % LOOKS_FOR_ALL, self._attributes, LOOKS_FOR_ALL)})
 
     def _judge(self) -> Iterator[Hop]:
-        """A sample that is full names the classifier."""
+        """A sample that is full names the classifier, and so does new evidence that cannot be overlooked."""
         for hop, number in self._numbers.items():
             profile = self.profiles[number]
-            if profile.sampled < self._count_needed(profile):
+            if not profile.notice(self._how.threshold) and profile.sampled < self._count_needed(profile):
                 continue
-            if profile.judge(self._how.threshold):
+            used = {other.attribute for other in self.profiles if other is not profile}
+            if profile.judge(self._how.threshold, used):
                 self._running.start(number, *profile.bucket_counts())
                 yield hop
             profile.fade()
@@ -285,18 +303,26 @@ class Knowledge:
             "hops": [list(hop) for hop in self._numbers],
             "profiles": [numbers for numbers, _ in profiles],
             "counts": [self._turn, self._lesson, self._due, self.haste, self._running.changes],
-            "standing": self.standing.snapshot(),
+            "editions": self._editions.snapshot(),
+            "early": sorted(list(hop) for hop in self._early),
         }
         tables = [table for _, table in profiles]
         return plain, {"running": self._running.snapshot(), **{f"tables {n}": table for n, table in enumerate(tables)}}
 
-    def restore(self, plain: Mapping[str, Any], arrays: Mapping[str, Floats]) -> None:
-        """Go on from a snapshot; called on one that knows nothing."""
+    def restore(self, plain: Mapping[str, Any], arrays: Mapping[str, Floats]) -> bool:
+        """Go on from a snapshot; called on one that knows nothing, as one goes on that counted by other buckets.
+
+        Says whether it could.
+        """
+        if arrays["running"].shape[-1] != self._how.cells + 1:
+            return False
         for number, (hop, numbers) in enumerate(zip(plain["hops"], plain["profiles"], strict=True)):
             self.profiles[self._number(Hop(*hop))].restore(numbers, arrays[f"tables {number}"])
         self._turn, self._lesson, self._due, self.haste, self._running.changes = plain["counts"]
-        self.standing = Standing.restore(plain["standing"])
         self._running.restore(arrays["running"])
+        self._editions.restore(plain.get("editions", ()))
+        self._early = {Hop(*hop) for hop in plain.get("early", ())}
+        return True
 
 
 def mask_settled(rates: Floats, costs: Floats) -> np.ndarray[Any, np.dtype[np.bool_]]:

@@ -6,7 +6,7 @@ ratio classifies, once chance does not explain its gain.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,21 +25,35 @@ MOST_EVIDENCE = 20_000
 """Rows of evidence that are kept while there is no classifier and no change: one that explains a thousandth of what an
 operator does shows in so many, and a stronger one that comes later is seen behind them in a tenth of them."""
 
+FRESH_ROWS = 500
+"""Rows of new evidence that are judged by themselves while there is no classifier: classes that appear show there at
+once, and among all evidence only after as many rows again."""
+
+AS_GOOD = 0.9
+"""The share of the best gain with which an attribute that is in use is as good: it makes no more classes."""
+
 SIGNIFICANT = 5.0
 """Standard deviations by which the evidence must exceed what chance gives. With 150 rows in 24 buckets chance alone
 gets so far once in 1,500 times (four would be once in 200): with tens of attributes, tried again and again, that is
 rare enough."""
 
+SIGNIFICANT_SOON = 10.0
+"""The same for new evidence by itself, which is looked at so often that less would show by chance."""
+
 
 class Profile:
     """In and Out by attribute and bucket.
 
-    They name the attribute that classifies.
+    They name the attribute that classifies; the operator's `own` ones cannot.
     """
 
-    def __init__(self, attributes: int, cells: int) -> None:
+    def __init__(self, attributes: int, cells: int, own: Sequence[int] = ()) -> None:
         self._cells = cells
+        self._own = list(own)
+        # All evidence, and the part of it that has come since new evidence was last judged.
         self._tables = np.zeros((3, attributes, cells))
+        self._fresh = np.zeros((3, attributes, cells))
+        self.fresh = 0
         self.attribute = NO_ATTRIBUTE
         self.gain = 0.0
         self.sampled = 0
@@ -61,21 +75,40 @@ class Profile:
         places = (buckets + np.arange(count) * self._cells).ravel()
         for number, weights in enumerate(_powers(outcomes)):
             table = np.bincount(places, weights.repeat(count), count * self._cells)
-            self._tables[number, attributes] += table.reshape(count, self._cells)
+            table = table.reshape(count, self._cells)
+            self._tables[number, attributes] += table
+            self._fresh[number, attributes] += table
         self.sampled += len(outcomes)
+        self.fresh += len(outcomes)
 
-    def judge(self, threshold: float) -> bool:
-        """Choose the attribute that tells most.
+    def judge(self, threshold: float, used: Collection[int] = ()) -> bool:
+        """Choose the attribute that tells most, or one in use that tells nearly as much.
 
         Returns whether it is another one than before.
         """
-        seen, out, squares = self._tables
-        is_filter = bool((out == squares).all())
-        gains = gain_ratios(seen, out) if is_filter else skews(seen, out, squares)
-        best = int(gains.argmax()) if len(gains) else NO_ATTRIBUTE
-        before, self.attribute = self.attribute, best if len(gains) and gains[best] > threshold else NO_ATTRIBUTE
-        self.gain = float(gains[best]) if len(gains) else 0.0
+        gains = _measure(self._tables)
+        gains[self._own] = 0.0
+        best = float(gains.max(initial=0.0))
+        before, self.attribute = self.attribute, NO_ATTRIBUTE
+        if best > threshold:
+            good = np.flatnonzero(gains >= AS_GOOD * best).tolist()
+            # Its own goes before that of another operator, and the best of those in use before the best of all.
+            self.attribute = max(good, key=lambda a: (a == before, a in used, gains[a], -a))
+        self.gain = best
         return self.attribute not in (NO_ATTRIBUTE, before)
+
+    def notice(self, threshold: float) -> bool:
+        """Judge the evidence that is new, if it is enough; says whether it is all that counts from now on."""
+        if self.fresh < FRESH_ROWS:
+            return False
+        fresh, self._fresh, self.fresh = self._fresh, np.zeros_like(self._fresh), 0
+        is_news = (
+            self.attribute == NO_ATTRIBUTE
+            and np.delete(_measure(fresh, SIGNIFICANT_SOON), self._own).max(initial=0.0) > threshold
+        )
+        if is_news:
+            self._tables = fresh
+        return bool(is_news)
 
     def bucket_counts(self) -> tuple[Floats, Floats]:
         """In and Out by the buckets of the classifier."""
@@ -94,6 +127,11 @@ class Profile:
         """Let no more than so many rows count on."""
         self._tables *= np.minimum(1.0, rows / np.maximum(self._tables[0].sum(axis=1), 1.0))[:, None]
 
+    def forget_attribute(self, attribute: int) -> None:
+        """Forget what was counted by an attribute, and sample anew before the next judgement."""
+        self._tables[:, attribute] = self._fresh[:, attribute] = 0.0
+        self.sampled = 0
+
     def signs(self) -> Floats:
         """Standard deviations by which each attribute exceeds chance."""
         return signs(*self._tables[:2])
@@ -104,16 +142,25 @@ class Profile:
 
     def snapshot(self) -> tuple[list[float], Floats]:
         """Numbers, and the tables."""
-        return [self.attribute, self.gain, self.sampled, self.judged], self._tables
+        numbers = [self.attribute, self.gain, self.sampled, self.judged, self.fresh]
+        return numbers, np.stack((self._tables, self._fresh))
 
     def restore(self, numbers: Sequence[float], tables: Floats) -> None:
         """Go on from a snapshot."""
-        self._tables = tables.copy()
-        self.attribute, self.sampled, self.judged = (int(numbers[i]) for i in (0, 2, 3))
-        self.gain = numbers[1]
+        # An older version did not know which evidence is new.
+        whole = tables if tables.ndim > self._tables.ndim else np.stack((tables, np.zeros_like(tables)))
+        self._tables, self._fresh = whole[0].copy(), whole[1].copy()
+        attribute, self.gain, sampled, judged, *fresh = numbers
+        self.attribute, self.sampled, self.judged, self.fresh = map(int, (attribute, sampled, judged, sum(fresh)))
 
 
-def gain_ratios(seen: Floats, passed: Floats) -> Floats:
+def _measure(tables: Floats, sure: float = SIGNIFICANT) -> Floats:
+    """Measure the gain of each attribute, of a filter or of an operator that returns any number of tuples."""
+    seen, out, squares = tables
+    return gain_ratios(seen, out, sure) if (out == squares).all() else skews(seen, out, squares, sure)
+
+
+def gain_ratios(seen: Floats, passed: Floats, sure: float = SIGNIFICANT) -> Floats:
     """Compute gain ratios, 0 where chance explains them.
 
     `seen` and `passed` have a row for each attribute and a column for each bucket: the tuples, and those of them that
@@ -128,11 +175,11 @@ def gain_ratios(seen: Floats, passed: Floats) -> Floats:
     split = -(share * np.log2(np.where(share > 0, share, 1.0))).sum(axis=1)
     freedom = np.maximum((seen > 0).sum(axis=1) - 1, 0)
     unit = 2 * np.maximum(total, 1) * np.log(2)
-    least = (freedom + SIGNIFICANT * np.sqrt(2 * freedom)) / unit
+    least = (freedom + sure * np.sqrt(2 * freedom)) / unit
     return np.where((gain > least) & (split > 0), (gain - freedom / unit) / np.where(split > 0, split, 1.0), 0.0)
 
 
-def skews(seen: Floats, out: Floats, squares: Floats) -> Floats:
+def skews(seen: Floats, out: Floats, squares: Floats, sure: float = SIGNIFICANT) -> Floats:
     """Measure gain where operators return any number of tuples.
 
     It is `gain_ratios` for section 4.5. `out` are the sums of the outcomes and `squares` those of their squares. The
@@ -144,7 +191,7 @@ def skews(seen: Floats, out: Floats, squares: Floats) -> Floats:
     freedom = np.maximum((seen > 0).sum(axis=1) - 1, 0)
     left = np.maximum(total - freedom - 1, 1)
     by_chance = freedom / np.maximum(total - 1, 1)
-    least = by_chance + SIGNIFICANT * np.sqrt(2 * freedom) / left
+    least = by_chance + sure * np.sqrt(2 * freedom) / left
     explained = np.where(spread > 0, between / np.where(spread > 0, spread, 1.0), 0.0)
     return np.where((explained > least) & (freedom > 0), explained - by_chance, 0.0)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -45,17 +45,19 @@ def send_samples(
     rows: Integers,
     attributes: Sequence[int],
     buckets: Buckets,
+    routes: Mapping[Hop, tuple[Hop, ...]] | None = None,
 ) -> list[Leg]:
     """Share rows out among operators.
 
-    `ways` are the routes that would be theirs, each with places in `rows`.
+    `ways` are the routes that would be theirs, each with places in `rows`. Where operators wait for others, `routes`
+    has the one that begins with each.
     """
     legs = []
     for onward, places in ways:
         for i, hop in enumerate(pupils):
             mine = places[places % len(pupils) == i]
             if len(mine):
-                route = (hop, *(other for other in onward if other != hop))
+                route = routes[hop] if routes else (hop, *(other for other in onward if other != hop))
                 legs.append(Leg(route=route, rows=rows[mine], label=SAMPLE, tag=LegSample(attributes, buckets[mine])))
     return legs
 

@@ -1,7 +1,7 @@
-"""A trial of a new classifier beside the old way.
+"""A trial of new classifiers beside the old way.
 
-Where all that is left to do may be done in any order, rows of the same round go both ways. Where an operator has
-to wait for another, nobody knows which later tuples came from which of the rows; there whole rounds take turns.
+Rows of the same round go both ways. Routes are planned as a whole, so each step knows which way its rows go.
+Everything counts that a way costs: rows by the price of a row, steps by the price of a step, thinking by the clock.
 """
 
 from __future__ import annotations
@@ -19,12 +19,11 @@ from eddy.tuples.arrays import Integers
 ROWS_TO_DECIDE = 300
 """Rows of the smaller group that decide: a difference of a tenth of a call shows."""
 
-TURNS_TO_DECIDE = 3
-"""Rounds of each way that decide, where whole ones take turns: a single one may be unlike the others."""
+MOST_TO_DECIDE = 2_000
+"""Rows of the smaller group after which the mean decides, where the new way surely costs something to take."""
 
 CONTROL_SHARE = 0.3
-"""The share of rows that do without the new classifier, where both ways are taken at once: then one round of a
-thousand decides."""
+"""The share of rows that do without the new classifiers: then one round of a thousand decides."""
 
 SURE_OF_LOSS = 2.0
 """Standard errors by which the new way must be worse to be given up."""
@@ -37,21 +36,13 @@ class OnTrial(NamedTuple):
 
 
 class HalfTrial:
-    """Costs per row with a new classifier, and without it.
+    """Costs per row with new classifiers, and without them; lists have the old way first."""
 
-    The classifier is of one operator and for the rows of one stream.
-    """
-
-    def __init__(self, origin: str, hop: Hop) -> None:
-        self.origin, self.hop = origin, hop
+    def __init__(self, hops: Sequence[Hop]) -> None:
+        self.hops = tuple(hops)
         self._rows = np.zeros(2)
         self._cost = np.zeros(2)
-        self._turns = np.zeros(2)
-        self._turn: bool | None = None
-
-    def place(self, ready: Sequence[Hop]) -> int | None:
-        """The place of the operator on trial among some hops."""
-        return ready.index(self.hop) if self.hop in ready else None
+        self._fixed = np.zeros(2)
 
     def split(self, rows: Integers, chance: np.random.Generator) -> tuple[Integers, Integers]:
         """The rows that go the old way, and those that go the new one."""
@@ -67,55 +58,54 @@ class HalfTrial:
         """
         return [replace(leg, tag=OnTrial(new)) for leg in legs]
 
-    def turn(self, arriving: int, chance: np.random.Generator) -> bool:
-        """Draw whether a whole round goes the new way.
+    def spend(self, seconds: float, *, new: bool) -> None:
+        """Count the time that it took to plan a way."""
+        self._fixed[int(new)] += seconds
 
-        It is drawn when the first rows arrive.
-        """
-        if self._turn is None:
-            self._turn = bool(chance.random() < 1 / 2)
-            self._turns[int(self._turn)] += 1
-        self._rows[int(self._turn)] += arriving
-        return self._turn
-
-    def pay(self, legs: Sequence[Leg], rows: Sequence[int], price: float) -> None:
-        """Count the cost of a step, at a price for each row."""
-        if self._turn is not None:
-            self._cost[int(self._turn)] += sum(rows) * price
-            return
+    def pay(self, legs: Sequence[Leg], rows: Sequence[int], price: float, step: float = 0.0) -> None:
+        """Count the cost of a step, at a price for each row and one for the step, which each way would take alone."""
+        ways = set()
         for leg, count in zip(legs, rows, strict=True):
             if isinstance(leg.tag, OnTrial):
                 self._cost[int(leg.tag.new)] += count * price
-
-    def rest(self) -> None:
-        """The round is over."""
-        self._turn = None
+                ways.add(int(leg.tag.new))
+        for way in ways:
+            self._fixed[way] += step
 
     @property
     def is_over(self) -> bool:
         """Whether both ways have been taken often enough."""
-        return bool(
-            self._rows.min() >= ROWS_TO_DECIDE and (not self._turns.any() or self._turns.min() >= TURNS_TO_DECIDE)
-        )
+        least = self._rows.min()
+        if least < ROWS_TO_DECIDE:
+            return False
+        lost, doubt = self._weigh()
+        return bool(not self._fixed.any() or abs(lost) > doubt or least >= MOST_TO_DECIDE)
 
     @property
     def is_lost(self) -> bool:
-        """Whether the new way is worse, by more than chance explains.
+        """Whether the new way is worse.
 
-        A row costs about as much as it varies: calls and seconds are both counts of something that mostly happens
-        once or a few times.
+        By more than chance explains, where it costs nothing to take; otherwise it has to be the better one.
         """
-        old, new = self._cost / self._rows
-        return bool(new - old > SURE_OF_LOSS * old * np.sqrt((1 / self._rows).sum()))
+        lost, doubt = self._weigh()
+        return bool(lost > (0.0 if self._fixed.any() else doubt))
+
+    def _weigh(self) -> tuple[float, float]:
+        """What a row loses by the new way, and what chance may make of it."""
+        # A row costs about as much as it varies: calls and seconds are both counts of something that mostly happens
+        # once or a few times. What a way takes whatever its rows is shared by all rows, as it would be without a trial.
+        (old, new), (usual, added) = self._cost / self._rows, self._fixed / self._rows.sum()
+        doubt = SURE_OF_LOSS * old * np.sqrt((1 / self._rows).sum())
+        return float(new - old + added - usual), float(doubt)
 
     def snapshot(self) -> list[Any]:
-        """The operator on trial; rows, costs and turns."""
-        return [self.origin, *self.hop, self._rows.tolist(), self._cost.tolist(), self._turns.tolist()]
+        """The operators on trial; rows, and both kinds of costs."""
+        return [[list(hop) for hop in self.hops], self._rows.tolist(), self._cost.tolist(), self._fixed.tolist()]
 
     @staticmethod
     def restore(state: Sequence[Any]) -> HalfTrial:
         """From a snapshot."""
-        origin, operator, pattern, *counts = state
-        trial = HalfTrial(origin, Hop(operator, pattern))
-        trial._rows, trial._cost, trial._turns = (np.array(part, np.float64) for part in counts)
+        hops, *counts = state
+        trial = HalfTrial([Hop(*hop) for hop in hops])
+        trial._rows, trial._cost, trial._fixed = (np.array(part, np.float64) for part in counts)
         return trial

@@ -35,6 +35,11 @@ class Evidence:
         self.rows = Reservoir(attributes, len(operators), room)
         self.prices = ClassPrices()
 
+    def forget(self) -> None:
+        """Begin anew: buckets mean something else now."""
+        self.rows.keep(0)
+        self.prices = ClassPrices()
+
     def count_legs(self, rows: int) -> int:
         """Say in how many legs to send a sample: each is timed by itself, and has calls of its own."""
         if self._rates.costs == "unit":

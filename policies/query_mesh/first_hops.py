@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eddy.classes.classifier import GOLDEN_MEAN
 from eddy.classes.divider import Buckets
+from eddy.classes.nature import GOLDEN_MEAN
 from eddy.tuples.arrays import Floats, Integers
 
 LOOKS = (100, 200, 400)

@@ -146,11 +146,11 @@ def pricer(outcomes: Floats, cell: Integers, costs: Floats, legality: Legality) 
         rows = np.bincount(cell)
         costs = np.column_stack([np.bincount(cell, column) for column in costs.T]) / rows[:, None]
     usual = PRIOR * reach((outcomes.sum(axis=0, keepdims=True) + 1) / (len(outcomes) + 1))
-    rows = np.bincount(cell).astype(np.float64)[:, None]
-    rates = np.column_stack([np.bincount(cell, column) for column in outcomes.T]) / rows
+    sizes = np.bincount(cell).astype(np.float64)[:, None]
+    rates = np.column_stack([np.bincount(cell, column) for column in outcomes.T]) / sizes
     if are_independent(outcomes - rates[cell]):
         # Rates of all rows of a training tuple are known better than those of the few that others leave of them.
-        return Exact(rows * reach(rates) + usual, costs, legality)
+        return Exact(sizes * reach(rates) + usual, costs, legality)
     order = np.argsort(cell, kind="stable")
     firsts = np.flatnonzero(np.diff(cell[order], prepend=-1))
     return Exact(np.add.reduceat(reach(outcomes[order]), firsts, axis=0) + usual, costs, legality)

@@ -47,10 +47,10 @@ class QueryMesh(Policy):
     """Decides a full route for each class of rows at once.
 
     It searches over sets of routes. `attributes` are those that may classify; all that can, when none are named. `d` is
-    the number of buckets of each, `S` the rows of a sample, `T` the training tuples that it is condensed to. `strategy`
-    and `start` say how the best set of routes is searched for, `budget_ms` for how long at most. Operators whose
-    exchange costs less than `tolerance`, a share of the route's cost, are taken in an order that a lottery draws.
-    `window` is the number of rows after which what a row costs counts half.
+    the number of buckets of each, as many as are of use where none is given; `S` is the rows of a sample, `T` the
+    training tuples that it is condensed to. `strategy` and `start` say how the best set of routes is searched for,
+    `budget_ms` for how long at most. Operators whose exchange costs less than `tolerance`, a share of the route's cost,
+    are taken in an order that a lottery draws. `window` is the number of rows after which what a row costs counts half.
 
     >>> QueryMesh(Setting(operators=("cheap", "dear")), d=8).features.buckets
     8
@@ -61,7 +61,7 @@ class QueryMesh(Policy):
         setting: Setting,
         *,
         attributes: Sequence[str] | None = None,
-        d: int = 24,
+        d: int | None = None,
         S: int = 1_000,  # noqa: N803  the paper's name
         T: int = 100,  # noqa: N803  the paper's name
         strategy: Strategy = "improvement",
@@ -130,6 +130,7 @@ class QueryMesh(Policy):
         """A sample, and a leg for each way."""
         if task.lineage.done:
             return [Leg(route=_rest(task, ready, fabric))]
+        fabric.follow(task.buckets.editions())
         count = fabric.count_samples(task.rows)
         if not count:
             return self._route_classes(task, ready, None, fabric, legality)
@@ -163,7 +164,7 @@ class QueryMesh(Policy):
             if plain is not None and is_ours:
                 fabric.restore(plain, arrays)
             for handed in self._handed.pop(origin, ()):
-                fabric.take_over(*handed)
+                fabric.take_over(handed)
             legality = Legality(operators, task.after, free=ready if task.independent else ())
             found = self._fabrics[origin] = (fabric, legality)
         return found
@@ -243,7 +244,7 @@ class QueryMesh(Policy):
         if fabric is None:
             self._handed[sample.origin] = [*self._handed.get(sample.origin, ())[-MOST_HANDED + 1 :], handed]
             return
-        fabric.take_over(*handed)
+        fabric.take_over(handed)
 
     def _keep(self, observation: Observation, fabric: StreamMesh) -> None:
         """Keep a step, and the sample that it may be."""
@@ -365,7 +366,7 @@ class QueryMesh(Policy):
             self._restored[origin] = (plain, {name: state[f"{number} {name}"] for name in names})
         for number, (origin, samples) in enumerate(state.get("handed", {}).items()):
             self._handed[origin] = [
-                Handed.restore(*plain, *(state[f"handed {number} {place} {name}"] for name in ("buckets", "outcomes")))
+                Handed.restore(plain, *(state[f"handed {number} {place} {name}"] for name in ("buckets", "outcomes")))
                 for place, plain in enumerate(samples)
             ]
 

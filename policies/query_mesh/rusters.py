@@ -61,32 +61,34 @@ class FirstHop(NamedTuple):
 
 
 class Handed(NamedTuple):
-    """A sample that somebody else has taken: for each row its buckets, and what each hop made of it."""
+    """A sample that somebody else has taken: for each row its buckets, and a column for each hop's outcomes."""
 
     hops: Sequence[Hop]
     statistics: Sequence[Statistic]
     buckets: Buckets
     outcomes: Integers
+    editions: Sequence[int]
 
     @staticmethod
     def of(sample: Observation) -> Handed:
         """Look at the rows now: later they are gone."""
         outcomes = np.stack([np.asarray(counts, np.int64) for counts in sample.outcomes], axis=1)
-        return Handed(sample.hops, sample.statistics, sample.buckets(), outcomes)
+        return Handed(sample.hops, sample.statistics, sample.buckets(), outcomes, sample.buckets.editions())
 
     def plain(self) -> list[Any]:
         """The hops and their statistics."""
         rows = [[s.rows_in, s.evaluated, s.rows_out, s.seconds] for s in self.statistics]
-        return [[list(hop) for hop in self.hops], rows]
+        return [[list(hop) for hop in self.hops], rows, list(self.editions)]
 
     def arrays(self) -> dict[str, Any]:
         """The rows."""
         return {"buckets": np.ascontiguousarray(self.buckets), "outcomes": self.outcomes}
 
     @staticmethod
-    def restore(hops: Sequence[Any], rows: Sequence[Any], buckets: Buckets, outcomes: Integers) -> Handed:
+    def restore(plain: Sequence[Any], buckets: Buckets, outcomes: Integers) -> Handed:
         """From a snapshot."""
-        return Handed([Hop(*hop) for hop in hops], [Statistic(*row) for row in rows], buckets, outcomes)
+        hops, rows, editions = plain
+        return Handed([Hop(*hop) for hop in hops], [Statistic(*row) for row in rows], buckets, outcomes, editions)
 
 
 @dataclass(frozen=True)

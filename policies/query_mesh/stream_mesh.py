@@ -27,11 +27,13 @@ from eddy.policies.query_mesh.first_hops import FirstHops, Looks
 from eddy.policies.query_mesh.mesh import Generation, Mesh
 from eddy.policies.query_mesh.operator_rates import OperatorRates
 from eddy.policies.query_mesh.optimizer import Settings
+from eddy.policies.query_mesh.rusters import Handed
 from eddy.policies.query_mesh.search.legality import Legality
+from eddy.policies.shared.editions import Editions
 from eddy.policies.shared.guard import Guard
 from eddy.policies.shared.merit import Costs
 from eddy.tuples import Hop
-from eddy.tuples.arrays import Floats, Integers
+from eddy.tuples.arrays import Floats
 
 STAGES = (0.1, 0.2, 0.4)
 """Shares of |S| at which it decides, the first time and after a change: a coarse mesh soon is worth more than a fine
@@ -71,10 +73,11 @@ USUAL_TRY = 50e-3
 MOST_FORMER = 4
 """Former meshes that are kept: a stream that returns to what it was mostly has two or three states."""
 
-NUMBERS = ("batch", "due", "decided", "known", "patience", "budget", "gain", "stage", "since")
+NUMBERS = ("batch", "due", "decided", "known", "patience", "budget", "gain", "stage", "since", "next")
 """Rows of a usual round; due to be sampled; sampled when it was decided, and how many of them were evidence; how often
 nothing came of it; seconds that may be spent on deciding; what the mesh saves of a row beside the best single route, on
-rows that it was not made for; the stage that it waits for, 0 for none; rows sampled before the change."""
+rows that it was not made for; the stage that it waits for, 0 for none; rows sampled before the change; the number of
+the next decision."""
 
 
 CLASSES_CHANGED = "{} treats classes otherwise than before, by {:.1f} standard errors"
@@ -114,6 +117,7 @@ class StreamMesh:
         self.guard = Guard(plan.costs, prices, ROWS_OF_A_TRY, USUAL_TRY)
         self.operators = tuple(operators)
         self._shape = shape
+        self._editions = Editions(shape[0])
         self.rates = OperatorRates(operators, plan.costs, plan.window, prices)
         self.evidence = Evidence(shape, self.operators, plan.sample, self.rates)
         self.current: Generation | None = None
@@ -215,14 +219,27 @@ class StreamMesh:
         if self.current is not None:
             self._begin_stages("tried again, since it did not pay before")
 
-    def take_over(
-        self, hops: Sequence[Hop], statistics: Sequence[Statistic], buckets: Buckets, outcomes: Integers
-    ) -> None:
-        """Learn from a sample that somebody else has taken, a column of outcomes for each hop."""
+    def follow(self, editions: Sequence[int]) -> None:
+        """Drop what goes by buckets which mean something else now: the sample, and meshes that ask for them."""
+        changed = self._editions.follow(editions)
+        if not changed:
+            return
+        self.evidence.forget()
+        self._first_hops = FirstHops(*self._shape)
+        self._former = [mesh for mesh in self._former if set(changed).isdisjoint(mesh.tree.used)]
+        if self.current is not None and not set(changed).isdisjoint(self.current.mesh.tree.used):
+            self.current = None
+            self._begin_stages("attributes were cut into other buckets")
+        elif self._numbers["stage"]:
+            self._numbers["since"] = self.evidence.rows.total
+
+    def take_over(self, handed: Handed) -> None:
+        """Learn from a sample that somebody else has taken."""
         if self.guard.wake():
             self.begin_anew()
-        self.learn(hops, statistics)
-        self.evidence.keep(hops, statistics, buckets, list(outcomes.T))
+        self.follow(handed.editions)
+        self.learn(handed.hops, handed.statistics)
+        self.evidence.keep(handed.hops, handed.statistics, handed.buckets, list(handed.outcomes.T))
 
     def save(self, rows: int) -> None:
         """Tell the guard what rows save by the mesh."""
@@ -252,7 +269,8 @@ class StreamMesh:
         former = self._former if self._numbers["stage"] else ()
         mesh, self._numbers["gain"] = finder.find(sample, None if present is None else present.mesh, former)
         how = (self._plan.tolerance, self._plan.window)
-        number = 0 if present is None else present.number + 1
+        number = int(self._numbers["next"])
+        self._numbers["next"] += 1
         decided = Generation.decide(number, self._reason, mesh, sample, finder.prices, legality, how)
         self._watch_first_hops(decided, rows, legality)
         seconds = clock() - started
@@ -345,6 +363,7 @@ class StreamMesh:
             "first hops": self._first_hops.snapshot(),
             "looks": self.looks.snapshot(),
             "guard": self.guard.snapshot(),
+            "editions": self._editions.snapshot(),
         }
         return plain, self.evidence.rows.snapshot()
 
@@ -354,6 +373,8 @@ class StreamMesh:
         self.current = None if plain["current"] is None else Generation.restore(plain["current"])
         self._reason, self._noticed = plain["reason"], plain.get("noticed", "")
         self._numbers = {name: float(plain["numbers"].get(name, 0.0)) for name in NUMBERS}
+        if "next" not in plain["numbers"] and self.current is not None:
+            self._numbers["next"] = self.current.number + 1.0
         # A snapshot from before there were stages has a mesh, or begins with the first of them.
         if "stage" not in plain["numbers"]:
             self._numbers["stage"] = 0.0 if self.current is not None else float(self._size(STAGES[0]))
@@ -361,6 +382,7 @@ class StreamMesh:
         self._former = [Mesh.restore(mesh) for mesh in plain.get("former", ())]
         self._first_hops.restore(plain.get("first hops", NO_TABLES))
         self.looks.restore(plain.get("looks", (0.0, 0.0)))
+        self._editions.restore(plain.get("editions", ()))
         self.evidence.prices.restore(plain.get("class prices", ((), ())))
         if "guard" in plain:
             self.guard.restore(plain["guard"])

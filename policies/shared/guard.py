@@ -12,8 +12,11 @@ Where only calls count there is no look: thinking costs no calls.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from eddy.contracts import Leg, Lineage, Observation, Prices, Task
 from eddy.observe.prices import ALONE, SHARED
@@ -47,8 +50,27 @@ round counts as at most: one that samples takes three times as long."""
 ROWS_TO_PAY_BACK = 100_000
 """Rows within which a try must pay for itself, if all were saved that can be: but for the cheapest operator."""
 
-ROWS_BETWEEN_ORDERS = 10_000
-"""Rows for which a common order stands: the statistics that it follows from remember as many."""
+ROWS_BETWEEN_ORDERS, LEAST_BETWEEN_ORDERS = 50_000, 1_000
+"""Rows for which a common order stands at most, where they are so cheap that another is worth little, and at least."""
+
+FINDING, FINDING_SHARE = 10e-6, 0.01
+"""Seconds that it takes to find the place of an operator in an order, and the share of the rows' time that this may
+be."""
+
+EXPLORING_SHARE = 0.03
+"""The share of the rows' time that exploring may take: the calls of one more leg, and company for all others."""
+
+USUAL_COMPANY = 100e-9
+"""Seconds that a row of legs side by side takes the router more, at least, than one of a leg that is alone."""
+
+EXPLORED_SHARE, MOST_EXPLORED = 0.01, 0.3
+"""The share of all rows that explore, and of a task at most."""
+
+ROWS_EXPLORED_FIRST = 200
+"""Rows that explore together while some operator has seen few."""
+
+FEW_SEEN = 100
+"""Rows of which an operator must have seen some before it waits for its turn to be explored."""
 
 
 NUMBERS = ("_wait", "_waited", "_lost", "_price", "_rows", "_spent", "_gained", "_recent", "_usual", "_rounds")
@@ -160,6 +182,10 @@ class Guard:
         if self._is_split:
             self._together += sum(step.rows)
 
+    def rest(self) -> None:
+        """End a round of a wait: what came in it is nobody's."""
+        self._clear()
+
     def close(self, common: float) -> bool:
         """End a round; says whether to give up. `common` is what a row takes in the common order."""
         rows, hops = self._arrived, list(self._hops)
@@ -229,25 +255,72 @@ class Guard:
 
 
 class CommonOrder:
-    """The order of merit over all rows of a stream; it stands for a while."""
+    """The order of merit over all rows of a stream; it stands for a while.
+
+    A few rows now and then go to another operator first, the one that has seen fewest, so that one that has become
+    selective is noticed: they go together, since a leg costs a call however few its rows are.
+    """
 
     def __init__(self, costs: Costs) -> None:
         self._costs = costs
-        self._rows = 0
+        # Rows in all, since the order was found, and since some explored; the rows after which either comes again.
+        self._age = self._rows = self._unexplored = 0
+        self._stands = self._lot = float(LEAST_BETWEEN_ORDERS)
         self._merits: dict[Hop, float] = {}
         self._legs: dict[Lineage, tuple[Leg, ...]] = {}
 
-    def legs(self, task: Task, ready: tuple[Hop, ...]) -> tuple[Leg, ...]:
-        """One leg, all the way."""
-        if not task.lineage.done:
-            self._rows += task.rows
-            if self._rows >= ROWS_BETWEEN_ORDERS:
-                self._rows, self._merits, self._legs = 0, {}, {}
+    def legs(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
+        """One leg, all the way, and now and then one that explores."""
+        explored = 0 if task.lineage.done else self._arrive(task, ready)
         legs = self._legs.get(task.lineage)
         if legs is None:
-            route = greedy_route(task, ready, lambda hop: self._merit(task, hop))
-            legs = self._legs[task.lineage] = (Leg(route=route),)
-        return legs
+            legs = self._legs[task.lineage] = (Leg(route=self._route(task, ready)),)
+            if not task.lineage.done:
+                self._stands, self._lot = self._count_rows(task, legs[0].route)
+        if not explored:
+            return legs
+        usual = legs[0].route
+        first = min((hop for hop in ready if hop != usual[0]), key=lambda hop: task.statistics[hop].rows_in)
+        drawn = np.zeros(task.rows, np.bool_)
+        drawn[task.chance().integers(task.rows, size=explored)] = True
+        return (
+            Leg(route=usual, rows=np.flatnonzero(~drawn)),
+            Leg(route=self._route(task, (first,)), rows=np.flatnonzero(drawn)),
+        )
+
+    def _arrive(self, task: Task, ready: tuple[Hop, ...]) -> int:
+        """Count rows that arrive; says how many of them explore."""
+        self._rows += task.rows
+        self._age = min(self._age + task.rows, 2 * ROWS_BETWEEN_ORDERS)
+        # A young stream changes: windows fill, and operators are met for the first time.
+        if self._rows >= min(self._stands, max(self._age // 2, LEAST_BETWEEN_ORDERS)):
+            self._rows, self._merits, self._legs = 0, {}, {}
+        if len(ready) == 1:
+            return 0
+        self._unexplored += task.rows
+        is_new = min(task.statistics[hop].rows_in for hop in ready) < FEW_SEEN and bool(self._merits)
+        if not is_new and self._unexplored < self._lot:
+            return 0
+        explored = ROWS_EXPLORED_FIRST if is_new else math.ceil(EXPLORED_SHARE * self._unexplored)
+        self._unexplored = 0
+        return min(explored, int(MOST_EXPLORED * task.rows))
+
+    def _count_rows(self, task: Task, route: Sequence[Hop]) -> tuple[float, float]:
+        """Count the rows that an order stands for, and those after which some explore: their calls cost little then."""
+        if self._costs == "unit":
+            return LEAST_BETWEEN_ORDERS, LEAST_BETWEEN_ORDERS
+        step = len(route) * step_price(route, task.prices, self._costs)
+        reach, row = 1.0, step / task.rows
+        for hop in route:
+            row += reach * row_price(hop, task.prices, self._costs)
+            reach *= task.statistics[hop].rate
+        stands = min(len(route) * FINDING / (FINDING_SHARE * row), ROWS_BETWEEN_ORDERS)
+        # The rows that do not explore lose as well: they have company.
+        company = task.rows * max(task.prices[SHARED].row - task.prices[ALONE].row, USUAL_COMPANY)
+        return max(stands, LEAST_BETWEEN_ORDERS), max((step + company) / (EXPLORING_SHARE * row), LEAST_BETWEEN_ORDERS)
+
+    def _route(self, task: Task, ready: tuple[Hop, ...]) -> tuple[Hop, ...]:
+        return greedy_route(task, ready, lambda hop: self._merit(task, hop))
 
     def _merit(self, task: Task, hop: Hop) -> float:
         # Routes follow from the merits, so these are all that must survive a restart.
@@ -258,10 +331,13 @@ class CommonOrder:
         return found
 
     def snapshot(self) -> list[Any]:
-        """Rows since the order was found, and the merits."""
-        return [self._rows, [[*hop, found] for hop, found in self._merits.items()]]
+        """The rows, and the merits."""
+        merits = [[*hop, found] for hop, found in self._merits.items()]
+        return [self._rows, merits, self._stands, self._unexplored, self._lot, self._age]
 
     def restore(self, state: Sequence[Any]) -> None:
-        """Go on from a snapshot."""
-        self._rows, merits = state
+        """Go on from a snapshot; an older version did not explore."""
+        self._rows, merits, *others = state
         self._merits = {Hop(operator, pattern): found for operator, pattern, found in merits}
+        if others:
+            self._stands, self._unexplored, self._lot, self._age = others

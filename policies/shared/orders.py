@@ -6,7 +6,6 @@ the orders follow from them in the same way. More orders than pay are not made: 
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -15,6 +14,8 @@ from eddy.classes.divider import Buckets
 from eddy.contracts import Classes, Leg
 from eddy.tuples import Hop
 from eddy.tuples.arrays import Floats, Integers
+
+Weights = Integers | Floats
 
 SMALLEST_REACH = 0.02
 """Once a tuple is this unlikely to get further, the rest of its order is the common one: another would save less than
@@ -26,9 +27,8 @@ LEAST_SAVING = 0.01
 MOST_ORDERS = 16
 """Orders at a time, besides the common one: each is a leg, and what the next one saves is less and less."""
 
-MOST_CLASSES = 512
-"""Classes that are told apart at most: each costs some ten microseconds, and where every operator goes by an attribute
-of its own, soon every row would be a class."""
+MOST_CANDIDATES = 64
+"""Orders that these are chosen from, the ones that most rows would take: each is priced for every class."""
 
 COUNTED_CLASSES = 64
 """Classes up to which counting their codes is quicker than sorting the rows."""
@@ -37,25 +37,109 @@ STEPS_PER_ORDER = 3
 """Steps that an order of its own adds, more or less: the later ones it shares with others."""
 
 
-def best_orders(rates: Floats, costs: Floats, common: Integers, rows: Integers, price: float = 0.0) -> Integers:
+def best_orders(rates: Floats, costs: Floats, common: Integers, rows: Weights, price: float = 0.0) -> Integers:
     """Find the best order of operators for each class.
 
     It follows from estimated outputs per input. `rates` has a row for each class and a column for each operator;
-    `costs` is one number for each operator, `common` is the order that is best for all rows together, `rows` are those
-    of each class in the round, and `price` is that of a step, in the unit of the costs.
+    `costs` is one number for each operator, or one for each class and operator, `common` is the order that is best for
+    all rows together, `rows` are those of each class in the round, and `price` is that of a step, in the unit of the
+    costs.
     """
-    own = _order_by_merit(rates, costs, common, rows, price)
-    shared = expected_costs(rates, costs, np.broadcast_to(common, own.shape))
-    saved = (shared - expected_costs(rates, costs, own)) * rows
-    own[saved <= LEAST_SAVING * shared * rows] = common
-    return _keep_paying(own, saved, rates, costs, common, STEPS_PER_ORDER * price)
+    own = order_by_merit(rates, costs, common, rows, price)
+    few = choose_orders(list_orders(own, common, rows), rates, costs, rows, STEPS_PER_ORDER * price)
+    return few[find_cheapest(rates, costs, few)[0]]
 
 
-def classes(buckets: Buckets, most: int | None = None) -> tuple[Buckets, Integers]:
+def order_by_merit(rates: Floats, costs: Floats, common: Integers, rows: Weights, price: float) -> Integers:
+    """Order operators by merit for each class.
+
+    Late places, which hardly any tuple reaches, follow the common order.
+    """
+    costs = np.broadcast_to(costs, rates.shape)
+    order = np.argsort((rates - 1) / costs, axis=1, kind="stable")
+    reach = _reach(np.take_along_axis(rates, order, axis=1))
+    # A place is late if few tuples come that far, or if all that do cost less there than the step itself.
+    worth = reach * rows[:, None] * np.take_along_axis(costs, order, axis=1)
+    late = (reach < SMALLEST_REACH) | (worth < price)
+    rank = np.empty(len(common), np.int64)
+    rank[common] = np.arange(len(common))
+    # Late operators are put behind all others, among themselves in the common order.
+    place = np.where(late, len(common) + rank[order], np.arange(len(common)))
+    return np.take_along_axis(order, np.argsort(place, axis=1, kind="stable"), axis=1)
+
+
+def list_orders(own: Integers, common: Integers, rows: Weights) -> Integers:
+    """List the different orders, the common one first, then those that most rows would take."""
+    counts: dict[tuple[int, ...], float] = {tuple(common.tolist()): 0.0}
+    for order, count in zip(map(tuple, own.tolist()), rows.tolist(), strict=True):
+        counts[order] = counts.get(order, 0.0) + count
+    first, *others = counts
+    return np.array([first, *sorted(others, key=lambda order: -counts[order])[:MOST_CANDIDATES]])
+
+
+def choose_orders(orders: Integers, rates: Floats, costs: Floats, rows: Weights, price: float) -> Integers:
+    """Choose the few orders that save most together; the first of them is the common one, and stays.
+
+    Each next one is the one that saves most beside those that have been chosen, and must save more than `price`.
+    """
+    if len(orders) == 1:
+        return orders
+    # Three orders and four classes, of one row each; the first order is the common one:
+    #
+    #     spent   5 5 5 5      left  5 5 5 5      saved  0 0 0 0     worth  0
+    #             2 6 5 5                                3 0 0 0            3   chosen: then left is 2 5 5 5
+    #             3 5 4 5                                2 0 1 0            3   and this one is worth 1, the third class
+    spent = price_orders(rates, costs, orders)
+    left, noise = spent[0], LEAST_SAVING * spent[0]
+    chosen = [0]
+    while len(chosen) <= MOST_ORDERS:
+        saved = left - spent
+        worth = np.where(saved > noise, saved, 0.0) @ rows
+        best = int(worth.argmax())
+        if worth[best] <= max(price, 0.0):
+            break
+        chosen.append(best)
+        left = np.minimum(left, spent[best])
+    return orders[chosen]
+
+
+def find_cheapest(rates: Floats, costs: Floats, orders: Integers) -> tuple[Integers, Floats]:
+    """Find the cheapest order for each row, and what it saves beside the first, which is the common one.
+
+    Those that save next to nothing keep the common one.
+    """
+    spent = price_orders(rates, costs, orders)
+    best = spent.argmin(axis=0)
+    saved = spent[0] - spent.min(axis=0)
+    is_noise = saved <= LEAST_SAVING * spent[0]
+    best[is_noise], saved[is_noise] = 0, 0.0
+    return best, saved
+
+
+def price_orders(rates: Floats, costs: Floats, orders: Integers) -> Floats:
+    """Price each order for each class: a line for each order.
+
+    >>> price_orders(np.array([[0.5, 1.0]]), np.array([2.0, 3.0]), np.array([[0, 1], [1, 0]])).tolist()
+    [[3.5], [5.0]]
+    """
+    costs = np.broadcast_to(costs, rates.shape)
+    # Orders that begin alike are priced once as far as they do: what has been spent, and the share that is left.
+    known: dict[tuple[int, ...], tuple[Floats, Floats]] = {(): (np.zeros(len(rates)), np.ones(len(rates)))}
+    priced = np.empty((len(orders), len(rates)))
+    for place, order in enumerate(map(tuple, orders.tolist())):
+        for depth, operator in enumerate(order):
+            begun = order[: depth + 1]
+            if begun not in known:
+                spent, reach = known[order[:depth]]
+                known[begun] = (spent + reach * costs[:, operator], reach * rates[:, operator])
+        priced[place] = known[order][0]
+    return priced
+
+
+def classes(buckets: Buckets) -> tuple[Buckets, Integers]:
     """Number the classes of rows, and give their buckets.
 
-    All rows of a class have the same buckets. With more than `most` classes, they go by as many of the first
-    attributes as make no more.
+    All rows of a class have the same buckets.
 
     >>> classes(np.array([[3, 0], [1, 0], [3, 0]], np.uint8))[0].tolist()
     [[1, 0], [3, 0]]
@@ -66,8 +150,6 @@ def classes(buckets: Buckets, most: int | None = None) -> tuple[Buckets, Integer
         # A bucket is one byte, so a class and the next bucket make one code, which later comes apart again by `>> 8`.
         codes = which * 256 + column
         present = np.flatnonzero(np.bincount(codes)) if len(examples) < COUNTED_CLASSES else np.unique(codes)
-        if most is not None and len(present) > most:
-            break
         which = np.searchsorted(present, codes)
         examples = np.column_stack((examples[present >> 8], present.astype(np.uint8)))
     return examples, which
@@ -120,56 +202,6 @@ def expected_costs(rates: Floats, costs: Floats, orders: Integers) -> Floats:
     """
     spent: Floats = (_reach(np.take_along_axis(rates, orders, axis=1)) * costs[orders]).sum(axis=1)
     return spent
-
-
-def _order_by_merit(rates: Floats, costs: Floats, common: Integers, rows: Integers, price: float) -> Integers:
-    """Order operators by merit for each class.
-
-    Late places, which hardly any tuple reaches, follow the common order.
-    """
-    order = np.argsort((rates - 1) / costs, axis=1, kind="stable")
-    reach = _reach(np.take_along_axis(rates, order, axis=1))
-    # A place is late if few tuples come that far, or if all that do cost less there than the step itself.
-    late = (reach < SMALLEST_REACH) | (reach * rows[:, None] * costs[order] < price)
-    rank = np.empty(len(common), np.int64)
-    rank[common] = np.arange(len(common))
-    # Late operators are put behind all others, among themselves in the common order.
-    place = np.where(late, len(common) + rank[order], np.arange(len(common)))
-    return np.take_along_axis(order, np.argsort(place, axis=1, kind="stable"), axis=1)
-
-
-def _keep_paying(
-    own: Integers, saved: Floats, rates: Floats, costs: Floats, common: Integers, price: float
-) -> Integers:
-    """Keep only the orders that pay.
-
-    A class whose order is given up takes the cheapest of those that are left.
-    """
-    # Four classes and three operators, where `price` is 2; the common order is 0 1 2:
-    #
-    #     own    012 201 012 102    by class: its order
-    #     which    0   1   0   2    by class: the number of its order; 0 is the common one
-    #     worth    0   9   1        by order: what all its classes save by it
-    #     kept     T   T   F        by order: whether it pays; the common one always stays
-    #     lost     3                classes without an order
-    #     left   012 201            the orders that they may take
-    #
-    # `prices` then has a line for each order that is left: what each lost class would pay in it.
-    numbers: dict[tuple[int, ...], int] = {tuple(common.tolist()): 0}
-    which = np.array([numbers.setdefault(order, len(numbers)) for order in map(tuple, own.tolist())])
-    worth = np.bincount(which, saved, len(numbers))
-    heaviest = np.argsort(-worth, kind="stable")[:MOST_ORDERS]
-    kept = np.zeros(len(numbers), np.bool_)
-    kept[heaviest[worth[heaviest] > price]] = True
-    kept[0] = True
-    lost = np.flatnonzero(~kept[which])
-    if len(lost):
-        left = np.array([*itertools.compress(numbers, kept)])
-        prices = [
-            expected_costs(rates[lost], costs, np.broadcast_to(order, (len(lost), len(common)))) for order in left
-        ]
-        own[lost] = left[np.argmin(prices, axis=0)]
-    return own
 
 
 def _reach(rates: Floats) -> Floats:

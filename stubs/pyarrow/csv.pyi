@@ -17,6 +17,8 @@ class ConvertOptions:
         include_columns: list[str],
         include_missing_columns: bool = False,
         strings_can_be_null: bool = False,
+        null_values: list[str] | None = None,
+        quoted_strings_can_be_null: bool = True,
     ) -> None: ...
 
 def read_csv(

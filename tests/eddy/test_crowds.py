@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 import eddy
@@ -12,6 +14,7 @@ from eddy.contracts import Leg, Observation, Policy, Task
 from eddy.engine.emission import ROWS_PER_LOT
 from eddy.operators.probe import MOST_CANDIDATES
 from eddy.routing.router import MOST_WAITING
+from eddy.routing.side_by_side import MOST_TOGETHER
 from eddy.tuples import Hop, Lineage
 from tests.eddy.test_engine import batch, engine, pairs, query
 
@@ -48,6 +51,102 @@ class Exhaustive(Stepwise):
 
     def observe(self, observation: Observation) -> None:
         self.observed.append(observation)
+
+
+@dataclass
+class Split(Stepwise):
+    """Sends every third row along a route of its own, and counts how many tuples come out of a step at most."""
+
+    observed: list[Observation] = field(default_factory=list)
+
+    def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
+        routes = []
+        for way in range(3):
+            route = [ready[way % len(ready)]]
+            while following := task.after(route):
+                route.append(following[-1])
+            routes.append(Leg(route=tuple(route), rows=np.arange(way, task.rows, 3)))
+        return routes
+
+    def observe(self, observation: Observation) -> None:
+        self.observed.append(observation)
+        self.waiting += sum(int(counts.sum()) - len(counts) for counts in observation.outcomes)
+        self.most = max(self.most, self.waiting)
+
+
+def test_legs_take_a_probe_together_and_each_is_told_of_its_own_rows() -> None:
+    split = Split()
+    running = engine(query(), lambda _: split)
+    pairs(running, a=[(1, k) for k in range(9)], b=[])
+    split.observed.clear()
+    assert pairs(running, a=[], b=[(2, k) for k in (0, 1, 2, 3, 4, 5, 50)]) == [(1, 2)] * 6
+    [step] = split.observed
+    assert [leg.route[0].operator for leg in step.legs] == ["probe_a"] * 3
+    assert step.rows == (3, 2, 2)
+    # The first leg has rows 0, 3 and 6, of which the last finds nothing; the others find one for each row.
+    assert step.outcomes[0].tolist() == [1, 1, 0, 1, 1, 1, 1]
+    assert step.statistics[0].rows_in == 7
+
+
+def test_legs_that_have_joined_other_tables_take_a_probe_together() -> None:
+    """What d1 and d2 found says nothing about d3, so tuples that span one, the other or both go there together."""
+    split = Split()
+    keys = {f"d{i}": np.arange(0, 60, i + 2) for i in range(3)}
+    tables = {
+        name: pa.record_batch({"ts": known, "k": np.full(len(known), i)})
+        for i, (name, known) in enumerate(keys.items())
+    }
+    asked = eddy.Query(
+        streams=ABC[:1],
+        tables=[eddy.Table(name) for name in tables],
+        joins=[f"a.k = {name}.ts" for name in tables],
+        select=["a.k as a", *(f"{name}.ts as {name}" for name in tables)],
+    )
+    running = engine(asked, lambda _: split, **tables)
+    found = [row for part in running.run(batch(a=[(1, k) for k in range(60)])) for row in part.to_pylist()]
+    assert sorted(row["a"] for row in found) == [k for k in range(60) if k % 12 == 0]
+    assert all({row[name] for name in tables} == {row["a"]} for row in found)
+    assert max(len(step.legs) for step in split.observed) == 3
+    assert len(split.observed) <= 6
+    for step in split.observed:
+        assert sum(step.rows) == len(step.outcomes[0]) == step.statistics[0].rows_in
+
+
+def test_tuples_that_span_other_streams_are_looked_up_each_by_its_own_times() -> None:
+    """Whether a row of d is inside its window depends on the latest of the others: of a, or of b where it is there."""
+    streams = [eddy.Stream(s, time="ts", window=eddy.Range(10), delay=0) for s in "abcd"]
+    asked = eddy.Query(streams=streams, joins=[f"a.k = {s}.k" for s in "bcd"], select=["a.ts as a", "d.ts as b"])
+    split = Split()
+    for policy in ("fixed", lambda _: split):
+        running = engine(asked, policy)
+        pairs(running, a=[], b=[(9, k) for k in range(9)], c=[(5, k) for k in range(9)], d=[(-2, k) for k in range(9)])
+        assert pairs(running, a=[(8, k) for k in range(9)], b=[], c=[], d=[]) == []
+        pairs(running, a=[], b=[], c=[], d=[(-1, k) for k in range(9)])
+        assert pairs(running, a=[(8, k) for k in range(9)], b=[], c=[], d=[]) == [(8, -1)] * 9
+    assert any(len(step.legs) > 1 for step in split.observed)
+
+
+def test_every_tuple_of_a_crowd_is_told_of_once() -> None:
+    split = Split()
+    running = engine(query(), lambda _: split)
+    rows = [(1, 7)] * 1_200
+    pairs(running, a=rows, b=[])
+    split.observed.clear()
+    assert sum(part.num_rows for part in running.run(batch(a=[], b=[(2, 7)] * 900))) == 1_200 * 900
+    assert [sum(step.rows) for step in split.observed] == [len(step.outcomes[0]) for step in split.observed]
+    assert sum(sum(step.rows) for step in split.observed) == 900
+    assert {leg.route for step in split.observed for leg in step.legs} == {split.observed[0].legs[0].route}
+
+
+def test_a_crowd_that_legs_make_together_goes_to_its_end_in_parts_of_bounded_size() -> None:
+    split = Split()
+    joins = ["a.k = b.k", "b.k = c.k"]
+    running = engine(eddy.Query(streams=ABC, joins=joins, select=["a.ts"]), lambda _: split)
+    rows = [(1, 7)] * 900
+    pairs(running, a=rows, b=[], c=[])
+    assert pairs(running, a=[], b=rows, c=[]) == []
+    assert sum(step.statistics[0].rows_out for step in split.observed) >= 600 * 900
+    assert split.most <= MOST_TOGETHER + MOST_CANDIDATES < 600 * 900
 
 
 def test_a_hot_key_streams_its_results_in_parts_of_bounded_size() -> None:

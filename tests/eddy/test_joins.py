@@ -15,8 +15,10 @@ from hypothesis import strategies as st
 import eddy
 from eddy import wiring
 from eddy.engine import Engine, rounds
+from eddy.operators import probe
 from eddy.operators.index import segments
 from eddy.policies.registry import POLICIES
+from eddy.routing import side_by_side
 from eddy.tuples.arrow import one_batch
 from eddy.wiring import PolicyChoice
 from tests import joins, reference
@@ -111,6 +113,24 @@ def test_micro_batches_cut_into_rounds_anywhere_give_the_naive_answer(
         for name, size in zip(("FIRST_ROUND", "LARGEST_ROUND"), sizes, strict=True):
             patch.setattr(rounds, name, size)
         patch.setattr(rounds, "CALLS_SHARE", 1.0)
+        check_answer(policy, case, seed)
+
+
+@fewer(2)
+@given(
+    case=ANY,
+    policy=st.sampled_from(["wild", "knows"]),
+    most=st.tuples(st.integers(1, 8), st.integers(1, 4), st.integers(0, 12)),
+    seed=st.integers(0, 2**32),
+)
+def test_steps_that_legs_take_together_in_parts_of_any_size_give_the_naive_answer(
+    case: Case, policy: str, most: tuple[int, int, int], seed: int
+) -> None:
+    """A probe stops after a few candidates or tuples, and what it has made goes before the others."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(probe, "MOST_CANDIDATES", most[0])
+        patch.setattr(probe, "MOST_TUPLES", most[1])
+        patch.setattr(side_by_side, "MOST_TOGETHER", most[2])
         check_answer(policy, case, seed)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -28,7 +28,7 @@ def run(policy: PolicyChoice = Accounted) -> eddy.Run:
 def test_each_stream_and_micro_batch_has_its_account() -> None:
     frame = run().report.regret()
     assert list(frame) == ["batch", "stream", "state", "arm", *SECONDS]
-    expected = [{"batch": batch, **asdict(account("s", batch))} for batch in range(BATCHES)]
+    expected = [{"batch": batch, **account("s", batch)._asdict()} for batch in range(BATCHES)]
     assert [pytest.approx(row) for row in frame.to_dict("records")] == expected
     assert frame["state"].tolist() == [*STATES, "in charge"]
     besides = frame[["sampling", "duels", "control", "learning"]].sum(axis=1)
@@ -118,7 +118,7 @@ def test_only_cells_that_were_called_spend() -> None:
     both = cells.add(0, {0: first, 1: second})
     alone = cells.add(1, {1: second})
     assert [r.spent for r in both.insight.regrets] == [account("s", 1).spent + account("s", 3).spent]
-    assert [pytest.approx(asdict(regret)) for regret in alone.insight.regrets] == [asdict(account("s", 3))]
+    assert [pytest.approx(regret._asdict()) for regret in alone.insight.regrets] == [account("s", 3)._asdict()]
     decisions = eddy.Report([both, alone]).decisions()
     assert decisions[["batch", "stream", "policy", "tree"]].to_numpy().tolist() == [
         [0, "s, cell 0", "auto", ""],
@@ -135,10 +135,10 @@ def test_the_account_so_far_is_the_sum_with_the_last_state() -> None:
     assert whole.spent == pytest.approx(report.regret()["spent"].sum())
     assert measure_regret(whole) == pytest.approx(whole.spent / 10 - 1)
     assert write_regret(whole) == "-5.3 %"
-    assert write_regret(replace(whole, written=0.0)) == ""
+    assert write_regret(whole._replace(written=0.0)) == ""
     line = "adapting: 470 ms spent on samples, duels, control and learning; 1 s saved, of 10 s in the written order"
     assert tell_adapting([whole]) == line
-    assert tell_adapting([whole, replace(whole, saved=-3.0)]).endswith("; 2 s lost, of 20 s in the written order")
+    assert tell_adapting([whole, whole._replace(saved=-3.0)]).endswith("; 2 s lost, of 20 s in the written order")
 
 
 def test_a_run_is_explained_with_its_account_and_its_reasons() -> None:
@@ -161,7 +161,7 @@ def test_a_run_is_explained_with_its_account_and_its_reasons() -> None:
 
 def test_long_names_leave_an_account_in_a_line() -> None:
     long = "with a name that is rather long"
-    parts = [replace(account(f"stream {long}", 3), state=f"{n} states {long}", arm=f"arm {n}{long}") for n in range(9)]
+    parts = [account(f"stream {long}", 3)._replace(state=f"{n} states {long}", arm=f"arm {n}{long}") for n in range(9)]
     counted = run().report.counters[0]
     told = replace(counted, insight=replace(counted.insight, regrets=sum_over_cells(parts)))
     assert max(map(len, eddy.explain(eddy.Report([told])).splitlines())) <= 120

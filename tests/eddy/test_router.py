@@ -33,6 +33,9 @@ class Multiples:
     def pattern(self, lineage: Lineage) -> str:
         return ""
 
+    def reads(self, lineage: Lineage) -> frozenset[str]:
+        return frozenset()
+
     def run(self, tuples: Tuples) -> Outcome:
         ids = tuples.ids["s"]
         self.seen.extend(ids.tolist())
@@ -62,6 +65,9 @@ class Blind:
 
     def __call__(self, attributes: Sequence[int] | None = None, rows: Any = None) -> Any:
         return np.zeros((self.rows if rows is None else len(rows), 0), np.uint8)
+
+    def editions(self, attributes: Sequence[int] | None = None) -> tuple[int, ...]:
+        return ()
 
     def take(self, rows: Any) -> Blind:
         return Blind(len(rows))

@@ -14,6 +14,7 @@ from eddy import wiring
 from eddy.contracts import Setting
 from eddy.jobs.config.sections import POLICY
 from eddy.policies.fixed import Fixed
+from eddy.sql import Column
 
 WIDE = pa.schema([(name, pa.int64()) for name in ("ts", "k", "v", "w", "spare", "bad")])
 SCHEMAS = {"a": WIDE, "b": WIDE, "t": pa.schema([("k", pa.int64()), ("spare", pa.int64())])}
@@ -70,6 +71,26 @@ def test_a_policy_is_told_of_the_same_query_as_in_an_engine() -> None:
     first, second = ([getattr(one, name) for name in ("operators", "columns", "reads", "clock")] for one in told)
     assert first == second
     assert told[0].operators == ("f", "probe_a", "probe_b", "probe_t")
+
+
+def test_a_policy_is_told_what_a_filter_reads_itself_if_it_is_sql() -> None:
+    told: list[Setting] = []
+
+    def make(setting: Setting) -> Fixed:
+        told.append(setting)
+        return Fixed(setting)
+
+    def dear(v: Any) -> Any:
+        return v
+
+    filters = [
+        eddy.Filter("both", on="a", where="v > w"),
+        eddy.Filter("none", on="a", where="true"),
+        eddy.Filter("dear", on="a", function=dear),
+    ]
+    asked = eddy.Query(streams=[eddy.Stream("a", time="ts")], filters=filters, select=["a.ts"])
+    wiring.list_read_columns(asked, {"a": WIDE}, make, float)
+    assert told[0].sql_reads == {"both": {Column("a", "v"), Column("a", "w")}, "none": set()}
 
 
 @pytest.mark.parametrize(

@@ -147,3 +147,10 @@ def test_a_file_of_something_else_is_one_clear_error(tmp_path: Path) -> None:
     path.write_text("these are not the readings\nyou are looking for\n", "utf-8")
     with pytest.raises(QueryError, match=r"expected lines of date, time, epoch, sensorid.*none of 2 is one"):
         lab_trace(path)
+
+
+def test_columns_that_operators_read_themselves_can_be_left_out() -> None:
+    facts = lab(query="q2", rows=200).list_facts()
+    read = {"sensors.light", "sensors.temperature", "sensors.humidity", "sensors.voltage"}
+    assert set(facts["$columns"]) - set(facts["$others"]) == read
+    assert "sensors.sensorid" in facts["$others"]

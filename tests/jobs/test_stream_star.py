@@ -106,7 +106,8 @@ def test_a_sudden_change_happens_where_it_says() -> None:
         for number, row in enumerate(selectivities(choice, 3, seed=3).values):
             assert near(passed[part][classes[part] == number], row)
     assert workload.drift_points == (ROWS // 4,)
-    assert workload.truth is None
+    assert workload.truth is not None
+    assert [phase["from"] for phase in workload.truth["phases"]] == [0, ROWS // 4]
 
 
 def test_a_gradual_change_is_half_done_halfway() -> None:

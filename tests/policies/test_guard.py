@@ -380,5 +380,5 @@ def plain(state: Any) -> dict[str, Any]:
 def waits(policy: Policy) -> list[float]:
     """The rows that each stream of a policy still waits."""
     state = policy.snapshot()
-    guards = state["guards"] if "guards" in state else {k: v["guard"] for k, v in state["streams"].items()}
-    return [guard["numbers"][0] for guard in guards.values()]
+    streams = state["known"] if "known" in state else state["streams"]
+    return [stream["guard"]["numbers"][0] for stream in streams.values()]

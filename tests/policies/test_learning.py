@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,9 @@ import pytest
 
 import eddy
 from eddy.policies.content.knowledge import mask_settled
-from eddy.policies.content.profile import gain_ratios, skews
+from eddy.policies.content.profile import Profile, gain_ratios, skews
 from eddy.policies.content.selectivities import RunningSelectivities
-from eddy.policies.shared.orders import MOST_CLASSES, MOST_ORDERS, best_orders, classes
+from eddy.policies.shared.orders import MOST_ORDERS, best_orders
 
 OPERATORS = 4
 UNIT = {"costs": "unit"}
@@ -145,6 +146,7 @@ def test_the_routes_of_classes_are_reported() -> None:
         ({"name": "content", "R": 0}, "R: expected a whole number of 1 or more, got 0"),
         ({"name": "content", "alpha": "x"}, "alpha: expected a share"),
         ({"name": "content", "costs": "money"}, 'costs: expected "time" or "unit"'),
+        ({"name": "content", "profile": 1}, "profile: expected true or false, got 1"),
         ({"name": "content", "threshold": 1}, "threshold: expected a gain ratio from 0 to below 1"),
         ({"name": "source", "choice": "best"}, 'choice: expected "greedy" or "proportional"'),
         ({"name": "source", "explore": 2}, "explore: expected a share from 0 to 1"),
@@ -272,25 +274,66 @@ def _spent(rates: np.ndarray[Any, Any], orders: np.ndarray[Any, Any]) -> float:
     return total
 
 
-def test_no_more_classes_than_pay_are_told_apart() -> None:
-    buckets = np.random.default_rng(0).integers(0, 24, (10_000, 4), dtype=np.uint8)
-    examples, which = classes(buckets, MOST_CLASSES)
-    assert examples.shape[1] == 1
-    assert (examples[which] == buckets[:, :1]).all()
-    assert classes(buckets[:, :2] // 4, MOST_CLASSES)[0].shape == (36, 2)
-
-
-def test_where_every_operator_goes_by_an_attribute_of_its_own_the_best_ones_are_told_apart() -> None:
-    """Three attributes of 24 values would make a class of nearly every row."""
+def own_attributes(rows: int, shares: Sequence[float]) -> dict[str, pa.Table]:
+    """Rows with an attribute of 24 values for each operator."""
     rng = np.random.default_rng(0)
-    rows, shares = 40_000, (0.95, 0.6, 0.55)
     columns: dict[str, Any] = {"ts": np.arange(rows)}
     for i, share in enumerate(shares):
         columns[f"k{i}"] = rng.integers(0, 24, rows)
         columns[f"p{i}"] = rng.random(rows) < np.where(columns[f"k{i}"] % 2, share, 1 - share)
-    data = {"s": pa.table(columns)}
-    policy = {**UNIT, "name": "content", "attributes": [f"s.k{i}" for i in range(3)]}
-    run = eddy.run_local(query(3), data, policy=policy, batch_rows=4_000)
-    seen = run.report.routes()["class"]
-    assert any("k0=" in name for name in seen)
-    assert run.report.routes(by_batch=True).groupby("batch").size().max() <= MOST_CLASSES + 3 * len(shares)
+    return {"s": pa.table(columns)}
+
+
+@pytest.mark.parametrize("batch", [1_000, 10_000])
+def test_where_every_operator_goes_by_an_attribute_of_its_own_each_row_goes_its_best_way(batch: int) -> None:
+    """Four attributes of 24 values are more classes than rows."""
+    shares = (0.95, 0.9, 0.85, 0.8)
+    data = own_attributes(60_000, shares)
+    policy = {**UNIT, "name": "content", "attributes": [f"s.k{i}" for i in range(4)]}
+    run = eddy.run_local(query(4), data, policy=policy, batch_rows=batch)
+    rates = np.column_stack(
+        [np.where(data["s"][f"k{i}"].to_numpy() % 2, share, 1 - share) for i, share in enumerate(shares)]
+    )
+    best = _spent(rates, np.argsort(rates, axis=1)) / len(rates)
+    usual = _spent(rates, np.broadcast_to(np.arange(4), rates.shape)) / len(rates)
+    since = 30_000 // batch
+    assert usual - per_row(run, since) > 0.95 * (usual - best)
+    routes = run.report.routes(by_batch=True)
+    assert any("k" in name for name in routes["class"])
+    assert routes[routes["batch"] >= since].groupby("batch")["route"].nunique().max() <= MOST_ORDERS + 1 + 4
+
+
+def test_classes_that_appear_while_all_rates_stay_are_found_soon() -> None:
+    """First each operator drops half of everything; then half of all, and nearly all of one class."""
+    even, share = [[0.5] * OPERATORS] * OPERATORS, (0.5 * OPERATORS - 0.05) / (OPERATORS - 1)
+    apart = [[0.05 if i == k else share for i in range(OPERATORS)] for k in range(OPERATORS)]
+    before, after = star(even, 40_000), star(apart, 20_000, seed=1)
+    both = pa.concat_tables([before["s"], after["s"]]).set_column(0, "ts", pa.array(np.arange(60_000)))
+    content = calls(CONTENT, {"s": both})
+    source = per_row(calls({"name": "source"}, after), 5)
+    best = 1 + 0.05 * sum(share**i for i in range(OPERATORS - 1))
+    assert source - per_row(content, 50) > 0.8 * (source - best)
+
+
+def test_a_tie_goes_to_an_attribute_in_use() -> None:
+    """Two attributes say the same; the second operator's sample tells a little more by the other one."""
+    rng = np.random.default_rng(0)
+    kind = rng.integers(0, 4, (500, 1))
+    buckets = np.hstack((kind, np.where(rng.random((500, 1)) < 0.02, 3, kind))).astype(np.uint8)
+    passed = kind[:, 0] == 0
+    for used, expected in (((), 0), ((1,), 1)):
+        profile = Profile(2, 5)
+        profile.learn((0, 1), buckets, passed)
+        assert profile.judge(0.001, used)
+        assert profile.attribute == expected
+
+
+def test_a_single_operator_is_profiled_on_request() -> None:
+    data = star([[0.1], [0.9]])
+    choice = {"name": "content", "attributes": ["s.kind", "s.noise"]}
+    for profile, kinds in ((False, set()), (True, {"profiling", "classified"})):
+        run = eddy.run_local(query(1), data, policy={**choice, "profile": profile}, batch_rows=1_000)
+        learned = run.report.learning()
+        assert set(learned["kind"]) >= kinds if profile else learned.empty
+        assert set(learned.loc[learned["kind"] == "classified", "attribute"]) <= {"s.kind"}
+        assert run.results.num_rows == sum(data["s"]["p0"].to_pylist())

@@ -11,7 +11,7 @@ import pytest
 import eddy
 from eddy import wiring
 from eddy.contracts import Leg, Policy, Setting
-from eddy.policies.content.trial import ROWS_TO_DECIDE, TURNS_TO_DECIDE, HalfTrial
+from eddy.policies.content.trial import MOST_TO_DECIDE, ROWS_TO_DECIDE, HalfTrial
 from eddy.tuples import Hop
 
 HOP = Hop("f")
@@ -25,39 +25,41 @@ def split(trial: HalfTrial, old_price: float, new_price: float) -> None:
     for leg, new, price in zip(legs, (False, True), (old_price, new_price), strict=True):
         marked = trial.mark([leg], new=new)
         trial.pay(marked, [len(leg.rows) if leg.rows is not None else 0], price)
-    trial.rest()
-
-
-def turns(trial: HalfTrial, old_price: float, new_price: float) -> int:
-    """Whole micro-batches, until it is over; says how many they were."""
-    chance, count = np.random.default_rng(0), 0
-    while not trial.is_over:
-        is_new = trial.turn(ROWS, chance)
-        assert trial.turn(0, chance) == is_new
-        trial.pay([Leg(route=(HOP,))], [ROWS], new_price if is_new else old_price)
-        trial.rest()
-        count += 1
-    return count
 
 
 def test_rows_of_one_micro_batch_decide() -> None:
     for new_price, is_lost in ((1.0, False), (1.1, False), (1.5, True)):
-        trial = HalfTrial("s", HOP)
+        trial = HalfTrial([HOP])
         assert not trial.is_over
         split(trial, 1.0, new_price)
         assert trial.is_over
         assert trial.is_lost == is_lost
 
 
-def test_whole_micro_batches_take_turns() -> None:
-    for new_price, is_lost in ((1.0, False), (0.5, False), (1.5, True)):
-        trial = HalfTrial("s", HOP)
-        assert turns(trial, 1.0, new_price) >= 2 * TURNS_TO_DECIDE
+def test_what_surely_costs_something_must_be_seen_to_pay() -> None:
+    for new_price, is_lost in ((0.8, False), (0.97, True), (1.0, True)):
+        trial = HalfTrial([HOP])
+        rounds = 0
+        while not trial.is_over:
+            split(trial, 1.0, new_price)
+            trial.spend(0.05 * ROWS, new=True)
+            rounds += 1
         assert trial.is_lost == is_lost
+        assert (rounds > 1) == (new_price > 0.8)
+        assert rounds <= MOST_TO_DECIDE // ROWS_TO_DECIDE + 1
+
+
+def test_each_way_pays_for_the_steps_that_it_takes() -> None:
+    trial = HalfTrial([HOP])
+    split(trial, 1.0, 1.0)
+    legs = trial.mark([Leg(route=(HOP,))] * 3, new=True) + trial.mark([Leg(route=(HOP,))], new=False)
+    trial.pay(legs, [1, 1, 1, 1], 0.0, step=7.0)
+    trial.pay(legs[:2], [1, 1], 0.0, step=7.0)
+    assert trial.snapshot()[-1] == [7.0, 14.0]
 
 
 def test_legs_that_are_not_on_trial_cost_nothing() -> None:
-    trial = HalfTrial("s", HOP)
+    trial = HalfTrial([HOP])
     split(trial, 1.0, 1.0)
     before = trial.snapshot()
     trial.pay([Leg(route=(HOP,))], [ROWS], 5.0)
@@ -65,10 +67,9 @@ def test_legs_that_are_not_on_trial_cost_nothing() -> None:
 
 
 def test_a_trial_goes_on_after_a_restart() -> None:
-    trial = HalfTrial("s", HOP)
-    trial.turn(ROWS, np.random.default_rng(0))
-    trial.pay([], [ROWS], 2.0)
-    trial.rest()
+    trial = HalfTrial([HOP])
+    split(trial, 1.0, 2.0)
+    trial.spend(3.0, new=True)
     assert HalfTrial.restore(trial.snapshot()).snapshot() == trial.snapshot()
 
 
@@ -108,11 +109,10 @@ def test_what_is_found_later_is_tried_and_kept_if_it_pays(dependent: bool) -> No
     for part in data["s"].to_batches(max_chunksize=1_000):
         list(engine.run({"s": part}))
         calls.append(sum(s.rows_in for hop, s in engine.read_counters().operators.items() if hop.operator[0] == "f"))
-        trials.append(held[0].snapshot()["trial"])
+        trials.append(held[0].snapshot()["known"]["s"]["trial"])
     assert not any(trials[:30])
     tried = [trial for trial in trials if trial is not None]
-    assert {trial[1] for trial in tried} <= {"f0", "f1", "f2"}
+    assert {operator for trial in tried for operator, _ in trial[0]} <= {"f0", "f1", "f2"}
     assert tried
-    assert any(min(trial[-1]) > 0 for trial in tried) == dependent
     assert trials[-1] is None
     assert sum(calls[-5:]) < 0.9 * sum(calls[25:30])

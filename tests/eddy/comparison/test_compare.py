@@ -23,7 +23,7 @@ from eddy.policies.fixed import Fixed
 from tests.eddy.comparison.worlds import comparison, data, experiment, query
 
 COLUMNS = """experiment workload policy role runner seed repeat batch_rows tuples results routing_calls seconds
-    operator_seconds routing_seconds learning_seconds wall_seconds quiet_seconds""".split()
+    operator_seconds routing_seconds learning_seconds wall_seconds quiet_seconds cpu_seconds""".split()
 
 Rows = np.ndarray[Any, np.dtype[np.bool_]]
 
@@ -46,6 +46,7 @@ def test_a_row_for_each_run_and_the_baseline_once_more() -> None:
     assert {row["workload"] for row in rows} == {"orders batch_rows=50", "orders batch_rows=100"}
     assert {(row["tuples"], row["results"]) for row in rows} == {(200, rows[0]["results"])}
     assert all(row["operator_seconds"] <= row["seconds"] <= row["wall_seconds"] for row in rows)
+    assert all(row["cpu_seconds"] > 0 for row in rows)
 
 
 def test_calls_are_those_that_run_local_counts() -> None:

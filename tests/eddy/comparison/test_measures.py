@@ -15,6 +15,7 @@ from eddy.comparison.measures import (
     learning_time,
     measure,
     output_rate,
+    rows_to_gain,
     settling_point,
     sum_quickest,
     time_over_written,
@@ -51,6 +52,46 @@ def batches(*calls: float) -> pd.DataFrame:
 def test_how_long_it_takes_to_settle(calls: list[float], points: list[int], tuples: float | None) -> None:
     found = settling_point(drifting(*points), batches(*calls))
     assert found == ({} if tuples is None else {"settled_tuples": tuples, "settled_class_tuples": tuples / 4})
+
+
+LEAST, MOST = [100] * 10, [300] * 10
+ROLES = ["baseline", "", "bound"]
+
+
+@pytest.mark.parametrize(
+    ("calls", "points", "lost"),
+    [
+        ([300] * 5 + [100] * 5, [500], 0),
+        ([300] * 7 + [100] * 3, [500], 200),
+        # Half of the gain of a micro-batch counts half, and four fifths of it are enough.
+        ([300] * 5 + [200, 200, 140, 140, 140], [500], 100),
+        # One lucky micro-batch is none that has noticed.
+        ([300] * 5 + [100, 300, 300, 100, 100], [500], 200),
+        ([300] * 10, [500], 500),
+        ([300] * 2 + [100] * 3 + [300] * 4 + [100], [0, 500], 400),
+    ],
+)
+def test_rows_are_lost_until_the_gain_is_made(calls: list[int], points: list[int], lost: float) -> None:
+    courses = [([BATCH] * 10, own) for own in (MOST, calls, LEAST)]
+    found = [one["rows_to_gain"] for one in rows_to_gain(points, courses, ROLES)]
+    assert found[1:] == [lost, 0]
+
+
+def test_micro_batches_may_be_of_any_size() -> None:
+    courses = [([1_000], [2_500]), ([BATCH] * 10, [300] * 6 + [100] * 4), ([500, 500], [500, 500])]
+    found = rows_to_gain([500], courses, ROLES)
+    assert [round(one["rows_to_gain"]) for one in found] == [500, 100, 0]
+
+
+def test_the_best_baseline_says_what_can_be_gained() -> None:
+    courses = [([BATCH] * 10, own) for own in ([900] * 10, MOST, [300] * 7 + [100] * 3, LEAST)]
+    found = rows_to_gain([500], courses, ["baseline", "baseline", "", "bound"])
+    assert found[2] == {"rows_to_gain": 200}
+
+
+@pytest.mark.parametrize(("points", "roles"), [([], ROLES), ([5], ["baseline", "", ""]), ([5], ["", "", "bound"])])
+def test_where_nothing_changes_or_nobody_knows_no_rows_are_counted(points: list[int], roles: list[str]) -> None:
+    assert rows_to_gain(points, [([BATCH] * 10, MOST)] * 3, roles) == [{}] * 3
 
 
 def told(*rows: tuple[str, str, int]) -> pd.DataFrame:

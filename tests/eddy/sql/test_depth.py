@@ -16,7 +16,8 @@ from eddy.sql.text.reader import DEEPEST_BRACKETS, HIGHEST
 
 # What is left to us where the caller's own stack is this deep.
 CALLERS = 200
-MANY = 10_000
+# More than Python calls itself by some times.
+MANY = 3_000
 COLUMNS = {
     Column(None, "i"): pa.array([1, None, MANY - 1, -1], pa.int32()),
     Column(None, "b"): pa.array([True, None, False, False]),

@@ -125,6 +125,9 @@ class Dear:
     def pattern(self, lineage: Lineage) -> str:
         return self.operator.pattern(lineage)
 
+    def reads(self, lineage: Lineage) -> frozenset[str]:
+        return self.operator.reads(lineage)
+
     def run(self, tuples: Tuples) -> Outcome:
         outcome = self.operator.run(tuples)
         self.time.now += (outcome.evaluated + len(outcome.counts)) * seconds(self.name)

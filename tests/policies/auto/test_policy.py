@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,8 +14,10 @@ import pytest
 
 import eddy
 from eddy import wiring
-from eddy.contracts import Column, Leg, Observation, Policy, Prices, Setting, Task
+from eddy.contracts import NO_FEATURES, Column, Leg, Lineage, Observation, Policy, Prices, Setting, Statistics, Task
+from eddy.policies.auto.arms import Arm, Kept
 from eddy.policies.auto.course import DECISIONS_KEPT, Course
+from eddy.policies.auto.duel import Bill
 from eddy.policies.auto.ledger import Ledger
 from eddy.policies.auto.policy import Auto
 from eddy.policies.auto.sample import TriedRows
@@ -51,7 +54,7 @@ def rows(count: int, *, seed: int = 0, shares: Sequence[float] = (0.9, 0.5, 0.1)
     [
         *[({"regret": share}, "regret: expected a share above 0 and up to 1, got ") for share in SHARES],
         *[({"control": share}, "control: expected a share above 0 and up to 1, got ") for share in SHARES],
-        *[({"d": d}, "d: expected a number of buckets from 2 to 250, got ") for d in (1, 251, 2.5, "24", True, None)],
+        *[({"d": d}, "d: expected a number of buckets from 2 to 250, got ") for d in (1, 251, 2.5, "24", True, [24])],
         ({"costs": "money"}, 'costs: expected "time" or "unit", got \'money\''),
         ({"costs": None}, 'costs: expected "time" or "unit", got None'),
         ({"attributes": "s.kind"}, "attributes: expected a list of \"stream.column\", got 's.kind'"),
@@ -100,6 +103,7 @@ def test_wrong_parameters_are_explained(parameters: Mapping[str, Any], message: 
         {"attributes": []},
         {"attributes": ["s.kind", "s.kind"]},
         {"d": np.int64(8)},
+        {"d": None},
         {"d": 3, "attributes": [], "arms": [KNOWS, "content"]},
     ],
     ids=str,
@@ -326,6 +330,29 @@ def test_an_operator_that_raises_stops_the_run_as_it_would_without_auto() -> Non
     for policy in ("fixed", Hasty(["source", "lottery"])):
         with hurry(), pytest.raises(eddy.QueryError, match="raised ValueError: no answer"):
             eddy.run_local(asked, {"s": rows(500)}, policy=policy, batch_rows=10, clock=Time())
+
+
+@pytest.mark.parametrize("planned", [None, 7, [None], [Leg(route=(Hop("f0", ""),), rows=np.array([9]))]])
+def test_an_arm_whose_plan_cannot_be_read_is_named(planned: Any) -> None:
+    class Bad(Policy):
+        def plan(self, task: Task, ready: tuple[Hop, ...]) -> Any:
+            return planned
+
+    hop = Hop("f0", "")
+    task = Task(
+        lineage=Lineage("s", frozenset("s"), frozenset()),
+        rows=4,
+        statistics=Statistics(),
+        prices=Prices(),
+        chance=lambda: np.random.default_rng(0),
+        after=lambda _route: (),
+        independent=True,
+        buckets=Kept(np.zeros((4, 0), np.uint8), ()),
+    )
+    arm = Arm("bad", Bad(), NO_FEATURES, "s", 0.0)
+    told = 'policy "auto": arm "bad" must plan a list of Leg(...) with positions below 2, and planned '
+    with pytest.raises(eddy.EngineError, match=re.escape(told + repr(planned)[:20])):
+        arm.ask(task, (hop,), np.array([1, 3]), Bill())
 
 
 def test_empty_micro_batches_change_nothing() -> None:

@@ -1,0 +1,1 @@
+"""Public data of packages on PyPI: airports, and seasons of baseball."""

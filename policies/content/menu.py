@@ -1,0 +1,248 @@
+"""The routes that the rows of a stream may take, for a while, and which rows take which.
+
+Where few cells are told apart a table says the route of each. Where operators go by attributes of their own, the cells
+would soon be as many as the rows: there the routes are chosen for a part of the rows, and each row takes the cheapest
+of them. While all rows take one route nobody looks at their buckets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from eddy.classes.divider import Buckets
+from eddy.contracts import Classes, Leg, Prices, Task
+from eddy.policies.content.knowledge import Knowledge
+from eddy.policies.content.profile import NO_ATTRIBUTE
+from eddy.policies.shared.merit import Costs, greedy_route, row_price, step_price
+from eddy.policies.shared.orders import (
+    MOST_ORDERS,
+    STEPS_PER_ORDER,
+    choose_orders,
+    find_cheapest,
+    list_orders,
+    order_by_merit,
+)
+from eddy.tuples import Hop
+from eddy.tuples.arrays import Floats, Integers
+
+Route = tuple[Hop, ...]
+
+MOST_CELLS = 1_024
+"""Cells of a table: each is priced for each route when the table is made, which takes as long as for so many rows."""
+
+ROWS_WEIGHED = 512
+"""Rows that say how many each class has: a class that is rarer than a hundredth pays for no route of its own."""
+
+MOST_GROWN = 16
+"""Routes that are grown where operators wait for others: each is built hop by hop."""
+
+
+class Beliefs:
+    """What is known of the operators of one stream, by class and over all rows.
+
+    Classifiers of operators that are `without` are left out.
+    """
+
+    def __init__(self, known: Knowledge, prices: Prices, costs: Costs, without: Collection[Hop] = ()) -> None:
+        self._known, self._prices, self._costs, self._without = known, prices, costs, without
+        self.cells = known.cells
+
+    def list_attributes(self, hops: Sequence[Hop]) -> tuple[int, ...]:
+        """List the attributes that tell classes apart, the one that tells most first."""
+        telling: dict[int, float] = {}
+        for hop in hops:
+            if hop not in self._without:
+                profile = self._known.profile(hop)
+                telling[profile.attribute] = telling.get(profile.attribute, 0.0) + profile.gain
+        telling.pop(NO_ATTRIBUTE, None)
+        return tuple(sorted(telling, key=lambda attribute: (-telling[attribute], attribute)))
+
+    def rank(self, hop: Hop) -> float:
+        """The smaller, the sooner, over all rows."""
+        return float(self._known.estimate_whole([hop])[0] - 1) / row_price(hop, self._prices, self._costs)
+
+    def estimate(self, hops: Sequence[Hop], used: Sequence[int], buckets: Buckets) -> tuple[Floats, Floats]:
+        """Estimate rates and costs: a line for each row of `buckets`, which are those of the attributes `used`."""
+        columns = [self._find_column(hop, used, buckets) for hop in hops]
+        return self._known.rates(hops, columns, len(buckets)), self.price(hops)
+
+    def _find_column(self, hop: Hop, used: Sequence[int], buckets: Buckets) -> Buckets | None:
+        attribute = self._known.profile(hop).attribute
+        return None if hop in self._without or attribute not in used else buckets[:, used.index(attribute)]
+
+    def price(self, hops: Sequence[Hop]) -> Floats:
+        """Price a row of each hop."""
+        return np.array([row_price(hop, self._prices, self._costs) for hop in hops])
+
+    def price_step(self, hops: Sequence[Hop]) -> float:
+        """Price a step more."""
+        return step_price(hops, self._prices, self._costs)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Menu:
+    """The routes of rows that arrive; the first is the common one.
+
+    `hops` are those of all routes, and `orders` the routes as places in them. `used` are the attributes that classes go
+    by; `choice` has for each cell of a table over them the number of its route, and `saved` what a row of it saves.
+    Where there would be too many cells there is no table.
+    """
+
+    ready: Route
+    hops: Route
+    orders: Integers
+    used: tuple[int, ...] = ()
+    choice: Integers | None = None
+    saved: Floats | None = None
+
+    @property
+    def routes(self) -> list[Route]:
+        """The routes, hop by hop."""
+        return [tuple(self.hops[place] for place in order) for order in self.orders.tolist()]
+
+    @property
+    def is_single(self) -> bool:
+        """Whether all rows take one route."""
+        return len(self.orders) == 1
+
+    def choose(self, buckets: Buckets, beliefs: Beliefs) -> tuple[Integers, float]:
+        """Choose a route for each row; says what they save in all."""
+        if self.choice is None or self.saved is None:
+            numbers, saved = find_cheapest(*beliefs.estimate(self.hops, self.used, buckets), self.orders)
+            return numbers, float(saved.sum())
+        codes = _number_cells(buckets, beliefs.cells)
+        counts = np.bincount(codes, minlength=len(self.saved))
+        return self.choice.take(codes), float(counts @ self.saved)
+
+    def make_legs(self, numbers: Integers, rows: Integers, buckets: Buckets, cells: int) -> list[Leg]:
+        """Make a leg for each route that some row takes."""
+        # Reports name classes by all attributes where there is a table, and by the one that tells most elsewhere.
+        told = self.used if self.choice is not None else self.used[:1]
+        codes = _number_cells(buckets[:, : len(told)], cells)
+        shape = (cells,) * len(told)
+        sizes = np.bincount(numbers * cells ** len(told) + codes, minlength=len(self.orders) * cells ** len(told))
+        sizes = sizes.reshape(len(self.orders), -1)
+        # Numbers of one byte are sorted by counting.
+        ends = sizes.sum(axis=1).cumsum()
+        parts = np.split(rows[np.argsort(numbers.astype(np.uint8), kind="stable")], ends[:-1])
+        legs = []
+        for route, part, counts in zip(self.routes, parts, sizes, strict=True):
+            if len(part):
+                found = np.flatnonzero(counts)
+                named = zip(*(column.tolist() for column in np.unravel_index(found, shape)), strict=True)
+                legs.append(
+                    Leg(
+                        route=route,
+                        rows=part,
+                        classes=Classes(told, [*zip(named, counts[found].tolist(), strict=True)]),
+                    )
+                )
+        return legs
+
+    def snapshot(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "ready": [list(hop) for hop in self.ready],
+            "hops": [list(hop) for hop in self.hops],
+            "orders": self.orders.tolist(),
+            "used": list(self.used),
+            "choice": None if self.choice is None else self.choice.tolist(),
+            "saved": None if self.saved is None else self.saved.tolist(),
+        }
+
+    @staticmethod
+    def restore(state: Mapping[str, Any]) -> Menu:
+        """From a snapshot."""
+        return Menu(
+            ready=tuple(Hop(*hop) for hop in state["ready"]),
+            hops=tuple(Hop(*hop) for hop in state["hops"]),
+            orders=np.array(state["orders"], np.int64),
+            used=tuple(state["used"]),
+            choice=None if state["choice"] is None else np.array(state["choice"], np.int64),
+            saved=None if state["saved"] is None else np.array(state["saved"], np.float64),
+        )
+
+
+def make_menu(task: Task, ready: Route, beliefs: Beliefs, known: Sequence[Hop]) -> Menu:
+    """Choose the routes for rows that arrive, and a table of them if it is small.
+
+    `known` are all hops that rows of the stream have met.
+    """
+    common = greedy_route(task, ready, beliefs.rank)
+    used = beliefs.list_attributes(ready if task.independent else known)
+    if not used:
+        return Menu(ready=ready, hops=common, orders=np.arange(len(common))[None])
+    # Rows from all over the task stand for all of them.
+    some = np.arange(0, task.rows, -(-task.rows // ROWS_WEIGHED))
+    buckets, each = task.buckets(used, some), task.rows / len(some)
+    is_table = beliefs.cells ** len(used) <= MOST_CELLS
+    if is_table:
+        buckets, counts = _list_cells(buckets, beliefs.cells)
+        rows = apart = counts * each
+    else:
+        rows = np.full(len(some), each)
+        # A row that is priced by itself is believed to have as many of its kind beside it as a route has.
+        apart = np.full(len(some), task.rows / MOST_ORDERS)
+    step = beliefs.price_step(common)
+    hops, orders = (
+        _order_hops(ready, common, beliefs, used, buckets, apart, step)
+        if task.independent
+        else _grow_routes(task, common, beliefs, used, buckets)
+    )
+    rates, costs = beliefs.estimate(hops, used, buckets)
+    orders = choose_orders(orders, rates, costs, rows, STEPS_PER_ORDER * step)
+    if len(orders) == 1 or not is_table:
+        return Menu(ready=ready, hops=hops, orders=orders, used=used)
+    choice, saved = find_cheapest(rates, costs, orders)
+    return Menu(ready=ready, hops=hops, orders=orders, used=used, choice=choice, saved=saved)
+
+
+def _order_hops(
+    ready: Route, common: Route, beliefs: Beliefs, used: Sequence[int], examples: Buckets, rows: Floats, step: float
+) -> tuple[Route, Integers]:
+    """List the orders by merit, where hops may be taken in any."""
+    usual = np.array([ready.index(hop) for hop in common])
+    rates, costs = beliefs.estimate(ready, used, examples)
+    return ready, list_orders(order_by_merit(rates, costs, usual, rows, step), usual, rows)
+
+
+def _grow_routes(
+    task: Task, common: Route, beliefs: Beliefs, used: Sequence[int], examples: Buckets
+) -> tuple[Route, Integers]:
+    """Grow the routes by merit where some hops wait for others: classes part where another hop is better for them."""
+    growing: list[tuple[Route, Integers]] = [((), np.arange(len(examples)))]
+    routes = [common]
+    while growing:
+        route, members = growing.pop()
+        ready = task.after(route)
+        if not ready:
+            routes.append(route)
+            continue
+        rates, costs = beliefs.estimate(ready, used, examples[members])
+        merits = (rates - 1) / costs
+        if len(routes) + len(growing) >= MOST_GROWN:
+            merits = np.broadcast_to(merits.mean(axis=0), merits.shape)
+        best = merits.argmin(axis=1)
+        growing += [((*route, ready[place]), members[best == place]) for place in np.unique(best).tolist()]
+    different = [route for route in dict.fromkeys(routes) if len(route) == len(common)]
+    hops = tuple(dict.fromkeys(hop for route in different for hop in route))
+    return hops, np.array([[hops.index(hop) for hop in route] for route in different])
+
+
+def _list_cells(buckets: Buckets, cells: int) -> tuple[Buckets, Floats]:
+    """List all cells of a table over some rows' buckets, and count the rows in each."""
+    width = buckets.shape[1]
+    listed: Buckets = np.indices((cells,) * width, np.uint8).reshape(width, -1).T
+    return listed, np.bincount(_number_cells(buckets, cells), minlength=len(listed)).astype(np.float64)
+
+
+def _number_cells(buckets: Buckets, cells: int) -> Integers:
+    """Number the cell of each row in a table over its buckets."""
+    codes: Integers = buckets[:, 0].astype(np.int64)
+    for column in buckets.T[1:]:
+        codes = codes * cells + column
+    return codes

@@ -1,0 +1,173 @@
+"""The best single order of a stream's operators; it stands until another one is surely cheaper.
+
+An order by merit follows every noise in times and rates: operators of one price change places, and none of it is of
+use. So the order stands. Now and then it is looked at, with prices that are means over the last looks, and changes if
+another would save enough. It is planned once and handed out: a look-up, whatever the number of operators.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from eddy.contracts import Leg, Lineage, Task
+from eddy.policies.shared.merit import INSTANT, Costs, greedy_route, merit, row_price
+from eddy.tuples import Hop
+
+ROWS_BETWEEN_LOOKS = 3_000
+"""Rows from one look at the order to the next; at the beginning it is looked at when the rows have doubled."""
+
+MOST_ROWS_BETWEEN = 30_000
+"""Rows from one look to the next where rows are so cheap that looking would cost more than its share."""
+
+LOOK_AT_HOP = 15e-6
+"""Seconds that a look takes for each hop."""
+
+LOOKING_SHARE = 0.01
+"""The share of the rows' time that looking may take."""
+
+ROWS_TO_STAND = 10_000
+"""Rows after which an order stands: by then rates are known to about a hundredth, and prices over some steps."""
+
+ROWS_TO_SETTLE = 50_000
+"""Rows after which an order that has stood so long is not expected to change soon."""
+
+LEAST_SAVING = 0.005
+"""What another order must save to take the place of one that stands; below that it is noise."""
+
+NEWEST_WEIGHT = 0.05
+"""The weight of the newest price in the mean: prices of a busy machine waver together for some looks."""
+
+MOST_OFF = 2.0
+"""A price that is so many times the mean, or so small a part of it, has changed: the mean begins anew with it."""
+
+FIRST_SPREAD = 0.09
+"""The variance of a price, in logarithms, before it is known: a new price is right within a third."""
+
+SURE = 2.0
+"""Standard errors by which two prices must differ to be taken for different."""
+
+
+class Known(NamedTuple):
+    """The mean price of a hop, and the variance of the newest around it, in logarithms."""
+
+    price: float
+    spread: float = FIRST_SPREAD
+
+
+class StandingOrder:
+    """The order of one stream: mean prices, merits, and the legs that follow from them."""
+
+    def __init__(self, costs: Costs) -> None:
+        self._costs = costs
+        self._rows = self._unseen = self._looks = self._stood = 0
+        self._between = ROWS_BETWEEN_LOOKS
+        self._prices: dict[Hop, Known] = {}
+        self._merits: dict[Hop, float] = {}
+        self._legs: dict[Lineage, tuple[Leg, ...]] = {}
+
+    def arrive(self, task: Task, ready: tuple[Hop, ...]) -> None:
+        """Count rows that arrive; looks at the order if it is time."""
+        if self._unseen >= min(self._rows // 2, self._between):
+            self._look(task, ready)
+            self._unseen = 0
+        self._rows += task.rows
+        self._unseen += task.rows
+        self._stood += task.rows
+
+    @property
+    def is_settled(self) -> bool:
+        """Tell whether the order has stood for long."""
+        return self._stood >= ROWS_TO_SETTLE
+
+    def legs(self, task: Task, ready: tuple[Hop, ...]) -> tuple[Leg, ...]:
+        """One leg, all the way."""
+        legs = self._legs.get(task.lineage)
+        if legs is None:
+            legs = self._legs[task.lineage] = (Leg(route=self.route(task, ready)),)
+        return legs
+
+    def route(self, task: Task, ready: tuple[Hop, ...]) -> tuple[Hop, ...]:
+        """Build a whole route that begins with one of some hops."""
+        return greedy_route(task, ready, lambda hop: self._find_merit(task, hop))
+
+    def expect(self, task: Task, ready: tuple[Hop, ...]) -> tuple[float, float]:
+        """Estimate what a row costs in this order, and what it would cost at best: the cheapest operator is called."""
+        return self._expect(task, self.legs(task, ready)[0].route, {}), min(self._prices[hop].price for hop in ready)
+
+    def _look(self, task: Task, ready: tuple[Hop, ...]) -> None:
+        """Take another order if it is cheaper by now."""
+        self._looks += 1
+        for hop in self._prices:
+            self._follow(task, hop)
+        # Routes follow from the merits, so these are all that must survive a restart.
+        alike = join_alike(self._prices)
+        standing, self._merits = self._merits, {hop: merit(task.statistics[hop], alike[hop]) for hop in alike}
+        new = self.route(task, ready)
+        old = greedy_route(task, ready, lambda hop: standing.get(hop, 0.0)) if standing else ()
+        saved = self._expect(task, old, alike) - self._expect(task, new, alike)
+        if old and self._rows >= ROWS_TO_STAND and saved <= LEAST_SAVING * self._expect(task, old, alike):
+            self._merits = standing
+        elif old != new:
+            self._legs, self._stood = {}, 0
+        spent = self._expect(task, new, alike) if self._costs == "time" else math.inf
+        rows = LOOK_AT_HOP * len(new) / (LOOKING_SHARE * max(spent, INSTANT))
+        self._between = int(min(max(rows, ROWS_BETWEEN_LOOKS), MOST_ROWS_BETWEEN))
+
+    def _find_merit(self, task: Task, hop: Hop) -> float:
+        found = self._merits.get(hop)
+        if found is None:
+            if hop not in self._prices:
+                self._follow(task, hop)
+            found = self._merits[hop] = merit(task.statistics[hop], self._prices[hop].price)
+        return found
+
+    def _expect(self, task: Task, route: Sequence[Hop], alike: Mapping[Hop, float]) -> float:
+        """Estimate what a row costs on a route."""
+        reach, spent = 1.0, 0.0
+        for hop in route:
+            spent += reach * alike.get(hop, self._prices[hop].price)
+            reach *= task.statistics[hop].rate
+        return spent
+
+    def _follow(self, task: Task, hop: Hop) -> None:
+        """Let a mean price follow the newest one."""
+        newest, known = row_price(hop, task.prices, self._costs), self._prices.get(hop)
+        if known is None or not known.price / MOST_OFF <= newest <= known.price * MOST_OFF:
+            self._prices[hop] = Known(newest)
+            return
+        off, weight = math.log(newest / known.price), max(1 / self._looks, NEWEST_WEIGHT)
+        spread = known.spread + (off * off - known.spread) * NEWEST_WEIGHT
+        self._prices[hop] = Known(known.price * math.exp(off * weight), spread)
+
+    def snapshot(self) -> list[Any]:
+        """Numbers of rows and looks; prices and merits of hops."""
+        prices = [[*hop, *known] for hop, known in self._prices.items()]
+        numbers = [self._rows, self._unseen, self._between, self._stood, self._looks]
+        return [numbers, prices, [[*hop, one] for hop, one in self._merits.items()]]
+
+    def restore(self, state: Sequence[Any]) -> None:
+        """Go on from a snapshot."""
+        numbers, prices, merits = state
+        self._rows, self._unseen, self._between, self._stood, self._looks = numbers
+        self._prices = {Hop(operator, pattern): Known(*known) for operator, pattern, *known in prices}
+        self._merits = {Hop(operator, pattern): found for operator, pattern, found in merits}
+
+
+def join_alike(prices: Mapping[Hop, Known]) -> dict[Hop, float]:
+    """Give hops the same price whose prices are not surely different: the mean of them all.
+
+    >>> found = join_alike({Hop("f"): Known(1.0, 0.01), Hop("g"): Known(1.21, 0.01), Hop("h"): Known(4.0, 0.01)})
+    >>> [round(price, 3) for price in found.values()]
+    [1.1, 1.1, 4.0]
+    """
+    lots: list[list[Hop]] = []
+    for hop, known in sorted(prices.items(), key=lambda item: item[1].price):
+        first = prices[lots[-1][0]] if lots else None
+        if first and math.log(known.price / first.price) <= SURE * math.sqrt(known.spread + first.spread):
+            lots[-1].append(hop)
+        else:
+            lots.append([hop])
+    means = [math.exp(sum(math.log(prices[hop].price) for hop in lot) / len(lot)) for lot in lots]
+    return {hop: mean for lot, mean in zip(lots, means, strict=True) for hop in lot}
