@@ -44,6 +44,11 @@ class Mesh:
     training: int
     found_by: str
 
+    @property
+    def usual(self) -> float:
+        """The cost of a row on its way."""
+        return sum(share * spent for share, spent in zip(self.share, self.seconds, strict=True))
+
     def is_like(self, other: Mesh) -> bool:
         """Tell whether another mesh sends every row the same way."""
         return self.routes == other.routes and self.tree.snapshot() == other.tree.snapshot()
@@ -54,7 +59,7 @@ class Mesh:
         Buckets may be left out where the tree asks for none.
         """
         given = self.tree.routes(sample.buckets[:, list(self.tree.used)])
-        spent: Floats = row_costs(sample.outcomes, costs, self.routes)[np.arange(len(given)), given]
+        spent: Floats = row_costs(sample.outcomes, sample.price(costs), self.routes)[np.arange(len(given)), given]
         return spent
 
     def snapshot(self) -> dict[str, Any]:
@@ -102,11 +107,14 @@ class Generation:
         """
         tolerance, window = how
         given = mesh.tree.routes(sample.buckets[:, list(mesh.tree.used)])
-        spent = mesh.price_rows(sample, costs)
-        ways = range(len(mesh.routes))
         usual = sample.outcomes.mean(axis=0)
+        prices = np.broadcast_to(sample.price(costs), sample.outcomes.shape)
+        own = np.stack([_some(prices, given == way).mean(axis=0) for way in range(len(mesh.routes))])
+        spent = [
+            row_costs(sample.outcomes[given == way], own[way], [route])[:, 0] for way, route in enumerate(mesh.routes)
+        ]
         wheels = tuple(
-            Wheel(or_sets(_some(sample.outcomes, given == way), costs, route, legality, tolerance), costs, usual)
+            Wheel(or_sets(_some(sample.outcomes, given == way), own[way], route, legality, tolerance), own[way], usual)
             for way, route in enumerate(mesh.routes)
         )
         return Generation(
@@ -114,16 +122,16 @@ class Generation:
             reason=reason,
             seconds=0.0,
             mesh=mesh,
-            costs=costs,
+            costs=own,
             watch=Watch(
-                promised=np.array([_mean(spent[given == way]) for way in ways]),
-                spread=np.array([float(spent[given == way].std()) if (given == way).any() else 0.0 for way in ways]),
+                promised=np.array([_mean(seconds) for seconds in spent]),
+                spread=np.array([float(seconds.std()) if len(seconds) else 0.0 for seconds in spent]),
                 sampled=np.bincount(given, minlength=len(mesh.routes)).astype(np.float64),
                 window=window,
             ),
             wheels=wheels,
             passing=tuple(
-                PassCounts.of(sample.outcomes[given == way], wheel.sets, legality.find_ready(()), costs, window)
+                PassCounts.of(sample.outcomes[given == way], wheel.sets, legality.find_ready(()), own[way], window)
                 for way, wheel in enumerate(wheels)
             ),
         )
@@ -214,7 +222,8 @@ class Generation:
             reason=state["reason"],
             seconds=state["seconds"],
             mesh=mesh,
-            costs=np.array(state["costs"]),
+            # A snapshot from before prices went by class has the same ones for all ways.
+            costs=np.atleast_2d(np.array(state["costs"])) * np.ones((len(mesh.routes), 1)),
             watch=Watch.restore(state["watch"]),
             wheels=tuple(map(Wheel.restore, state["wheels"])),
             passing=tuple(passing),

@@ -32,9 +32,16 @@ from eddy.policies.shared.merit import INSTANT
 from eddy.policies.shared.orders import LEAST_SAVING, classes
 from eddy.tuples.arrays import Floats, Integers
 
+SMALLEST_RUSTER, SMALLEST_SHARE = 10, 0.02
+"""Rows of a round that a route of its own must serve on average, or the share of a small round: fewer are not worth
+calls of their own."""
+
 PRIOR = 1e-6
 """Rows that every training tuple is given besides its own, of the kind that is usual: too few to weigh against anything
 seen, enough to decide about operators that none of its rows came to."""
+
+SURE_OF_DEPENDENCE = 3.5
+"""Standard errors beyond which two operators agree, or exclude each other, by more than chance."""
 
 Start = Literal["content", "route", "random", "one", "each"]
 PARTS_OF_RANGE = 3
@@ -73,7 +80,20 @@ def optimize(
     The search begins with the former mesh, where there is one. `costs` are the seconds that an input of each operator
     takes.
     """
-    costs = np.maximum(costs, INSTANT)
+    return optimize_both(sample, costs, legality, settings, chance, clock, former)[0]
+
+
+def optimize_both(
+    sample: Sample,
+    costs: Floats,
+    legality: Legality,
+    settings: Settings,
+    chance: np.random.Generator,
+    clock: Clock,
+    former: Mesh | None = None,
+) -> tuple[Mesh, Mesh]:
+    """Find the best mesh, and the best single route."""
+    costs = np.maximum(sample.price(costs), INSTANT)
     training = condense(sample, settings.training)
     lattice = Lattice(pricer(sample.outcomes, training.cell, costs, legality), training.density, settings.overheads)
     begin = _starts(training, lattice, settings.start, chance, former)
@@ -82,9 +102,10 @@ def optimize(
     finding = _Finding(sample, costs, legality, settings.overheads, training, found, f"{found.strategy} from {first}")
     single = finding.mesh((lattice.route((1 << len(lattice)) - 1),), leaf(0), None)
     if len(found.partition) == 1:
-        return single
+        return single, single
+    lattice.find_routes(found.partition)
     several = finding.learn([lattice.route(part) for part in found.partition], found.partition, lattice, single)
-    return several if several.cost < single.cost * (1 - LEAST_SAVING) else single
+    return (several if several.cost < single.cost * (1 - LEAST_SAVING) else single), single
 
 
 def refine_routes(mesh: Mesh, sample: Sample, costs: Floats, legality: Legality) -> Mesh:
@@ -94,18 +115,22 @@ def refine_routes(mesh: Mesh, sample: Sample, costs: Floats, legality: Legality)
     """
     given = mesh.tree.routes(sample.buckets[:, list(mesh.tree.used)])
     numbers, cell = np.unique(given, return_inverse=True)
-    found = pricer(sample.outcomes, cell, np.maximum(costs, INSTANT), legality)
-    fitted = {way: found.route(row) for way, row in zip(numbers.tolist(), np.eye(len(numbers)), strict=True)}
+    found = pricer(sample.outcomes, cell, np.maximum(sample.price(costs), INSTANT), legality)
+    fitted = dict(zip(numbers.tolist(), found.routes(np.eye(len(numbers))), strict=True))
     routes = [fitted.get(way, route) for way, route in enumerate(mesh.routes)]
     distinct = tuple(dict.fromkeys(routes))
-    spent = row_costs(sample.outcomes, costs, routes)[np.arange(len(given)), given]
-    place = np.array([distinct.index(route) for route in routes])
-    rows = np.bincount(place[given], minlength=len(distinct))
+    tree = mesh.tree.renumber([distinct.index(route) for route in routes]) if len(distinct) > 1 else leaf(0)
+    return restate(replace(mesh, routes=distinct, tree=tree), sample, costs)
+
+
+def restate(mesh: Mesh, sample: Sample, costs: Floats) -> Mesh:
+    """The same mesh, with what each of its routes costs and carries by a sample."""
+    given = mesh.tree.routes(sample.buckets[:, list(mesh.tree.used)])
+    rows = np.bincount(given, minlength=len(mesh.routes))
+    spent = np.bincount(given, mesh.price_rows(sample, costs), len(mesh.routes))
     return replace(
         mesh,
-        routes=distinct,
-        tree=mesh.tree.renumber(place.tolist()) if len(distinct) > 1 else leaf(0),
-        seconds=tuple((np.bincount(place[given], spent, len(distinct)) / np.maximum(rows, 1)).tolist()),
+        seconds=tuple((spent / np.maximum(rows, 1)).tolist()),
         share=tuple((rows / len(given)).tolist()),
     )
 
@@ -113,15 +138,37 @@ def refine_routes(mesh: Mesh, sample: Sample, costs: Floats, legality: Legality)
 def pricer(outcomes: Floats, cell: Integers, costs: Floats, legality: Legality) -> Pricer:
     """Make the pricer of sets of training tuples.
 
-    `cell` says of which training tuple each row is.
+    `cell` says of which training tuple each row is. `costs` are those of all rows, or have a row for each of them.
     """
     if outcomes.shape[1] > MOST_EXACT_OPERATORS:
-        return Greedy(outcomes, cell, costs, legality)
+        return Greedy(outcomes, cell, costs if costs.ndim == 1 else costs.mean(axis=0), legality)
+    if costs.ndim > 1:
+        rows = np.bincount(cell)
+        costs = np.column_stack([np.bincount(cell, column) for column in costs.T]) / rows[:, None]
+    usual = PRIOR * reach((outcomes.sum(axis=0, keepdims=True) + 1) / (len(outcomes) + 1))
+    sizes = np.bincount(cell).astype(np.float64)[:, None]
+    rates = np.column_stack([np.bincount(cell, column) for column in outcomes.T]) / sizes
+    if are_independent(outcomes - rates[cell]):
+        # Rates of all rows of a training tuple are known better than those of the few that others leave of them.
+        return Exact(sizes * reach(rates) + usual, costs, legality)
     order = np.argsort(cell, kind="stable")
     firsts = np.flatnonzero(np.diff(cell[order], prepend=-1))
-    usual = (outcomes.sum(axis=0) + 1) / (len(outcomes) + 1)
-    reaches = np.add.reduceat(reach(outcomes[order]), firsts, axis=0) + PRIOR * reach(usual[None])
-    return Exact(reaches, costs, legality)
+    return Exact(np.add.reduceat(reach(outcomes[order]), firsts, axis=0) + usual, costs, legality)
+
+
+def are_independent(apart: Floats) -> bool:
+    """Tell whether chance explains how operators' outcomes go together.
+
+    `apart` is how far outcomes are from the mean of their training tuple.
+
+    >>> one = np.arange(40)[:, None] % 2 - 0.5
+    >>> are_independent(np.hstack((one, one))), are_independent(np.hstack((one, one[::2].repeat(2, axis=0))))
+    (False, True)
+    """
+    first, second = np.triu_indices(apart.shape[1], 1)
+    together = apart[:, first] * apart[:, second]
+    spread = np.sqrt((together**2).sum(axis=0))
+    return bool((np.abs(together.sum(axis=0)) <= SURE_OF_DEPENDENCE * spread).all())
 
 
 def _starts(
@@ -153,21 +200,43 @@ class _Finding:
         The routes are those that are best for the rows of the first tree.
         """
         place = np.stack([lattice.members(part) for part in partition]).argmax(axis=0)
-        tree = self._tree(routes, place[self.training.cell])
+        label = place[self.training.cell]
+        tree = self._tree(routes, label)
         given = self._route_rows(tree)
         numbers, cell = np.unique(given, return_inverse=True)
-        found = pricer(self.sample.outcomes, cell, self.costs, self.legality)
-        fitted = [found.route(row) for row in np.eye(len(numbers))]
+        if (given == label).all():
+            # The tree divides the rows as the partition does: the routes are the best for them already.
+            fitted = [routes[number] for number in numbers.tolist()]
+        else:
+            fitted = pricer(self.sample.outcomes, cell, self.costs, self.legality).routes(np.eye(len(numbers)))
         distinct = list(dict.fromkeys(fitted))
+        label = np.array([distinct.index(route) for route in fitted])[cell]
+        distinct, label = self._merge_small(distinct, label)
         if len(distinct) == 1:
             return single
-        label = np.array([distinct.index(route) for route in fitted])[cell]
+        if distinct == routes and (given == label).all():
+            return self.mesh(tuple(routes), tree, single)
         tree = self._tree(distinct, label)
         numbers = np.unique(self._route_rows(tree))
         places = np.searchsorted(numbers, np.arange(len(distinct)))
         return self.mesh(
             tuple(distinct[n] for n in numbers), tree.renumber(np.minimum(places, len(numbers) - 1).tolist()), single
         )
+
+    def _merge_small(self, routes: list[HopNumbers], label: Integers) -> tuple[list[HopNumbers], Integers]:
+        """Let rows of routes that too few take go where they cost least of all others."""
+        rows = np.bincount(label, minlength=len(routes)) / len(label) * self.overheads.rows
+        large = np.flatnonzero(rows >= min(SMALLEST_RUSTER, SMALLEST_SHARE * self.overheads.rows, rows.max()))
+        if len(large) == len(routes):
+            return routes, label
+        left = [routes[number] for number in large.tolist()]
+        place = np.searchsorted(large, label)
+        small = ~np.isin(label, large)
+        for number in np.unique(label[small]).tolist():
+            some = label == number
+            seconds = row_costs(self.sample.outcomes, self.costs, left)[some]
+            place[some] = int(seconds.mean(axis=0).argmin())
+        return left, place
 
     def mesh(self, routes: tuple[HopNumbers, ...], tree: Tree, single: Mesh | None) -> Mesh:
         """Build a mesh with its cost.
@@ -178,7 +247,7 @@ class _Finding:
         seconds = row_costs(self.sample.outcomes, self.costs, routes)[np.arange(len(given)), given]
         rows = np.bincount(given, minlength=len(routes))
         levels = tree.levels(self.sample.buckets[:, list(tree.used)])
-        cost = self.overheads.total(seconds, levels, len(routes))
+        cost = self.overheads.total(seconds, levels, len(routes), len(tree.used))
         return Mesh(
             routes=routes,
             tree=tree,
@@ -211,6 +280,7 @@ def content_driven(training: Training, _lattice: Lattice, _chance: np.random.Gen
 
 def route_driven(_training: Training, lattice: Lattice, _chance: np.random.Generator) -> Partition:
     """Training tuples with the same best route together (RDA)."""
+    lattice.find_routes([1 << number for number in range(len(lattice))])
     routes = [lattice.route(1 << number) for number in range(len(lattice))]
     numbers = {route: number for number, route in enumerate(dict.fromkeys(routes))}
     return partition_of(np.array([numbers[route] for route in routes]))

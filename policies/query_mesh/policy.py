@@ -8,54 +8,39 @@ way.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple, get_args
+from typing import Any, get_args
 
 import numpy as np
 
 from eddy.classes.classifier import choose
-from eddy.classes.divider import Buckets
 from eddy.contracts import Leg, Observation, Policy, Setting, State, Task
 from eddy.errors import QueryError, check_whole
 from eddy.observe.insight import Insight
 from eddy.observe.statistics import Statistic
-from eddy.policies.query_mesh.mesh import Generation
+from eddy.policies.query_mesh.join_routes import JoinRoutes
 from eddy.policies.query_mesh.optimizer import STARTS, Settings, Start
+from eddy.policies.query_mesh.rusters import Count, Done, FirstHop, Handed, Ruster, Sampled
 from eddy.policies.query_mesh.search.legality import HopNumbers, Legality
 from eddy.policies.query_mesh.search.search import Effort, Strategy
-from eddy.policies.query_mesh.stream_mesh import Handed, MeshSettings, StreamMesh
+from eddy.policies.query_mesh.stream_mesh import MeshSettings, StreamMesh
 from eddy.policies.shared.call_counts import SAMPLE, Uses
 from eddy.policies.shared.checks import check_choice, check_costs, check_share
 from eddy.policies.shared.merit import Costs, greedy_route
 from eddy.policies.shared.orders import classes, lots
 from eddy.tuples import Hop
-from eddy.tuples.arrays import Floats, Integers
+from eddy.tuples.arrays import Integers
 
 UNCLASSIFIED: tuple[int, ...] = ()
 
 NO_FABRIC = (None, None)
 
+ARRAYS = ("buckets", "outcomes", "legs", "seconds")
+"""Arrays of a stream's sample; a snapshot from before legs were timed has the first two."""
+
 MOST_HANDED = 4
 """Samples of others that are kept of a stream until its first rows come here: later ones tell more than older ones."""
 
 FOREIGN = "first rows; what was restored is for other operators, attributes, d or S"
-
-
-class Ruster(NamedTuple):
-    """Rows that set out together.
-
-    It has their number, and the way of the generation that they are on.
-    """
-
-    rows: int
-    generation: Generation
-    way: int
-
-
-class Sampled(NamedTuple):
-    """The buckets of rows that go to all operators."""
-
-    buckets: Buckets
 
 
 class QueryMesh(Policy):
@@ -102,10 +87,13 @@ class QueryMesh(Policy):
         # Where only calls count, the time that is taken to think of them does not: no clock is asked.
         self._watch = setting.clock if costs == "time" else float
         self._fabrics: dict[str, tuple[StreamMesh, Legality]] = {}
+        self._joins: dict[str, JoinRoutes] = {}
+        self._restored_joins: dict[str, Mapping[str, Any]] = {}
         self._restored: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {}
         self._handed: dict[str, list[Handed]] = {}
         self._steps: list[Done] = []
         self._rusters: list[Ruster] = []
+        self._first_hops: list[FirstHop] = []
         self._seeds: dict[str, int] = {}
         self._uses = Uses(self.features)
 
@@ -113,6 +101,7 @@ class QueryMesh(Policy):
     def insight(self) -> Insight:
         """Calls of the operators, and the mesh of each stream."""
         decisions = [fabric.decision for fabric, _ in self._fabrics.values()]
+        decisions += [routes.decision for routes in self._joins.values()]
         return Insight(uses=self._uses.list_uses({}), decisions=[decision for decision in decisions if decision])
 
     def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
@@ -120,6 +109,9 @@ class QueryMesh(Policy):
 
         The others take the routes of the mesh.
         """
+        origin = task.lineage.origin
+        if origin in self._joins or (origin not in self._fabrics and not task.independent):
+            return self._join_routes(task).legs(task, ready)
         fabric, legality = self._fabric(task, ready)
         guard = fabric.guard
         if len(fabric.operators) == 1:
@@ -141,15 +133,18 @@ class QueryMesh(Policy):
         fabric.follow(task.buckets.editions())
         count = fabric.count_samples(task.rows)
         if not count:
-            return self._route_classes(task, ready, np.arange(task.rows), fabric, legality)
+            return self._route_classes(task, ready, None, fabric, legality)
         chosen = np.zeros(task.rows, np.bool_)
         chosen[task.chance().choice(task.rows, count, replace=False)] = True
         drawn = np.flatnonzero(chosen)
         fabric.pay_sample(count)
-        tag = Sampled(task.buckets(None, drawn))
-        leg = Leg(route=ready, rows=drawn, exhaustive=True, label=SAMPLE, tag=tag)
+        buckets = task.buckets(None, drawn)
+        samples = [
+            Leg(route=ready, rows=drawn[part], exhaustive=True, label=SAMPLE, tag=Sampled(buckets[part]))
+            for part in np.array_split(np.arange(count), fabric.evidence.count_legs(count))
+        ]
         self._seeds[task.lineage.origin] = int(task.chance().integers(1 << 62))
-        return [leg, *self._route_classes(task, ready, np.flatnonzero(~chosen), fabric, legality)]
+        return [*samples, *self._route_classes(task, ready, np.flatnonzero(~chosen), fabric, legality)]
 
     def _fabric(self, task: Task, ready: tuple[Hop, ...]) -> tuple[StreamMesh, Legality]:
         """The mesh of a stream's rows.
@@ -164,7 +159,8 @@ class QueryMesh(Policy):
             made_for = self._setting(origin, operators)
             is_ours = plain is not None and plain["made for"] == made_for
             reason = "first rows" if plain is None or is_ours else FOREIGN
-            fabric = StreamMesh(origin, len(self.features.of(origin)), operators, self._plan, self._prices, reason)
+            shape = (len(self.features.of(origin)), self.features.buckets + 1)
+            fabric = StreamMesh(origin, shape, operators, self._plan, self._prices, reason)
             if plain is not None and is_ours:
                 fabric.restore(plain, arrays)
             for handed in self._handed.pop(origin, ()):
@@ -173,35 +169,61 @@ class QueryMesh(Policy):
             found = self._fabrics[origin] = (fabric, legality)
         return found
 
+    def _join_routes(self, task: Task) -> JoinRoutes:
+        """The routes of a stream whose operators wait for each other."""
+        origin = task.lineage.origin
+        found = self._joins.get(origin)
+        if found is None:
+            legality = Legality(_find_reachable(task, self._operators), task.after)
+            found = self._joins[origin] = JoinRoutes(origin, legality, self._plan.costs, self._prices)
+            if origin in self._restored_joins:
+                found.restore(self._restored_joins.pop(origin))
+            for handed in self._handed.pop(origin, ()):
+                found.count(handed.hops, handed.statistics)
+        return found
+
     def _setting(self, origin: str, operators: Sequence[str]) -> list[Any]:
         """The setting that a mesh and a sample are valid for."""
         attributes = [str(attribute.column) for attribute in self.features.of(origin)]
         return [list(operators), attributes, self.features.buckets, self._plan.sample]
 
     def _route_classes(
-        self, task: Task, ready: tuple[Hop, ...], rows: Integers, fabric: StreamMesh, legality: Legality
+        self, task: Task, ready: tuple[Hop, ...], some: Integers | None, fabric: StreamMesh, legality: Legality
     ) -> list[Leg]:
-        """A leg for each way that some row takes."""
-        generation = fabric.current
-        if not len(rows):
+        """A leg for each way that some row takes, of all rows or some."""
+        generation, count = fabric.current, task.rows if some is None else len(some)
+        if not count:
             return []
-        fabric.save(len(rows))
+        fabric.save(count)
         if generation is None:
-            return [Leg(route=_rest(task, ready, fabric), rows=rows)]
+            return [Leg(route=_rest(task, ready, fabric), rows=some)]
         used = generation.mesh.tree.used
-        examples, which = classes(task.buckets(used, rows))
+        looks = fabric.count_looks(count)
+        if not used:
+            ruster = Ruster(count, generation, 0, looks)
+            self._rusters.append(ruster)
+            return [Leg(route=legality.hops(self._draw(task, ruster)), rows=some, tag=ruster)]
+        examples, which = classes(task.buckets(used, some))
         ways = generation.mesh.tree.routes(examples)
+        rows = np.arange(count) if some is None else some
         legs = []
         for way, part, told in lots(ways, which, rows, used, examples):
-            wheel = generation.wheels[way]
-            route: HopNumbers = generation.mesh.routes[way] if wheel.is_certain else wheel.draw(task.chance())
-            ruster = Ruster(len(part), generation, way)
+            ruster = Ruster(len(part), generation, way, -(-looks * len(part) // count))
             self._rusters.append(ruster)
-            legs.append(Leg(route=legality.hops(route), rows=part, classes=told if used else None, tag=ruster))
+            legs.append(Leg(route=legality.hops(self._draw(task, ruster)), rows=part, classes=told, tag=ruster))
         return legs
+
+    def _draw(self, task: Task, ruster: Ruster) -> HopNumbers:
+        """The route of a ruster; a lottery draws what is uncertain about it."""
+        wheel = ruster.generation.wheels[ruster.way]
+        return ruster.generation.mesh.routes[ruster.way] if wheel.is_certain else wheel.draw(task.chance())
 
     def observe(self, observation: Observation) -> None:
         """Keep what a step did until the round is over."""
+        if observation.origin in self._joins:
+            self._uses.count_plain(observation)
+            self._joins[observation.origin].count(observation.hops, observation.statistics)
+            return
         leg, (fabric, _) = observation.legs[0], self._fabrics.get(observation.origin, NO_FABRIC)
         if leg.exhaustive and leg.tag is None:
             self._take_over(observation, fabric)
@@ -231,23 +253,27 @@ class QueryMesh(Policy):
         self._uses.count(observation, by, observation.rows[0] if leg.exhaustive else 0)
         if len(fabric.operators) > 1:
             self._steps.append(Done.of(observation))
+            self._first_hops += FirstHop.of(observation)
         if isinstance(leg.tag, Sampled):
-            fabric.keep(observation.hops, leg.tag.buckets, observation.outcomes)
+            fabric.evidence.keep(observation.hops, observation.statistics, leg.tag.buckets, observation.outcomes)
 
     def learn(self) -> None:
         """Count what the steps of the round did, and decide anew where there is a reason to."""
+        for routes in self._joins.values():
+            routes.learn()
         self._count_steps()
+        self._look_at_first_hops()
         for origin, (fabric, legality) in self._fabrics.items():
             if not fabric.guard.is_looking:
                 self._decide(origin, fabric, legality)
             elif fabric.guard.look():
                 fabric.begin_anew()
-        self._steps, self._rusters, self._seeds = [], [], {}
+        self._steps, self._rusters, self._first_hops, self._seeds = [], [], [], {}
 
     def _decide(self, origin: str, fabric: StreamMesh, legality: Legality) -> None:
         """Decide about a stream, unless it is given up."""
         guard = fabric.guard
-        if guard.is_waiting or guard.close(fabric.price_common()):
+        if guard.is_waiting or guard.close(fabric.rates.price_common()):
             return
         started = self._watch()
         fabric.decide(legality, self._seeds.get(origin, 0), self._clock)
@@ -259,28 +285,55 @@ class QueryMesh(Policy):
         for ruster in self._rusters:
             count = counts.setdefault(id(ruster.generation), Count.of(ruster.generation))
             count.rows[ruster.way] += ruster.rows
-        for step in self._steps:
+        for origin, (fabric, _) in self._fabrics.items():
             started = self._watch()
-            fabric, _ = self._fabrics[step.origin]
-            fabric.learn(step.hops, step.statistics)
-            if not step.legs[0].exhaustive:
-                self._pay(step, fabric.operators.index(step.hops[0].operator), counts)
-            fabric.guard.spend(self._watch() - started)
+            steps = [step for step in self._steps if step.origin == origin]
+            totals: dict[Hop, Statistic] = {}
+            for step in steps:
+                for hop, statistic in zip(step.hops, step.statistics, strict=True):
+                    totals[hop] = totals[hop] + statistic if hop in totals else statistic
+                if not step.legs[0].exhaustive:
+                    self._pay(step, fabric.operators.index(step.hops[0].operator), counts)
+            if steps:
+                # Once for all steps of an operator: a price is fitted anew each time that it is asked for.
+                fabric.learn(list(totals), list(totals.values()))
+                fabric.guard.spend(self._watch() - started)
         for count in counts.values():
             count.generation.pay(count.rows, count.cost)
 
+    def _look_at_first_hops(self) -> None:
+        """Look at rows by all attributes, those of a stream all at once: a look costs by its attributes."""
+        for origin in dict.fromkeys(hop.origin for hop in self._first_hops):
+            fabric, _ = self._fabrics[origin]
+            started = self._watch()
+            taken = [
+                hop for hop in self._first_hops if hop.origin == origin and hop.ruster.generation is fabric.current
+            ]
+            if taken:
+                varied = fabric.evidence.varied
+                every = np.zeros((sum(len(hop.outcomes) for hop in taken), len(self.features.of(origin))), np.uint8)
+                every[:, varied] = taken[0].look.join([hop.look for hop in taken[1:]])(varied.tolist())
+                parts = np.split(every, np.cumsum([len(hop.outcomes) for hop in taken])[:-1])
+                fabric.look(
+                    (hop.ruster.way, fabric.operators.index(hop.operator), part, hop.outcomes)
+                    for hop, part in zip(taken, parts, strict=True)
+                )
+                fabric.looks.pay(self._watch() - started)
+            fabric.guard.spend(self._watch() - started)
+
     @property
     def is_calm(self) -> bool:
-        """Whether every stream has a mesh, and none waits for a sample to make another."""
-        fabrics = [fabric for fabric, _ in self._fabrics.values()]
-        return bool(fabrics) and all(fabric.is_calm for fabric in fabrics)
+        """Whether there is nothing to notice soon: streams were given up for now, or it hardly matters how they go."""
+        calm = [fabric.is_calm for fabric, _ in self._fabrics.values()]
+        calm += [routes.is_calm for routes in self._joins.values()]
+        return bool(calm) and all(calm)
 
     def _pay(self, step: Done, operator: int, counts: Mapping[int, Count]) -> None:
         """Count a step's cost and its outputs for each way."""
         for leg, rows, out in zip(step.legs, step.rows, step.left, strict=True):
             if isinstance(leg.tag, Ruster) and rows:
-                _, generation, way = leg.tag
-                counts[id(generation)].cost[way] += rows * generation.costs[operator]
+                _, generation, way, _ = leg.tag
+                counts[id(generation)].cost[way] += rows * generation.costs[way, operator]
                 generation.count(way, operator, rows, out)
 
     def snapshot(self) -> State:
@@ -290,6 +343,8 @@ class QueryMesh(Policy):
             state["handed"][origin] = [handed.plain() for handed in samples]
             for place, handed in enumerate(samples):
                 state |= {f"handed {number} {place} {name}": array for name, array in handed.arrays().items()}
+        joins = {origin: routes.snapshot() for origin, routes in self._joins.items()}
+        state["joins"] = {**self._restored_joins, **joins}
         parts = {}
         for origin, (fabric, _) in self._fabrics.items():
             known, own = fabric.snapshot()
@@ -305,47 +360,15 @@ class QueryMesh(Policy):
         What it has of a stream is taken up when the stream's first rows come.
         """
         self._uses.restore(state["uses"])
+        self._restored_joins = dict(state.get("joins", {}))
         for number, (origin, plain) in enumerate(state["streams"].items()):
-            self._restored[origin] = (plain, {name: state[f"{number} {name}"] for name in ("buckets", "outcomes")})
+            names = [name for name in ARRAYS if f"{number} {name}" in state]
+            self._restored[origin] = (plain, {name: state[f"{number} {name}"] for name in names})
         for number, (origin, samples) in enumerate(state.get("handed", {}).items()):
             self._handed[origin] = [
                 Handed.restore(plain, *(state[f"handed {number} {place} {name}"] for name in ("buckets", "outcomes")))
                 for place, plain in enumerate(samples)
             ]
-
-
-@dataclass(frozen=True)
-class Count:
-    """Rows that set out on each way of a generation in a round, and what they cost."""
-
-    generation: Generation
-    rows: Floats
-    cost: Floats
-
-    @staticmethod
-    def of(generation: Generation) -> Count:
-        """Nothing yet."""
-        ways = len(generation.mesh.routes)
-        return Count(generation, np.zeros(ways), np.zeros(ways))
-
-
-class Done(NamedTuple):
-    """A step without its tuples, to be counted later.
-
-    Where a key is hot, its tuples are many more than the rows of a round.
-    """
-
-    origin: str
-    legs: Sequence[Leg]
-    rows: Sequence[int]
-    hops: Sequence[Hop]
-    statistics: Sequence[Statistic]
-    left: Sequence[float]
-
-    @staticmethod
-    def of(step: Observation) -> Done:
-        """Take from a step the part that is still to be counted."""
-        return Done(step.origin, step.legs, step.rows, step.hops, step.statistics, _count_left(step))
 
 
 def _find_reachable(task: Task, operators: Sequence[str]) -> tuple[str, ...]:
@@ -362,14 +385,5 @@ def _rest(task: Task, ready: tuple[Hop, ...], fabric: StreamMesh) -> tuple[Hop, 
 
     At every step the route takes what looks best.
     """
-    merits = dict(zip(fabric.operators, ((fabric.rates() - 1) / fabric.prices()).tolist(), strict=True))
+    merits = dict(zip(fabric.operators, ((fabric.rates.shares() - 1) / fabric.rates.prices()).tolist(), strict=True))
     return greedy_route(task, ready, lambda hop: merits[hop.operator])
-
-
-def _count_left(step: Observation) -> list[float]:
-    """Count the tuples that a step has left of each of its legs."""
-    if len(step.legs) == 1:
-        return [step.statistics[0].rows_out]
-    firsts = np.cumsum((0, *step.rows[:-1]))
-    left: list[float] = np.add.reduceat(np.append(step.outcomes[0], 0).astype(np.float64), firsts).tolist()
-    return left

@@ -32,8 +32,16 @@ SURE_OF_BREACH = 4.0
 SURE_OF_CHANGE = 4.0
 """Standard errors beyond which a difference is not chance: once in some ten thousand looks."""
 
+FITTED = 3.0
+"""Rows of the sample that count as one where their cost is promised: the routes were chosen because they looked well on
+just these rows."""
+
 ROWS_TO_NOTICE = 100
 """Rows that have come to an operator on a way before anything is said about it."""
+
+
+FEWEST_PROMISED = 5
+"""Rows of the sample that come to an operator: of fewer nothing can be promised."""
 
 
 class Watch:
@@ -80,7 +88,7 @@ class Watch:
         """
         rows = np.maximum(self._rows, 1.0)
         off = np.abs(self._cost / rows - self.promised)
-        chance = SURE_OF_BREACH * self._spread * np.sqrt(1 / rows + 1 / np.maximum(self._sampled, 1.0))
+        chance = SURE_OF_BREACH * self._spread * np.sqrt(1 / rows + FITTED / np.maximum(self._sampled, 1.0))
         beyond = np.where(self._rows >= ROWS_TO_DOUBT, off - np.maximum(BREACH_SHARE * self.promised, chance), 0.0)
         worst = int(beyond.argmax())
         return worst if beyond[worst] > 0 else None
@@ -147,7 +155,7 @@ class PassCounts:
         promises: dict[int, Promise] = {}
         left = np.ones(len(outcomes))
         for one in sets:
-            if not set(one) <= set(known):
+            if not set(one) <= set(known) or np.count_nonzero(left) < FEWEST_PROMISED:
                 break
             watched.append(one)
             promises |= {operator: _promise(outcomes, left, one, operator) for operator in one}

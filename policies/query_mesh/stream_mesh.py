@@ -3,43 +3,48 @@
 Section 5 of the Query Mesh paper has a self-routing fabric that executes a mesh. Here the router executes, and this
 class keeps what is known of one stream's rows and the generation of the mesh that rows set out on.
 
-It decides when the first rows have been sampled, when there is twice as much evidence as at the last decision or
-another whole sample, and when the mesh breaks a promise (`promise`): then the stream has changed, and the sample is
-taken anew.
+It decides in stages: soon from a hundred rows, and better from two and four hundred, unless the first have said enough.
+Later it decides when there is twice as much evidence as at the last decision or another whole sample. When the mesh
+breaks a promise (`promise`), or its first operators treat classes otherwise than before (`first_hops`), the stages
+begin again. Older rows stay evidence if the new ones agree with them, and former meshes are tried first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from eddy.classes.divider import Buckets
-from eddy.contracts import Clock, Observation, Prices
+from eddy.contracts import Clock, Prices
 from eddy.observe.insight import Decision
-from eddy.observe.statistics import NOTHING, Statistic, fading
-from eddy.policies.query_mesh.learn.sample import Reservoir, Sample
+from eddy.observe.statistics import Statistic, fading
+from eddy.policies.query_mesh.evidence import Evidence
+from eddy.policies.query_mesh.finding import Finder
+from eddy.policies.query_mesh.first_hops import FirstHops, Looks
 from eddy.policies.query_mesh.mesh import Generation, Mesh
-from eddy.policies.query_mesh.optimizer import Settings, optimize, refine_routes
-from eddy.policies.query_mesh.search.cost import Overheads
+from eddy.policies.query_mesh.operator_rates import OperatorRates
+from eddy.policies.query_mesh.optimizer import Settings
+from eddy.policies.query_mesh.rusters import Handed
 from eddy.policies.query_mesh.search.legality import Legality
 from eddy.policies.shared.editions import Editions
 from eddy.policies.shared.guard import Guard
-from eddy.policies.shared.merit import INSTANT, Costs, step_price
-from eddy.policies.shared.orders import STEPS_PER_ORDER, expected_costs
+from eddy.policies.shared.merit import Costs
 from eddy.tuples import Hop
-from eddy.tuples.arrays import Floats, Integers
+from eddy.tuples.arrays import Floats
 
-FIRST_SAMPLE_SHARE = 0.5
-"""The share of |S| that is enough to decide for the first time: a coarse mesh soon is worth more than a fine one
-late."""
+STAGES = (0.1, 0.2, 0.4)
+"""Shares of |S| at which it decides, the first time and after a change: a coarse mesh soon is worth more than a fine
+one late, and what is clear from a hundred rows needs no more of them."""
+
+ROWS_PER_TUPLE = 40
+"""Rows of the sample for each training tuple that are enough for the routes of a mesh."""
 
 SAMPLING_PRICE, FIRST_SAMPLING_PRICE = 0.005, 0.03
 """The shares of the rows' cost that may go into sampling, since samples take all operators: in the long run, and until
-there are |S| of them, unless the first ones look all alike. A mesh from twice the sample saves a few per cent more, so
-it has to be paid for slowly."""
+there are enough of them. A mesh from twice the sample saves a few per cent more, so it has to be paid for slowly."""
 
 SMALLEST_SAMPLE = 0.05
 """The share of |S| that is sampled at a time: looking at few rows by all attributes costs as much as looking at
@@ -48,26 +53,13 @@ many."""
 LARGEST_BURST = 0.25
 """The largest share of a round that is sampled, once anything is known."""
 
-TEST_SHARE = 0.25
-"""The share of the sample that tests whether a mesh pays, and does not help to find it: a mesh promises too much for
-the rows it was fitted to."""
-
-ROWS_UNSPARED = 50
-"""Rows of which none can be spared."""
-
 RENEWAL_PRICE = 0.1
 """The share of the rows' cost that may go into new samples after broken promises, besides as much as the promises were
 missed by. So a sudden change after a calm time is followed at once, and one that goes on for long costs at most twice
 what knowing of it would cost. It is the rule for renting or buying: rent until the rent paid is the price, then buy."""
 
-SURE_OF_SAVING = 0.5
-"""Standard errors by which the saving must exceed the overhead, on rows that the mesh was not made for."""
-
 DECIDING_SHARE = 0.02
 """The share of the operators' seconds that may go into deciding, except after a broken promise."""
-
-CALLS_PER_ROUTE = 2.0
-"""The cost of one more route in a round where only calls count: less than a policy is expected to gain by it."""
 
 ROWS_REMEMBERED = 10_000
 """Rows after which the size of a round counts half in the usual size."""
@@ -78,10 +70,19 @@ ROWS_OF_A_TRY = 10_000
 USUAL_TRY = 50e-3
 """Seconds that the first decision takes with six operators and eight attributes, on a machine that is not idle."""
 
-NUMBERS = ("batch", "due", "decided", "patience", "budget", "gain", "next")
-"""Rows of a usual round; due to be sampled; sampled when it was decided; how often nothing came of it; seconds that may
-be spent on deciding; what the mesh saves of a row beside the best single route, on rows that it was not made for; the
-number of the next decision."""
+MOST_FORMER = 4
+"""Former meshes that are kept: a stream that returns to what it was mostly has two or three states."""
+
+NUMBERS = ("batch", "due", "decided", "known", "patience", "budget", "gain", "stage", "since", "next")
+"""Rows of a usual round; due to be sampled; sampled when it was decided, and how many of them were evidence; how often
+nothing came of it; seconds that may be spent on deciding; what the mesh saves of a row beside the best single route, on
+rows that it was not made for; the stage that it waits for, 0 for none; rows sampled before the change; the number of
+the next decision."""
+
+
+CLASSES_CHANGED = "{} treats classes otherwise than before, by {:.1f} standard errors"
+
+NO_TABLES: Mapping[str, Any] = {"old": (), "new": ()}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,20 +104,30 @@ class StreamMesh:
     """
 
     def __init__(
-        self, stream: str, attributes: int, operators: Sequence[str], plan: MeshSettings, prices: Prices, reason: str
+        self,
+        stream: str,
+        shape: tuple[int, int],
+        operators: Sequence[str],
+        plan: MeshSettings,
+        prices: Prices,
+        reason: str,
     ) -> None:
         self._stream = stream
         self._plan = plan
-        self._price_list = prices
         self.guard = Guard(plan.costs, prices, ROWS_OF_A_TRY, USUAL_TRY)
-        self._hops: dict[str, Hop] = {}
         self.operators = tuple(operators)
-        self._reservoir = Reservoir(attributes, len(operators), plan.sample)
-        self._editions = Editions(attributes)
-        self._statistics: dict[str, Statistic] = {}
+        self._shape = shape
+        self._editions = Editions(shape[0])
+        self.rates = OperatorRates(operators, plan.costs, plan.window, prices)
+        self.evidence = Evidence(shape, self.operators, plan.sample, self.rates)
         self.current: Generation | None = None
         self._reason = reason
+        self._noticed = ""
+        self._former: list[Mesh] = []
+        self._first_hops = FirstHops(*shape)
+        self.looks = Looks(is_free=plan.costs == "unit")
         self._numbers = dict.fromkeys(NUMBERS, 0.0)
+        self._numbers["stage"] = self._size(STAGES[0])
 
     @property
     def decision(self) -> Decision | None:
@@ -127,12 +138,17 @@ class StreamMesh:
 
     @property
     def is_calm(self) -> bool:
-        """Whether it has a mesh and a whole sample, and no reason to make another; or was given up for now."""
-        if len(self.operators) == 1 or self.guard.is_waiting:
-            return True
-        if self.current is None or self._reason or self.guard.is_looking:
-            return False
-        return len(self._reservoir) >= self._plan.sample or self.current.mesh.training == 1
+        """Whether nothing may change that would be noticed: it was given up for now, or has but one operator."""
+        return len(self.operators) == 1 or self.guard.is_waiting
+
+    def _size(self, share: float) -> int:
+        """Rows that are a share of a whole sample."""
+        return max(int(self._plan.sample * share), 1)
+
+    @property
+    def _fresh(self) -> int:
+        """Rows sampled since the stages began."""
+        return self.evidence.rows.total - int(self._numbers["since"])
 
     def count_samples(self, rows: int) -> int:
         """Say how many of a round's rows to sample."""
@@ -141,12 +157,14 @@ class StreamMesh:
         numbers, whole = self._numbers, self._plan.sample
         newest = 1 - fading(float(rows), ROWS_REMEMBERED)
         numbers["batch"] += (rows - numbers["batch"]) * (newest if numbers["batch"] else 1.0)
-        missing = max(int(whole * FIRST_SAMPLE_SHARE), 1) - len(self._reservoir)
-        missing = max(missing, 0)
+        most = max(int(rows * LARGEST_BURST), 1)
+        if numbers["stage"] == self._size(STAGES[0]) and self._size(STAGES[1]) <= most:
+            # The second stage comes in one round as well, and a decision costs as much as the rows between the two.
+            numbers["stage"] = float(self._size(STAGES[1]))
+        missing = max(int(numbers["stage"]) - self._fresh, 0)
         if self.current is None:
             return min(rows, missing)
-        most = max(int(rows * LARGEST_BURST), 1)
-        if self._reason:
+        if numbers["stage"]:
             return min(missing, most)
         numbers["due"] += rows * self._share(self.current.mesh)
         burst = min(int(numbers["due"]), most)
@@ -155,73 +173,65 @@ class StreamMesh:
         numbers["due"] -= burst
         return burst
 
+    def count_looks(self, rows: int) -> int:
+        """Say how many of a round's rows to look at once they have taken their first hop."""
+        if self.current is None or self._numbers["stage"] or not self._shape[0]:
+            return 0
+        return self.looks.count(rows)
+
+    def look(self, looks: Iterable[tuple[int, int, Buckets, Floats]]) -> None:
+        """Take note of what the first operator of a way made of some rows."""
+        for way, operator, buckets, outcomes in looks:
+            change = self._first_hops.add(way, operator, buckets, outcomes)
+            if change is not None and not self._noticed:
+                self._noticed = CLASSES_CHANGED.format(self.operators[change.operator], change.sure)
+
+    def _begin_stages(self, reason: str) -> None:
+        """Sample and decide anew: the stream has changed."""
+        self._reason, self._noticed = reason, ""
+        self._numbers["since"], self._numbers["stage"] = self.evidence.rows.total, self._size(STAGES[0])
+        if self.current is not None:
+            mesh = self.current.mesh
+            self._former = [*(one for one in self._former if not one.is_like(mesh)), mesh][-MOST_FORMER:]
+
     def _share(self, mesh: Mesh) -> float:
         """The share of rows to sample, by the share of the cost."""
-        is_enough = len(self._reservoir) >= self._plan.sample or mesh.training == 1
-        price = SAMPLING_PRICE if is_enough else FIRST_SAMPLING_PRICE
-        every = float(self.prices().sum())
-        usual = sum(share * spent for share, spent in zip(mesh.share, mesh.seconds, strict=True))
-        # A sampled row costs `every` in place of `usual`. The divisor has a floor: where all operators together hardly
-        # cost more than the route, sampling is nearly free, and the share stays at the price all the same.
-        return min(price * usual / max(every - usual, usual), 1.0)
+        price = SAMPLING_PRICE if self._is_enough(mesh) else FIRST_SAMPLING_PRICE
+        return min(price * mesh.usual / self._price_sample(mesh), 1.0)
+
+    def _is_enough(self, mesh: Mesh) -> bool:
+        """Tell whether more rows would hardly make a better mesh."""
+        rows, whole = len(self.evidence.rows), self._plan.sample
+        if mesh.training == 1:
+            return rows >= self._size(STAGES[-1])
+        return rows >= min(ROWS_PER_TUPLE * mesh.training, whole)
 
     def learn(self, hops: Sequence[Hop], statistics: Sequence[Statistic]) -> None:
         """Count what operators did."""
-        for hop, statistic in zip(hops, statistics, strict=True):
-            # Older rows count half as much for every `window` rows that come after them.
-            known = self._statistics.get(hop.operator, NOTHING)
-            weight = fading(statistic.rows_in, max(self._plan.window, 1))
-            self._hops[hop.operator] = hop
-            seconds = self._price_list[hop].row * statistic.rows_in
-            self._statistics[hop.operator] = Statistic(
-                known.rows_in * weight + statistic.rows_in,
-                0,
-                known.rows_out * weight + statistic.rows_out,
-                known.seconds * weight + seconds,
-            )
-            self._numbers["budget"] += DECIDING_SHARE * seconds
-
-    def keep(self, hops: Sequence[Hop], buckets: Buckets, outcomes: Sequence[Any]) -> None:
-        """Keep outcomes of rows that went to all operators."""
-        columns = np.full((len(buckets), len(self.operators)), np.nan)
-        for hop, counts in zip(hops, outcomes, strict=True):
-            columns[:, self.operators.index(hop.operator)] = counts
-        self._reservoir.add(buckets, columns)
-
-    def prices(self) -> Floats:
-        """The cost of an input of each operator."""
-        if self._plan.costs == "unit":
-            return np.ones(len(self.operators))
-        known = [self._statistics.get(name, NOTHING) for name in self.operators]
-        return np.maximum([statistic.cost for statistic in known], INSTANT)
-
-    def rates(self) -> Floats:
-        """Compute outputs per input of each operator.
-
-        All rows count that came to it.
-        """
-        return np.array([self._statistics.get(name, NOTHING).rate for name in self.operators])
-
-    def price_common(self) -> float:
-        """Price a row in the order of merit."""
-        rates, prices = self.rates(), self.prices()
-        order = np.argsort((rates - 1) / prices, kind="stable")
-        return float(expected_costs(rates[None], prices, order[None])[0])
-
-    def follow(self, editions: Sequence[int]) -> None:
-        """Drop the sample and the mesh that go by buckets which mean something else now."""
-        changed = self._editions.follow(editions)
-        if changed:
-            self._reservoir.clear()
-            if self.current is not None and not set(changed).isdisjoint(self.current.mesh.tree.used):
-                self.current, self._reason = None, "attributes were cut into other buckets"
+        seconds = self.rates.count(hops, statistics)
+        self._numbers["budget"] += DECIDING_SHARE * seconds
+        self.looks.earn(seconds)
 
     def begin_anew(self) -> None:
         """Forget the sample: it is of a stream that was given up for a while."""
-        self._reservoir.clear()
+        self.evidence.rows.keep(0)
         self._numbers["due"] = 0.0
         if self.current is not None:
-            self._reason = "tried again, since it did not pay before"
+            self._begin_stages("tried again, since it did not pay before")
+
+    def follow(self, editions: Sequence[int]) -> None:
+        """Drop what goes by buckets which mean something else now: the sample, and meshes that ask for them."""
+        changed = self._editions.follow(editions)
+        if not changed:
+            return
+        self.evidence.forget()
+        self._first_hops = FirstHops(*self._shape)
+        self._former = [mesh for mesh in self._former if set(changed).isdisjoint(mesh.tree.used)]
+        if self.current is not None and not set(changed).isdisjoint(self.current.mesh.tree.used):
+            self.current = None
+            self._begin_stages("attributes were cut into other buckets")
+        elif self._numbers["stage"]:
+            self._numbers["since"] = self.evidence.rows.total
 
     def take_over(self, handed: Handed) -> None:
         """Learn from a sample that somebody else has taken."""
@@ -229,7 +239,7 @@ class StreamMesh:
             self.begin_anew()
         self.follow(handed.editions)
         self.learn(handed.hops, handed.statistics)
-        self.keep(handed.hops, handed.buckets, list(handed.outcomes.T))
+        self.evidence.keep(handed.hops, handed.statistics, handed.buckets, list(handed.outcomes.T))
 
     def save(self, rows: int) -> None:
         """Tell the guard what rows save by the mesh."""
@@ -238,160 +248,142 @@ class StreamMesh:
 
     def pay_sample(self, rows: int) -> None:
         """Tell the guard what rows that go to all operators cost."""
-        self.guard.pay_sample(rows * max(float(self.prices().sum()) - self.price_common(), 0.0))
+        self.guard.pay_sample(rows * max(float(self.rates.prices().sum()) - self.rates.price_common(), 0.0))
 
     def decide(self, legality: Legality, seed: int, clock: Clock) -> None:
         """Decide anew, if there is a reason to."""
         if not self._is_time():
             return
         started = clock()
-        sample, former = self._sample(), self.current
-        mesh = self._find_mesh(sample, legality, np.random.default_rng(seed), clock)
-        if former is not None and mesh.is_like(former.mesh):
-            self._numbers["patience"] += 1
+        fresh = self._fresh if self._numbers["stage"] else None
+        rows = self.evidence.choose_rows(fresh)
+        sample, present = self.evidence.sample(rows), self.current
+        finder = Finder(
+            settings=replace(self._plan.settings, overheads=self.rates.overheads(self._numbers["batch"])),
+            prices=self.rates.prices(),
+            legality=legality,
+            chance=np.random.default_rng(seed),
+            clock=clock,
+        )
+        # After a change the present mesh is the last of the former ones; before the first it has no rivals.
+        former = self._former if self._numbers["stage"] else ()
+        mesh, self._numbers["gain"] = finder.find(sample, None if present is None else present.mesh, former)
+        how = (self._plan.tolerance, self._plan.window)
         number = int(self._numbers["next"])
         self._numbers["next"] += 1
-        how = (self._plan.tolerance, self._plan.window)
-        decided = Generation.decide(number, self._reason, mesh, sample, self.prices(), legality, how)
+        decided = Generation.decide(number, self._reason, mesh, sample, finder.prices, legality, how)
+        self._watch_first_hops(decided, rows, legality)
         seconds = clock() - started
+        self._end_stage(mesh, rows)
         self.current = replace(decided, seconds=seconds)
-        self._reason = ""
-        self._numbers["decided"] = self._reservoir.total
+        self._numbers["decided"], self._numbers["known"] = self.evidence.rows.total, rows
         self._numbers["budget"] -= seconds
+
+    def _watch_first_hops(self, decided: Generation, rows: int, legality: Legality) -> None:
+        """Take the sample for the reference of what comes."""
+        buckets, outcomes = self.evidence.rows.newest(rows)
+        self._first_hops = FirstHops(*self._shape)
+        given = decided.mesh.tree.routes(buckets[:, list(decided.mesh.tree.used)])
+        for way, wheel in enumerate(decided.wheels):
+            first = [operator for operator in wheel.sets[0] if operator in legality.find_ready(())]
+            self._first_hops.expect(way, first, buckets[given == way], outcomes[given == way])
+
+    def _end_stage(self, mesh: Mesh, rows: int) -> None:
+        """Wait for the next stage, unless all is known."""
+        numbers = self._numbers
+        self._reason = ""
+        if not numbers["stage"]:
+            if self.current is not None and mesh.is_like(self.current.mesh):
+                numbers["patience"] += 1
+            return
+        later = [size for size in map(self._size, STAGES) if size > numbers["stage"]]
+        # Where nothing tells rows apart, that may be because there are too few of them.
+        is_known = len(mesh.routes) > 1 and rows >= ROWS_PER_TUPLE * mesh.training
+        if later and not is_known:
+            numbers["stage"] = later[0]
+            return
+        if numbers["since"]:
+            self.evidence.rows.keep(rows)
+            if self._former and mesh.is_like(self._former[-1]):
+                numbers["patience"] += 1
+        numbers["stage"] = 0
 
     def _is_time(self) -> bool:
         """Tell whether to decide now; keeps the reason.
 
-        A broken promise empties the reservoir: the sample is of a stream that has changed.
+        A broken promise begins the stages: the sample is of a stream that has changed.
         """
-        # A reason stays until it has led to a decision: after a broken promise the reservoir is empty, and it takes
-        # some rounds until it has rows enough again.
-        rows, whole = len(self._reservoir), self._plan.sample
-        if self.current is not None and not self._reason:
-            broken = self.current.find_breach(self.operators)
+        numbers, rows = self._numbers, len(self.evidence.rows)
+        if not numbers["stage"] and self.current is not None:
+            # Classes that have changed are noticed once, and followed as soon as that may pay.
+            broken = self._noticed or self.current.find_breach(self.operators)
             if broken and self._is_worth_it(self.current):
-                self._reason = broken
-                self._reservoir.clear()
+                self._begin_stages(broken)
                 return False
-            decided = self._numbers["decided"]
-            if self._reservoir.total < decided + min(decided, whole) or not self._can_afford():
+            if self.evidence.rows.total < numbers["decided"] + min(numbers["known"], self._plan.sample):
                 return False
-            self._reason = f"{self._reservoir.total:,} rows sampled"
-        return rows >= max(whole * FIRST_SAMPLE_SHARE, 1)
+            if not self._can_afford():
+                return False
+        elif self._fresh < numbers["stage"]:
+            return False
+        self._reason = self._reason or f"{rows:,} rows sampled"
+        return rows > 0
 
     def _is_worth_it(self, current: Generation) -> bool:
         """Tell whether a new sample pays.
 
         The price is twice as high each time that nothing came of it.
         """
-        price = self._plan.sample * FIRST_SAMPLE_SHARE * float(current.costs.sum()) * 2 ** self._numbers["patience"]
+        price = self._size(STAGES[-1]) * self._price_sample(current.mesh) * 2 ** self._numbers["patience"]
         return RENEWAL_PRICE * current.watch.spent + current.lost >= price
+
+    def _price_sample(self, mesh: Mesh) -> float:
+        """Price a row that goes to all operators, beside its route."""
+        every = float(self.rates.prices().sum())
+        usual = mesh.usual
+        # There is a floor: where all operators together hardly cost more than the route, sampling is nearly free.
+        return max(every - usual, usual)
 
     def _can_afford(self) -> bool:
         """Tell whether deciding again costs little beside operators."""
         return self._plan.costs == "unit" or self._numbers["budget"] > 0 or self.current is None
 
-    def _sample(self) -> Sample:
-        """Give the rows with what was seen of them.
-
-        What could not be seen is as usual.
-        """
-        outcomes = self._reservoir.outcomes
-        unseen = np.isnan(outcomes)
-        filled = np.where(unseen, np.broadcast_to(self.rates(), outcomes.shape), outcomes)
-        return Sample(buckets=self._reservoir.buckets, outcomes=filled)
-
-    def _find_mesh(self, sample: Sample, legality: Legality, chance: np.random.Generator, clock: Clock) -> Mesh:
-        """Find a mesh on most of the sample, and test it on the rest.
-
-        Where it does not save enough there, the best single route takes its place.
-        """
-        settings = replace(self._plan.settings, overheads=self._overheads())
-        held = chance.random(len(sample)) < TEST_SHARE
-        former = None if self.current is None else self.current.mesh
-        if len(sample) < ROWS_UNSPARED:
-            mesh = optimize(sample, self.prices(), legality, settings, chance, clock, former)
-            self._numbers["gain"] = mesh.single_cost - mesh.cost
-            return mesh
-        mesh = optimize(sample.part(~held), self.prices(), legality, settings, chance, clock, former)
-        self._numbers["gain"] = 0.0
-        if len(mesh.routes) == 1:
-            return refine_routes(mesh, sample, self.prices(), legality)
-        # Without attributes no tree can split, so this search finds the best single route.
-        blind = Sample(buckets=sample.buckets[:, :0], outcomes=sample.outcomes)
-        single = optimize(blind, self.prices(), legality, settings, chance, clock)
-        saved = single.price_rows(sample.part(held), self.prices()) - mesh.price_rows(sample.part(held), self.prices())
-        overhead = settings.overheads.estimate(len(mesh.routes))
-        doubt = float(saved.std()) / np.sqrt(max(len(saved), 1))
-        if saved.mean() <= overhead + SURE_OF_SAVING * doubt:
-            return refine_routes(single, sample, self.prices(), legality)
-        self._numbers["gain"] = float(saved.mean())
-        return refine_routes(mesh, sample, self.prices(), legality)
-
-    def _overheads(self) -> Overheads:
-        if self._plan.costs == "unit":
-            return Overheads(level=0.0, leg=CALLS_PER_ROUTE, rows=self._numbers["batch"])
-        step = step_price(list(self._hops.values()), self._price_list, self._plan.costs)
-        return Overheads(leg=STEPS_PER_ORDER * step, rows=self._numbers["batch"])
-
     def snapshot(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Plain values, and arrays."""
         plain = {
-            "statistics": [[name, s.rows_in, s.rows_out, s.seconds] for name, s in self._statistics.items()],
+            **self.rates.snapshot(),
             "current": None if self.current is None else self.current.snapshot(),
             "reason": self._reason,
-            "numbers": dict(self._numbers),
-            "total": self._reservoir.total,
-            "hops": [list(hop) for hop in self._hops.values()],
+            "noticed": self._noticed,
+            "class prices": self.evidence.prices.snapshot(),
+            "numbers": {name: float(number) for name, number in self._numbers.items()},
+            "total": self.evidence.rows.total,
+            "begun": self.evidence.rows.begun,
+            "former": [mesh.snapshot() for mesh in self._former],
+            "first hops": self._first_hops.snapshot(),
+            "looks": self.looks.snapshot(),
             "guard": self.guard.snapshot(),
             "editions": self._editions.snapshot(),
         }
-        return plain, self._reservoir.snapshot()
+        return plain, self.evidence.rows.snapshot()
 
     def restore(self, plain: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
         """Go on from a snapshot of the same operators."""
-        self._statistics = {name: Statistic(rows, 0, out, seconds) for name, rows, out, seconds in plain["statistics"]}
+        self.rates.restore(plain)
         self.current = None if plain["current"] is None else Generation.restore(plain["current"])
-        self._reason = plain["reason"]
-        # A snapshot from before gains were kept has what its mesh promised, and no guard.
-        mesh = None if self.current is None else self.current.mesh
-        gain = 0.0 if mesh is None else mesh.single_cost - mesh.cost
-        self._numbers = dict(plain["numbers"])
-        self._numbers.setdefault("gain", gain)
-        self._numbers.setdefault("next", 0 if self.current is None else self.current.number + 1)
-        self._hops = {operator: Hop(operator, pattern) for operator, pattern in plain.get("hops", ())}
+        self._reason, self._noticed = plain["reason"], plain.get("noticed", "")
+        self._numbers = {name: float(plain["numbers"].get(name, 0.0)) for name in NUMBERS}
+        if "next" not in plain["numbers"] and self.current is not None:
+            self._numbers["next"] = self.current.number + 1.0
+        # A snapshot from before there were stages has a mesh, or begins with the first of them.
+        if "stage" not in plain["numbers"]:
+            self._numbers["stage"] = 0.0 if self.current is not None else float(self._size(STAGES[0]))
+            self._numbers["known"] = self._numbers["decided"]
+        self._former = [Mesh.restore(mesh) for mesh in plain.get("former", ())]
+        self._first_hops.restore(plain.get("first hops", NO_TABLES))
+        self.looks.restore(plain.get("looks", (0.0, 0.0)))
+        self._editions.restore(plain.get("editions", ()))
+        self.evidence.prices.restore(plain.get("class prices", ((), ())))
         if "guard" in plain:
             self.guard.restore(plain["guard"])
-        self._reservoir.restore(plain["total"], arrays)
-        self._editions.restore(plain.get("editions", ()))
-
-
-class Handed(NamedTuple):
-    """A sample that somebody else has taken: for each row its buckets, and a column for each hop's outcomes."""
-
-    hops: Sequence[Hop]
-    statistics: Sequence[Statistic]
-    buckets: Buckets
-    outcomes: Integers
-    editions: Sequence[int]
-
-    @staticmethod
-    def of(sample: Observation) -> Handed:
-        """Look at the rows now: later they are gone."""
-        outcomes = np.stack([np.asarray(counts, np.int64) for counts in sample.outcomes], axis=1)
-        return Handed(sample.hops, sample.statistics, sample.buckets(), outcomes, sample.buckets.editions())
-
-    def plain(self) -> list[Any]:
-        """The hops and their statistics."""
-        rows = [[s.rows_in, s.evaluated, s.rows_out, s.seconds] for s in self.statistics]
-        return [[list(hop) for hop in self.hops], rows, list(self.editions)]
-
-    def arrays(self) -> dict[str, Any]:
-        """The rows."""
-        return {"buckets": np.ascontiguousarray(self.buckets), "outcomes": self.outcomes}
-
-    @staticmethod
-    def restore(plain: Sequence[Any], buckets: Buckets, outcomes: Integers) -> Handed:
-        """From a snapshot."""
-        hops, rows, editions = plain
-        return Handed([Hop(*hop) for hop in hops], [Statistic(*row) for row in rows], buckets, outcomes, editions)
+        self.evidence.rows.restore(plain["total"], plain.get("begun", 0), arrays)

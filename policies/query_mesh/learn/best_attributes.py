@@ -123,18 +123,24 @@ def weigh_attributes(buckets: Buckets, targets: Floats) -> tuple[Floats, Floats]
     Certainty is in standard deviations, of the target for which it is greatest; the second figure is the share of the
     outcomes' variance that it explains, with the part that chance explains taken off. `targets` are standardised.
     """
-    heard = count_events(targets)
-    certain, share = np.full(buckets.shape[1], -np.inf), np.zeros(buckets.shape[1])
-    for number, column in enumerate(buckets.T):
-        rows, sums = _cells(column, targets)
-        if len(rows) < 2 or not targets.shape[1]:
-            continue
-        explained = (sums**2 / rows[:, None]).sum(axis=0) - targets.sum(axis=0) ** 2 / len(targets)
-        left = np.maximum((targets**2).sum(axis=0) - targets.sum(axis=0) ** 2 / len(targets) - explained, 0)
-        freedom, rest = np.full_like(left, len(rows) - 1), np.full_like(left, len(targets) - len(rows))
-        certain[number] = deviations(explained, left, freedom, rest, heard).max()
-        share[number] = (explained - freedom * left / np.maximum(rest, 1.0)).sum()
-    return certain, share
+    attributes, wanted = buckets.shape[1], targets.shape[1]
+    if not attributes or not wanted or not len(targets):
+        return np.full(attributes, -np.inf), np.zeros(attributes)
+    cells, owner = _number_cells(buckets)
+    rows = np.bincount(cells, minlength=len(owner)).astype(np.float64)
+    width = np.bincount(owner[rows > 0], minlength=attributes).astype(np.float64)
+    explained = np.empty((attributes, wanted))
+    for number, target in enumerate(targets.T):
+        sums = np.bincount(cells, np.tile(target, attributes), len(owner))
+        explained[:, number] = np.bincount(owner, sums**2 / np.maximum(rows, 1.0), attributes)
+    explained -= targets.sum(axis=0) ** 2 / len(targets)
+    left = np.maximum((targets**2).sum(axis=0) - targets.sum(axis=0) ** 2 / len(targets) - explained, 0)
+    freedom = np.broadcast_to((width - 1)[:, None], left.shape)
+    rest = np.broadcast_to((len(targets) - width)[:, None], left.shape)
+    certain = deviations(explained, left, freedom, rest, count_events(targets)).max(axis=1)
+    share = (explained - freedom * left / np.maximum(rest, 1.0)).sum(axis=1)
+    tells = width > 1
+    return np.where(tells, certain, -np.inf), np.where(tells, share, 0.0)
 
 
 def best_single(buckets: Buckets, targets: Floats) -> int | None:
@@ -156,7 +162,9 @@ def best_pair(buckets: Buckets, targets: Floats) -> AttributePair | None:
     """
     if buckets.shape[1] < 2 or not targets.shape[1]:
         return None
-    chosen = np.sort(np.argsort(-weigh_attributes(buckets, targets)[0], kind="stable")[:MOST_PAIRED])
+    chosen = np.arange(buckets.shape[1])
+    if len(chosen) > MOST_PAIRED:
+        chosen = np.sort(np.argsort(-weigh_attributes(buckets, targets)[0], kind="stable")[:MOST_PAIRED])
     first, second = np.triu_indices(len(chosen), 1)
     grades = sorted({MOST_BUCKETS, min(int(np.sqrt(len(targets) / ROWS_PER_CELL)), MOST_BUCKETS)} - {0, 1})
     looks = len(grades) * len(first) * targets.shape[1]
@@ -190,16 +198,18 @@ def coarsen(column: Buckets, groups: int) -> Integers:
     return group[column]
 
 
-def _cells(column: Buckets, targets: Floats) -> tuple[Floats, Floats]:
-    """Rows and sums by bucket; those with few rows as one."""
-    order = np.argsort(column, kind="stable")
-    firsts = np.flatnonzero(np.diff(column[order].astype(np.int64), prepend=-1))
-    rows = np.diff(firsts, append=len(column)).astype(np.float64)
-    sums = np.add.reduceat(targets[order], firsts, axis=0)
-    rare = rows < SMALLEST_BUCKET
-    if not rare.any():
-        return rows, sums
-    return np.append(rows[~rare], rows[rare].sum()), np.vstack((sums[~rare], sums[rare].sum(axis=0)))
+def _number_cells(buckets: Buckets) -> tuple[Integers, Integers]:
+    """Number the buckets of all attributes; those of an attribute that have few rows are one.
+
+    Gives the cell of each row by the first attribute, then by the second, and so on; and the attribute of each cell.
+    """
+    attributes = buckets.shape[1]
+    code = (buckets.T + np.arange(attributes)[:, None] * BUCKETS).ravel()
+    rows = np.bincount(code, minlength=attributes * BUCKETS)
+    large = np.flatnonzero(rows >= SMALLEST_BUCKET)
+    number = len(large) + np.arange(attributes).repeat(BUCKETS)
+    number[large] = np.arange(len(large))
+    return number[code], np.concatenate((large // BUCKETS, np.arange(attributes)))
 
 
 def _weigh_pairs(grouped: Integers, targets: Floats, first: Integers, second: Integers) -> tuple[Floats, Floats]:

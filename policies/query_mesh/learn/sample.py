@@ -10,7 +10,7 @@ import numpy as np
 
 from eddy.classes.divider import Buckets
 from eddy.errors import EngineError
-from eddy.tuples.arrays import Floats
+from eddy.tuples.arrays import Floats, Integers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,7 +19,7 @@ class Sample:
 
     It is from section 4.2 of the Query Mesh paper. `buckets` has a row for each sampled row and a column for each
     attribute, `outcomes` one for each operator: how many tuples the operator makes of the row, whatever the others do
-    with it. Exhaustive legs report just that.
+    with it. Exhaustive legs report just that. `prices` has what each row costs with each operator, where rows differ.
 
     >>> len(Sample(buckets=np.zeros((3, 1), np.uint8), outcomes=np.ones((3, 2))))
     3
@@ -27,6 +27,7 @@ class Sample:
 
     buckets: Buckets
     outcomes: Floats
+    prices: Floats | None = None
 
     def __post_init__(self) -> None:
         if self.buckets.ndim != 2 or self.outcomes.ndim != 2 or len(self.buckets) != len(self.outcomes):
@@ -44,7 +45,12 @@ class Sample:
 
     def part(self, rows: np.ndarray[Any, np.dtype[np.bool_]]) -> Sample:
         """Some of the rows."""
-        return Sample(buckets=self.buckets[rows], outcomes=self.outcomes[rows])
+        prices = None if self.prices is None else self.prices[rows]
+        return Sample(buckets=self.buckets[rows], outcomes=self.outcomes[rows], prices=prices)
+
+    def price(self, costs: Floats) -> Floats:
+        """What each row costs with each operator, or what all of them do, which is `costs` where no row differs."""
+        return costs if self.prices is None else self.prices
 
 
 UNSEEN = np.iinfo(np.uint16).max
@@ -55,44 +61,55 @@ have made of them is not known; a fan-out that is as large is one less."""
 class Reservoir:
     """The newest rows that exhaustive legs have reported on.
 
-    Its arrays have room for all of them from the beginning. `total` is how many rows have come since it was cleared.
+    Its arrays have room for all of them from the beginning. `total` is how many rows have ever come, and evidence
+    begins with row `begun`: what came before is of a stream that is no more.
     """
 
     def __init__(self, attributes: int, operators: int, room: int) -> None:
         self._buckets: Buckets = np.zeros((room, attributes), np.uint8)
         self._outcomes = np.zeros((room, operators), np.uint16)
-        self.total = 0
+        self._legs = np.zeros(room, np.int64)
+        self._seconds = np.full((room, operators), np.nan)
+        self.total = self.begun = 0
 
     def __len__(self) -> int:
-        return min(self.total, len(self._buckets))
+        return min(self.total - self.begun, len(self._buckets))
 
-    @property
-    def buckets(self) -> Buckets:
-        """A row for each row that is kept."""
-        return self._buckets[: len(self)]
+    def newest(self, rows: int) -> tuple[Buckets, Floats]:
+        """Buckets of the newest rows, the oldest of them first, and tuples that each operator made of each.
 
-    @property
-    def outcomes(self) -> Floats:
-        """Tuples that each operator made of each row; NaN if unknown."""
-        outcomes = self._outcomes[: len(self)]
-        return np.where(outcomes == UNSEEN, np.nan, outcomes)
+        NaN is what is unknown.
+        """
+        places = np.arange(self.total - min(rows, len(self)), self.total) % len(self._buckets)
+        outcomes = self._outcomes[places]
+        return self._buckets[places], np.where(outcomes == UNSEEN, np.nan, outcomes)
 
-    def add(self, buckets: Buckets, outcomes: Floats) -> None:
-        """Keep some rows more, in the place of the oldest."""
+    def timed(self, rows: int) -> tuple[Integers, Floats]:
+        """The legs of the newest rows, and the mean seconds of a row there with each operator; NaN if unknown."""
+        places = np.arange(self.total - min(rows, len(self)), self.total) % len(self._buckets)
+        return self._legs[places], self._seconds[places]
+
+    def add(self, buckets: Buckets, outcomes: Floats, seconds: Floats | None = None) -> None:
+        """Keep some rows more, in the place of the oldest; all are of one leg, which took so long a row."""
         places = (self.total + np.arange(len(buckets))) % len(self._buckets)
         self._buckets[places] = buckets
         self._outcomes[places] = np.where(np.isnan(outcomes), UNSEEN, np.minimum(outcomes, UNSEEN - 1))
+        self._legs[places] = self.total
+        self._seconds[places] = np.nan if seconds is None else seconds
         self.total += len(buckets)
 
-    def clear(self) -> None:
-        """Begin anew: what is kept is of a stream that is no more."""
-        self.total = 0
+    def keep(self, rows: int) -> None:
+        """Keep no more than the newest rows."""
+        self.begun = self.total - min(rows, len(self))
 
     def snapshot(self) -> dict[str, Any]:
         """The rows."""
-        return {"buckets": self._buckets, "outcomes": self._outcomes}
+        return {"buckets": self._buckets, "outcomes": self._outcomes, "legs": self._legs, "seconds": self._seconds}
 
-    def restore(self, total: int, state: Mapping[str, Any]) -> None:
+    def restore(self, total: int, begun: int, state: Mapping[str, Any]) -> None:
         """Go on from a snapshot."""
         self._buckets, self._outcomes = state["buckets"].copy(), state["outcomes"].copy()
-        self.total = total
+        # A snapshot from before legs were timed has no seconds.
+        self._legs = state["legs"].copy() if "legs" in state else self._legs
+        self._seconds = state["seconds"].copy() if "seconds" in state else self._seconds
+        self.total, self.begun = total, begun

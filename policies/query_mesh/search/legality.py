@@ -41,6 +41,7 @@ class Legality:
         self._free = {self._numbers[hop.operator]: hop for hop in free if hop.operator in self._numbers}
         self._known: dict[int, Mapping[int, Hop]] = {}
         self._tables: tuple[Integers, Integers] | None = None
+        self._layers: tuple[list[tuple[Integers, Integers]], dict[int, Integers]] | None = None
         self._hops: dict[HopNumbers, tuple[Hop, ...]] = {}
 
     def find_ready(self, route: Sequence[int]) -> HopNumbers:
@@ -80,6 +81,32 @@ class Legality:
         if self._tables is None:
             self._tables = self._list_sets() if self._free else self._walk_sets()
         return self._tables
+
+    def layers(self) -> tuple[list[tuple[Integers, Integers]], dict[int, Integers]]:
+        """List the sets of operators by size, with the set after each operator; and the latter for each set.
+
+        The largest come first, so that a set is priced when all that follow it are.
+        """
+        # Sets of operators are bits of an integer: 0b10 is operator 1 alone. For two operators that are always ready:
+        #
+        #     done    00        01        10        11
+        #     steps   01 10     X  11     11 X      X  X     the set after each operator; X is `nowhere`
+        #
+        # Nobody goes on from a set with nothing ready.
+        if self._layers is None:
+            done, ready = self.tables()
+            operators, size = len(self.operators), np.bitwise_count(done)
+            nowhere = 1 << operators
+            steps = np.where(ready > 0, done[:, None] | (1 << np.arange(operators)), nowhere)
+            going = ready.any(axis=1)
+            found = [
+                (done[layer], steps[layer])
+                for layer in (np.flatnonzero(going & (size == s)) for s in range(operators - 1, -1, -1))
+                if len(layer)
+            ]
+            pairs = [zip(masks.tolist(), nexts, strict=True) for masks, nexts in found]
+            self._layers = found, {mask: following for layer in pairs for mask, following in layer}
+        return self._layers
 
     def _list_sets(self) -> tuple[Integers, Integers]:
         done = np.arange(1 << len(self.operators))

@@ -34,8 +34,8 @@ class Pricer(Protocol):
         `members` has a row for each set, a column for each tuple.
         """
 
-    def route(self, members: Floats) -> HopNumbers:
-        """The best route for one set."""
+    def routes(self, members: Floats) -> list[HopNumbers]:
+        """The best route for each set."""
 
     def price_rows(self, route: Sequence[int]) -> Floats:
         """Price each training tuple on a route, in seconds."""
@@ -52,44 +52,32 @@ class Exact:
     """
 
     def __init__(self, reaches: Floats, costs: Floats, legality: Legality) -> None:
-        self._reaches, self._costs = reaches, costs
-        # Sets of operators are bits of an integer: 0b10 is operator 1 alone. For two operators that are always ready:
-        #
-        #     done    00        01        10        11
-        #     steps   01 10     X  11     11 X      X  X     the set after each operator; X is `_nowhere`
-        #
-        # Layers hold the sets of one size, the largest first, so that a set is priced when all that follow it are.
-        done, ready = legality.tables()
-        size = np.bitwise_count(done)
+        # Costs of each training tuple with each operator, or the same for all.
+        self._reaches, self._costs = reaches, np.broadcast_to(costs, (len(reaches), len(legality.operators)))
+        self._is_uniform = costs.ndim == 1
         self._nowhere = reaches.shape[1]
-        steps = np.where(ready > 0, done[:, None] | (1 << np.arange(len(costs))), self._nowhere)
-        going = ready.any(axis=1)
-        self._layers = [
-            (done[layer], steps[layer])
-            for layer in (np.flatnonzero(going & (size == s)) for s in range(len(costs) - 1, -1, -1))
-            if len(layer)
-        ]
-        pairs = [zip(masks.tolist(), nexts, strict=True) for masks, nexts in self._layers]
-        self._steps = {mask: following for layer in pairs for mask, following in layer}
+        self._layers, self._steps = legality.layers()
 
     def price(self, members: Floats) -> Floats:
         """Price each set under its best route, in seconds."""
         best: Floats = self._rest(members)[0]
         return best
 
-    def route(self, members: Floats) -> HopNumbers:
-        """The best route for one set."""
-        rest = self._rest(members[None])[:, 0]
-        reach = members @ self._reaches
-        route: list[int] = []
-        while (done := bits(route)) in self._steps:
-            route.append(int((rest[self._steps[done]] + reach[done] * self._costs).argmin()))
-        return tuple(route)
+    def routes(self, members: Floats) -> list[HopNumbers]:
+        """The best route for each set."""
+        rest, spent = self._rest(members), self._spend(members)
+        found = []
+        for left, reached in zip(rest.T, spent.transpose(2, 0, 1), strict=True):
+            route: list[int] = []
+            while (done := bits(route)) in self._steps:
+                route.append(int((left[self._steps[done]] + reached[:, done]).argmin()))
+            found.append(tuple(route))
+        return found
 
     def price_rows(self, route: Sequence[int]) -> Floats:
         """Price each training tuple on a route, in seconds."""
         prefixes = [bits(route[:place]) for place in range(len(route))]
-        seconds: Floats = self._reaches[:, prefixes] @ self._costs[list(route)]
+        seconds: Floats = (self._reaches[:, prefixes] * self._costs[:, list(route)]).sum(axis=1)
         return seconds
 
     def _rest(self, members: Floats) -> Floats:
@@ -101,13 +89,19 @@ class Exact:
         # rest(done) = min over ready j of reach(done) * cost(j) + rest(done | j), for all sets of training tuples at
         # once. `here` is three-dimensional: the sets of operators of a layer, the next operator, the sets.
         # Steps to `_nowhere` find infinity in the last row, so the minimum never takes them.
-        reach = (members @ self._reaches).T
+        spent = self._spend(members)
         rest = np.zeros((self._nowhere + 1, len(members)))
         rest[-1] = np.inf
         for masks, steps in self._layers:
-            here = reach[masks][:, None, :] * self._costs[:, None]
-            rest[masks] = (rest.take(steps, axis=0) + here).min(axis=1)
+            rest[masks] = (rest.take(steps, axis=0) + spent[:, masks].swapaxes(0, 1)).min(axis=1)
         return rest
+
+    def _spend(self, members: Floats) -> Floats:
+        """What each operator takes for each set, after each set of operators: `[operator, operators done, set]`."""
+        if self._is_uniform:
+            found: Floats = self._costs[0][:, None, None] * (members @ self._reaches).T
+            return found
+        return np.stack([(members @ (self._reaches * cost[:, None])).T for cost in self._costs.T])
 
 
 class Greedy:
@@ -125,9 +119,9 @@ class Greedy:
         """Price each set under the route of best ranks, in seconds."""
         return self._greedy(members)[1]
 
-    def route(self, members: Floats) -> HopNumbers:
-        """The route of best ranks for one set."""
-        return self._greedy(members[None])[0][0]
+    def routes(self, members: Floats) -> list[HopNumbers]:
+        """The route of best ranks for each set."""
+        return self._greedy(members)[0]
 
     def price_rows(self, route: Sequence[int]) -> Floats:
         """Price each training tuple on a route, in seconds."""

@@ -55,6 +55,9 @@ def condense(sample: Sample, most: int) -> Training:
     >>> condense(Sample(buckets=kind, outcomes=np.hstack((kind, 1 - kind)).astype(float)), 10).density
     array([200., 200.])
     """
+    # Attributes that are the same in all rows tell nothing, and every look at them costs as much as at others.
+    varied = np.flatnonzero((sample.buckets != sample.buckets[:1]).any(axis=0))
+    whole, sample = sample, Sample(buckets=sample.buckets[:, varied], outcomes=sample.outcomes, prices=sample.prices)
     regions: list[Integers] = []
     used: set[int] = set()
     waiting: list[tuple[float, int, Integers, int, Bools]] = []
@@ -71,10 +74,10 @@ def condense(sample: Sample, most: int) -> Training:
         if not waiting or len(regions) + len(waiting) >= most:
             break
         _, _, rows, attribute, right = heapq.heappop(waiting)
-        used.add(attribute)
+        used.add(int(varied[attribute]))
         fresh = [rows[~right], rows[right]]
     regions += [rows for _, _, rows, _, _ in waiting]
-    return _training(sample, regions, used)
+    return _training(whole, regions, used)
 
 
 def _training(sample: Sample, regions: list[Integers], used: set[int]) -> Training:
@@ -99,6 +102,8 @@ def _division(sample: Sample, rows: Integers) -> tuple[int, Cut] | None:
         return None
     buckets, outcomes = sample.buckets[rows], sample.outcomes[rows]
     targets = signals(outcomes, MOST_EXACT_OPERATORS)
+    if sample.prices is not None:
+        targets = np.hstack((targets, signals(np.log(sample.prices[rows]), 0)))
     nothing = np.zeros(len(rows), np.int64)
     single = best_single(buckets, targets)
     if single is not None:

@@ -83,12 +83,12 @@ def test_uniform_rows_have_one_route_and_a_tree_of_one_leaf(rates: list[float]) 
 
 def test_the_cost_is_that_of_equation_two() -> None:
     buckets = noise(ROWS, 2, seed=5)
-    overheads = Overheads(level=1e-7, leg=1e-3, rows=1_000)
+    overheads = Overheads(level=1e-7, bucket=1e-8, leg=1e-3, rows=1_000)
     mesh = found(sample(skewed(buckets[:, 0] // 8, 4), buckets, 6), overheads=overheads)
     routes = len(mesh.routes)
     assert routes == 3
     seconds = sum(share * taken for share, taken in zip(mesh.share, mesh.seconds, strict=True))
-    assert mesh.cost == pytest.approx(seconds + 1e-7 * mesh.tree.depth + (routes - 1) * 1e-6)
+    assert mesh.cost == pytest.approx(seconds + 1e-7 * mesh.tree.depth + 1e-8 + (routes - 1) * 1e-6)
     assert sum(mesh.share) == pytest.approx(1)
 
 

@@ -38,7 +38,7 @@ def test_the_best_route_is_the_best_of_all_legal_orders(problem: tuple[Floats, l
     best = cheapest(outcomes, costs, needs)
     one = np.ones((1, 1))
     assert exact.price(one)[0] == pytest.approx(best)
-    route = exact.route(one[0])
+    route = exact.routes(one[:1])[0]
     assert len(legal.hops(route)) == outcomes.shape[1]
     assert walk(outcomes, costs, route) == pytest.approx(best)
 
@@ -54,7 +54,7 @@ def test_a_set_costs_what_its_rows_cost(
     members = ((np.arange(1, 1 << sets)[:, None] >> np.arange(sets)) & 1).astype(np.float64)
     for chosen, price in zip(members, exact.price(members), strict=True):
         assert price == pytest.approx(cheapest(outcomes[chosen[cell] > 0], costs, needs))
-    route = exact.route(np.ones(sets))
+    route = exact.routes(np.ones((1, sets)))[0]
     assert exact.price_rows(route).tolist() == pytest.approx(
         [walk(outcomes[cell == n], costs, route) for n in range(sets)]
     )
@@ -67,7 +67,7 @@ def test_ranks_give_a_legal_route_and_its_price(problem: tuple[Floats, list[floa
     greedy = Greedy(outcomes, np.zeros(len(outcomes), np.int64), np.array(costs), legal)
     if not len(outcomes):
         return
-    route = greedy.route(np.ones(1))
+    route = greedy.routes(np.ones((1, 1)))[0]
     assert len(legal.hops(route)) == outcomes.shape[1]
     spent = walk(outcomes, costs, route)
     assert greedy.price(np.ones((1, 1)))[0] == pytest.approx(spent)
@@ -80,7 +80,7 @@ def test_ranks_find_the_best_order_of_filters_that_do_not_depend_on_each_other()
     grid = np.stack(np.meshgrid(*[np.arange(10)] * 3, indexing="ij"), axis=-1).reshape(-1, 3)
     outcomes = (grid < 10 * np.array(rates)).astype(np.float64)
     greedy = Greedy(outcomes, np.zeros(len(outcomes), np.int64), np.ones(3), legality(3))
-    assert greedy.route(np.ones(1)) == (2, 1, 0)
+    assert greedy.routes(np.ones((1, 1)))[0] == (2, 1, 0)
 
 
 def priced(outcomes: Floats, *, exact: bool) -> Pricer:
@@ -94,7 +94,7 @@ def test_filters_that_agree_do_not_follow_each_other(exact: bool) -> None:
     """0 and 1 pass the same 30 rows of 100, 2 passes half of all: after 0, 1 drops nothing any more."""
     rows = np.arange(100)
     outcomes = np.stack((rows < 30, rows < 30, rows % 2 == 0), axis=1).astype(np.float64)
-    route = priced(outcomes, exact=exact).route(np.ones(1))
+    route = priced(outcomes, exact=exact).routes(np.ones((1, 1)))[0]
     assert route[1] == 2
 
 

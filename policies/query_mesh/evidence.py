@@ -1,0 +1,93 @@
+"""The rows of a stream that went to all operators, in small legs that are timed by themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from eddy.classes.divider import Buckets
+from eddy.observe.statistics import Statistic
+from eddy.policies.query_mesh.finding import agree
+from eddy.policies.query_mesh.learn.class_prices import FEWEST_LEGS, ClassPrices
+from eddy.policies.query_mesh.learn.sample import Reservoir, Sample
+from eddy.policies.query_mesh.operator_rates import OperatorRates
+from eddy.tuples import Hop
+from eddy.tuples.arrays import Integers
+
+SMALLEST_LEG, MOST_LEGS = 8, 16
+"""Rows of a leg of the sample at least, and legs at most."""
+
+CALLS_OF_LEGS = 0.25
+"""The calls of a leg of the sample may take so much of what its rows take."""
+
+
+class Evidence:
+    """The newest rows of the sample, and the prices by class that follow from their legs.
+
+    `shape` says how many attributes there are, and of how many buckets.
+    """
+
+    def __init__(self, shape: tuple[int, int], operators: Sequence[str], room: int, rates: OperatorRates) -> None:
+        attributes, self._cells = shape
+        self._operators, self._rates = tuple(operators), rates
+        self.rows = Reservoir(attributes, len(operators), room)
+        self.prices = ClassPrices()
+
+    def forget(self) -> None:
+        """Begin anew: buckets mean something else now."""
+        self.rows.keep(0)
+        self.prices = ClassPrices()
+
+    def count_legs(self, rows: int) -> int:
+        """Say in how many legs to send a sample: each is timed by itself, and has calls of its own."""
+        if self._rates.costs == "unit":
+            return 1
+        calls, work = self._rates.price_calls(), float(self._rates.prices().sum())
+        smallest = max(SMALLEST_LEG, calls / (CALLS_OF_LEGS * work))
+        legs = int(rows / smallest)
+        # Fewer legs say nothing, unless others before them did.
+        return min(legs, MOST_LEGS) if legs >= FEWEST_LEGS or (legs and self.prices.is_known) else 1
+
+    def keep(
+        self, hops: Sequence[Hop], statistics: Sequence[Statistic], buckets: Buckets, outcomes: Sequence[Any]
+    ) -> None:
+        """Keep outcomes of rows that went to all operators in one leg, and how long they took there."""
+        columns = np.full((len(buckets), len(self._operators)), np.nan)
+        seconds = np.full(len(self._operators), np.nan)
+        for hop, statistic, counts in zip(hops, statistics, outcomes, strict=True):
+            number = self._operators.index(hop.operator)
+            columns[:, number] = counts
+            seconds[number] = self._rates.price_own(hop, statistic)
+        self.rows.add(buckets, columns, seconds)
+
+    def choose_rows(self, fresh: int | None) -> int:
+        """The newest rows that are evidence: all of them, unless those since a change do not agree with the others.
+
+        `fresh` have come since then, or there was none.
+        """
+        every = len(self.rows)
+        if fresh is None or fresh >= every:
+            return every
+        buckets, outcomes = self.rows.newest(every)
+        older, newer = slice(None, every - fresh), slice(every - fresh, None)
+        same = agree((buckets[older], outcomes[older]), (buckets[newer], outcomes[newer]), self._cells)
+        return every if same else fresh
+
+    def sample(self, rows: int) -> Sample:
+        """Give the newest rows with what was seen of them, and what they cost.
+
+        What could not be seen is as usual.
+        """
+        buckets, outcomes = self.rows.newest(rows)
+        filled = np.where(np.isnan(outcomes), np.broadcast_to(self._rates.shares(), outcomes.shape), outcomes)
+        if self._rates.costs == "time":
+            self.prices.learn(buckets, *self.rows.timed(rows))
+        return Sample(buckets=buckets, outcomes=filled, prices=self.prices.price(buckets))
+
+    @property
+    def varied(self) -> Integers:
+        """The attributes that were not the same in all rows of the sample: others cost a look and tell nothing."""
+        buckets, _ = self.rows.newest(len(self.rows))
+        return np.flatnonzero((buckets != buckets[:1]).any(axis=0))

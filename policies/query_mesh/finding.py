@@ -1,0 +1,113 @@
+"""Finds the mesh of a decision: searched anew, one of the former ones, or the best single route.
+
+A mesh that was searched for promises too much for the rows it was fitted to, so some rows of the sample test it. A
+former mesh was not made from these rows; where it does as well, the stream is as it was then, and the former mesh knows
+more than a small sample can say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from eddy.classes.divider import Buckets
+from eddy.contracts import Clock
+from eddy.policies.query_mesh.first_hops import compare, count_rows
+from eddy.policies.query_mesh.learn.sample import Sample
+from eddy.policies.query_mesh.mesh import Mesh
+from eddy.policies.query_mesh.optimizer import Settings, optimize_both, refine_routes, restate
+from eddy.policies.query_mesh.search.legality import Legality
+from eddy.tuples.arrays import Floats
+
+TEST_SHARE = 0.25
+"""The share of the sample that tests whether a mesh pays, and does not help to find it: a mesh promises too much for
+the rows it was fitted to."""
+
+ROWS_UNSPARED = 50
+"""Rows of which none can be spared."""
+
+SURE_OF_SAVING = 0.5
+"""Standard errors by which the saving must exceed the overhead, on rows that the mesh was not made for."""
+
+FORMER_MAY_COST = 1.03
+"""A former mesh is taken up again if it costs at most so much of what the new one promises for its own rows."""
+
+SURE_OF_OTHER_ROWS = 3.0
+"""Standard errors beyond which older rows of the sample are of another stream than the newer ones."""
+
+
+class Found(NamedTuple):
+    """A mesh, and what it saves of a row beside the best single route, on rows that it was not made for."""
+
+    mesh: Mesh
+    gain: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finder:
+    """What is the same throughout a decision."""
+
+    settings: Settings
+    prices: Floats
+    legality: Legality
+    chance: np.random.Generator
+    clock: Clock
+
+    def find(self, sample: Sample, present: Mesh | None, former: Sequence[Mesh]) -> Found:
+        """Find a mesh; one of the former ones, if it does as well."""
+        found = self._search(sample, present)
+        known = [self._price(mesh, sample) for mesh in former]
+        if not known or min(known) > FORMER_MAY_COST * self._price(found.mesh, sample):
+            return found
+        best = restate(former[known.index(min(known))], sample, self.prices)
+        return Found(best, max(found.mesh.single_cost - min(known), 0.0))
+
+    def _search(self, sample: Sample, present: Mesh | None) -> Found:
+        """Search on most of the sample, and test on the rest.
+
+        Where the mesh does not save enough there, the best single route takes its place.
+        """
+        held = self.chance.random(len(sample)) < TEST_SHARE
+        if len(sample) < ROWS_UNSPARED or held.all() or not held.any():
+            mesh, _ = self._optimize(sample, present)
+            return Found(mesh, mesh.single_cost - mesh.cost)
+        mesh, single = self._optimize(sample.part(~held), present)
+        if len(mesh.routes) == 1:
+            return Found(refine_routes(mesh, sample, self.prices, self.legality), 0.0)
+        test = sample.part(held)
+        saved = single.price_rows(test, self.prices) - mesh.price_rows(test, self.prices)
+        overhead = self.settings.overheads.estimate(len(mesh.routes))
+        if saved.mean() <= overhead + SURE_OF_SAVING * float(saved.std()) / np.sqrt(len(saved)):
+            return Found(refine_routes(single, sample, self.prices, self.legality), 0.0)
+        return Found(refine_routes(mesh, sample, self.prices, self.legality), float(saved.mean()))
+
+    def _optimize(self, sample: Sample, present: Mesh | None) -> tuple[Mesh, Mesh]:
+        return optimize_both(sample, self.prices, self.legality, self.settings, self.chance, self.clock, present)
+
+    def _price(self, mesh: Mesh, sample: Sample) -> float:
+        """Price a row of a sample, with the overhead of the routes."""
+        return float(mesh.price_rows(sample, self.prices).mean()) + self.settings.overheads.estimate(len(mesh.routes))
+
+
+def agree(older: tuple[Buckets, Floats], newer: tuple[Buckets, Floats], cells: int) -> bool:
+    """Tell whether rows of a sample may be of one stream: all operators together, by each attribute.
+
+    >>> one = np.zeros((200, 1), np.uint8), np.arange(200)[:, None] % 2.0
+    >>> agree(one, one, 2), agree(one, (one[0], one[1] * 0), 2)
+    (True, False)
+    """
+    (old_buckets, old), (new_buckets, new) = older, newer
+    known = ~(np.isnan(old).any(axis=0) | np.isnan(new).any(axis=0))
+    if not len(old) or not len(new) or not known.any():
+        return False
+    # A column of zeros: by it totals are compared, also where there is no attribute.
+    nothing = [np.zeros((len(buckets), 1), np.uint8) for buckets in (old_buckets, new_buckets)]
+    old_buckets, new_buckets = np.hstack((old_buckets, nothing[0])), np.hstack((new_buckets, nothing[1]))
+    pairs = [
+        (count_rows(old_buckets, old[:, number], cells), count_rows(new_buckets, new[:, number], cells))
+        for number in np.flatnonzero(known).tolist()
+    ]
+    return float(compare(pairs, totals=True).max()) < SURE_OF_OTHER_ROWS
