@@ -1,10 +1,13 @@
 """Classifier attributes as small buckets, one byte each.
 
-A policy tells rows apart by buckets, not by values. A discrete attribute gives each of its first values a bucket of its
-own, so that few values are never confused, and hashes the rest; a continuous one is cut into equal ranges between the
-smallest and the largest value so far. A null has a bucket of its own. An attribute that cannot tell classes apart, such
-as a sequence number, a key that is different in every row, or a long text, falls into one bucket (section 4.4 of the
-content-based routing paper).
+A policy tells rows apart by buckets, not by values. A discrete attribute gives each of its values a bucket of its own,
+and where there are too many the heavy ones, and hashes the rest; a continuous one is cut into ranges that hold equally
+many rows, and a value that many rows have, such as a default of 0, is a range of its own. Nulls have a bucket, and so
+has NaN. An attribute that cannot tell classes apart, such as a sequence number, a key that is different in every row,
+or a long text, falls into one bucket (section 4.4 of the content-based routing paper).
+
+All of it is learned from a few rows of a micro-batch, before any of its rows are divided, and stands for the whole of
+it: whoever looks, at which rows and in which order, changes nothing.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from eddy.classes.divider import Attribute, BucketName, Buckets, Divider
-from eddy.classes.nature import is_time
+from eddy.classes.nature import GOLDEN_MEAN, is_time
 from eddy.errors import EngineError, QueryError, is_whole, unknown_name
 from eddy.sql import Column
 from eddy.sql.values.name_case import find_own
@@ -33,14 +36,8 @@ USUAL_RANGES = 24
 LOOKED_UP_SHARE = 0.5
 """A share of a micro-batch's rows. When more than this share is asked for, the whole column is divided and kept."""
 
-JUDGED_ROWS = 256
-"""Rows of a micro-batch from which an attribute is judged: more than a judgement needs, so that one will mostly do."""
-
 MOST_SIZES = 16
-"""Sizes of micro-batches for which the judged rows' places are kept: most micro-batches are of one size."""
-
-GOLDEN_MEAN = 0.6180339887498949
-"""Steps of this share of a whole, taken around it, lie nearly evenly and never fall in with a period of the rows."""
+"""Sizes of micro-batches for which the places of the rows to learn from are kept: most are of one size."""
 
 
 class Look(Protocol):
@@ -115,9 +112,9 @@ def choose(names: Sequence[str] | None, known: Sequence[Column], d: int | None, 
 class Arrived:
     """The rows of a stream in one micro-batch, divided on demand."""
 
-    def __init__(self, rows: pa.RecordBatch, first: int, dividers: Mapping[str, Divider]) -> None:
+    def __init__(self, rows: pa.RecordBatch, first: int, begun: int, dividers: Mapping[str, Divider]) -> None:
         self._rows = rows
-        self._first = first
+        self._first, self._begun = first, begun
         self._dividers = list(dividers.items())
         self._whole: dict[int, Buckets] = {}
         self._looked: set[int] = set()
@@ -172,9 +169,10 @@ class Arrived:
         """Let an attribute learn from the rows, once and before they are divided."""
         name, divider = self._dividers[attribute]
         # From rows all over the micro-batch, whichever of them a policy happens to ask for.
-        if attribute not in self._looked and not divider.is_settled:
-            divider.judge(_take_evenly(self._rows.column(name)))
-        self._looked.add(attribute)
+        if attribute not in self._looked:
+            self._looked.add(attribute)
+            column = self._rows.column(name)
+            divider.learn(len(column), self._begun, lambda count: _take_evenly(column, count))
         return divider
 
 
@@ -208,22 +206,22 @@ class Classifier:
     def __init__(self, features: Features, schemas: Mapping[str, pa.Schema]) -> None:
         self._dividers = {
             stream: {
-                a.column.name: Divider(
-                    a, schema.field(a.column.name).type, features.buckets if a.values else features.ranges
-                )
+                a.column.name: Divider(a, schema.field(a.column.name).type, features.buckets, features.ranges)
                 for a in features.of(stream)
             }
             for stream, schema in schemas.items()
         }
         self._numbered = {stream: list(dividers.values()) for stream, dividers in self._dividers.items()}
         self._arrived: dict[str, Arrived] = {}
+        self._begun = dict.fromkeys(schemas, 0)
 
     def arrive(self, stream: str, rows: pa.RecordBatch, first: int) -> None:
         """Begin with the rows of a new micro-batch.
 
         `first` is the id of the first of them.
         """
-        self._arrived[stream] = Arrived(rows, first, self._dividers[stream])
+        self._arrived[stream] = Arrived(rows, first, self._begun[stream], self._dividers[stream])
+        self._begun[stream] += rows.num_rows
 
     def buckets(self, stream: str, ids: Integers) -> Look:
         """Give a look at some rows, which may be used now or later."""
@@ -242,19 +240,22 @@ class Classifier:
         parts = [[dividers[a].name(bucket) for a, bucket in zip(attributes, some, strict=True)] for some in classes]
         return [(",".join(key for key, _ in part), ", ".join(text for _, text in part)) for part in parts]
 
-    def snapshot(self) -> dict[str, dict[str, Any]]:
-        """Give what has been learned of all attributes."""
-        return {s: {name: divider.snapshot() for name, divider in d.items()} for s, d in self._dividers.items()}
+    def snapshot(self) -> dict[str, Any]:
+        """Give what has been learned of all attributes, and how many rows have come."""
+        learned = {s: {name: divider.snapshot() for name, divider in d.items()} for s, d in self._dividers.items()}
+        return {"begun": self._begun, "learned": learned}
 
-    def restore(self, state: Mapping[str, Mapping[str, Any]]) -> None:
+    def restore(self, state: Mapping[str, Any]) -> None:
         """Go on from a snapshot.
 
-        Attributes that are not in it begin anew.
+        Attributes that are not in it begin anew; so do all where it is from before rows were counted.
         """
+        learned = state.get("learned", {})
         for stream, dividers in self._dividers.items():
+            self._begun[stream] = state.get("begun", {}).get(stream, 0)
             for name, divider in dividers.items():
-                if name in state.get(stream, {}):
-                    divider.restore(state[stream][name])
+                if name in learned.get(stream, {}):
+                    divider.restore(learned[stream][name])
 
 
 def can_classify(data_type: pa.DataType) -> bool:
@@ -270,17 +271,17 @@ def can_classify(data_type: pa.DataType) -> bool:
     )
 
 
-def _take_evenly(array: pa.Array) -> pa.Array:
+def _take_evenly(array: pa.Array, count: int) -> pa.Array:
     """Take rows from all over a micro-batch, in their order.
 
     A few rows are taken as they are.
     """
-    if len(array) <= JUDGED_ROWS:
+    if len(array) <= count:
         return array
     # Not the first rows: a micro-batch may be sorted, or begin with the rest of another file.
-    return array.take(_choose_places(len(array)))
+    return array.take(_choose_places(len(array), count))
 
 
 @lru_cache(maxsize=MOST_SIZES)
-def _choose_places(rows: int) -> pa.Array:
-    return pa.array(np.unique((np.arange(JUDGED_ROWS) * GOLDEN_MEAN % 1 * rows).astype(np.int64)))
+def _choose_places(rows: int, count: int) -> pa.Array:
+    return pa.array(np.unique((np.arange(count) * GOLDEN_MEAN % 1 * rows).astype(np.int64)))

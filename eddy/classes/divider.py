@@ -8,25 +8,48 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from eddy.classes.nature import Nature
-from eddy.classes.value_names import ANY, NULL, OTHERS, range_text, value_text
+from eddy.classes.counts import HeavyCounts
+from eddy.classes.cuts import Ranges, Values, encode_values, has_fractions
+from eddy.classes.nature import ROWS_TO_JUDGE, Nature
+from eddy.classes.value_names import ANY, NULL, OTHERS, code_text, codes_text, value_text
 from eddy.errors import QueryError
 from eddy.sql import Column
-from eddy.tuples.arrays import Integers, Valid
-from eddy.tuples.codes import encode
-from eddy.tuples.splitmix import GOLDEN
+from eddy.tuples.arrays import Integers
 
 Buckets = np.ndarray[Any, np.dtype[np.uint8]]
-
-Shared = np.ndarray[Any, np.dtype[np.bool_]]
 
 BucketName = tuple[str, str]
 """A bucket's or a class's identity, the same in every micro-batch, and its text in this one."""
 
 NameClasses = Callable[[str, Sequence[int], Sequence[Sequence[int]]], Sequence[BucketName]]
 """Names classes by their stream, its attributes, and the buckets of each class."""
+
+LESSON_ROWS, LEAST_LESSON_ROWS = 512, 256
+"""Rows of a micro-batch that are learned from: of two hundred values, all but a dozen are met in the first. Smaller
+micro-batches make a lesson together, when they have so many."""
+
+ROWS_FOR_EACH, MOST_LESSON_ROWS = 64, 2_048
+"""Where a micro-batch is large, one of so many of its rows is in the lesson, up to so many: it is long until the
+next."""
+
+SHARE_AFTER_NEWS, MOST_AFTER_NEWS, SHARE_BETWEEN, MOST_BETWEEN = 0.125, 8_000, 0.5, 64_000
+"""Rows from one lesson to the next: a share of those that have come, and so many at most, fewer while lessons are news:
+one costs as much as dividing ten thousand rows."""
+
+SPARE_BUCKETS = 8
+"""Buckets for values that are met for the first time, as long as there are so many that no value has."""
+
+TIMES_TOO_LARGE, ROWS_OF_CHANCE, TIMES_BETTER = 2.0, 8, 1.5
+"""A range with more than so many times its share of a sample, and some rows that chance may bring, has the attribute
+cut anew, if then the largest range is so much smaller: where few buckets are for many heavy values, it is not."""
+
+BETTER_SHARE = 0.1
+"""The share of the rows that must get buckets of their own by it, where values are shared out anew: what was learned by
+the old buckets is forgotten."""
+
+ROOM_FOR_VALUES = 12
+"""Values that are counted, besides twice as many as there are buckets."""
 
 
 @dataclass(frozen=True)
@@ -43,53 +66,65 @@ class Attribute:
 class Divider:
     """Divides the values of one attribute, and names the buckets.
 
-    As long as its values cannot tell rows apart, or too few have been seen to say so, all but the nulls share a bucket.
-    When that changes, so does what is in that bucket; what a policy has learned of it fades like all it has learned.
+    It learns from a few rows of a micro-batch before any of its rows are divided, so that a bucket means the same in
+    all of it. As long as its values cannot tell rows apart, or too few have been seen to say so, all but the nulls
+    share a bucket. Whenever buckets come to mean something else, the edition is another. A new value that gets a free
+    bucket is no reason: the others stay what they are.
     """
 
-    def __init__(self, attribute: Attribute, data_type: pa.DataType, buckets: int) -> None:
-        self._buckets = buckets
-        self._type = data_type
-        self._nature = Nature(data_type, buckets)
-        self._fixed = bool(attribute.values)
-        self._known = _codes(attribute, data_type) if self._fixed else []
-        self._texts = [value_text(value) for value in attribute.values]
-        self._shared: Shared = np.zeros(buckets, np.bool_)
-        self._low, self._high = np.inf, -np.inf
+    def __init__(self, attribute: Attribute, data_type: pa.DataType, buckets: int, ranges: int) -> None:
         self._column = attribute.column.name
+        self._type = data_type
+        self._buckets, self._ranges = buckets, ranges
+        self._is_text = pa.types.is_string(data_type) or pa.types.is_binary(data_type)
+        self._nature = Nature(data_type, ranges, buckets)
+        self._counts = HeavyCounts(2 * buckets + ROOM_FOR_VALUES)
+        self._lesson = Lesson()
+        self._cut: Ranges | Values | None = None
+        # More values than buckets: only some have one of their own.
+        self._is_crowded = False
+        self._texts: dict[int, str] = {}
+        self._fixed = bool(attribute.values)
+        if self._fixed:
+            codes = _encode_known(attribute, data_type)
+            self._cut = Values(codes, buckets, buckets + 1)
+            self._texts = dict(zip(codes.tolist(), map(value_text, attribute.values), strict=True))
         self._names: dict[int, BucketName] = {}
         self.edition = 0
 
     @property
-    def is_settled(self) -> bool:
-        """No more rows need to be judged."""
-        return self._fixed or self._nature.is_settled
-
-    @property
     def is_blind(self) -> bool:
         """All values but the nulls share a bucket."""
-        return not self._fixed and not self._nature.tells
+        return self._cut is None
 
-    def judge(self, array: pa.Array) -> None:
-        """Learn the attribute's nature from the first rows."""
-        before = self._nature.tells, self._nature.is_continuous
-        self._nature.look(array)
-        self.edition += before != (self._nature.tells, self._nature.is_continuous)
-        self._names.clear()
+    def learn(self, rows: int, begun: int, take: Callable[[int], pa.Array]) -> None:
+        """Learn from a micro-batch of so many rows, if it is time to; `begun` rows have come before.
+
+        `take` takes some rows from all over it.
+        """
+        if self._fixed or not rows or begun + rows < self._lesson.due:
+            return
+        count = min(max(LESSON_ROWS, rows // ROWS_FOR_EACH), MOST_LESSON_ROWS)
+        some = take(count)
+        codes = encode_values(some)
+        if some.null_count:
+            valid = some.is_valid().to_numpy(zero_copy_only=False)
+            some, codes = some.filter(pa.array(valid)), codes[valid]
+        if self._is_text and not self._nature.is_useless:
+            self._note_texts(some, codes)
+        self._lesson.add(codes, some.nbytes, min(rows, count), begun)
+        if self._lesson.rows >= (LEAST_LESSON_ROWS if len(self._nature.sample) else ROWS_TO_JUDGE):
+            self._end_lesson(begun + rows)
 
     def divide(self, array: pa.Array) -> Buckets:
         """Give the bucket of each value."""
-        valid = array.is_valid().to_numpy(zero_copy_only=False) if array.null_count else None
-        if self.is_blind:
-            found = np.zeros(len(array), np.uint8)
-        else:
-            found = self._range(array, valid) if self._is_continuous else self._place(array, valid)
-        if valid is not None:
-            found[~valid] = self._buckets
+        found = np.zeros(len(array), np.uint8) if self._cut is None else self._cut.divide(array)
+        if array.null_count:
+            found[~array.is_valid().to_numpy(zero_copy_only=False)] = self._buckets
         return found
 
     def name(self, bucket: int) -> BucketName:
-        """Name a bucket by its value, its range as it is now, or ANY.
+        """Name a bucket by its value, its range, or ANY.
 
         Buckets are named in every micro-batch, and rarely change: their names are kept until they do.
         """
@@ -102,136 +137,184 @@ class Divider:
 
     def snapshot(self) -> dict[str, Any]:
         """Give what has been learned of the values."""
+        ranges = isinstance(self._cut, Ranges)
         return {
-            "nature": self._nature.snapshot(),
-            "known": self._known,
-            "texts": self._texts,
-            "shared": self._shared.tolist(),
-            "range": [self._low, self._high],
+            "form": [self._buckets, self._ranges],
             "edition": self.edition,
+            "nature": self._nature.snapshot(),
+            "counts": self._counts.snapshot(),
+            "lesson": self._lesson.snapshot(),
+            "cut": None if self._cut is None else ["ranges" if ranges else "values", self._cut.codes.tolist()],
+            "crowded": self._is_crowded,
+            "texts": [[code, text] for code, text in self._texts.items()],
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from a snapshot."""
+        """Go on from a snapshot.
+
+        One that divided otherwise is no help; it was another edition.
+        """
+        if self._fixed:
+            return
+        if state.get("form") != [self._buckets, self._ranges]:
+            self.edition = state.get("edition", 0) + 1
+            return
+        self.edition, self._is_crowded = state["edition"], state["crowded"]
         self._nature.restore(state["nature"])
-        self._known, self._texts = list(state["known"]), list(state["texts"])
-        self._shared = np.array(state["shared"], np.bool_)
-        self._low, self._high = state["range"]
-        self.edition = state.get("edition", 0)
+        self._counts.restore(state["counts"])
+        self._lesson = Lesson.restore(state["lesson"])
+        self._texts = dict(state["texts"])
+        self._cut = None
+        if state["cut"] is not None:
+            kind, codes = state["cut"]
+            self._cut = self._make_ranges(codes) if kind == "ranges" else self._make_values(codes)
         self._names.clear()
 
+    def _note_texts(self, some: pa.Array, codes: Integers) -> None:
+        """Write down values that have not been met, as long as there is room for them."""
+        fresh, first = np.unique(codes, return_index=True)
+        known = self._texts
+        places = [place for code, place in zip(fresh.tolist(), first.tolist(), strict=True) if code not in known]
+        places = places[: max(self._counts.room - len(known), 0)]
+        texts = map(value_text, some.take(pa.array(places, pa.int64())).to_pylist())
+        known.update(zip(codes[places].tolist(), texts, strict=True))
+
+    def _end_lesson(self, end: int) -> None:
+        """Learn from the rows of the lesson, and cut anew if there is a reason to."""
+        codes = self._lesson.codes
+        self._nature.learn(codes, self._lesson.nbytes / max(len(codes), 1))
+        if self._is_discrete:
+            self._counts.add(codes)
+        elif len(self._counts.codes):
+            self._counts = HeavyCounts(self._counts.room)
+        former, self._cut = self._cut, self._choose_cut(codes)
+        is_news = self._cut is not former or (isinstance(former, Ranges) and self._is_uneven(former, codes))
+        self._lesson = self._lesson.plan_next(end, is_news=is_news)
+        if self._cut is not former:
+            self._names.clear()
+        if len(self._texts) >= self._counts.room:
+            kept = {*self._counts.codes.tolist(), *(() if self._cut is None else self._cut.codes.tolist())}
+            self._texts = {code: text for code, text in self._texts.items() if code in kept}
+
     @property
-    def _is_continuous(self) -> bool:
-        return self._nature.is_continuous and not self._fixed
+    def _is_discrete(self) -> bool:
+        return not self._nature.is_continuous
+
+    def _choose_cut(self, codes: Integers) -> Ranges | Values | None:
+        """Choose how values are shared out from here on; notes another edition."""
+        former = self._cut
+        if not self._nature.tells:
+            self.edition += former is not None
+            return None
+        if self._is_discrete:
+            return self._share_out(former, codes) if isinstance(former, Values) else self._lay_out()
+        sample = self._nature.sample
+        if isinstance(former, Ranges) and not self._is_uneven(former, sample):
+            return former
+        cut = Ranges.cut(sample, self._ranges, self._buckets, fractions=has_fractions(self._type))
+        if isinstance(former, Ranges) and TIMES_BETTER * cut.count_largest(sample) > former.count_largest(sample):
+            return former
+        self.edition += 1
+        return cut
+
+    def _is_uneven(self, cut: Ranges, codes: Integers) -> bool:
+        """Tell whether a range has much more than its share."""
+        return cut.count_largest(codes) > TIMES_TOO_LARGE * len(codes) / self._ranges + ROWS_OF_CHANCE
+
+    def _share_out(self, former: Values, codes: Integers) -> Values:
+        """Give values that are met for the first time the buckets that are free, or share out anew."""
+        counts = self._counts
+        if self._is_crowded:
+            worth = counts.weights[: counts.count_worthy(self._buckets)].sum()
+            now = counts.weights[former.find(counts.codes) >= 0].sum()
+            if worth - now <= BETTER_SHARE * counts.rows and len(counts.codes) > self._buckets:
+                return former
+            return self._lay_out()
+        fresh = np.unique(codes[former.find(codes) < 0])
+        if not len(fresh):
+            return former
+        if len(former.codes) + len(fresh) > self._buckets:
+            return self._lay_out()
+        return self._make_values(np.append(former.codes, fresh))
+
+    def _lay_out(self) -> Values:
+        """Share out all buckets: to all values if there are enough, else to those that are worth one."""
+        self.edition += 1
+        counts = self._counts
+        self._is_crowded = len(counts.codes) > self._buckets
+        return self._make_values(
+            counts.codes[: counts.count_worthy(self._buckets) if self._is_crowded else self._buckets]
+        )
+
+    def _make_values(self, codes: Sequence[int] | Integers) -> Values:
+        """Give values a bucket each; the others are hashed into some of those that are left, or into all if none is."""
+        first = len(codes) if self._is_crowded else max(len(codes), self._buckets - SPARE_BUCKETS)
+        return Values(np.array(codes, np.int64), first if first < self._buckets else 0, self._buckets)
+
+    def _make_ranges(self, codes: Sequence[int]) -> Ranges:
+        return Ranges(np.array(codes, np.int64), has_fractions(self._type))
 
     def _text(self, bucket: int) -> str:
         if bucket == self._buckets:
             return OTHERS if self._fixed else NULL
-        if self.is_blind:
+        if self._cut is None:
             return ANY
-        if self._is_continuous:
-            return self._range_text(bucket)
-        if bucket >= len(self._texts):
-            return OTHERS
-        return f"{self._texts[bucket]} & {OTHERS}" if self._shared[bucket] else self._texts[bucket]
-
-    def _range_text(self, bucket: int) -> str:
-        """The last range holds its end too."""
-        width = self._high - self._low
-        if not 0 <= width < np.inf:
-            return ANY
-        low, high = (self._low + width * (place / self._buckets) for place in (bucket, bucket + 1))
-        return range_text(low, high if high < self._high else float(np.nextafter(self._high, np.inf)), self._type)
-
-    def _range(self, array: pa.Array, valid: Valid) -> Buckets:
-        """Place numbers between the least and the largest one so far.
-
-        NaN is beyond all.
-        """
-        numbers = encode(array)[0].astype(np.float64) if _is_whole(array.type) else _numbers(array)
-        present = numbers if valid is None else numbers[valid]
-        # One infinite number would make all other ranges empty.
-        finite = present[np.isfinite(present)]
-        low, high = finite.min(initial=np.inf), finite.max(initial=-np.inf)
-        if low < self._low or high > self._high:
-            self._low, self._high = min(self._low, float(low)), max(self._high, float(high))
-            self._names.clear()
-        width = self._high - self._low
-        if not 0 < width < np.inf:
-            return np.zeros(len(array), np.uint8)
-        # Equal ranges, and the largest number belongs to the last of them:
-        #
-        #     low 0, high 100, 4 buckets      0..25 -> 0    25..50 -> 1    50..75 -> 2    75..100 -> 3
-        place = (numbers - self._low) * (self._buckets / width)
-        place[np.isnan(place)] = self._buckets
-        return np.clip(place, 0, self._buckets - 1).astype(np.uint8)
-
-    def _place(self, array: pa.Array, valid: Valid) -> Buckets:
-        """Give each of the first values a bucket; hash the others."""
-        codes, _ = encode(array)
-        bucket, strange = self._find(codes, valid)
-        # New values get buckets as long as there are any; beyond that they share, and the shared buckets say so.
-        if len(strange) and not self._fixed and len(self._known) < self._buckets:
-            self._meet(array, codes, strange)
-            bucket, strange = self._find(codes, valid)
-        if self._fixed:
-            bucket[strange] = self._buckets
-        elif len(strange):
-            hashed = (codes[strange].view(np.uint64) * GOLDEN) >> np.uint64(32)
-            bucket[strange] = (hashed % np.uint64(self._buckets)).astype(np.int64)
-            self._share(bucket[strange])
-        return bucket.astype(np.uint8)
-
-    def _share(self, buckets: Integers) -> None:
-        if not self._shared[buckets].all():
-            self._shared[buckets] = True
-            self._names.clear()
-
-    def _find(self, codes: Integers, valid: Valid) -> tuple[Integers, Integers]:
-        """Find the buckets of values, and the rows with unknown ones."""
-        known = np.array(self._known, np.int64)
-        if not len(known):
-            return np.zeros(len(codes), np.int64), np.flatnonzero(np.ones(len(codes)) if valid is None else valid)
-        order = np.argsort(known)
-        # A value's bucket is its place among the known ones, in the order in which they were met:
-        #
-        #     known   [70 10 40]   order [1 2 0]   codes [40 70 99] -> at [1 2 2] -> bucket [2 0 0], 99 is strange
-        at = np.minimum(np.searchsorted(known, codes, sorter=order), len(known) - 1)
-        bucket = order.take(at)
-        strange = known.take(bucket) != codes
-        return bucket, np.flatnonzero(strange if valid is None else strange & valid)
-
-    def _meet(self, array: pa.Array, codes: Integers, strange: Integers) -> None:
-        """Give new values a bucket each, as long as there are any."""
-        fresh, first = np.unique(codes[strange], return_index=True)
-        free = self._buckets - len(self._known)
-        self._names.clear()
-        self._known += fresh[:free].tolist()
-        self._texts += map(value_text, array.take(pa.array(strange[first[:free]])).to_pylist())
+        codes = self._cut.codes.tolist()
+        if isinstance(self._cut, Ranges):
+            return codes_text(codes, bucket, self._type) if bucket <= len(codes) else OTHERS
+        if bucket >= len(codes):
+            return f"{OTHERS} {bucket - self._cut.first + 1}" if bucket > self._cut.first else OTHERS
+        return self._texts.get(codes[bucket], OTHERS) if self._is_text else code_text(codes[bucket], self._type)
 
 
-def _codes(attribute: Attribute, data_type: pa.DataType) -> list[int]:
+class Lesson:
+    """Rows that are gathered until there are enough to learn from, and when to begin.
+
+    `due` counts all rows of the stream, `first` those that had come when the attribute was first looked at. `between`
+    is the number of rows since the lesson before.
+    """
+
+    def __init__(self, first: int | None = None, due: int = 0, between: int = 0) -> None:
+        self.first, self.due, self.between = first, due, between
+        self.codes: Integers = np.empty(0, np.int64)
+        self.rows = 0
+        self.nbytes = 0.0
+
+    def add(self, codes: Integers, nbytes: float, rows: int, begun: int) -> None:
+        """Gather the values of so many rows."""
+        self.first = begun if self.first is None else self.first
+        self.codes = np.concatenate([self.codes, codes])
+        self.rows += rows
+        self.nbytes += nbytes
+
+    def plan_next(self, end: int, *, is_news: bool) -> Lesson:
+        """Plan the next one; this one ends after so many rows of the stream."""
+        first = self.first or 0
+        so_far = end - first
+        # Where lessons are news again, they become frequent; and rare by and by when they are not.
+        between = min(int(so_far * SHARE_AFTER_NEWS), MOST_AFTER_NEWS)
+        if not is_news:
+            between = min(int(so_far * SHARE_BETWEEN), max(2 * self.between, between), MOST_BETWEEN)
+        return Lesson(first, end + between, between)
+
+    def snapshot(self) -> list[Any]:
+        """Plain values."""
+        return [self.first, self.due, self.between, self.rows, self.nbytes, self.codes.tolist()]
+
+    @staticmethod
+    def restore(state: Sequence[Any]) -> Lesson:
+        """From a snapshot."""
+        lesson = Lesson(*state[:3])
+        lesson.rows, lesson.nbytes, lesson.codes = *state[3:5], np.array(state[5], np.int64)
+        return lesson
+
+
+def _encode_known(attribute: Attribute, data_type: pa.DataType) -> Integers:
     try:
         # Numbers of 64 bits without a sign are the one type that Arrow does not find by itself.
         values = pa.array(attribute.values, data_type if pa.types.is_uint64(data_type) else None)
-        codes: list[int] = encode(values.cast(data_type))[0].tolist()
+        return encode_values(values.cast(data_type))
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         raise QueryError(
             f'policy: values of "{attribute.column}": expected {data_type}, got {attribute.values!r}: {error}'
         ) from error
-    return codes
-
-
-def _is_whole(data_type: pa.DataType) -> bool:
-    """Tell whether a type's codes are its numbers.
-
-    They are for integers and times, except for 64 bits without a sign.
-    """
-    fractional = pa.types.is_floating(data_type) or pa.types.is_decimal(data_type)
-    return not fractional and not pa.types.is_uint64(data_type)
-
-
-def _numbers(array: pa.Array) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Values as floats; a null is some number."""
-    floats = array if pa.types.is_float64(array.type) else array.cast(pa.float64(), safe=False)
-    return (pc.fill_null(floats, 0.0) if floats.null_count else floats).to_numpy(zero_copy_only=False)

@@ -1,4 +1,7 @@
-"""An attribute's nature: discrete, continuous, or useless."""
+"""An attribute's nature: discrete, continuous, or of no use.
+
+It is judged from a sample of its rows, and again with every lesson: a judgement may be revised.
+"""
 
 from __future__ import annotations
 
@@ -9,114 +12,141 @@ import numpy as np
 import pyarrow as pa
 
 from eddy.tuples.arrays import Integers
-from eddy.tuples.codes import encode, is_exact
+from eddy.tuples.codes import is_exact
 
 LONG_TEXT_BYTES = 64
 """Bytes of an average text above which looking at texts costs more than it can save."""
 
 UNIQUE_SHARE = 0.9
-"""Distinct values per row above which a discrete attribute tells nothing about the next row."""
+"""The share of rows whose value came once, from which on a text tells nothing about the next row: about so large is the
+share of the rows to come that have a value never seen (I. J. Good's estimate)."""
 
 ROWS_TO_JUDGE = 100
 """Rows that a judgement about an attribute needs."""
 
-MONOTONE_MOVES = 10
-"""Moves from one value to another, all up or all down, that make an attribute monotone: numbers in any order do that
-once in twenty million times."""
+SAMPLE_ROWS = 512
+"""Rows of a sample: a usual range has twenty of them."""
+
+ROWS_PER_RANGE = 8
+"""Rows of a sample for each range, where somebody wants many."""
+
+NEW_SHARE = 0.25
+"""The share of a full sample that a lesson replaces: half of the sample is from the last three lessons, and a twentieth
+from before the last ten, so that what comes back after a day is known again."""
+
+MOST_CODES = 100
+"""Different integers in a sample above which they are quantities, and no codes."""
+
+PASSING_SHARE = 0.5
+"""The share of the rows with values beyond all that came before, above which an attribute passes by: an id, or a time.
+Its next values will be others again, and whatever is learned of them comes too late."""
+
+PASSING_VALUES = 10
+"""Different values beyond those that came before, at least: numbers in no order do not come like that, and one step up
+is no rise."""
+
+BEYOND = 0.02
+"""The share of the earlier values at either end that does not count: one outlier hides no rise."""
+
+GOLDEN_MEAN = 0.6180339887498949
+"""Steps of this share of a whole, taken around it, lie nearly evenly and never fall in with a period of the rows."""
 
 
 class Nature:
-    """Learns the nature of an attribute from its first rows.
+    """Learns the nature of an attribute, lesson by lesson.
 
-    An attribute is judged once, from its first `ROWS_TO_JUDGE` rows, however many looks they take. Rows that come
-    before its second value say nothing and do not count. It may prove monotone as long as it has moved one way only:
-    one that stands still is not, and one that turns back never is again. Nulls take no part.
+    A lesson is codes of some rows in the order in which they came; nulls take no part. An attribute passes by while
+    each lesson lies beyond the earlier ones. Order within a lesson does not matter, so that rows may come some places
+    late, and a temperature that rose all morning counts again when it falls.
     """
 
-    def __init__(self, data_type: pa.DataType, buckets: int) -> None:
-        self._buckets = buckets
+    def __init__(self, data_type: pa.DataType, ranges: int, buckets: int) -> None:
         self._is_text = pa.types.is_string(data_type) or pa.types.is_binary(data_type)
         self._is_integer = pa.types.is_integer(data_type)
-        self.is_continuous = pa.types.is_floating(data_type) or pa.types.is_decimal(data_type) or is_time(data_type)
-        self._is_judged = False
-        self._is_useless = False
-        self._distinct: list[int] = []
-        self._seen = 0
-        self._nbytes = 0.0
-        self._last: int | None = None
         # The code of a text is a hash, which has no order.
-        self._moves = [0, 0] if is_exact(data_type) else [1, 1]
+        self._has_order = is_exact(data_type) or pa.types.is_decimal(data_type)
+        self._most_codes = min(MOST_CODES, buckets)
+        self._room = max(SAMPLE_ROWS, ROWS_PER_RANGE * ranges)
+        self.is_continuous = pa.types.is_floating(data_type) or pa.types.is_decimal(data_type) or is_time(data_type)
+        self.sample: Integers = np.empty(0, np.int64)
+        self._lessons = 0
+        self._nbytes = 0.0
+        # Lessons in a row that lay beyond what came before; and whether the attribute has ever been of use.
+        self._passes = 0
+        self.tells = self.is_useless = False
 
-    @property
-    def tells(self) -> bool:
-        """Its values can tell rows apart, as far as is known."""
-        monotone = min(self._moves) == 0 and max(self._moves) >= MONOTONE_MOVES
-        return self._is_judged and not self._is_useless and not monotone
-
-    @property
-    def is_settled(self) -> bool:
-        """More rows would change nothing."""
-        return self._is_judged and (self._is_useless or min(self._moves) > 0)
-
-    def look(self, array: pa.Array) -> None:
-        """Learn from some rows, in the order in which they came."""
-        codes, valid = encode(array)
-        present = codes if valid is None else codes[valid]
-        if not len(present):
+    def learn(self, codes: Integers, nbytes: float) -> None:
+        """Learn from a lesson; `nbytes` is the size of its average value."""
+        if not len(codes):
             return
-        self._follow(present)
-        if not self._is_judged:
-            self._collect(present, array.nbytes / len(array))
+        self._nbytes += (nbytes - self._nbytes) / min(self._lessons + 1, 4)
+        # A lesson of few values, as where most are null, says nothing about a rise.
+        if self._has_order and len(codes) >= 2 * PASSING_VALUES:
+            self._passes = self._passes + 1 if _lies_beyond(self.sample, codes) else 0
+        self._keep(codes)
+        self._lessons += 1
+        self._judge()
 
     def snapshot(self) -> dict[str, Any]:
-        """Plain values; no more codes than a judgement needs."""
+        """Plain values; no more codes than a sample has."""
         return {
-            "flags": [self.is_continuous, self._is_judged, self._is_useless],
-            "distinct": self._distinct,
-            "seen": [self._seen, self._nbytes],
-            "last": self._last,
-            "moves": self._moves,
+            "flags": [self.is_continuous, self.tells, self.is_useless],
+            "numbers": [self._lessons, self._nbytes, self._passes],
+            "sample": self.sample.tolist(),
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on from a snapshot."""
-        self.is_continuous, self._is_judged, self._is_useless = state["flags"]
-        self._distinct, self._last, self._moves = list(state["distinct"]), state["last"], list(state["moves"])
-        self._seen, self._nbytes = state["seen"]
+        self.is_continuous, self.tells, self.is_useless = state["flags"]
+        self._lessons, self._nbytes, self._passes = state["numbers"]
+        self.sample = np.array(state["sample"], np.int64)
 
-    def _follow(self, codes: Integers) -> None:
-        """Count moves up and moves down, up to as many as decide."""
-        # It has moved both ways, so it is not monotone, and never will be.
-        if min(self._moves):
-            return
-        known = codes if self._last is None else np.append(self._last, codes)
-        self._last = int(codes[-1])
-        ups, downs = (known[1:] > known[:-1]).sum(), (known[1:] < known[:-1]).sum()
-        self._moves = [
-            min(before + int(more), MONOTONE_MOVES) for before, more in zip(self._moves, (ups, downs), strict=True)
-        ]
+    def _keep(self, codes: Integers) -> None:
+        """Put a part of the lesson in the place of older rows; all of it as long as there is room."""
+        fresh = max(int(NEW_SHARE * self._room), self._room - len(self.sample))
+        phase = self._lessons * GOLDEN_MEAN % 1
+        fresh_codes = _thin(codes, fresh, phase)
+        self.sample = np.concatenate([_thin(self.sample, self._room - len(fresh_codes), phase), fresh_codes])
 
-    def _collect(self, codes: Integers, nbytes: float) -> None:
-        """Gather rows until there are enough."""
-        if len(self._distinct) < 2:
-            self._distinct = self._distinct or codes[:1].tolist()
-            # Rows before the second value are no evidence: a stream may begin with many of one default.
-            others = np.flatnonzero(codes != self._distinct[0])
-            codes = codes[others[0] :] if len(others) else codes[:0]
-        self._distinct = np.union1d(self._distinct, codes).astype(np.int64).tolist()
-        self._seen += len(codes)
-        self._nbytes += nbytes * len(codes)
-        if self._seen >= ROWS_TO_JUDGE:
-            self._judge(len(self._distinct))
-
-    def _judge(self, distinct: int) -> None:
+    def _judge(self) -> None:
+        ordered = np.sort(self.sample)
+        news = np.concatenate([[True], ordered[1:] != ordered[:-1]])
+        different = int(news.sum())
         if self._is_integer:
-            self.is_continuous = distinct > self._buckets
-        elif not self.is_continuous:
-            is_long = self._is_text and self._nbytes > LONG_TEXT_BYTES * self._seen
-            self._is_useless = is_long or distinct > UNIQUE_SHARE * self._seen
-        self._is_judged = True
-        self._distinct = []
+            # Where it goes up and down about the limit, it stays what it is.
+            self.is_continuous = different > (self._most_codes // 2 if self.is_continuous else self._most_codes)
+        is_long = self._is_text and self._nbytes > LONG_TEXT_BYTES
+        # A value came once if it is news, and so is the next.
+        once = int((news & np.append(news[1:], True)).sum())
+        self.is_useless = is_long or (not self._has_order and once >= UNIQUE_SHARE * len(ordered))
+        # What has told rows apart does not stop at the first rise.
+        passes_by = self._passes > self.tells
+        self.tells = len(ordered) >= ROWS_TO_JUDGE and different > 1 and not (self.is_useless or passes_by)
+
+
+def _lies_beyond(older: Integers, lesson: Integers) -> bool:
+    """Tell whether most of a lesson lies beyond what came before.
+
+    Of the first lesson the last quarter is held against the first half.
+    """
+    early, late = older, lesson
+    if len(older) < ROWS_TO_JUDGE:
+        both = np.concatenate([older, lesson])
+        early, late = both[: len(both) // 2], both[len(both) * 3 // 4 :]
+    if len(early) < 2:
+        return False
+    order = np.sort(early)
+    least = int(BEYOND * len(order))
+    above, below = late > order[-1 - least], late < order[least]
+    new = late[above] if above.sum() >= below.sum() else late[below]
+    return len(new) > PASSING_SHARE * len(late) and len(np.unique(new)) >= PASSING_VALUES
+
+
+def _thin(codes: Integers, rows: int, phase: float) -> Integers:
+    """Take so many rows from all over, in their order; `phase`, from 0 to below 1, says which."""
+    if len(codes) <= rows:
+        return codes
+    return codes.take(((np.arange(rows) + phase) * (len(codes) / rows)).astype(np.int64))
 
 
 def is_time(data_type: pa.DataType) -> bool:

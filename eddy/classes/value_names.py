@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from eddy.classes.cuts import decode_floats, has_fractions
 from eddy.errors import clip
 
 NULL, ANY, OTHERS = "null", "any", "others"
@@ -78,6 +80,64 @@ def range_text(low: float, high: float, data_type: pa.DataType) -> str:
         scale = TICK_SECONDS[data_type.unit]
         return f"{_number_range(low * scale, high * scale)} s"
     return _number_range(low, high)
+
+
+def code_text(code: int, data_type: pa.DataType) -> str:
+    """Write the value that has a code, where the code tells it.
+
+    >>> code_text(1, pa.bool_()), code_text(-7, pa.int64()), code_text(-(2**63), pa.uint64()), code_text(0, pa.date32())
+    ('true', '-7', '0', '1970-01-01')
+    """
+    if pa.types.is_boolean(data_type):
+        return value_text(bool(code))
+    return codes_text([code, code + 1], 1, data_type)
+
+
+def codes_text(edges: Sequence[int], bucket: int, data_type: pa.DataType) -> str:
+    """Write one of the ranges between the codes of some edges; the outer ones are open.
+
+    >>> edges = [10, 20, 21]
+    >>> [codes_text(edges, bucket, pa.int64()) for bucket in range(4)]
+    ['..9', '10..19', '20', '21..']
+    """
+    numbers = _decode(edges, data_type)
+    low = numbers[bucket - 1] if bucket else -math.inf
+    high = numbers[bucket] if bucket < len(numbers) and not math.isnan(numbers[bucket]) else math.inf
+    if math.isnan(low):
+        return "NaN"
+    if bucket and (math.isinf(low) or (bucket < len(edges) and edges[bucket] == edges[bucket - 1] + 1)):
+        return _single_text(low, data_type)
+    low = low if low > -sys.float_info.max else -math.inf
+    if math.isinf(low) and math.isinf(high):
+        return ANY
+    unit = " s" if pa.types.is_duration(data_type) else ""
+    if math.isinf(low):
+        return f"..{_end_text(high, numbers, data_type, is_low=False)}{unit}"
+    if math.isinf(high):
+        return f"{_end_text(low, numbers, data_type, is_low=True)}..{unit}"
+    return range_text(low, high, data_type)
+
+
+def _decode(edges: Sequence[int], data_type: pa.DataType) -> list[Any]:
+    """Give the numbers that some codes stand for."""
+    if has_fractions(data_type):
+        return list(decode_floats(np.array(edges, np.int64)).tolist())
+    return [edge + 2**63 for edge in edges] if pa.types.is_uint64(data_type) else list(edges)
+
+
+def _single_text(number: float, data_type: pa.DataType) -> str:
+    if pa.types.is_timestamp(data_type):
+        return str(np.array(int(number)).astype(f"datetime64[{data_type.unit}]"))
+    if pa.types.is_integer(data_type):
+        return str(int(number))
+    return range_text(number, number, data_type)
+
+
+def _end_text(edge: Any, edges: Sequence[Any], data_type: pa.DataType, *, is_low: bool) -> str:
+    """Write the end of an open range, as finely as the edges are apart."""
+    width = min((abs(edge - other) for other in edges if math.isfinite(other) and other != edge), default=1)
+    ends = range_text(edge, edge + width, data_type) if is_low else range_text(edge - width, edge, data_type)
+    return ends.split("..")[0 if is_low else -1].removesuffix(" s")
 
 
 def _number_range(low: float, high: float) -> str:
