@@ -214,8 +214,9 @@ class Course:
         if not self._bills:
             self.ledger.idle_rows += self._round
             self.ledger.idle_rounds += bool(self._round)
-            self._round = 0
-            if self._is_time_to_look:
+            # Its order and what operators did come with its rows, so without any there is nothing to look at.
+            has_come, self._round = self._round > 0, 0
+            if has_come and self._is_time_to_look:
                 self._look()
             return
         self._quiet = None
