@@ -75,7 +75,7 @@ class Evidence:
         same = agree((buckets[older], outcomes[older]), (buckets[newer], outcomes[newer]), self._cells)
         return every if same else fresh
 
-    def sample(self, rows: int) -> Sample:
+    def as_sample(self, rows: int) -> Sample:
         """Give the newest rows with what was seen of them, and what they cost.
 
         What could not be seen is as usual.

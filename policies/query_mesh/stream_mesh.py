@@ -257,7 +257,7 @@ class StreamMesh:
         started = clock()
         fresh = self._fresh if self._numbers["stage"] else None
         rows = self.evidence.choose_rows(fresh)
-        sample, present = self.evidence.sample(rows), self.current
+        sample, present = self.evidence.as_sample(rows), self.current
         finder = Finder(
             settings=replace(self._plan.settings, overheads=self.rates.overheads(self._numbers["batch"])),
             prices=self.rates.prices(),
