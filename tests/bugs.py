@@ -406,9 +406,9 @@ BUGS = (
     ),
     Bug(
         name="a policy forgets its trial in a restart",
-        file="policies/content/policy.py",
-        old='if state["trial"] is not None:',
-        new='if state["trial"] is None:',
+        file="policies/content/stream_content.py",
+        old='self._trial = HalfTrial.restore(plain["trial"]) if plain.get("trial") else None',
+        new="self._trial = None",
         tests=("tests/policies/test_contract.py", "-k", "content"),
     ),
     Bug(
@@ -435,8 +435,8 @@ BUGS = (
     Bug(
         name="counts by old buckets are mixed with new ones",
         file="policies/content/knowledge.py",
-        old="for attribute in self._editions.follow(editions):",
-        new="for attribute in self._editions.follow(editions)[:0]:",
+        old="        changed = self._editions.follow(editions)\n        for cost",
+        new="        changed = self._editions.follow(editions)[:0]\n        for cost",
         tests=("tests/policies/test_editions.py",),
     ),
     Bug(

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import eddy
-from eddy.contracts import Prices
+from eddy.contracts import Prices, Statistic
 from eddy.policies.content.knowledge import Knowledge, Learning
 from eddy.policies.query_mesh.optimizer import Settings
 from eddy.policies.query_mesh.search.search import Effort
@@ -17,6 +17,7 @@ from eddy.policies.query_mesh.stream_mesh import MeshSettings, StreamMesh
 from eddy.tuples import Hop
 
 HOP = Hop("f")
+STEP = Statistic(20, 20, 20.0, 1e-3)
 ROWS, BATCH, FILTERS = 24_000, 1_000, 4
 POLICIES = pytest.mark.parametrize("name", ["content", "query_mesh"])
 
@@ -82,10 +83,10 @@ def test_a_mesh_samples_anew_after_another_edition() -> None:
     effort = Effort(seconds=1.0)
     settings = Settings(training=10, start="route", strategy="improvement", effort=effort)
     plan = MeshSettings(costs="unit", sample=100, window=100, tolerance=0.01, settings=settings)
-    mesh = StreamMesh("s", 2, ("f", "g"), plan, Prices(), "first rows")
+    mesh = StreamMesh("s", (2, 25), ("f", "g"), plan, Prices(), "first rows")
     mesh.follow((1, 1))
     whole = mesh.count_samples(1_000)
-    mesh.keep((HOP, Hop("g")), np.zeros((20, 2), np.uint8), [np.ones(20), np.ones(20)])
+    mesh.evidence.keep((HOP, Hop("g")), [STEP, STEP], np.zeros((20, 2), np.uint8), [np.ones(20), np.ones(20)])
     mesh.follow((1, 1))
     assert mesh.count_samples(1_000) == whole - 20
     mesh.follow((1, 2))
