@@ -346,7 +346,7 @@ BUGS = (
         file="eddy/classes/cuts.py",
         old="heavy[heavy < present[-1:]] + 1",
         new="heavy[heavy < present[-1:]]",
-        tests=("tests/eddy/test_classifier.py", "-k", "infinity"),
+        tests=("tests/eddy/test_divider.py", "-k", "heavy"),
     ),
     Bug(
         name="an id that comes out of order tells rows apart",
