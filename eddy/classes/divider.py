@@ -182,19 +182,28 @@ class Divider:
     def _end_lesson(self, end: int) -> None:
         """Learn from the rows of the lesson, and cut anew if there is a reason to."""
         codes = self._lesson.codes
+        if self._nature.is_full and self._is_as_usual(codes):
+            self._lesson = self._lesson.plan_next(end, is_news=False)
+            return
         self._nature.learn(codes, self._lesson.nbytes / max(len(codes), 1))
         if self._is_discrete:
             self._counts.add(codes)
         elif len(self._counts.codes):
             self._counts = HeavyCounts(self._counts.room)
         former, self._cut = self._cut, self._choose_cut(codes)
-        is_news = self._cut is not former or (isinstance(former, Ranges) and self._is_uneven(former, codes))
+        is_news = self._cut is not former or isinstance(former, Ranges)
         self._lesson = self._lesson.plan_next(end, is_news=is_news)
         if self._cut is not former:
             self._names.clear()
         if len(self._texts) >= self._counts.room:
             kept = {*self._counts.codes.tolist(), *(() if self._cut is None else self._cut.codes.tolist())}
             self._texts = {code: text for code, text in self._texts.items() if code in kept}
+
+    def _is_as_usual(self, codes: Integers) -> bool:
+        """Tell whether a lesson fits what is known, so that there is nothing to learn from it."""
+        if isinstance(self._cut, Ranges):
+            return not self._is_uneven(self._cut, codes)
+        return self._cut is not None and not self._is_crowded and bool((self._cut.find(codes) >= 0).all())
 
     @property
     def _is_discrete(self) -> bool:
@@ -242,9 +251,9 @@ class Divider:
         self.edition += 1
         counts = self._counts
         self._is_crowded = len(counts.codes) > self._buckets
-        return self._make_values(
-            counts.codes[: counts.count_worthy(self._buckets) if self._is_crowded else self._buckets]
-        )
+        # Where all have one they are in order, for whoever cuts between neighbours.
+        worthy = counts.codes[: counts.count_worthy(self._buckets)] if self._is_crowded else np.sort(counts.codes)
+        return self._make_values(worthy)
 
     def _make_values(self, codes: Sequence[int] | Integers) -> Values:
         """Give values a bucket each; the others are hashed into some of those that are left, or into all if none is."""

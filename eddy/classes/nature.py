@@ -75,6 +75,11 @@ class Nature:
         self._passes = 0
         self.tells = self.is_useless = False
 
+    @property
+    def is_full(self) -> bool:
+        """The sample has as many rows as it may have."""
+        return len(self.sample) >= self._room
+
     def learn(self, codes: Integers, nbytes: float) -> None:
         """Learn from a lesson; `nbytes` is the size of its average value."""
         if not len(codes):

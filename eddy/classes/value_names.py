@@ -136,14 +136,18 @@ def _single_text(number: float, data_type: pa.DataType) -> str:
 def _end_text(edge: Any, edges: Sequence[Any], data_type: pa.DataType, *, is_low: bool) -> str:
     """Write the end of an open range, as finely as the edges are apart."""
     width = min((abs(edge - other) for other in edges if math.isfinite(other) and other != edge), default=1)
-    ends = range_text(edge, edge + width, data_type) if is_low else range_text(edge - width, edge, data_type)
+    low, high = (edge, edge + width) if is_low else (edge - width, edge)
+    if pa.types.is_timestamp(data_type):
+        low, high = max(low, 1 - 2**63), min(high, 2**63 - 1)
+    ends = range_text(low, high, data_type)
     return ends.split("..")[0 if is_low else -1].removesuffix(" s")
 
 
 def _number_range(low: float, high: float) -> str:
     if high <= low:
         return f"{low:.{VALUE_DIGITS}g}"
-    decimals = RANGE_DIGITS - 1 - math.floor(math.log10(high - low))
+    # The width of the widest ranges is beyond all floats.
+    decimals = RANGE_DIGITS - 1 - math.floor(math.log10(min(high - low, sys.float_info.max)))
     if decimals > PLAIN_DIGITS or max(abs(low), abs(high)) >= 10.0**PLAIN_DIGITS:
         return _join_ends(f"{low:.{VALUE_DIGITS}g}", f"{high:.{VALUE_DIGITS}g}")
     ends = (f"{round(end, decimals) + 0.0:.{max(decimals, 0)}f}" for end in (low, high))

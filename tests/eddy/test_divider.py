@@ -192,3 +192,20 @@ def test_ranges_of_numbers_without_a_sign() -> None:
 def test_known_values_without_a_sign() -> None:
     one = divider(pa.uint64(), 4, (2**64 - 1, 0))
     assert one.divide(pa.array([0, 2**64 - 1, 7, None], pa.uint64())).tolist() == [1, 0, 4, 4]
+
+
+@pytest.mark.parametrize(
+    ("heavy", "name"),
+    [(0.0, "c=..0"), (0.5, "c=0.5"), (float(2**40), "c=1.09951e+12"), (7, "c=..7"), (-1, "c=..-1"), (2**40, None)],
+)
+def test_a_heavy_value_is_a_range_of_its_own(heavy: float, name: str | None) -> None:
+    """A default or a sentinel is not like the values beside it, and one outlier moves no edge."""
+    others = RNG.random(ROWS) if isinstance(heavy, float) else RNG.integers(0, 10**6, ROWS)
+    array = pa.array(np.where(np.arange(ROWS) % 5 == 0, heavy, others).astype(others.dtype))
+    array = pa.concat_arrays([array, pa.array([2.0**60]).cast(array.type)])
+    one = teach(divider(array.type, 250, ranges=24), array)
+    found = one.divide(array)
+    own = int(found[0])
+    assert set(array.take(pa.array(np.flatnonzero(found == own))).to_pylist()) - {2.0**60} == {heavy}
+    assert name is None or one.name(own)[1].startswith(name)
+    assert np.bincount(np.delete(found, np.flatnonzero(found == own))).max() < ROWS / 8
