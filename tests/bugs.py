@@ -197,7 +197,7 @@ BUGS = (
     Bug(
         name="a price that has changed is not noticed",
         file="policies/shared/standing_order.py",
-        old="max(1 / self._looks, NEWEST_WEIGHT)",
+        old="max(1 / (known.looks + 1), NEWEST_WEIGHT)",
         new="0.0",
         tests=("tests/policies/test_source.py",),
     ),

@@ -36,24 +36,31 @@ ROWS_TO_SETTLE = 50_000
 LEAST_SAVING = 0.005
 """What another order must save to take the place of one that stands; below that it is noise."""
 
-NEWEST_WEIGHT = 0.05
+NEWEST_WEIGHT = 0.1
 """The weight of the newest price in the mean: prices of a busy machine waver together for some looks."""
 
-MOST_OFF = 2.0
-"""A price that is so many times the mean, or so small a part of it, has changed: the mean begins anew with it."""
+MOST_LOOKS = 10
+"""Looks that are counted: from then on the newest has its least weight."""
 
-FIRST_SPREAD = 0.09
-"""The variance of a price, in logarithms, before it is known: a new price is right within a third."""
+MOST_OFF = 2.0
+"""A price that is so many times the mean, or as small a part of it, has changed: the mean begins anew with it."""
+
+CHANGED = 4.0
+"""Standard deviations from the mean by which a price has changed too."""
+
+FIRST_SPREAD = 0.04
+"""The variance of a price, in logarithms, before it is known: a new price is right within a fifth."""
 
 SURE = 2.0
 """Standard errors by which two prices must differ to be taken for different."""
 
 
 class Known(NamedTuple):
-    """The mean price of a hop, and the variance of the newest around it, in logarithms."""
+    """The mean price of a hop over some looks, and the variance of the newest around it, in logarithms."""
 
     price: float
     spread: float = FIRST_SPREAD
+    looks: int = 1
 
 
 class StandingOrder:
@@ -61,7 +68,7 @@ class StandingOrder:
 
     def __init__(self, costs: Costs) -> None:
         self._costs = costs
-        self._rows = self._unseen = self._looks = self._stood = 0
+        self._rows = self._unseen = self._stood = 0
         self._between = ROWS_BETWEEN_LOOKS
         self._prices: dict[Hop, Known] = {}
         self._merits: dict[Hop, float] = {}
@@ -98,7 +105,6 @@ class StandingOrder:
 
     def _look(self, task: Task, ready: tuple[Hop, ...]) -> None:
         """Take another order if it is cheaper by now."""
-        self._looks += 1
         for hop in self._prices:
             self._follow(task, hop)
         # Routes follow from the merits, so these are all that must survive a restart.
@@ -134,23 +140,24 @@ class StandingOrder:
     def _follow(self, task: Task, hop: Hop) -> None:
         """Let a mean price follow the newest one."""
         newest, known = row_price(hop, task.prices, self._costs), self._prices.get(hop)
-        if known is None or not known.price / MOST_OFF <= newest <= known.price * MOST_OFF:
+        off = math.inf if known is None else math.log(newest / known.price)
+        if known is None or abs(off) > min(math.log(MOST_OFF), CHANGED * math.sqrt(known.spread)):
             self._prices[hop] = Known(newest)
             return
-        off, weight = math.log(newest / known.price), max(1 / self._looks, NEWEST_WEIGHT)
-        spread = known.spread + (off * off - known.spread) * NEWEST_WEIGHT
-        self._prices[hop] = Known(known.price * math.exp(off * weight), spread)
+        weight = max(1 / (known.looks + 1), NEWEST_WEIGHT)
+        spread = known.spread + (off * off - known.spread) * weight
+        self._prices[hop] = Known(known.price * math.exp(off * weight), spread, min(known.looks + 1, MOST_LOOKS))
 
     def snapshot(self) -> list[Any]:
-        """Numbers of rows and looks; prices and merits of hops."""
+        """Numbers of rows; prices and merits of hops."""
         prices = [[*hop, *known] for hop, known in self._prices.items()]
-        numbers = [self._rows, self._unseen, self._between, self._stood, self._looks]
+        numbers = [self._rows, self._unseen, self._between, self._stood]
         return [numbers, prices, [[*hop, one] for hop, one in self._merits.items()]]
 
     def restore(self, state: Sequence[Any]) -> None:
         """Go on from a snapshot."""
         numbers, prices, merits = state
-        self._rows, self._unseen, self._between, self._stood, self._looks = numbers
+        self._rows, self._unseen, self._between, self._stood = numbers
         self._prices = {Hop(operator, pattern): Known(*known) for operator, pattern, *known in prices}
         self._merits = {Hop(operator, pattern): found for operator, pattern, found in merits}
 

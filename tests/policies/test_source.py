@@ -135,27 +135,30 @@ def test_an_operator_that_becomes_selective_is_noticed(batch_rows: int, costs: s
     assert per_row(found, batches - max(batches // 6, 1)) < 1.03 * best(after)
 
 
-def test_a_price_that_rises_is_noticed() -> None:
-    clock = Wavering()
-    chance = np.random.default_rng(0)
-    data = {f"v{i}": chance.random(40_000) < 0.5 for i in range(2)}
+@pytest.mark.parametrize(
+    ("before", "after", "other"), [(10.0, 60.0, 20.0), (20.0, 35.0, 26.0)], ids=["much", "a little"]
+)
+def test_a_price_that_rises_is_noticed(before: float, after: float, other: float) -> None:
+    rows, clock, chance = 200_000, Wavering(noise=0.02), np.random.default_rng(0)
+    data = {f"v{i}": chance.random(rows) < 0.5 for i in range(2)}
+    asked_rows = 0
 
     def ask(values: np.ndarray[Any, np.dtype[np.bool_]]) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        clock.spend(len(values), 10.0 if clock.now < 0.3 else 60.0)
+        nonlocal asked_rows
+        asked_rows += len(values)
+        clock.spend(len(values), before if asked_rows < 50_000 else after)
         return values
 
     ask.__annotations__ = {"values": np.ndarray}
     filters = [
         eddy.Filter("rising", on="s", function=ask, columns=["v0"]),
-        eddy.Filter("steady", on="s", function=column(clock), columns=["v1"]),
+        eddy.Filter("steady", on="s", function=column(clock, other), columns=["v1"]),
     ]
     asked = eddy.Query(streams=[eddy.Stream("s", time="ts")], filters=filters, select=["s.ts"])
-    stream = {"s": pa.table({"ts": np.arange(40_000), **data})}
-    frame = eddy.run_local(asked, stream, policy="source", batch_rows=1_000, clock=clock).report.operators(
-        by_batch=True
-    )
-    seen = frame.pivot_table(index="batch", columns="operator", values="rows_in")
-    assert seen["rising"].iloc[10] > 900
+    stream = {"s": pa.table({"ts": np.arange(rows), **data})}
+    found = eddy.run_local(asked, stream, policy="source", batch_rows=1_000, clock=clock)
+    seen = found.report.operators(by_batch=True).pivot_table(index="batch", columns="operator", values="rows_in")
+    assert seen["rising"].iloc[30:45].mean() > 900
     assert seen["rising"].iloc[-5:].mean() < 600
 
 
