@@ -282,6 +282,16 @@ def test_one_large_micro_batch_saves_what_small_ones_save(choice: dict[str, Any]
     assert fixed - large > 0.85 * (fixed - small)
 
 
+@pytest.mark.parametrize("choice", LEARNERS, ids=NAMES)
+def test_a_few_rows_of_a_stream_that_was_given_up_go_to_those_that_see_none(choice: dict[str, Any]) -> None:
+    """The first operator drops everything, so the others would never be called again, whatever they would drop."""
+    rows = 200_000
+    passed = {f"p{i}": np.full(rows, i > 0) for i in range(KINDS)}
+    data = pa.table({"ts": np.arange(rows), "kind": np.arange(rows) % KINDS, **passed})
+    calls = Stream(choice, CHEAP).run(data)
+    assert 1.0 < np.mean(calls[-150:]) < 1.02
+
+
 # --- samples that somebody else takes
 
 SAMPLE = 500

@@ -312,7 +312,7 @@ def test_classes_that_appear_while_all_rates_stay_are_found_soon() -> None:
     content = calls(CONTENT, {"s": both})
     source = per_row(calls({"name": "source"}, after), 5)
     best = 1 + 0.05 * sum(share**i for i in range(OPERATORS - 1))
-    assert source - per_row(content, 50) > 0.8 * (source - best)
+    assert source - float(content.report.batches()["routing_calls"][46:51].mean()) / 1_000 > 0.9 * (source - best)
 
 
 def test_a_tie_goes_to_an_attribute_in_use() -> None:

@@ -116,3 +116,23 @@ def test_what_is_found_later_is_tried_and_kept_if_it_pays(dependent: bool) -> No
     assert tried
     assert trials[-1] is None
     assert sum(calls[-5:]) < 0.9 * sum(calls[25:30])
+
+
+def test_a_policy_goes_on_with_its_trial_after_a_restart() -> None:
+    data, held = drifting(40_000), []
+
+    def build(setting: Setting) -> Policy:
+        held.append(wiring.make_policy({"name": "content", "attributes": ["s.kind"], "costs": "unit"}, setting))
+        return held[-1]
+
+    def make() -> Any:
+        return wiring.engine(question(dependent=False), {"s": data["s"].schema}, build, tables={}, clock=float, seed=0)
+
+    engine, again = make(), make()
+    for part in data["s"].to_batches(max_chunksize=1_000):
+        list(engine.run({"s": part}))
+        if (trial := held[0].snapshot()["known"]["s"]["trial"]) is not None:
+            again.restore(engine.snapshot())
+            assert held[1].snapshot()["known"]["s"]["trial"] == trial
+            return
+    pytest.fail("nothing was tried")
