@@ -545,6 +545,13 @@ BUGS = (
         tests=("tests/policies/query_mesh",),
     ),
     Bug(
+        name="buckets that are cut anew keep their sample",
+        file="policies/query_mesh/stream_mesh.py",
+        old="self.evidence.forget()",
+        new="self.evidence.rows.keep(1_000)",
+        tests=("tests/policies/query_mesh/test_evidence.py",),
+    ),
+    Bug(
         name="all rows are taken to cost the same",
         file="policies/query_mesh/learn/class_prices.py",
         old="if sure[place, operator] > bars[place] and price.max() >= LEAST_RATIO * price.min():",

@@ -35,7 +35,7 @@ FEWEST_EVENTS = 10.0
 ROWS_OF_A_LOOK, LOOKED_AT = 1_000, 200
 """Rows that come between two looks at least, and rows of a look."""
 
-LOOKING_SHARE = 0.008
+LOOKING_SHARE = 0.005
 """The share of the operators' seconds that may go into looking at the buckets of rows that took their first hop."""
 
 LARGEST_SAVED = 5e-3

@@ -130,10 +130,13 @@ class QueryMesh(Policy):
         """A sample, and a leg for each way."""
         if task.lineage.done:
             return [Leg(route=_rest(task, ready, fabric))]
-        fabric.follow(task.buckets.editions())
+        # Attributes are asked about only where rows are told apart by them, or sampled.
+        used = () if fabric.current is None else fabric.current.mesh.tree.used
+        fabric.follow(task.buckets.editions(used), used)
         count = fabric.count_samples(task.rows)
         if not count:
             return self._route_classes(task, ready, None, fabric, legality)
+        fabric.follow(task.buckets.editions())
         chosen = np.zeros(task.rows, np.bool_)
         chosen[task.chance().choice(task.rows, count, replace=False)] = True
         drawn = np.flatnonzero(chosen)
@@ -309,10 +312,10 @@ class QueryMesh(Policy):
             taken = [
                 hop for hop in self._first_hops if hop.origin == origin and hop.ruster.generation is fabric.current
             ]
-            if taken:
-                varied = fabric.evidence.varied
+            varied = fabric.evidence.varied.tolist()
+            if taken and not fabric.follow(taken[0].look.editions(varied), varied):
                 every = np.zeros((sum(len(hop.outcomes) for hop in taken), len(self.features.of(origin))), np.uint8)
-                every[:, varied] = taken[0].look.join([hop.look for hop in taken[1:]])(varied.tolist())
+                every[:, varied] = taken[0].look.join([hop.look for hop in taken[1:]])(varied)
                 parts = np.split(every, np.cumsum([len(hop.outcomes) for hop in taken])[:-1])
                 fabric.look(
                     (hop.ruster.way, fabric.operators.index(hop.operator), part, hop.outcomes)

@@ -219,11 +219,14 @@ class StreamMesh:
         if self.current is not None:
             self._begin_stages("tried again, since it did not pay before")
 
-    def follow(self, editions: Sequence[int]) -> None:
-        """Drop what goes by buckets which mean something else now: the sample, and meshes that ask for them."""
-        changed = self._editions.follow(editions)
+    def follow(self, editions: Sequence[int], attributes: Sequence[int] | None = None) -> bool:
+        """Drop what goes by buckets which mean something else now: the sample, and meshes that ask for them.
+
+        The editions are those of some attributes, or of all. Says whether there are such buckets.
+        """
+        changed = self._editions.follow(editions, attributes)
         if not changed:
-            return
+            return False
         self.evidence.forget()
         self._first_hops = FirstHops(*self._shape)
         self._former = [mesh for mesh in self._former if set(changed).isdisjoint(mesh.tree.used)]
@@ -232,6 +235,7 @@ class StreamMesh:
             self._begin_stages("attributes were cut into other buckets")
         elif self._numbers["stage"]:
             self._numbers["since"] = self.evidence.rows.total
+        return True
 
     def take_over(self, handed: Handed) -> None:
         """Learn from a sample that somebody else has taken."""

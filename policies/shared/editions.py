@@ -20,8 +20,14 @@ class Editions:
     def __init__(self, attributes: int) -> None:
         self._known = [0] * attributes
 
-    def follow(self, editions: Sequence[int]) -> list[int]:
-        """Take note of the editions; returns the attributes whose buckets mean something else now."""
+    def follow(self, editions: Sequence[int], attributes: Sequence[int] | None = None) -> list[int]:
+        """Take note of the editions; returns the attributes whose buckets mean something else now.
+
+        They are those of some attributes, or of all: to ask an attribute lets it look at the rows, which takes time.
+        """
+        if attributes is not None:
+            told = dict(zip(attributes, editions, strict=True))
+            editions = [told.get(attribute, edition) for attribute, edition in enumerate(self._known)]
         if list(editions) == self._known:
             return []
         changed = [a for a, (was, now) in enumerate(zip(self._known, editions, strict=True)) if was != now]
