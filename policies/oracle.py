@@ -23,7 +23,8 @@ from eddy.tuples import Hop, Lineage
 from eddy.tuples.arrays import Integers
 
 ROWS_BETWEEN_ORDERS = 50_000
-"""Rows for which orders stand: prices change little in between, and to find orders takes as long as some calls."""
+"""Rows for which orders stand: prices change little in between, and to find orders takes as long as some calls. At the
+beginning, while prices are not known, they are found anew when the rows have doubled."""
 
 MOST_STANDING = 512
 """Classes up to which orders stand; where there are more, most of them have a row or two."""
@@ -34,15 +35,21 @@ MOST_LINEAGES = 256
 
 @dataclass
 class Standing:
-    """The orders of classes, by their buckets, and the rows since they were found."""
+    """The orders of classes, by their buckets, and the rows before and since they were found."""
 
+    before: int
     rows: int
     orders: dict[bytes, tuple[int, ...]]
 
     @property
+    def is_over(self) -> bool:
+        """The orders are to be found anew."""
+        return self.rows >= min(self.before, ROWS_BETWEEN_ORDERS)
+
+    @property
     def is_one(self) -> bool:
         """All classes have one order, and it is not to be looked at yet."""
-        return self.rows < ROWS_BETWEEN_ORDERS and len(set(self.orders.values())) == 1
+        return not self.is_over and len(set(self.orders.values())) == 1
 
 
 class Knows(Policy):
@@ -113,14 +120,15 @@ class Knows(Policy):
         """Find the order of each class: as it stands, or anew after some rows, or when a new class comes."""
         names = [bytes(example) for example in examples]
         standing = self._standing.get(task.lineage)
-        if standing is None or standing.rows >= ROWS_BETWEEN_ORDERS or not standing.orders.keys() >= set(names):
+        if standing is None or standing.is_over or not standing.orders.keys() >= set(names):
             orders = self._find_orders(task, hops, examples, np.bincount(which, minlength=len(examples)))
             if len(names) > MOST_STANDING:
                 return orders
             if len(self._standing) >= MOST_LINEAGES:
                 self._standing.clear()
             decided = zip(names, map(tuple, orders.tolist()), strict=True)
-            standing = self._standing[task.lineage] = Standing(0, dict(decided))
+            before = 0 if standing is None else standing.before + standing.rows
+            standing = self._standing[task.lineage] = Standing(before, 0, dict(decided))
         standing.rows += task.rows
         return np.array([standing.orders[name] for name in names])
 
@@ -150,7 +158,7 @@ class Knows(Policy):
         return {
             "rows": dict(self._rows),
             "standing": [
-                [*_plain(lineage), one.rows, [[list(name), list(order)] for name, order in one.orders.items()]]
+                [*_plain(lineage), one.before, one.rows, [[[*name], [*order]] for name, order in one.orders.items()]]
                 for lineage, one in self._standing.items()
             ],
         }
@@ -160,9 +168,9 @@ class Knows(Policy):
         self._rows = dict(state.get("rows", {}))
         self._standing = {
             Lineage(origin, frozenset(spans), frozenset(done)): Standing(
-                rows, {bytes(name): tuple(order) for name, order in orders}
+                before, rows, {bytes(name): tuple(order) for name, order in orders}
             )
-            for origin, spans, done, rows, orders in state.get("standing", ())
+            for origin, spans, done, before, rows, orders in state.get("standing", ())
         }
 
 

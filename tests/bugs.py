@@ -181,6 +181,13 @@ BUGS = (
         tests=("tests/policies/test_contract.py", "-k", "random"),
     ),
     Bug(
+        name="the price of a probe's call is booked on its rows",
+        file="eddy/observe/prices.py",
+        old="fit.believe(max(self[PROBES].step, USUAL_STEP))",
+        new="fit.believe(USUAL_STEP)",
+        tests=("tests/eddy/test_prices.py",),
+    ),
+    Bug(
         name="an order stands whatever another one saves",
         file="policies/shared/standing_order.py",
         old="saved <= LEAST_SAVING * self._expect(task, old, alike)",

@@ -44,6 +44,12 @@ LEAST_SECONDS = 1e-9
 ALONE, SHARED = Hop("", "alone"), Hop("", "shared")
 """What the router does itself for a step of one leg, and for one that several legs take together."""
 
+PROBES = Hop("", "probes")
+"""What a step of any probe takes: they do the same, on more rows or fewer."""
+
+NEAR = 1.2
+"""Times by which a usual price must differ from another one to be another one."""
+
 
 class Price(NamedTuple):
     """Seconds of a call, of a unit of its work, and how much work a row is.
@@ -77,6 +83,7 @@ class Fit:
         self._sums = [0.0] * 8
         self._price: Price | None = UNKNOWN
         self._slow = 0
+        self._usual = USUAL_STEP
 
     def add(self, rows: float, work: float, seconds: float) -> None:
         """Count a step; older ones fade."""
@@ -111,11 +118,16 @@ class Fit:
             self._price = self._solve()
         return self._price
 
+    def believe(self, usual: float) -> None:
+        """Take another price of a call for the usual one."""
+        if self._price is not UNKNOWN and not self._usual / NEAR < usual < self._usual * NEAR:
+            self._usual, self._price = usual, None
+
     def _solve(self) -> Price:
         ones, works, squares, seconds, products, _, rows, work = self._sums
         # The belief: a step of no rows takes the usual time. Its weight is of relative errors, like that of the steps.
-        belief = BELIEF_IN_USUAL / USUAL_STEP**2
-        ones, seconds = ones + belief, seconds + belief * USUAL_STEP
+        belief = BELIEF_IN_USUAL / self._usual**2
+        ones, seconds = ones + belief, seconds + belief * self._usual
         load = work / rows if rows else 1.0
         determinant = ones * squares - works * works
         step = (seconds * squares - products * works) / determinant if determinant > 0 else seconds / ones
@@ -152,7 +164,10 @@ class Prices:
 
     def add(self, hop: Hop, statistic: Statistic) -> None:
         """Take note of what a step took."""
-        self._add(hop, statistic.rows_in, self.work(hop, statistic), statistic.seconds)
+        work = self.work(hop, statistic)
+        self._add(hop, statistic.rows_in, work, statistic.seconds)
+        if hop.operator in self.probes:
+            self._add(PROBES, statistic.rows_in, work, statistic.seconds)
 
     def add_own(self, kind: Hop, rows: int, seconds: float) -> None:
         """Take note of what the router itself took for a step, `ALONE` or `SHARED`."""
@@ -176,7 +191,12 @@ class Prices:
                 fit = self._fits[hop] = Fit()
             while waiting:
                 fit.add(*waiting.popleft())
-        return UNKNOWN if fit is None else fit.price
+        if fit is None:
+            return UNKNOWN
+        if hop.operator in self.probes:
+            # A probe's steps are often of one size, and those of all probes are not.
+            fit.believe(max(self[PROBES].step, USUAL_STEP))
+        return fit.price
 
     def seconds(self, hop: Hop, statistic: Statistic) -> float:
         """Price a step that was taken: its calls may have been slow or quick by chance."""

@@ -93,3 +93,19 @@ def test_a_restart_goes_on_as_it_was() -> None:
 
 def test_nothing_is_known_of_a_hop_that_took_no_step() -> None:
     assert Prices()[HOP].seconds(1_000) == 0
+
+
+def test_the_price_of_a_call_is_not_booked_on_its_rows_where_other_probes_tell_it() -> None:
+    """Two probes, each with steps of one size: alone, the second's rows would seem fifty times as dear."""
+    prices = Prices(["probe_a", "probe_b"])
+    for _ in range(40):
+        for name, rows in (("probe_a", 1_000), ("probe_b", 20)):
+            prices.add(Hop(name), Statistic(rows, 0, rows, 200e-6 + 0.1e-6 * rows))
+    found = [prices[Hop(name)].row for name in ("probe_a", "probe_b")]
+    # A hundredth of the call is left on the rows; with the usual price of a call it would be 8.6 microseconds a row.
+    assert found[0] == pytest.approx(0.1e-6, rel=0.1)
+    assert found[1] < 0.3e-6
+    assert prices[Hop("probe_b")].step == pytest.approx(200e-6, rel=0.05)
+    again = Prices(["probe_a", "probe_b"])
+    again.restore(prices.snapshot())
+    assert [again[Hop(name)].row for name in ("probe_a", "probe_b")] == found
