@@ -38,6 +38,7 @@ def test_a_sample_goes_with_the_edition_of_its_buckets() -> None:
     # Attributes that nobody asked are taken to be as they were.
     assert not mesh.follow((1,), (0,))
     assert mesh.follow((2,), (1,))
+    assert len(mesh.evidence.rows) == 0
     assert mesh.count_samples(1_000) == whole
 
 
