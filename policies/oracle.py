@@ -46,11 +46,6 @@ class Standing:
         """The orders are to be found anew."""
         return self.rows >= min(self.before, ROWS_BETWEEN_ORDERS)
 
-    @property
-    def is_one(self) -> bool:
-        """All classes have one order, and it is not to be looked at yet."""
-        return not self.is_over and len(set(self.orders.values())) == 1
-
 
 class Knows(Policy):
     """Routes each class by the true selectivities.
@@ -82,12 +77,6 @@ class Knows(Policy):
         phases = self._count(task)
         if len(hops) == 1:
             return [Leg(route=hops)]
-        standing = self._standing.get(task.lineage)
-        if standing is not None and standing.is_one and not self._truth.has_phases:
-            # Nobody is told apart while all would go the same way.
-            standing.rows += task.rows
-            (order,) = set(standing.orders.values())
-            return [Leg(route=self._find_route(task, ready, [hops[number] for number in order]))]
         attributes = range(len(self.features.of(task.lineage.origin)))
         buckets = np.column_stack((phases, task.buckets(attributes)))
         examples, which = classes(buckets if phases[0] or phases[-1] else buckets[:, 1:])

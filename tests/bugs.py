@@ -505,8 +505,8 @@ BUGS = (
     Bug(
         name="a mesh goes on by buckets that mean something else",
         file="policies/query_mesh/stream_mesh.py",
-        old="changed = self._editions.follow(editions)",
-        new="changed = self._editions.follow(editions)[:0]",
+        old="changed = self._editions.follow(editions, attributes)",
+        new="changed = self._editions.follow(editions, attributes)[:0]",
         tests=("tests/policies/test_editions.py",),
     ),
     Bug(

@@ -185,3 +185,15 @@ def test_a_truth_that_makes_no_sense_is_refused(truth: Any, message: str) -> Non
     query, data, _, _ = own_attributes()
     with pytest.raises(eddy.QueryError, match=f'policy "knows": truth: .*{message}'):
         calls(query, data, truth)
+
+
+def test_a_class_that_comes_late_takes_its_own_order_at_once() -> None:
+    """While there was but one class nobody had to be told apart; that says nothing of those to come."""
+    kind = np.repeat([0, 1], ROWS // 2)
+    passed = np.stack([kind == 1, kind == 0], axis=1)
+    columns = {f"p{i}": passed[:, i] for i in range(2)}
+    filters = [eddy.Filter(f"op{i}", on="s", function=mirror, columns=[f"p{i}"]) for i in range(2)]
+    query = eddy.Query(streams=[eddy.Stream("s", time="ts")], filters=filters, select=["s.ts"])
+    truth = {"attribute": "s.kind", "values": [0, 1], "selectivities": {"op0": [0.0, 1.0], "op1": [1.0, 0.0]}}
+    data = {"s": pa.table({"ts": np.arange(ROWS), "kind": kind, **columns})}
+    assert per_row(calls(query, data, truth)) == 1
