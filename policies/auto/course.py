@@ -61,6 +61,7 @@ class Course:
 
     def __init__(self, stream: str, conduct: Conduct) -> None:
         self.stream = stream
+        self._attributes = len(conduct.features.of(stream))
         self.conduct = conduct
         account = Account(conduct.regret, pool=conduct.accounts)
         self.ledger = Ledger(account, conduct.prices, unit=conduct.unit)
@@ -319,7 +320,7 @@ class Course:
         """Look at an idle stream: settle its account, and see whether something could be gained."""
         started = self.conduct.clock()
         self.rows += self.ledger.idle_rows
-        changed = self.ledger.settle_idle(self._route, self._statistics, self.conduct.cells)
+        changed = self.ledger.settle_idle(self._route, self._statistics, self._attributes, self.conduct.cells)
         if changed > CHANGED_SHARE:
             self.prospect.begin_anew(self.rows)
         if len(self.ready) > 1 or not self.independent:
@@ -358,7 +359,7 @@ class Course:
             self.prospect.give_up_sampling(self.rows)
             return
         current = self.ledger.current(self.champion, self.guard)
-        price = self.prospect.price_sample(self.ready, current, len(self.conduct.features.of(self.stream)))
+        price = self.prospect.price_sample(self.ready, current, self._attributes)
         if price is None:
             self.prospect.postpone_sample(self.rows)
             return

@@ -201,10 +201,11 @@ class Ledger:
         if not self.unit and self.prices[SHARED].step:
             self.mixing += max(self.prices[SHARED].seconds(rows) - self.prices[ALONE].seconds(rows), 0.0)
 
-    def settle_idle(self, route: Sequence[Hop], statistics: Statistics, cells: int) -> float:
+    def settle_idle(self, route: Sequence[Hop], statistics: Statistics, attributes: int, cells: int) -> float:
         """Write down idle rows at what they cost by all that has been seen; gives the share by which that changed.
 
-        All `cells` of a query together have the allowance of one sample.
+        All `cells` of a query together have the allowance of one sample: of its rows, and of a look at them by so many
+        `attributes`, unless that takes more than the rows do.
         """
         former, row, calls, left, prices = self.row, 0.0, 0.0, 1.0, self.row_prices(route)
         for hop, price in zip(route, prices, strict=True):
@@ -213,7 +214,8 @@ class Ledger:
             left *= statistics[hop].rate
         self.usual = self.idle_rows / self.idle_rounds
         if not former:
-            self.account.allowance = (SAMPLE_ROWS * sum(prices) + calls) / cells
+            sample = SAMPLE_ROWS * sum(prices)
+            self.account.allowance = (sample + min(sample, self.screening_price(attributes)) + calls) / cells
         self.row, self.row_calls = row, calls
         self.account.pay_rows(self.unsettled, self.unsettled)
         self.idle_rows = self.idle_rounds = 0

@@ -76,14 +76,14 @@ def test_idle_rows_cost_what_the_written_order_costs() -> None:
     for hop in (F, G):
         statistics.add(hop, Statistic(100, 100, 50, 0.0))
     one.idle_rows, one.idle_rounds = 100, 2
-    assert one.settle_idle((F, G), statistics, 1) == 0.0
+    assert one.settle_idle((F, G), statistics, 1, 1) == 0.0
     assert one.account.written == pytest.approx(100 * 2.5, rel=0.01)
     assert one.account.spent == one.account.written
     assert (one.idle_rows, one.idle_rounds, one.unsettled, one.usual) == (0, 0, 0.0, 50.0)
     assert one.account.allowance > 0
     statistics.add(F, Statistic(1e6, 1e6, 1e6, 0.0))
     one.idle_rows, one.idle_rounds = 100, 1
-    assert one.settle_idle((F, G), statistics, 1) == pytest.approx(1.5 / 2.5, rel=0.02)
+    assert one.settle_idle((F, G), statistics, 1, 1) == pytest.approx(1.5 / 2.5, rel=0.02)
 
 
 def bill(rows: int, seconds: float) -> Bill:
