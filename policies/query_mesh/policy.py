@@ -181,8 +181,8 @@ class QueryMesh(Policy):
             found = self._joins[origin] = JoinRoutes(origin, legality, self._plan.costs, self._prices)
             if origin in self._restored_joins:
                 found.restore(self._restored_joins.pop(origin))
-            for handed in self._handed.pop(origin, ()):
-                found.count(handed.hops, handed.statistics)
+            # A sample of somebody else went through all operators: no route would.
+            self._handed.pop(origin, None)
         return found
 
     def _setting(self, origin: str, operators: Sequence[str]) -> list[Any]:
@@ -223,9 +223,11 @@ class QueryMesh(Policy):
 
     def observe(self, observation: Observation) -> None:
         """Keep what a step did until the round is over."""
-        if observation.origin in self._joins:
+        origin = observation.origin
+        if origin in self._joins or origin in self._restored_joins:
             self._uses.count_plain(observation)
-            self._joins[observation.origin].count(observation.hops, observation.statistics)
+            if origin in self._joins and not observation.legs[0].exhaustive:
+                self._joins[origin].count(observation.hops, observation.statistics)
             return
         leg, (fabric, _) = observation.legs[0], self._fabrics.get(observation.origin, NO_FABRIC)
         if leg.exhaustive and leg.tag is None:
