@@ -101,7 +101,8 @@ class QueryMesh(Policy):
     def insight(self) -> Insight:
         """Calls of the operators, and the mesh of each stream."""
         decisions = [fabric.decision for fabric, _ in self._fabrics.values()]
-        decisions += [routes.decision for routes in self._joins.values()]
+        joins = {**self._restored_joins, **{origin: routes.snapshot() for origin, routes in self._joins.items()}}
+        decisions += [JoinRoutes.tell(origin, state) for origin, state in sorted(joins.items())]
         return Insight(uses=self._uses.list_uses({}), decisions=[decision for decision in decisions if decision])
 
     def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
