@@ -130,22 +130,15 @@ class JoinRoutes:
         numbers = self._numbers
         return numbers["rounds"] == FIRST_ROUNDS and numbers["worst"] <= DEARER * numbers["predicted"]
 
-    @property
-    def decision(self) -> Decision | None:
-        """The route that rows take, for reports."""
-        if not self._route:
-            return None
-        route = tuple(self._legality.operators[number] for number in self._route)
-        predicted = self._numbers["predicted"]
-        way = RouteCost(route=route, share=1.0, predicted=predicted, observed=self._price(self._route))
-        return Decision(
-            stream=self._stream,
-            number=self._number,
-            reason=self._reason,
-            seconds=0.0,
-            ways=(way,),
-            tree=(Branch(level=0, way=0),),
-        )
+    @staticmethod
+    def tell(stream: str, state: Mapping[str, Any]) -> Decision | None:
+        """The route that rows take, for reports: from a snapshot, since after a restart no rows may have come yet."""
+        route = tuple(state["operators"][number] for number in state["route"])
+        predicted, (number, reason) = state["numbers"]["predicted"], state["decision"]
+        ways = (RouteCost(route=route, share=1.0, predicted=predicted, observed=predicted),)
+        tree = (Branch(level=0, way=0),)
+        told = Decision(stream=stream, number=number, reason=reason, seconds=0.0, ways=ways, tree=tree)
+        return told if route else None
 
     def _choose(self) -> HopNumbers:
         """The best route by now; the present one, unless another is clearly cheaper."""

@@ -101,7 +101,8 @@ class QueryMesh(Policy):
     def insight(self) -> Insight:
         """Calls of the operators, and the mesh of each stream."""
         decisions = [fabric.decision for fabric, _ in self._fabrics.values()]
-        decisions += [routes.decision for routes in self._joins.values()]
+        joins = {**self._restored_joins, **{origin: routes.snapshot() for origin, routes in self._joins.items()}}
+        decisions += [JoinRoutes.tell(origin, state) for origin, state in sorted(joins.items())]
         return Insight(uses=self._uses.list_uses({}), decisions=[decision for decision in decisions if decision])
 
     def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
@@ -181,8 +182,8 @@ class QueryMesh(Policy):
             found = self._joins[origin] = JoinRoutes(origin, legality, self._plan.costs, self._prices)
             if origin in self._restored_joins:
                 found.restore(self._restored_joins.pop(origin))
-            for handed in self._handed.pop(origin, ()):
-                found.count(handed.hops, handed.statistics)
+            # A sample of somebody else went through all operators: no route would.
+            self._handed.pop(origin, None)
         return found
 
     def _setting(self, origin: str, operators: Sequence[str]) -> list[Any]:
@@ -223,9 +224,11 @@ class QueryMesh(Policy):
 
     def observe(self, observation: Observation) -> None:
         """Keep what a step did until the round is over."""
-        if observation.origin in self._joins:
+        origin = observation.origin
+        if origin in self._joins or origin in self._restored_joins:
             self._uses.count_plain(observation)
-            self._joins[observation.origin].count(observation.hops, observation.statistics)
+            if origin in self._joins and not observation.legs[0].exhaustive:
+                self._joins[origin].count(observation.hops, observation.statistics)
             return
         leg, (fabric, _) = observation.legs[0], self._fabrics.get(observation.origin, NO_FABRIC)
         if leg.exhaustive and leg.tag is None:
