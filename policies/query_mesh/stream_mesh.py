@@ -301,8 +301,9 @@ class StreamMesh:
                 numbers["patience"] += 1
             return
         later = [size for size in map(self._size, STAGES) if size > numbers["stage"]]
-        # Where nothing tells rows apart, that may be because there are too few of them.
-        is_known = len(mesh.routes) > 1 and rows >= ROWS_PER_TUPLE * mesh.training
+        # Where nothing tells rows apart, that may be because there are too few of them; and where something does, too
+        # few may hide one more training tuple.
+        is_known = len(mesh.routes) > 1 and rows >= ROWS_PER_TUPLE * (mesh.training + 1)
         if later and not is_known:
             numbers["stage"] = later[0]
             return
