@@ -39,6 +39,10 @@ STAGES = (0.1, 0.2, 0.4)
 """Shares of |S| at which it decides, the first time and after a change: a coarse mesh soon is worth more than a fine
 one late, and what is clear from a hundred rows needs no more of them."""
 
+WHOLE_SAMPLE = 1.0
+"""The last stage, where something tells rows apart, and all others had too few rows to say how: of two hundred values
+each has two of four hundred rows."""
+
 ROWS_PER_TUPLE = 40
 """Rows of the sample for each training tuple that are enough for the routes of a mesh."""
 
@@ -300,7 +304,8 @@ class StreamMesh:
             if self.current is not None and mesh.is_like(self.current.mesh):
                 numbers["patience"] += 1
             return
-        later = [size for size in map(self._size, STAGES) if size > numbers["stage"]]
+        stages = (*STAGES, WHOLE_SAMPLE) if mesh.training > 1 else STAGES
+        later = [size for size in map(self._size, stages) if size > numbers["stage"]]
         # Where nothing tells rows apart, that may be because there are too few of them; and where something does, too
         # few may hide one more training tuple.
         is_known = len(mesh.routes) > 1 and rows >= ROWS_PER_TUPLE * (mesh.training + 1)

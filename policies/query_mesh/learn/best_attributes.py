@@ -95,7 +95,7 @@ def signals(outcomes: Floats, most: int) -> Floats:
     return scaled
 
 
-SMALLEST_BUCKET = 5
+SMALLEST_BUCKET = 3
 """Buckets with fewer rows are counted as one: of two rows nobody can say what is usual."""
 
 MOST_PAIRED = 20

@@ -59,6 +59,17 @@ def test_partitions_with_different_best_orders_are_found_and_gain_what_can_be_ga
     assert sorted(line for line in last["tree"].splitlines() if "->" not in line) == [f"kind={k}" for k in range(3)]
 
 
+def test_two_hundred_values_tell_classes_apart_though_a_sample_has_few_rows_of_each() -> None:
+    rows = 60_000
+    kind = attribute(rows, 200, 2)
+    texts = pa.array([f"kind {k}" for k in range(200)]).take(pa.array(kind))
+    data = stream({"kind": texts, "noise": attribute(rows, 9, 3)}, outcomes(kind % 3, SKEWED, 4))
+    found, fixed = run(MESH, data), run("fixed", data)
+    assert answer(found) == answer(fixed)
+    # Whoever is told each row's class saves 43 %.
+    assert calls(found, 30) < 0.65 * calls(fixed, 30)
+
+
 def test_a_class_that_needs_two_attributes_is_seen() -> None:
     one, other = attribute(ROWS, 4, 2), attribute(ROWS, 4, 3)
     rates = [[0.05, 0.9, 0.9], [0.9, 0.9, 0.05]]
