@@ -154,6 +154,17 @@ def _thin(codes: Integers, rows: int, phase: float) -> Integers:
     return codes.take(((np.arange(rows) + phase) * (len(codes) / rows)).astype(np.int64))
 
 
+def spread_evenly(rows: int, wanted: int) -> Integers:
+    """Places all over some rows, as many as are wanted if there are so many; they fall in with no period of the rows.
+
+    >>> spread_evenly(10, 3).tolist()
+    [0, 2, 6]
+    """
+    if rows <= wanted:
+        return np.arange(rows)
+    return np.unique((np.arange(wanted) * GOLDEN_MEAN % 1 * rows).astype(np.int64))
+
+
 def is_time(data_type: pa.DataType) -> bool:
     """Tell whether a type is a moment, a day or a length of time."""
     return pa.types.is_timestamp(data_type) or pa.types.is_date32(data_type) or pa.types.is_duration(data_type)

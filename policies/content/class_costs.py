@@ -175,7 +175,7 @@ def _measure_skill(shares: Floats, seconds: Floats) -> float:
     return 1 - missed / spread if spread > 0 else 0.0
 
 
-class ClassPrices(Prices):
+class PricesOfAll(Prices):
     """The price list, in which operators whose classes cost unlike have the price of a row of all.
 
     The fitted price is that of the rows that have come to them, which are those for which they are cheap.

@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eddy.classes.divider import Buckets
-from eddy.classes.nature import GOLDEN_MEAN
-from eddy.tuples.arrays import Floats, Integers
+from eddy.tuples.arrays import Floats
 
 LOOKS = (100, 200, 400)
 """Rows of a block at which it is judged: a large change shows soon, and a small one is worth waiting for."""
@@ -175,17 +174,6 @@ def _explain(old: Floats, new: Floats, *, totals: bool) -> tuple[Floats, Floats]
     known = (freedom > 0) & (events >= FEWEST_EVENTS)
     squares = (weight * apart**2).sum(axis=1) / np.where(known, share * (1 - share), 1.0)
     return np.where(known, squares, 0.0), np.where(known, freedom, 0.0)
-
-
-def spread_evenly(rows: int, wanted: int) -> Integers:
-    """Places all over some rows, as many as are wanted if there are so many; they fall in with no period of the rows.
-
-    >>> spread_evenly(10, 3).tolist()
-    [0, 2, 6]
-    """
-    if rows <= wanted:
-        return np.arange(rows)
-    return np.unique((np.arange(wanted) * GOLDEN_MEAN % 1 * rows).astype(np.int64))
 
 
 def _rows(table: Floats) -> float:

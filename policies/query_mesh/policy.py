@@ -26,7 +26,7 @@ from eddy.policies.query_mesh.stream_mesh import MeshSettings, StreamMesh
 from eddy.policies.shared.call_counts import SAMPLE, Uses
 from eddy.policies.shared.checks import check_choice, check_costs, check_share
 from eddy.policies.shared.merit import Costs, greedy_route
-from eddy.policies.shared.orders import classes, lots
+from eddy.policies.shared.orders import number_classes, split_lots
 from eddy.tuples import Hop
 from eddy.tuples.arrays import Integers
 
@@ -206,11 +206,11 @@ class QueryMesh(Policy):
             ruster = Ruster(count, generation, 0, looks)
             self._rusters.append(ruster)
             return [Leg(route=legality.hops(self._draw(task, ruster)), rows=some, tag=ruster)]
-        examples, which = classes(task.buckets(used, some))
+        examples, which = number_classes(task.buckets(used, some))
         ways = generation.mesh.tree.routes(examples)
         rows = np.arange(count) if some is None else some
         legs = []
-        for way, part, told in lots(ways, which, rows, used, examples):
+        for way, part, told in split_lots(ways, which, rows, used, examples):
             ruster = Ruster(len(part), generation, way, -(-looks * len(part) // count))
             self._rusters.append(ruster)
             legs.append(Leg(route=legality.hops(self._draw(task, ruster)), rows=part, classes=told, tag=ruster))

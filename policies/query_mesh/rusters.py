@@ -13,8 +13,8 @@ import numpy as np
 
 from eddy.classes.classifier import Look
 from eddy.classes.divider import Buckets
+from eddy.classes.nature import spread_evenly
 from eddy.contracts import Hop, Leg, Observation, Statistic
-from eddy.policies.query_mesh.first_hops import spread_evenly
 from eddy.policies.query_mesh.mesh import Generation
 from eddy.tuples.arrays import Floats, Integers
 

@@ -257,6 +257,10 @@ class Guard:
 class CommonOrder:
     """The order of merit over all rows of a stream; it stands for a while.
 
+    It is not the `StandingOrder` of `source`, which weighs each look against noise and explores by a share of the rows.
+    Here a stream has been given up, so that an order is found and explored only as often as its rows are dear: where
+    filters are cheap that takes a fifth less time, and a change is followed sooner.
+
     A few rows now and then go to another operator first, the one that has seen fewest, so that one that has become
     selective is noticed: they go together, since a leg costs a call however few its rows are.
     """

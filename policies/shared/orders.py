@@ -1,4 +1,4 @@
-"""The best order for each class of rows, and its legs.
+"""The best order for each class of rows.
 
 Policies differ in where their estimates of the operators come from (`content` learns them, `knows` has the true ones);
 the orders follow from them in the same way. More orders than pay are not made: each is a leg of its own.
@@ -11,8 +11,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from eddy.classes.divider import Buckets
-from eddy.contracts import Classes, Leg
-from eddy.tuples import Hop
+from eddy.contracts import Classes
 from eddy.tuples.arrays import Floats, Integers
 
 Weights = Integers | Floats
@@ -136,12 +135,12 @@ def price_orders(rates: Floats, costs: Floats, orders: Integers) -> Floats:
     return priced
 
 
-def classes(buckets: Buckets) -> tuple[Buckets, Integers]:
+def number_classes(buckets: Buckets) -> tuple[Buckets, Integers]:
     """Number the classes of rows, and give their buckets.
 
     All rows of a class have the same buckets.
 
-    >>> classes(np.array([[3, 0], [1, 0], [3, 0]], np.uint8))[0].tolist()
+    >>> number_classes(np.array([[3, 0], [1, 0], [3, 0]], np.uint8))[0].tolist()
     [[1, 0], [3, 0]]
     """
     examples = np.empty((1, 0), np.uint8)
@@ -155,29 +154,7 @@ def classes(buckets: Buckets) -> tuple[Buckets, Integers]:
     return examples, which
 
 
-def legs(
-    orders: Integers,
-    which: Integers,
-    rows: Integers,
-    hops: Sequence[Hop],
-    attributes: Sequence[int],
-    examples: Buckets,
-) -> list[Leg]:
-    """One leg for each order that some class takes.
-
-    `orders` and `examples`, the buckets of the attributes, have a row for each class; `which` is the class of each of
-    the `rows`.
-    """
-    numbers: dict[tuple[int, ...], int] = {}
-    lot = np.array([numbers.setdefault(order, len(numbers)) for order in map(tuple, orders.tolist())])
-    routes = [tuple(hops[i] for i in order) for order in numbers]
-    return [
-        Leg(route=routes[number], rows=part, classes=told)
-        for number, part, told in lots(lot, which, rows, attributes, examples)
-    ]
-
-
-def lots(
+def split_lots(
     lot: Integers, which: Integers, rows: Integers, attributes: Sequence[int], examples: Buckets
 ) -> Iterator[tuple[int, Integers, Classes]]:
     """Give the rows of each lot, and the classes in it.
@@ -192,16 +169,6 @@ def lots(
         members = np.flatnonzero(lot == number).tolist()
         if members:
             yield number, part, Classes(attributes, [sizes[member] for member in members])
-
-
-def expected_costs(rates: Floats, costs: Floats, orders: Integers) -> Floats:
-    """Estimate the cost of a tuple of each class in its order.
-
-    >>> expected_costs(np.array([[0.5, 1.0]]), np.array([2.0, 3.0]), np.array([[0, 1]]))
-    array([3.5])
-    """
-    spent: Floats = (_reach(np.take_along_axis(rates, orders, axis=1)) * costs[orders]).sum(axis=1)
-    return spent
 
 
 def _reach(rates: Floats) -> Floats:

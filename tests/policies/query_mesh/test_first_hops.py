@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import eddy
+from eddy.classes.nature import spread_evenly
 from eddy.policies.query_mesh.finding import agree
-from eddy.policies.query_mesh.first_hops import OLDEST, SURE_OF_CLASSES, FirstHops, compare, count_rows, spread_evenly
+from eddy.policies.query_mesh.first_hops import OLDEST, SURE_OF_CLASSES, FirstHops, compare, count_rows
 from tests.policies.query_mesh.streams import SKEWED, attribute, calls, mesh, outcomes, query, run, stream
 
 ROWS, CHANGE = 60_000, 40_000
