@@ -106,7 +106,10 @@ class Knows(Policy):
         return self._truth.find_phases(first, task.rows)
 
     def _find_standing(self, task: Task, hops: Sequence[Hop], examples: Buckets, which: Integers) -> Integers:
-        """Find the order of each class: as it stands, or anew after some rows, or when a new class comes."""
+        """Find the order of each class.
+
+        It stands until some rows have come, or a class that is new.
+        """
         names = [bytes(example) for example in examples]
         standing = self._standing.get(task.lineage)
         if standing is None or standing.is_over or not standing.orders.keys() >= set(names):

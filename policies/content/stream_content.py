@@ -240,7 +240,10 @@ class StreamContent:
             guard.spend(self._conduct.clock() - started)
 
     def _take_over(self, sample: Observation) -> None:
-        """Learn from a sample that somebody else has taken, through all operators, as if from an own one."""
+        """Learn from a sample that somebody else has taken.
+
+        It went through all operators, and counts as one of its own.
+        """
         if self._guard.wake():
             self._begin()
         self._is_handed = True

@@ -144,7 +144,9 @@ def count_rows(buckets: Buckets, outcomes: Floats, cells: int) -> Floats:
 
 
 def compare(pairs: Sequence[tuple[Floats, Floats]], *, totals: bool = False) -> Floats:
-    """Hold tables of old rows against tables of new ones, all pairs together: standard errors by attribute.
+    """Compare tables of old rows with tables of new ones.
+
+    All pairs count together. Gives standard errors by attribute.
 
     Without `totals` only that counts which buckets do not share. The sum of squares follows the chi-squared
     distribution, whose cube root is nearly normal (Wilson and Hilferty).
@@ -160,7 +162,10 @@ def compare(pairs: Sequence[tuple[Floats, Floats]], *, totals: bool = False) -> 
 
 
 def _explain(old: Floats, new: Floats, *, totals: bool) -> tuple[Floats, Floats]:
-    """Squares between old and new buckets in standard errors, and their degrees of freedom, by attribute."""
+    """Square the differences between old and new buckets.
+
+    They are in standard errors. Gives their sums and degrees of freedom, by attribute.
+    """
     rows, passed = old[0] + new[0], old[1] + new[1]
     whole = np.maximum(rows.sum(axis=1), 1.0)
     share = passed.sum(axis=1) / whole

@@ -61,7 +61,10 @@ class FirstHop(NamedTuple):
 
 
 class Handed(NamedTuple):
-    """A sample that somebody else has taken: for each row its buckets, and a column for each hop's outcomes."""
+    """A sample that somebody else has taken.
+
+    It has for each row its buckets, and a column for each hop's outcomes.
+    """
 
     hops: Sequence[Hop]
     statistics: Sequence[Statistic]

@@ -220,7 +220,9 @@ class StreamMesh:
             self._begin_stages("tried again, since it did not pay before")
 
     def follow(self, editions: Sequence[int], attributes: Sequence[int] | None = None) -> bool:
-        """Drop what goes by buckets which mean something else now: the sample, and meshes that ask for them.
+        """Drop what goes by buckets that mean something else now.
+
+        That is the sample, and meshes that ask for them.
 
         The editions are those of some attributes, or of all. Says whether there are such buckets.
         """

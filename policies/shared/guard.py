@@ -312,7 +312,10 @@ class CommonOrder:
         return min(explored, int(MOST_EXPLORED * task.rows))
 
     def _count_rows(self, task: Task, route: Sequence[Hop]) -> tuple[float, float]:
-        """Count the rows that an order stands for, and those after which some explore: their calls cost little then."""
+        """Count the rows that an order stands for.
+
+        And those after which some explore: their calls cost little then.
+        """
         if self._costs == "unit":
             return LEAST_BETWEEN_ORDERS, LEAST_BETWEEN_ORDERS
         step = len(route) * step_price(route, task.prices, self._costs)

@@ -68,7 +68,10 @@ def order_by_merit(rates: Floats, costs: Floats, common: Integers, rows: Weights
 
 
 def list_orders(own: Integers, common: Integers, rows: Weights) -> Integers:
-    """List the different orders, the common one first, then those that most rows would take."""
+    """List the different orders, the common one first.
+
+    Then come those that most rows would take.
+    """
     counts: dict[tuple[int, ...], float] = {tuple(common.tolist()): 0.0}
     for order, count in zip(map(tuple, own.tolist()), rows.tolist(), strict=True):
         counts[order] = counts.get(order, 0.0) + count
@@ -77,7 +80,9 @@ def list_orders(own: Integers, common: Integers, rows: Weights) -> Integers:
 
 
 def choose_orders(orders: Integers, rates: Floats, costs: Floats, rows: Weights, price: float) -> Integers:
-    """Choose the few orders that save most together; the first of them is the common one, and stays.
+    """Choose the few orders that save most together.
+
+    The first of them is the common one, and stays.
 
     Each next one is the one that saves most beside those that have been chosen, and must save more than `price`.
     """
@@ -103,7 +108,9 @@ def choose_orders(orders: Integers, rates: Floats, costs: Floats, rows: Weights,
 
 
 def find_cheapest(rates: Floats, costs: Floats, orders: Integers) -> tuple[Integers, Floats]:
-    """Find the cheapest order for each row, and what it saves beside the first, which is the common one.
+    """Find the cheapest order for each row, and what it saves.
+
+    It saves that beside the first order, which is the common one.
 
     Those that save next to nothing keep the common one.
     """
