@@ -17,7 +17,7 @@ from eddy.classes.divider import Buckets
 from eddy.contracts import Leg, Policy, Setting, State, Task
 from eddy.policies.shared.checks import check_costs
 from eddy.policies.shared.merit import Costs, greedy_route, row_price, step_price
-from eddy.policies.shared.orders import best_orders, classes, lots
+from eddy.policies.shared.orders import best_orders, number_classes, split_lots
 from eddy.policies.shared.truth import Truth
 from eddy.tuples import Hop, Lineage
 from eddy.tuples.arrays import Integers
@@ -79,7 +79,7 @@ class Knows(Policy):
             return [Leg(route=hops)]
         attributes = range(len(self.features.of(task.lineage.origin)))
         buckets = np.column_stack((phases, task.buckets(attributes)))
-        examples, which = classes(buckets if phases[0] or phases[-1] else buckets[:, 1:])
+        examples, which = number_classes(buckets if phases[0] or phases[-1] else buckets[:, 1:])
         if examples.shape[1] <= len(attributes):
             examples = np.column_stack((np.zeros(len(examples), np.uint8), examples))
         orders = self._find_standing(task, hops, examples, which)
@@ -90,7 +90,7 @@ class Knows(Policy):
             return [Leg(route=routes[0])]
         return [
             Leg(route=routes[number], rows=rows, classes=told)
-            for number, rows, told in lots(lot, which, np.arange(task.rows), attributes, examples[:, 1:])
+            for number, rows, told in split_lots(lot, which, np.arange(task.rows), attributes, examples[:, 1:])
         ]
 
     def _count(self, task: Task) -> Buckets:
@@ -106,7 +106,10 @@ class Knows(Policy):
         return self._truth.find_phases(first, task.rows)
 
     def _find_standing(self, task: Task, hops: Sequence[Hop], examples: Buckets, which: Integers) -> Integers:
-        """Find the order of each class: as it stands, or anew after some rows, or when a new class comes."""
+        """Find the order of each class.
+
+        It stands until some rows have come, or a class that is new.
+        """
         names = [bytes(example) for example in examples]
         standing = self._standing.get(task.lineage)
         if standing is None or standing.is_over or not standing.orders.keys() >= set(names):

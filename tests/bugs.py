@@ -540,7 +540,7 @@ BUGS = (
     Bug(
         name="rows of a join are sampled through all operators",
         file="policies/query_mesh/policy.py",
-        old="if origin in self._joins or (origin not in self._fabrics and not task.independent):",
+        old="if origin in self._joins or (origin not in self._streams and not task.independent):",
         new="if origin in self._joins:",
         tests=("tests/policies/query_mesh/test_join_routes.py",),
     ),

@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from eddy.classes.divider import Attribute, BucketName, Buckets, Divider
-from eddy.classes.nature import GOLDEN_MEAN, is_time
+from eddy.classes.nature import is_time, spread_evenly
 from eddy.errors import EngineError, QueryError, is_whole, unknown_name
 from eddy.sql import Column
 from eddy.sql.values.name_case import find_own
@@ -284,4 +284,4 @@ def _take_evenly(array: pa.Array, count: int) -> pa.Array:
 
 @lru_cache(maxsize=MOST_SIZES)
 def _choose_places(rows: int, count: int) -> pa.Array:
-    return pa.array(np.unique((np.arange(count) * GOLDEN_MEAN % 1 * rows).astype(np.int64)))
+    return pa.array(spread_evenly(rows, count))

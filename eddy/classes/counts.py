@@ -18,7 +18,9 @@ LEAST_WEIGHT = 0.5
 
 
 class HeavyCounts:
-    """A sketch of bounded size: the heaviest values and how many rows they had, older ones counting less.
+    """The heaviest values, and how many rows they had.
+
+    It is a sketch of bounded size, in which older rows count less.
 
     When there is no more room the lightest go. A value that is heavy comes back before long, and stays.
     """
@@ -41,7 +43,9 @@ class HeavyCounts:
         self.codes, self.weights = known[order], weights[order]
 
     def count_worthy(self, buckets: int) -> int:
-        """Count the values that are worth a bucket of their own, where the others are hashed into those left.
+        """Count the values that are worth a bucket of their own.
+
+        The others are hashed into the buckets that are left.
 
         That is a value with at least half as many rows as one of the other buckets will have.
         """

@@ -53,7 +53,10 @@ def read_numbers(array: pa.Array) -> Numbers:
 
 
 def encode_values(array: pa.Array) -> Integers:
-    """Give the codes of values, which have their order where they have one; decimals go by their float."""
+    """Give the codes of values.
+
+    Codes have the order of the values where these have one. Decimals go by their float.
+    """
     return encode(array.cast(pa.float64(), safe=False) if pa.types.is_decimal(array.type) else array)[0]
 
 
@@ -69,7 +72,9 @@ def decode_floats(codes: Integers) -> Numbers:
 
 @dataclass(frozen=True)
 class Ranges:
-    """Numbers or times between edges: a value belongs to the bucket of the last edge that it is not below.
+    """Numbers or times between edges.
+
+    A value belongs to the bucket of the last edge that it is not below.
 
     A heavy value is a range of its own: it is an edge, and so is the code that follows.
     """
@@ -120,7 +125,10 @@ class Ranges:
         return found
 
     def count_largest(self, sample: Integers) -> int:
-        """Count a sample's rows in the bucket with most of them, of those that more than one value shares."""
+        """Count a sample's rows in the largest bucket.
+
+        A bucket that one value has to itself does not count: it cannot be cut.
+        """
         ordered = np.sort(sample)
         firsts = np.searchsorted(ordered, self.codes)
         ends = np.append(firsts, len(ordered))
@@ -131,7 +139,10 @@ class Ranges:
 
 
 class Values:
-    """Values with a bucket each, in the order of `codes`; the others are hashed into those from `first` up to `end`."""
+    """Values with a bucket each, in the order of `codes`.
+
+    The others are hashed into the buckets from `first` up to `end`.
+    """
 
     def __init__(self, codes: Integers, first: int, end: int) -> None:
         self.codes = codes
@@ -193,7 +204,10 @@ class Values:
 
 
 def _tabulate(values: Integers, buckets: Integers) -> Numbers | None:
-    """List the buckets of all codes from the least to the greatest, if they are few, with one more at either end."""
+    """List the buckets of all codes, if they are few.
+
+    They are the codes from the least to the greatest, with one more at either end.
+    """
     span = int(values[-1]) - int(values[0]) if len(values) else LONGEST_TABLE
     if span >= LONGEST_TABLE or values[0] == np.iinfo(np.int64).min:
         return None

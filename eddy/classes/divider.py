@@ -98,7 +98,9 @@ class Divider:
         return self._cut is None
 
     def learn(self, rows: int, begun: int, take: Callable[[int], pa.Array]) -> None:
-        """Learn from a micro-batch of so many rows, if it is time to; `begun` rows have come before.
+        """Learn from a micro-batch of so many rows, if it is time to.
+
+        `begun` rows have come before.
 
         `take` takes some rows from all over it.
         """
@@ -231,7 +233,10 @@ class Divider:
         return cut.count_largest(codes) > TIMES_TOO_LARGE * len(codes) / self._ranges + ROWS_OF_CHANCE
 
     def _share_out(self, former: Values, codes: Integers) -> Values:
-        """Give values that are met for the first time the buckets that are free, or share out anew."""
+        """Give new values the free buckets, or share out anew.
+
+        A value is new when it is met for the first time.
+        """
         counts = self._counts
         if self._is_crowded:
             worth = counts.weights[: counts.count_worthy(self._buckets)].sum()
@@ -247,7 +252,10 @@ class Divider:
         return self._make_values(np.append(former.codes, fresh))
 
     def _lay_out(self) -> Values:
-        """Share out all buckets: to all values if there are enough, else to those that are worth one."""
+        """Share out all buckets.
+
+        All values get one if there are enough, else those that are worth one.
+        """
         self.edition += 1
         counts = self._counts
         self._is_crowded = len(counts.codes) > self._buckets
@@ -256,7 +264,10 @@ class Divider:
         return self._make_values(worthy)
 
     def _make_values(self, codes: Sequence[int] | Integers) -> Values:
-        """Give values a bucket each; the others are hashed into some of those that are left, or into all if none is."""
+        """Give values a bucket each.
+
+        The others are hashed into some of those that are left, or into all if none is.
+        """
         first = len(codes) if self._is_crowded else max(len(codes), self._buckets - SPARE_BUCKETS)
         return Values(np.array(codes, np.int64), first if first < self._buckets else 0, self._buckets)
 

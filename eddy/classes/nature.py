@@ -107,7 +107,10 @@ class Nature:
         self.sample = np.array(state["sample"], np.int64)
 
     def _keep(self, codes: Integers) -> None:
-        """Put a part of the lesson in the place of older rows; all of it as long as there is room."""
+        """Put a part of the lesson in the place of older rows.
+
+        All of it is kept as long as there is room.
+        """
         fresh = max(int(NEW_SHARE * self._room), self._room - len(self.sample))
         phase = self._lessons * GOLDEN_MEAN % 1
         fresh_codes = _thin(codes, fresh, phase)
@@ -148,10 +151,26 @@ def _lies_beyond(older: Integers, lesson: Integers) -> bool:
 
 
 def _thin(codes: Integers, rows: int, phase: float) -> Integers:
-    """Take so many rows from all over, in their order; `phase`, from 0 to below 1, says which."""
+    """Take so many rows from all over, in their order.
+
+    `phase`, from 0 to below 1, says which.
+    """
     if len(codes) <= rows:
         return codes
     return codes.take(((np.arange(rows) + phase) * (len(codes) / rows)).astype(np.int64))
+
+
+def spread_evenly(rows: int, wanted: int) -> Integers:
+    """List places from all over some rows.
+
+    There are as many as are wanted, or as there are rows. They fall in with no period of the rows.
+
+    >>> spread_evenly(10, 3).tolist()
+    [0, 2, 6]
+    """
+    if rows <= wanted:
+        return np.arange(rows)
+    return np.unique((np.arange(wanted) * GOLDEN_MEAN % 1 * rows).astype(np.int64))
 
 
 def is_time(data_type: pa.DataType) -> bool:

@@ -57,7 +57,10 @@ class SharedStep(NamedTuple):
 
 
 class Stepping(NamedTuple):
-    """Who takes the step that is under way: the legs, how many tuples each has in it, and the inputs that they have."""
+    """The legs that take the step that is under way.
+
+    `rows` is how many tuples each has in it, and `inputs` what these have rows of.
+    """
 
     numbers: list[int]
     rows: list[int]
@@ -116,7 +119,10 @@ class SideBySide:
         return hop, SharedStep(together, tuple(self._legs[n] for n in numbers), tuple(rows))
 
     def _choose(self, wanted: Mapping[tuple[Hop, frozenset[str]], Sequence[int]]) -> tuple[Hop, frozenset[str]]:
-        """Choose the step that no other leg wants soon; of several, the one that most tuples wait for."""
+        """Choose the step that no other leg wants soon.
+
+        Of several it is the one that most tuples wait for.
+        """
         # An operator that another leg comes to soon waits for it, and is called once for both:
         #
         #     fabc, abcf      f first: then a b c for both, and f again, 5 calls; a first: 7 calls
@@ -178,7 +184,10 @@ class SideBySide:
 
 
 def _find_next(hop: Hop, routes: Sequence[Sequence[Hop]]) -> int:
-    """Find how many steps it takes until a leg that does not wait for a hop yet comes to it."""
+    """Count the steps until another leg comes to a hop.
+
+    Legs that wait for it already do not count.
+    """
     later = [route.index(hop) for route in routes if route[0] != hop and hop in route]
     return min(later, default=sys.maxsize)
 

@@ -97,7 +97,10 @@ class ClassCosts:
         return float(seconds.std() / seconds.mean()) if seconds.mean() > 0 else 0.0
 
     def judge(self, used: Collection[int]) -> bool:
-        """Find the attribute that foretells best, or one in use that does nearly as well; says whether it is new."""
+        """Find the attribute that foretells best; says if it is new.
+
+        One that is in use is taken if it does nearly as well.
+        """
         if not self._is_new or len(self._parts) < PARTS_TO_JUDGE:
             return False
         self._is_new = False
@@ -137,7 +140,10 @@ class ClassCosts:
 
 
 def count_parts(rows: int, price: Price) -> int:
-    """Count the parts into which so many rows of a sample are cut to be timed; none where they would say nothing."""
+    """Count the parts into which rows of a sample are cut.
+
+    Each is timed by itself. There are none where they would say nothing.
+    """
     if price.row <= 0:
         return 0
     count = int(rows // max(LEAST_ROWS, STEPS_OF_A_PART * price.step / price.row))
@@ -165,7 +171,10 @@ def _fit(shares: Floats, seconds: Floats) -> _Line:
 
 
 def _measure_skill(shares: Floats, seconds: Floats) -> float:
-    """Measure the share of the spread that is foretold of parts that were not fitted, every other one in turn."""
+    """Measure the share of the spread that is foretold.
+
+    It is that of parts that were not fitted, every other one in turn.
+    """
     missed = spread = 0.0
     for first in (0, 1):
         seen, other = slice(first, None, 2), slice(1 - first, None, 2)
@@ -175,8 +184,10 @@ def _measure_skill(shares: Floats, seconds: Floats) -> float:
     return 1 - missed / spread if spread > 0 else 0.0
 
 
-class ClassPrices(Prices):
-    """The price list, in which operators whose classes cost unlike have the price of a row of all.
+class PricesOfAll(Prices):
+    """The price list, with the price of a row of all classes.
+
+    It has that for operators whose classes cost unlike, and the fitted price for all others.
 
     The fitted price is that of the rows that have come to them, which are those for which they are cheap.
     """

@@ -68,7 +68,10 @@ class Beliefs:
         return float(self._known.estimate_whole([hop])[0] - 1) / row_price(hop, self._prices, self._costs)
 
     def estimate(self, hops: Sequence[Hop], used: Sequence[int], buckets: Buckets) -> tuple[Floats, Floats]:
-        """Estimate rates and costs: a line for each row of `buckets`, which are those of the attributes `used`."""
+        """Estimate rates and costs, a line for each row of `buckets`.
+
+        They are the buckets of the attributes `used`.
+        """
         columns = [self._find_column(hop, used, buckets) for hop in hops]
         rates = self._known.rates(hops, columns, len(buckets))
         prices = np.array([row_price(hop, self._prices, self._costs) for hop in hops])
@@ -218,7 +221,10 @@ def _order_hops(
 def _grow_routes(
     task: Task, common: Route, beliefs: Beliefs, used: Sequence[int], examples: Buckets
 ) -> tuple[Route, Integers]:
-    """Grow the routes by merit where some hops wait for others: classes part where another hop is better for them."""
+    """Grow the routes by merit where some hops wait for others.
+
+    Classes part where another hop is better for them.
+    """
     growing: list[tuple[Route, Integers]] = [((), np.arange(len(examples)))]
     routes = [common]
     while growing:

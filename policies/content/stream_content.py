@@ -10,7 +10,7 @@ import numpy as np
 
 from eddy.classes.divider import Buckets
 from eddy.contracts import Leg, Observation, Prices, Task
-from eddy.policies.content.class_costs import ClassCosts, ClassPrices, count_parts
+from eddy.policies.content.class_costs import ClassCosts, PricesOfAll, count_parts
 from eddy.policies.content.knowledge import Knowledge, Learning, mask_settled
 from eddy.policies.content.menu import Beliefs, Menu, make_menu
 from eddy.policies.content.samples import LegSample, Lesson, send_samples, take_lessons
@@ -64,7 +64,7 @@ class StreamContent:
 
     def __init__(self, attributes: int, own: Mapping[str, Sequence[int]], conduct: Conduct) -> None:
         self._attributes, self._own, self._conduct = attributes, own, conduct
-        self._prices = ClassPrices(conduct.prices, self._find_costs)
+        self._prices = PricesOfAll(conduct.prices, self._find_costs)
         # Learning that was asked for is not weighed against what it takes.
         self._guard = Guard("unit" if conduct.profile else conduct.costs, self._prices, ROWS_OF_A_TRY, USUAL_TRY)
         self._begin()
@@ -240,7 +240,10 @@ class StreamContent:
             guard.spend(self._conduct.clock() - started)
 
     def _take_over(self, sample: Observation) -> None:
-        """Learn from a sample that somebody else has taken, through all operators, as if from an own one."""
+        """Learn from a sample that somebody else has taken.
+
+        It went through all operators, and counts as one of its own.
+        """
         if self._guard.wake():
             self._begin()
         self._is_handed = True

@@ -63,7 +63,10 @@ class HalfTrial:
         self._fixed[int(new)] += seconds
 
     def pay(self, legs: Sequence[Leg], rows: Sequence[int], price: float, step: float = 0.0) -> None:
-        """Count the cost of a step, at a price for each row and one for the step, which each way would take alone."""
+        """Count the cost of a step.
+
+        It has a price for each row, and one for the step, which each way would take alone.
+        """
         ways = set()
         for leg, count in zip(legs, rows, strict=True):
             if isinstance(leg.tag, OnTrial):

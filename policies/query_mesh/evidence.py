@@ -41,7 +41,10 @@ class Evidence:
         self.prices = ClassPrices()
 
     def count_legs(self, rows: int) -> int:
-        """Say in how many legs to send a sample: each is timed by itself, and has calls of its own."""
+        """Count the legs in which to send a sample.
+
+        Each is timed by itself, and has calls of its own.
+        """
         if self._rates.costs == "unit":
             return 1
         calls, work = self._rates.price_calls(), float(self._rates.prices().sum())
@@ -53,7 +56,10 @@ class Evidence:
     def keep(
         self, hops: Sequence[Hop], statistics: Sequence[Statistic], buckets: Buckets, outcomes: Sequence[Any]
     ) -> None:
-        """Keep outcomes of rows that went to all operators in one leg, and how long they took there."""
+        """Keep what became of rows that went to all operators.
+
+        They went in one leg, whose time is kept too.
+        """
         columns = np.full((len(buckets), len(self._operators)), np.nan)
         seconds = np.full(len(self._operators), np.nan)
         for hop, statistic, counts in zip(hops, statistics, outcomes, strict=True):
@@ -63,7 +69,9 @@ class Evidence:
         self.rows.add(buckets, columns, seconds)
 
     def choose_rows(self, fresh: int | None) -> int:
-        """The newest rows that are evidence: all of them, unless those since a change do not agree with the others.
+        """Count the newest rows that are evidence.
+
+        That is all of them, unless those since a change do not agree with the others.
 
         `fresh` have come since then, or there was none.
         """
@@ -88,6 +96,9 @@ class Evidence:
 
     @property
     def varied(self) -> Integers:
-        """The attributes that were not the same in all rows of the sample: others cost a look and tell nothing."""
+        """The attributes that vary over the rows of the sample.
+
+        Others cost a look and tell nothing.
+        """
         buckets, _ = self.rows.newest(len(self.rows))
         return np.flatnonzero((buckets != buckets[:1]).any(axis=0))

@@ -18,7 +18,7 @@ from eddy.contracts import Clock
 from eddy.policies.query_mesh.first_hops import compare, count_rows
 from eddy.policies.query_mesh.learn.sample import Sample
 from eddy.policies.query_mesh.mesh import Mesh
-from eddy.policies.query_mesh.optimizer import Settings, optimize_both, refine_routes, restate
+from eddy.policies.query_mesh.optimizer import Settings, optimize, refine_routes, restate
 from eddy.policies.query_mesh.search.legality import Legality
 from eddy.tuples.arrays import Floats
 
@@ -85,7 +85,7 @@ class Finder:
         return Found(refine_routes(mesh, sample, self.prices, self.legality), float(saved.mean()))
 
     def _optimize(self, sample: Sample, present: Mesh | None) -> tuple[Mesh, Mesh]:
-        return optimize_both(sample, self.prices, self.legality, self.settings, self.chance, self.clock, present)
+        return optimize(sample, self.prices, self.legality, self.settings, self.chance, self.clock, present)
 
     def _price(self, mesh: Mesh, sample: Sample) -> float:
         """Price a row of a sample, with the overhead of the routes."""

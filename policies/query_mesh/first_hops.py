@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eddy.classes.divider import Buckets
-from eddy.classes.nature import GOLDEN_MEAN
-from eddy.tuples.arrays import Floats, Integers
+from eddy.tuples.arrays import Floats
 
 LOOKS = (100, 200, 400)
 """Rows of a block at which it is judged: a large change shows soon, and a small one is worth waiting for."""
@@ -145,7 +144,9 @@ def count_rows(buckets: Buckets, outcomes: Floats, cells: int) -> Floats:
 
 
 def compare(pairs: Sequence[tuple[Floats, Floats]], *, totals: bool = False) -> Floats:
-    """Hold tables of old rows against tables of new ones, all pairs together: standard errors by attribute.
+    """Compare tables of old rows with tables of new ones.
+
+    All pairs count together. Gives standard errors by attribute.
 
     Without `totals` only that counts which buckets do not share. The sum of squares follows the chi-squared
     distribution, whose cube root is nearly normal (Wilson and Hilferty).
@@ -161,7 +162,10 @@ def compare(pairs: Sequence[tuple[Floats, Floats]], *, totals: bool = False) -> 
 
 
 def _explain(old: Floats, new: Floats, *, totals: bool) -> tuple[Floats, Floats]:
-    """Squares between old and new buckets in standard errors, and their degrees of freedom, by attribute."""
+    """Square the differences between old and new buckets.
+
+    They are in standard errors. Gives their sums and degrees of freedom, by attribute.
+    """
     rows, passed = old[0] + new[0], old[1] + new[1]
     whole = np.maximum(rows.sum(axis=1), 1.0)
     share = passed.sum(axis=1) / whole
@@ -175,17 +179,6 @@ def _explain(old: Floats, new: Floats, *, totals: bool) -> tuple[Floats, Floats]
     known = (freedom > 0) & (events >= FEWEST_EVENTS)
     squares = (weight * apart**2).sum(axis=1) / np.where(known, share * (1 - share), 1.0)
     return np.where(known, squares, 0.0), np.where(known, freedom, 0.0)
-
-
-def spread_evenly(rows: int, wanted: int) -> Integers:
-    """Places all over some rows, as many as are wanted if there are so many; they fall in with no period of the rows.
-
-    >>> spread_evenly(10, 3).tolist()
-    [0, 2, 6]
-    """
-    if rows <= wanted:
-        return np.arange(rows)
-    return np.unique((np.arange(wanted) * GOLDEN_MEAN % 1 * rows).astype(np.int64))
 
 
 def _rows(table: Floats) -> float:

@@ -17,7 +17,7 @@ from eddy.contracts import Hop, Leg, Prices, Statistic, Task
 from eddy.observe.insight import Branch, Decision, RouteCost
 from eddy.observe.statistics import fading
 from eddy.policies.query_mesh.search.legality import HopNumbers, Legality, bits
-from eddy.policies.shared.merit import Costs, row_price
+from eddy.policies.shared.merit import Costs, greedy_route, row_price
 
 ROWS_REMEMBERED = 2_000
 """Rows of the stream after which what a hop did counts half: a few micro-batches, since keys may change as fast."""
@@ -79,15 +79,7 @@ class JoinRoutes:
         self._route: HopNumbers = ()
         self._number = -1
         self._reason = ""
-        self._numbers = {
-            "turn": 0.0,
-            "due": 0.0,
-            "rows": 0.0,
-            "predicted": 0.0,
-            "chosen": 0.0,
-            "rounds": 0.0,
-            "worst": 0.0,
-        }
+        self._numbers = dict.fromkeys(NUMBERS, 0.0)
 
     def legs(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
         """All rows on the best route; now and then a few on another."""
@@ -181,11 +173,7 @@ class JoinRoutes:
 
     def _finish(self, task: Task, ready: tuple[Hop, ...]) -> tuple[Hop, ...]:
         """A route for tuples that have left theirs: at every step the hop that looks best."""
-        route: list[Hop] = []
-        while ready:
-            route.append(min(ready, key=lambda hop: (self._rate(hop, usual=True) - 1) / self._row_price(hop)))
-            ready = task.after(route)
-        return tuple(route)
+        return greedy_route(task, ready, lambda hop: (self._rate(hop, usual=True) - 1) / self._row_price(hop))
 
     def _find_route(self, begun: HopNumbers, *, usual: bool) -> HopNumbers:
         """The cheapest way to go on, once some operators are done.

@@ -11,7 +11,7 @@ from eddy.contracts import Prices
 from eddy.observe.statistics import NOTHING, Statistic, fading
 from eddy.policies.query_mesh.search.cost import Overheads
 from eddy.policies.shared.merit import INSTANT, Costs, step_price
-from eddy.policies.shared.orders import STEPS_PER_ORDER, expected_costs
+from eddy.policies.shared.orders import STEPS_PER_ORDER, price_orders
 from eddy.tuples import Hop
 from eddy.tuples.arrays import Floats
 
@@ -62,7 +62,7 @@ class OperatorRates:
         """Price a row in the order of merit."""
         rates, prices = self.shares(), self.prices()
         order = np.argsort((rates - 1) / prices, kind="stable")
-        return float(expected_costs(rates[None], prices, order[None])[0])
+        return float(price_orders(rates[None], prices, order[None])[0, 0])
 
     def price_calls(self) -> float:
         """Price a call of every operator."""

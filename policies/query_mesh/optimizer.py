@@ -29,7 +29,7 @@ from eddy.policies.query_mesh.search.route import MOST_EXACT_OPERATORS, Exact, G
 from eddy.policies.query_mesh.search.search import Effort, SearchResult, Strategy, search
 from eddy.policies.query_mesh.search.training import Training, condense
 from eddy.policies.shared.merit import INSTANT
-from eddy.policies.shared.orders import LEAST_SAVING, classes
+from eddy.policies.shared.orders import LEAST_SAVING, number_classes
 from eddy.tuples.arrays import Floats, Integers
 
 SMALLEST_RUSTER, SMALLEST_SHARE = 10, 0.02
@@ -74,25 +74,12 @@ def optimize(
     chance: np.random.Generator,
     clock: Clock,
     former: Mesh | None = None,
-) -> Mesh:
-    """Find the best mesh that there is time for.
+) -> tuple[Mesh, Mesh]:
+    """Find the best mesh that there is time for, and the best single route.
 
     The search begins with the former mesh, where there is one. `costs` are the seconds that an input of each operator
     takes.
     """
-    return optimize_both(sample, costs, legality, settings, chance, clock, former)[0]
-
-
-def optimize_both(
-    sample: Sample,
-    costs: Floats,
-    legality: Legality,
-    settings: Settings,
-    chance: np.random.Generator,
-    clock: Clock,
-    former: Mesh | None = None,
-) -> tuple[Mesh, Mesh]:
-    """Find the best mesh, and the best single route."""
     costs = np.maximum(sample.price(costs), INSTANT)
     training = condense(sample, settings.training)
     lattice = Lattice(pricer(sample.outcomes, training.cell, costs, legality), training.density, settings.overheads)
@@ -275,7 +262,7 @@ def content_driven(training: Training, _lattice: Lattice, _chance: np.random.Gen
     used = training.buckets[:, list(training.informative)].astype(np.int64)
     low = used.min(axis=0, initial=255)
     width = np.maximum(used.max(axis=0, initial=0) - low + 1, 1)
-    return partition_of(classes(((used - low) * PARTS_OF_RANGE // width).astype(np.uint8))[1])
+    return partition_of(number_classes(((used - low) * PARTS_OF_RANGE // width).astype(np.uint8))[1])
 
 
 def route_driven(_training: Training, lattice: Lattice, _chance: np.random.Generator) -> Partition:

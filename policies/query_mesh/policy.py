@@ -26,13 +26,13 @@ from eddy.policies.query_mesh.stream_mesh import MeshSettings, StreamMesh
 from eddy.policies.shared.call_counts import SAMPLE, Uses
 from eddy.policies.shared.checks import check_choice, check_costs, check_share
 from eddy.policies.shared.merit import Costs, greedy_route
-from eddy.policies.shared.orders import classes, lots
+from eddy.policies.shared.orders import number_classes, split_lots
 from eddy.tuples import Hop
 from eddy.tuples.arrays import Integers
 
 UNCLASSIFIED: tuple[int, ...] = ()
 
-NO_FABRIC = (None, None)
+NO_STREAM = (None, None)
 
 ARRAYS = ("buckets", "outcomes", "legs", "seconds")
 """Arrays of a stream's sample; a snapshot from before legs were timed has the first two."""
@@ -86,7 +86,7 @@ class QueryMesh(Policy):
         self._operators, self._prices, self._clock = setting.operators, setting.prices, setting.clock
         # Where only calls count, the time that is taken to think of them does not: no clock is asked.
         self._watch = setting.clock if costs == "time" else float
-        self._fabrics: dict[str, tuple[StreamMesh, Legality]] = {}
+        self._streams: dict[str, tuple[StreamMesh, Legality]] = {}
         self._joins: dict[str, JoinRoutes] = {}
         self._restored_joins: dict[str, Mapping[str, Any]] = {}
         self._restored: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {}
@@ -100,7 +100,7 @@ class QueryMesh(Policy):
     @property
     def insight(self) -> Insight:
         """Calls of the operators, and the mesh of each stream."""
-        decisions = [fabric.decision for fabric, _ in self._fabrics.values()]
+        decisions = [stream.decision for stream, _ in self._streams.values()]
         joins = {**self._restored_joins, **{origin: routes.snapshot() for origin, routes in self._joins.items()}}
         decisions += [JoinRoutes.tell(origin, state) for origin, state in sorted(joins.items())]
         return Insight(uses=self._uses.list_uses({}), decisions=[decision for decision in decisions if decision])
@@ -111,52 +111,52 @@ class QueryMesh(Policy):
         The others take the routes of the mesh.
         """
         origin = task.lineage.origin
-        if origin in self._joins or (origin not in self._fabrics and not task.independent):
-            return self._join_routes(task).legs(task, ready)
-        fabric, legality = self._fabric(task, ready)
-        guard = fabric.guard
-        if len(fabric.operators) == 1:
+        if origin in self._joins or (origin not in self._streams and not task.independent):
+            return self._find_join_routes(task).legs(task, ready)
+        stream, legality = self._find_stream(task, ready)
+        guard = stream.guard
+        if len(stream.operators) == 1:
             return [Leg(route=ready)]
         if not task.lineage.done and guard.arrive(task.rows):
-            fabric.begin_anew()
+            stream.begin_anew()
         if guard.is_closed:
             return guard.common.legs(task, ready)
         started = self._watch()
-        legs = self._plan_ways(task, ready, fabric, legality)
+        legs = self._plan_ways(task, ready, stream, legality)
         guard.split(legs)
         guard.spend(self._watch() - started)
         return legs
 
-    def _plan_ways(self, task: Task, ready: tuple[Hop, ...], fabric: StreamMesh, legality: Legality) -> Sequence[Leg]:
+    def _plan_ways(self, task: Task, ready: tuple[Hop, ...], stream: StreamMesh, legality: Legality) -> Sequence[Leg]:
         """A sample, and a leg for each way."""
         if task.lineage.done:
-            return [Leg(route=_rest(task, ready, fabric))]
+            return [Leg(route=_rest(task, ready, stream))]
         # Attributes are asked about only where rows are told apart by them, or sampled.
-        used = () if fabric.current is None else fabric.current.mesh.tree.used
-        fabric.follow(task.buckets.editions(used), used)
-        count = fabric.count_samples(task.rows)
+        used = () if stream.current is None else stream.current.mesh.tree.used
+        stream.follow(task.buckets.editions(used), used)
+        count = stream.count_samples(task.rows)
         if not count:
-            return self._route_classes(task, ready, None, fabric, legality)
-        fabric.follow(task.buckets.editions())
+            return self._route_classes(task, ready, None, stream, legality)
+        stream.follow(task.buckets.editions())
         chosen = np.zeros(task.rows, np.bool_)
         chosen[task.chance().choice(task.rows, count, replace=False)] = True
         drawn = np.flatnonzero(chosen)
-        fabric.pay_sample(count)
+        stream.pay_sample(count)
         buckets = task.buckets(None, drawn)
         samples = [
             Leg(route=ready, rows=drawn[part], exhaustive=True, label=SAMPLE, tag=Sampled(buckets[part]))
-            for part in np.array_split(np.arange(count), fabric.evidence.count_legs(count))
+            for part in np.array_split(np.arange(count), stream.evidence.count_legs(count))
         ]
         self._seeds[task.lineage.origin] = int(task.chance().integers(1 << 62))
-        return [*samples, *self._route_classes(task, ready, np.flatnonzero(~chosen), fabric, legality)]
+        return [*samples, *self._route_classes(task, ready, np.flatnonzero(~chosen), stream, legality)]
 
-    def _fabric(self, task: Task, ready: tuple[Hop, ...]) -> tuple[StreamMesh, Legality]:
+    def _find_stream(self, task: Task, ready: tuple[Hop, ...]) -> tuple[StreamMesh, Legality]:
         """The mesh of a stream's rows.
 
         It is made when the first of them come: only then their hops are known.
         """
         origin = task.lineage.origin
-        found = self._fabrics.get(origin)
+        found = self._streams.get(origin)
         if found is None:
             operators = _find_reachable(task, self._operators)
             plain, arrays = self._restored.pop(origin, (None, {}))
@@ -164,16 +164,16 @@ class QueryMesh(Policy):
             is_ours = plain is not None and plain["made for"] == made_for
             reason = "first rows" if plain is None or is_ours else FOREIGN
             shape = (len(self.features.of(origin)), self.features.buckets + 1)
-            fabric = StreamMesh(origin, shape, operators, self._plan, self._prices, reason)
+            stream = StreamMesh(origin, shape, operators, self._plan, self._prices, reason)
             if plain is not None and is_ours:
-                fabric.restore(plain, arrays)
+                stream.restore(plain, arrays)
             for handed in self._handed.pop(origin, ()):
-                fabric.take_over(handed)
+                stream.take_over(handed)
             legality = Legality(operators, task.after, free=ready if task.independent else ())
-            found = self._fabrics[origin] = (fabric, legality)
+            found = self._streams[origin] = (stream, legality)
         return found
 
-    def _join_routes(self, task: Task) -> JoinRoutes:
+    def _find_join_routes(self, task: Task) -> JoinRoutes:
         """The routes of a stream whose operators wait for each other."""
         origin = task.lineage.origin
         found = self._joins.get(origin)
@@ -192,26 +192,26 @@ class QueryMesh(Policy):
         return [list(operators), attributes, self.features.buckets, self._plan.sample]
 
     def _route_classes(
-        self, task: Task, ready: tuple[Hop, ...], some: Integers | None, fabric: StreamMesh, legality: Legality
+        self, task: Task, ready: tuple[Hop, ...], some: Integers | None, stream: StreamMesh, legality: Legality
     ) -> list[Leg]:
         """A leg for each way that some row takes, of all rows or some."""
-        generation, count = fabric.current, task.rows if some is None else len(some)
+        generation, count = stream.current, task.rows if some is None else len(some)
         if not count:
             return []
-        fabric.save(count)
+        stream.save(count)
         if generation is None:
-            return [Leg(route=_rest(task, ready, fabric), rows=some)]
+            return [Leg(route=_rest(task, ready, stream), rows=some)]
         used = generation.mesh.tree.used
-        looks = fabric.count_looks(count)
+        looks = stream.count_looks(count)
         if not used:
             ruster = Ruster(count, generation, 0, looks)
             self._rusters.append(ruster)
             return [Leg(route=legality.hops(self._draw(task, ruster)), rows=some, tag=ruster)]
-        examples, which = classes(task.buckets(used, some))
+        examples, which = number_classes(task.buckets(used, some))
         ways = generation.mesh.tree.routes(examples)
         rows = np.arange(count) if some is None else some
         legs = []
-        for way, part, told in lots(ways, which, rows, used, examples):
+        for way, part, told in split_lots(ways, which, rows, used, examples):
             ruster = Ruster(len(part), generation, way, -(-looks * len(part) // count))
             self._rusters.append(ruster)
             legs.append(Leg(route=legality.hops(self._draw(task, ruster)), rows=part, classes=told, tag=ruster))
@@ -230,38 +230,38 @@ class QueryMesh(Policy):
             if origin in self._joins and not observation.legs[0].exhaustive:
                 self._joins[origin].count(observation.hops, observation.statistics)
             return
-        leg, (fabric, _) = observation.legs[0], self._fabrics.get(observation.origin, NO_FABRIC)
+        leg, (stream, _) = observation.legs[0], self._streams.get(observation.origin, NO_STREAM)
         if leg.exhaustive and leg.tag is None:
-            self._take_over(observation, fabric)
-        elif fabric is None or fabric.guard.is_closed:
+            self._take_over(observation, stream)
+        elif stream is None or stream.guard.is_closed:
             self._uses.count_plain(observation)
-            if fabric is not None and fabric.guard.is_looking:
-                fabric.guard.count_step(observation)
+            if stream is not None and stream.guard.is_looking:
+                stream.guard.count_step(observation)
         else:
             started = self._watch()
-            self._keep(observation, fabric)
-            fabric.guard.count_step(observation)
-            fabric.guard.spend(self._watch() - started)
+            self._keep(observation, stream)
+            stream.guard.count_step(observation)
+            stream.guard.spend(self._watch() - started)
 
-    def _take_over(self, sample: Observation, fabric: StreamMesh | None) -> None:
+    def _take_over(self, sample: Observation, stream: StreamMesh | None) -> None:
         """Keep a sample that somebody else has taken; where there is no mesh yet, until there is one."""
         handed = Handed.of(sample)
         self._uses.count(sample, UNCLASSIFIED, len(handed.buckets))
-        if fabric is None:
+        if stream is None:
             self._handed[sample.origin] = [*self._handed.get(sample.origin, ())[-MOST_HANDED + 1 :], handed]
             return
-        fabric.take_over(handed)
+        stream.take_over(handed)
 
-    def _keep(self, observation: Observation, fabric: StreamMesh) -> None:
+    def _keep(self, observation: Observation, stream: StreamMesh) -> None:
         """Keep a step, and the sample that it may be."""
-        leg, current = observation.legs[0], fabric.current
+        leg, current = observation.legs[0], stream.current
         by = UNCLASSIFIED if current is None else current.mesh.tree.used
         self._uses.count(observation, by, observation.rows[0] if leg.exhaustive else 0)
-        if len(fabric.operators) > 1:
+        if len(stream.operators) > 1:
             self._steps.append(Done.of(observation))
             self._first_hops += FirstHop.of(observation)
         if isinstance(leg.tag, Sampled):
-            fabric.evidence.keep(observation.hops, observation.statistics, leg.tag.buckets, observation.outcomes)
+            stream.evidence.keep(observation.hops, observation.statistics, leg.tag.buckets, observation.outcomes)
 
     def learn(self) -> None:
         """Count what the steps of the round did, and decide anew where there is a reason to."""
@@ -269,20 +269,20 @@ class QueryMesh(Policy):
             routes.learn()
         self._count_steps()
         self._look_at_first_hops()
-        for origin, (fabric, legality) in self._fabrics.items():
-            if not fabric.guard.is_looking:
-                self._decide(origin, fabric, legality)
-            elif fabric.guard.look():
-                fabric.begin_anew()
+        for origin, (stream, legality) in self._streams.items():
+            if not stream.guard.is_looking:
+                self._decide(origin, stream, legality)
+            elif stream.guard.look():
+                stream.begin_anew()
         self._steps, self._rusters, self._first_hops, self._seeds = [], [], [], {}
 
-    def _decide(self, origin: str, fabric: StreamMesh, legality: Legality) -> None:
+    def _decide(self, origin: str, stream: StreamMesh, legality: Legality) -> None:
         """Decide about a stream, unless it is given up."""
-        guard = fabric.guard
-        if guard.is_waiting or guard.close(fabric.rates.price_common()):
+        guard = stream.guard
+        if guard.is_waiting or guard.close(stream.rates.price_common()):
             return
         started = self._watch()
-        fabric.decide(legality, self._seeds.get(origin, 0), self._clock)
+        stream.decide(legality, self._seeds.get(origin, 0), self._clock)
         guard.pay(self._watch() - started)
 
     def _count_steps(self) -> None:
@@ -291,7 +291,7 @@ class QueryMesh(Policy):
         for ruster in self._rusters:
             count = counts.setdefault(id(ruster.generation), Count.of(ruster.generation))
             count.rows[ruster.way] += ruster.rows
-        for origin, (fabric, _) in self._fabrics.items():
+        for origin, (stream, _) in self._streams.items():
             started = self._watch()
             steps = [step for step in self._steps if step.origin == origin]
             totals: dict[Hop, Statistic] = {}
@@ -299,38 +299,38 @@ class QueryMesh(Policy):
                 for hop, statistic in zip(step.hops, step.statistics, strict=True):
                     totals[hop] = totals[hop] + statistic if hop in totals else statistic
                 if not step.legs[0].exhaustive:
-                    self._pay(step, fabric.operators.index(step.hops[0].operator), counts)
+                    self._pay(step, stream.operators.index(step.hops[0].operator), counts)
             if steps:
                 # Once for all steps of an operator: a price is fitted anew each time that it is asked for.
-                fabric.learn(list(totals), list(totals.values()))
-                fabric.guard.spend(self._watch() - started)
+                stream.learn(list(totals), list(totals.values()))
+                stream.guard.spend(self._watch() - started)
         for count in counts.values():
             count.generation.pay(count.rows, count.cost)
 
     def _look_at_first_hops(self) -> None:
         """Look at rows by all attributes, those of a stream all at once: a look costs by its attributes."""
         for origin in dict.fromkeys(hop.origin for hop in self._first_hops):
-            fabric, _ = self._fabrics[origin]
+            stream, _ = self._streams[origin]
             started = self._watch()
             taken = [
-                hop for hop in self._first_hops if hop.origin == origin and hop.ruster.generation is fabric.current
+                hop for hop in self._first_hops if hop.origin == origin and hop.ruster.generation is stream.current
             ]
-            varied = fabric.evidence.varied.tolist()
-            if taken and not fabric.follow(taken[0].look.editions(varied), varied):
+            varied = stream.evidence.varied.tolist()
+            if taken and not stream.follow(taken[0].look.editions(varied), varied):
                 every = np.zeros((sum(len(hop.outcomes) for hop in taken), len(self.features.of(origin))), np.uint8)
                 every[:, varied] = taken[0].look.join([hop.look for hop in taken[1:]])(varied)
                 parts = np.split(every, np.cumsum([len(hop.outcomes) for hop in taken])[:-1])
-                fabric.look(
-                    (hop.ruster.way, fabric.operators.index(hop.operator), part, hop.outcomes)
+                stream.look(
+                    (hop.ruster.way, stream.operators.index(hop.operator), part, hop.outcomes)
                     for hop, part in zip(taken, parts, strict=True)
                 )
-                fabric.looks.pay(self._watch() - started)
-            fabric.guard.spend(self._watch() - started)
+                stream.looks.pay(self._watch() - started)
+            stream.guard.spend(self._watch() - started)
 
     @property
     def is_calm(self) -> bool:
         """Whether there is nothing to notice soon: streams were given up for now, or it hardly matters how they go."""
-        calm = [fabric.is_calm for fabric, _ in self._fabrics.values()]
+        calm = [stream.is_calm for stream, _ in self._streams.values()]
         calm += [routes.is_calm for routes in self._joins.values()]
         # Streams that were restored are as they were, until their first rows come.
         restored = [*(plain for plain, _ in self._restored.values()), *self._restored_joins.values()]
@@ -355,10 +355,10 @@ class QueryMesh(Policy):
         joins = {origin: routes.snapshot() for origin, routes in self._joins.items()}
         state["joins"] = {**self._restored_joins, **joins}
         parts = {}
-        for origin, (fabric, _) in self._fabrics.items():
-            known, own = fabric.snapshot()
-            made_for = self._setting(origin, fabric.operators)
-            parts[origin] = (known | {"made for": made_for, "calm": fabric.is_calm}, own)
+        for origin, (stream, _) in self._streams.items():
+            known, own = stream.snapshot()
+            made_for = self._setting(origin, stream.operators)
+            parts[origin] = (known | {"made for": made_for, "calm": stream.is_calm}, own)
         for number, (origin, (plain, arrays)) in enumerate({**self._restored, **parts}.items()):
             state["streams"][origin] = plain
             state |= {f"{number} {name}": array for name, array in arrays.items()}
@@ -390,10 +390,10 @@ def _find_reachable(task: Task, operators: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in operators if name in reached)
 
 
-def _rest(task: Task, ready: tuple[Hop, ...], fabric: StreamMesh) -> tuple[Hop, ...]:
+def _rest(task: Task, ready: tuple[Hop, ...], stream: StreamMesh) -> tuple[Hop, ...]:
     """Route rows that no mesh is for.
 
     At every step the route takes what looks best.
     """
-    merits = dict(zip(fabric.operators, ((fabric.rates.shares() - 1) / fabric.rates.prices()).tolist(), strict=True))
+    merits = dict(zip(stream.operators, ((stream.rates.shares() - 1) / stream.rates.prices()).tolist(), strict=True))
     return greedy_route(task, ready, lambda hop: merits[hop.operator])

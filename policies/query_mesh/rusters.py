@@ -13,8 +13,8 @@ import numpy as np
 
 from eddy.classes.classifier import Look
 from eddy.classes.divider import Buckets
+from eddy.classes.nature import spread_evenly
 from eddy.contracts import Hop, Leg, Observation, Statistic
-from eddy.policies.query_mesh.first_hops import spread_evenly
 from eddy.policies.query_mesh.mesh import Generation
 from eddy.tuples.arrays import Floats, Integers
 
@@ -61,7 +61,10 @@ class FirstHop(NamedTuple):
 
 
 class Handed(NamedTuple):
-    """A sample that somebody else has taken: for each row its buckets, and a column for each hop's outcomes."""
+    """A sample that somebody else has taken.
+
+    It has for each row its buckets, and a column for each hop's outcomes.
+    """
 
     hops: Sequence[Hop]
     statistics: Sequence[Statistic]

@@ -83,7 +83,6 @@ nothing came of it; seconds that may be spent on deciding; what the mesh saves o
 rows that it was not made for; the stage that it waits for, 0 for none; rows sampled before the change; the number of
 the next decision."""
 
-
 CLASSES_CHANGED = "{} treats classes otherwise than before, by {:.1f} standard errors"
 
 NO_TABLES: Mapping[str, Any] = {"old": (), "new": ()}
@@ -224,7 +223,9 @@ class StreamMesh:
             self._begin_stages("tried again, since it did not pay before")
 
     def follow(self, editions: Sequence[int], attributes: Sequence[int] | None = None) -> bool:
-        """Drop what goes by buckets which mean something else now: the sample, and meshes that ask for them.
+        """Drop what goes by buckets that mean something else now.
+
+        That is the sample, and meshes that ask for them.
 
         The editions are those of some attributes, or of all. Says whether there are such buckets.
         """

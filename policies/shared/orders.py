@@ -1,4 +1,4 @@
-"""The best order for each class of rows, and its legs.
+"""The best order for each class of rows.
 
 Policies differ in where their estimates of the operators come from (`content` learns them, `knows` has the true ones);
 the orders follow from them in the same way. More orders than pay are not made: each is a leg of its own.
@@ -11,8 +11,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from eddy.classes.divider import Buckets
-from eddy.contracts import Classes, Leg
-from eddy.tuples import Hop
+from eddy.contracts import Classes
 from eddy.tuples.arrays import Floats, Integers
 
 Weights = Integers | Floats
@@ -69,7 +68,10 @@ def order_by_merit(rates: Floats, costs: Floats, common: Integers, rows: Weights
 
 
 def list_orders(own: Integers, common: Integers, rows: Weights) -> Integers:
-    """List the different orders, the common one first, then those that most rows would take."""
+    """List the different orders, the common one first.
+
+    Then come those that most rows would take.
+    """
     counts: dict[tuple[int, ...], float] = {tuple(common.tolist()): 0.0}
     for order, count in zip(map(tuple, own.tolist()), rows.tolist(), strict=True):
         counts[order] = counts.get(order, 0.0) + count
@@ -78,7 +80,9 @@ def list_orders(own: Integers, common: Integers, rows: Weights) -> Integers:
 
 
 def choose_orders(orders: Integers, rates: Floats, costs: Floats, rows: Weights, price: float) -> Integers:
-    """Choose the few orders that save most together; the first of them is the common one, and stays.
+    """Choose the few orders that save most together.
+
+    The first of them is the common one, and stays.
 
     Each next one is the one that saves most beside those that have been chosen, and must save more than `price`.
     """
@@ -104,7 +108,9 @@ def choose_orders(orders: Integers, rates: Floats, costs: Floats, rows: Weights,
 
 
 def find_cheapest(rates: Floats, costs: Floats, orders: Integers) -> tuple[Integers, Floats]:
-    """Find the cheapest order for each row, and what it saves beside the first, which is the common one.
+    """Find the cheapest order for each row, and what it saves.
+
+    It saves that beside the first order, which is the common one.
 
     Those that save next to nothing keep the common one.
     """
@@ -136,12 +142,12 @@ def price_orders(rates: Floats, costs: Floats, orders: Integers) -> Floats:
     return priced
 
 
-def classes(buckets: Buckets) -> tuple[Buckets, Integers]:
+def number_classes(buckets: Buckets) -> tuple[Buckets, Integers]:
     """Number the classes of rows, and give their buckets.
 
     All rows of a class have the same buckets.
 
-    >>> classes(np.array([[3, 0], [1, 0], [3, 0]], np.uint8))[0].tolist()
+    >>> number_classes(np.array([[3, 0], [1, 0], [3, 0]], np.uint8))[0].tolist()
     [[1, 0], [3, 0]]
     """
     examples = np.empty((1, 0), np.uint8)
@@ -155,29 +161,7 @@ def classes(buckets: Buckets) -> tuple[Buckets, Integers]:
     return examples, which
 
 
-def legs(
-    orders: Integers,
-    which: Integers,
-    rows: Integers,
-    hops: Sequence[Hop],
-    attributes: Sequence[int],
-    examples: Buckets,
-) -> list[Leg]:
-    """One leg for each order that some class takes.
-
-    `orders` and `examples`, the buckets of the attributes, have a row for each class; `which` is the class of each of
-    the `rows`.
-    """
-    numbers: dict[tuple[int, ...], int] = {}
-    lot = np.array([numbers.setdefault(order, len(numbers)) for order in map(tuple, orders.tolist())])
-    routes = [tuple(hops[i] for i in order) for order in numbers]
-    return [
-        Leg(route=routes[number], rows=part, classes=told)
-        for number, part, told in lots(lot, which, rows, attributes, examples)
-    ]
-
-
-def lots(
+def split_lots(
     lot: Integers, which: Integers, rows: Integers, attributes: Sequence[int], examples: Buckets
 ) -> Iterator[tuple[int, Integers, Classes]]:
     """Give the rows of each lot, and the classes in it.
@@ -192,16 +176,6 @@ def lots(
         members = np.flatnonzero(lot == number).tolist()
         if members:
             yield number, part, Classes(attributes, [sizes[member] for member in members])
-
-
-def expected_costs(rates: Floats, costs: Floats, orders: Integers) -> Floats:
-    """Estimate the cost of a tuple of each class in its order.
-
-    >>> expected_costs(np.array([[0.5, 1.0]]), np.array([2.0, 3.0]), np.array([[0, 1]]))
-    array([3.5])
-    """
-    spent: Floats = (_reach(np.take_along_axis(rates, orders, axis=1)) * costs[orders]).sum(axis=1)
-    return spent
 
 
 def _reach(rates: Floats) -> Floats:

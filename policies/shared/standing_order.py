@@ -100,7 +100,10 @@ class StandingOrder:
         return greedy_route(task, ready, lambda hop: self._find_merit(task, hop))
 
     def expect(self, task: Task, ready: tuple[Hop, ...]) -> tuple[float, float]:
-        """Estimate what a row costs in this order, and what it would cost at best: the cheapest operator is called."""
+        """Estimate what a row costs in this order, and at best.
+
+        At best the cheapest operator is called, and drops it.
+        """
         return self._expect(task, self.legs(task, ready)[0].route, {}), min(self._prices[hop].price for hop in ready)
 
     def _look(self, task: Task, ready: tuple[Hop, ...]) -> None:

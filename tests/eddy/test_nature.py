@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from eddy.classes.cuts import encode_values
-from eddy.classes.nature import MOST_CODES, ROWS_TO_JUDGE, SAMPLE_ROWS, Nature
+from eddy.classes.nature import MOST_CODES, ROWS_TO_JUDGE, SAMPLE_ROWS, Nature, spread_evenly
 
 RANGES, BUCKETS = 24, 250
 RNG = np.random.default_rng(0)
@@ -174,3 +174,10 @@ def test_texts_must_come_again_and_be_short(lesson: int) -> None:
 def test_too_few_rows_are_not_judged() -> None:
     assert not judged(FEW[: ROWS_TO_JUDGE - 1], 400).tells
     assert judged(FEW[:200], 400).tells
+
+
+@pytest.mark.parametrize("rows", [1, 7, 200, 100_000])
+def test_places_are_spread_over_all_rows(rows: int) -> None:
+    places = spread_evenly(rows, 200)
+    assert len(set(places.tolist())) == len(places) == min(rows, 200)
+    assert 0 <= places.min() <= places.max() < rows

@@ -41,7 +41,10 @@ class ClassPrices:
         self._mean: Floats = np.zeros(0)
 
     def learn(self, buckets: Buckets, legs: Integers, seconds: Floats) -> None:
-        """Learn from rows, the leg that each was in, and the mean seconds of a row of that leg with each operator."""
+        """Learn from rows and the times of their legs.
+
+        `seconds` are those of a row of the leg on average, with each operator.
+        """
         timed = ~np.isnan(seconds).any(axis=1)
         buckets, legs, seconds = buckets[timed], legs[timed], seconds[timed]
         _, first, leg = np.unique(legs, return_index=True, return_inverse=True)
@@ -92,7 +95,9 @@ class ClassPrices:
 
 
 def _regress(leg: Integers, group: Integers, seconds: Floats) -> tuple[Floats, Floats]:
-    """Regress a leg's seconds a row on the shares of groups: the price of each group, and how certain it is.
+    """Regress a leg's seconds a row on the shares of groups.
+
+    Gives the price of each group, and how certain it is.
 
     The larger a leg, the more it weighs. Groups have a row, operators a column.
     """

@@ -62,7 +62,7 @@ def test_a_route_that_hardly_any_row_of_a_round_would_take_is_merged() -> None:
                 Settings(overheads=Overheads(level=0.0, bucket=0.0, leg=0.0, rows=batch)),
                 np.random.default_rng(0),
                 still,
-            ).routes
+            )[0].routes
         )
         for batch in (100_000, 1_000)
     ]

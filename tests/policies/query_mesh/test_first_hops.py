@@ -10,7 +10,7 @@ import pytest
 
 import eddy
 from eddy.policies.query_mesh.finding import agree
-from eddy.policies.query_mesh.first_hops import OLDEST, SURE_OF_CLASSES, FirstHops, compare, count_rows, spread_evenly
+from eddy.policies.query_mesh.first_hops import OLDEST, SURE_OF_CLASSES, FirstHops, compare, count_rows
 from tests.policies.query_mesh.streams import SKEWED, attribute, calls, mesh, outcomes, query, run, stream
 
 ROWS, CHANGE = 60_000, 40_000
@@ -82,13 +82,6 @@ def test_what_is_kept_is_bounded_and_survives() -> None:
     assert again.snapshot() == hops.snapshot()
     assert sum(hops.snapshot()["old"][0][3]) <= 4 * OLDEST + 1
     assert again.add(2, 0, *told([0.9, 0.1], 400, 99)) == hops.add(2, 0, *told([0.9, 0.1], 400, 99))
-
-
-@pytest.mark.parametrize("rows", [1, 7, 200, 100_000])
-def test_places_are_spread_over_all_rows(rows: int) -> None:
-    places = spread_evenly(rows, 200)
-    assert len(set(places.tolist())) == len(places) == min(rows, 200)
-    assert 0 <= places.min() <= places.max() < rows
 
 
 def test_older_rows_agree_with_newer_ones_of_the_same_stream_only() -> None:

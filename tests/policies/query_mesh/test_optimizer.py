@@ -33,7 +33,7 @@ def found(
         np.random.default_rng(0),
         still,
         former,
-    )
+    )[0]
 
 
 def spent(mesh: Mesh, rows: Sample) -> float:
