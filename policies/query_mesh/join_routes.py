@@ -265,6 +265,7 @@ class JoinRoutes:
             "route": list(self._route),
             "decision": [self._number, self._reason],
             "numbers": dict(self._numbers),
+            "calm": self.is_calm,
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:

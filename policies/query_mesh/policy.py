@@ -329,6 +329,9 @@ class QueryMesh(Policy):
         """Whether there is nothing to notice soon: streams were given up for now, or it hardly matters how they go."""
         calm = [fabric.is_calm for fabric, _ in self._fabrics.values()]
         calm += [routes.is_calm for routes in self._joins.values()]
+        # Streams that were restored are as they were, until their first rows come.
+        restored = [*(plain for plain, _ in self._restored.values()), *self._restored_joins.values()]
+        calm += [plain["calm"] for plain in restored if "calm" in plain]
         return bool(calm) and all(calm)
 
     def _pay(self, step: Done, operator: int, counts: Mapping[int, Count]) -> None:
@@ -351,7 +354,8 @@ class QueryMesh(Policy):
         parts = {}
         for origin, (fabric, _) in self._fabrics.items():
             known, own = fabric.snapshot()
-            parts[origin] = (known | {"made for": self._setting(origin, fabric.operators)}, own)
+            made_for = self._setting(origin, fabric.operators)
+            parts[origin] = (known | {"made for": made_for, "calm": fabric.is_calm}, own)
         for number, (origin, (plain, arrays)) in enumerate({**self._restored, **parts}.items()):
             state["streams"][origin] = plain
             state |= {f"{number} {name}": array for name, array in arrays.items()}

@@ -57,11 +57,9 @@ def test_a_mesh_of_an_older_version_is_kept(shape: str) -> None:
     assert before.keys() == after.keys() == {stream.name for stream in QUERIES[shape]().streams}
     for name, mesh in before.items():
         assert "passing" not in mesh
-        assert [after[name][part] for part in ("number", "mesh", "costs")] == [
-            mesh["number"],
-            mesh["mesh"],
-            mesh["costs"],
-        ]
+        # Rows had one price for each operator, on whichever way. A mesh of a join is kept as it came.
+        costs = mesh["costs"] if shape == "join" else [mesh["costs"]] * len(mesh["mesh"]["routes"])
+        assert [after[name][part] for part in ("number", "mesh", "costs")] == [mesh["number"], mesh["mesh"], costs]
     again = old_states.engine(shape, "query_mesh")
     again.restore(running.snapshot())
     old_states.run(again, shape, HALF + 1, BATCHES)
