@@ -545,6 +545,13 @@ BUGS = (
         tests=("tests/policies/query_mesh/test_join_routes.py",),
     ),
     Bug(
+        name="after a restart no stream is calm before its first rows",
+        file="policies/query_mesh/policy.py",
+        old='calm += [plain["calm"] for plain in restored if "calm" in plain]',
+        new='calm += [False for plain in restored if "calm" in plain]',
+        tests=("tests/policies/query_mesh/test_join_routes.py",),
+    ),
+    Bug(
         name="classes that appear while totals stay are not noticed",
         file="policies/query_mesh/first_hops.py",
         old="if len(sure) and sure.max() > SURE_OF_CLASSES:",
