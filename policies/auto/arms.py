@@ -44,13 +44,15 @@ class SomeAttributes:
 
     def __call__(self, attributes: Sequence[int] | None = None, rows: Integers | None = None) -> Buckets:
         """The buckets of some rows."""
-        wanted = self.numbers if attributes is None else [self.numbers[attribute] for attribute in attributes]
-        return self.look(wanted, rows)
+        return self.look(self._number(attributes), rows)
 
     def editions(self, attributes: Sequence[int] | None = None) -> tuple[int, ...]:
         """The editions of their buckets."""
-        wanted = self.numbers if attributes is None else [self.numbers[attribute] for attribute in attributes]
-        return self.look.editions(wanted)
+        return self.look.editions(self._number(attributes))
+
+    def _number(self, attributes: Sequence[int] | None) -> Sequence[int]:
+        """Give the numbers that some attributes, or all, have in the look."""
+        return self.numbers if attributes is None else [self.numbers[attribute] for attribute in attributes]
 
     def take(self, rows: Integers) -> SomeAttributes:
         """Some of the rows."""
