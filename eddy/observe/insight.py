@@ -154,19 +154,30 @@ def _lines(decision: Decision, names: NameClasses) -> Iterator[str]:
         if branch.attribute is not None:
             attribute = branch.attribute
             named = names(decision.stream, (attribute,), [(bucket,) for bucket in branch.buckets])
-            yield indent + _join_values([text for _, text in named])
+            yield indent + _join_values([text for _, text in named], branch.buckets)
         if branch.way is not None:
             yield f"{indent}-> {' > '.join(decision.ways[branch.way].route)}"
 
 
-def _join_values(texts: Sequence[str]) -> str:
+def _join_values(texts: Sequence[str], buckets: Sequence[int]) -> str:
     """Join the values of one attribute into a text.
 
-    >>> _join_values(["kind=1", "kind=4"])
+    Ranges of neighbouring buckets are one range.
+
+    >>> _join_values(["kind=1", "kind=4"], [0, 3])
     'kind=1 or 4'
+    >>> _join_values(["x=..2", "x=2..3", "x=3..4.5", "x=6..7", "x=null"], [0, 1, 2, 5, 24])
+    'x=..4.5 or 6..7 or null'
     """
-    column, _, first = texts[0].partition("=")
-    values = list(dict.fromkeys([first, *(text.partition("=")[2] for text in texts[1:])]))
+    column = texts[0].partition("=")[0]
+    joined: list[str] = []
+    for place, value in enumerate(text.partition("=")[2] for text in texts):
+        ends = value.partition("..")
+        if place and ends[1] and buckets[place] == buckets[place - 1] + 1 and joined[-1].count("..") == 1:
+            joined[-1] = f"{joined[-1].partition('..')[0]}..{ends[2]}"
+        else:
+            joined.append(value)
+    values = list(dict.fromkeys(joined))
     if len(values) > MOST_VALUES:
         values = [*values[:MOST_VALUES], f"{len(values) - MOST_VALUES} more"]
     return f"{column}={' or '.join(values)}"

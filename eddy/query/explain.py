@@ -35,7 +35,7 @@ MOST_DECISIONS = 8
 WIDEST_NAME = 48
 """Characters of a class, a route or an access pattern: two of them and some numbers fit into a line."""
 
-WIDEST_BRANCH, WIDEST_REASON, WIDEST_ALONE = 110, 70, 100
+WIDEST_BRANCH, WIDEST_REASON, WIDEST_ALONE = 110, 70, 120
 """Characters of a line of a tree, and of the reason for a decision, after its numbers or by itself."""
 
 ALL_ALIKE = "all alike"
@@ -271,6 +271,8 @@ def _list_classifiers(learning: pd.DataFrame) -> list[str]:
             f"{name} {_percent(share)}" for name, share in shares[: TOP_ROUTES + len(CALLS_WITHOUT_ATTRIBUTE)].items()
         ]
         rows.append([_cut(str(operator)), f"{part['gain_ratio'].iloc[-1]:.3f}", ", ".join(told)])
+    if not learning["gain_ratio"].any():  # a mesh has none
+        return ["", "what told the classes apart", *align_columns([[name, by] for name, _, by in rows], "<<")]
     return ["", "what told the classes apart", *align_columns(rows, "<><")]
 
 

@@ -152,7 +152,10 @@ def folder() -> Path:
     """Find the folder of the package's files."""
     spec = find_spec(PACKAGE)
     if spec is None or not spec.submodule_search_locations:
-        raise QueryError(f'the flights of 2013 are in the package "{PACKAGE}", which is not installed; pip install it')
+        raise QueryError(
+            f'the flights of 2013 are in the package "{PACKAGE}", which is not installed; '
+            'pip install "eddy-spark[flights]"'
+        )
     return Path(spec.submodule_search_locations[0]) / "data"
 
 

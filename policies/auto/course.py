@@ -286,10 +286,9 @@ class Course:
         if verdict == OPEN:
             return
         gain, error = duel.compare(extra)
-        told = (
-            f"{challenger.name} saves {gain / written:.0%} ± {error / written:.0%} of the written order, "
-            f"{duel.seen:,.0f} {'rounds' if duel.turns else 'rows'} compared"
-        )
+        share, compared = f"± {error / written:.0%} of the written order", "rounds" if duel.turns else "rows"
+        told = f"saves {gain / written:.0%} {share}" if gain >= 0 else f"costs {-gain / written:.0%} {share} more"
+        told = f"{challenger.name} {told}, {duel.seen:,.0f} {compared} compared"
         if verdict == WON:
             self.champion, self.guard, self.prospect.patience = challenger, ArmGuard(turns=duel.turns), 0
             self.prospect.waits.pop(challenger.name, None)
