@@ -11,12 +11,18 @@ from tests import memory, overload
 from tests.overload import LOADS, Load, bear
 
 
+CLEVER = ("auto", "content", "query_mesh")
+"""Policies that keep something of the rows that they have seen."""
+
+
 @pytest.mark.parametrize("kind", LOADS)
 def test_any_load_is_borne(kind: str) -> None:
     assert bear(Load(kind=kind, rows=1, join="a.k = b.k", policy="content")).startswith(kind)
 
 
-@pytest.mark.parametrize("policy", sorted(POLICIES))
+@pytest.mark.parametrize(
+    "policy", [name if name in CLEVER else pytest.param(name, marks=pytest.mark.long) for name in sorted(POLICIES)]
+)
 def test_a_hot_key_takes_no_more_memory_the_hotter_it_is(policy: str) -> None:
     # With so many rows there is already a crowd: as many tuples wait as may.
     took = []

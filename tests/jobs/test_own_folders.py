@@ -158,15 +158,27 @@ def modules_of_the_checkout() -> set[str]:
     return {path.relative_to(ROOT).as_posix() for path in packed if path.suffix == ".py"}
 
 
+def install(wheel: Path, bare: Path, folder: Path) -> None:
+    ended(sys.executable, "-m", "pip", "--python", bare, "install", "-q", "--no-deps", "--no-index", wheel, cwd=folder)
+
+
 @pytest.mark.apart
 @pytest.mark.process
 def test_a_wheel_has_one_name_and_runs_beside_them(own: Path, bare: Path, packages: Path) -> None:
     (wheel,) = packages.glob("*.whl")
     with zipfile.ZipFile(wheel) as packed:
         assert {name for name in packed.namelist() if name.endswith(".py")} == modules_of_the_checkout()
-    ended(sys.executable, "-m", "pip", "--python", bare, "install", "-q", "--no-deps", "--no-index", wheel, cwd=own)
+    install(wheel, bare, own)
     assert ended(bare, "local.py", cwd=own) == "[500, 502]\n"
     assert "job.toml" in ended(bare.parent / "eddy", "validate", "job.toml", cwd=own)
+
+
+@pytest.mark.long  # the job of a checkout is run in every test
+@pytest.mark.apart
+@pytest.mark.process
+def test_a_job_of_a_wheel(own: Path, bare: Path, packages: Path) -> None:
+    (wheel,) = packages.glob("*.whl")
+    install(wheel, bare, own)
     ended(bare.parent / "eddy", "run", "job.toml", "--quiet", cwd=own, PYSPARK_PYTHON=str(bare))
     assert found(own) == expected()
 
