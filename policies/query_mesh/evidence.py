@@ -94,6 +94,11 @@ class Evidence:
             self.prices.learn(buckets, *self.rows.timed(rows))
         return Sample(buckets=buckets, outcomes=filled, prices=self.prices.price(buckets))
 
+    def count_buckets(self, attributes: Sequence[int]) -> int:
+        """Count the buckets of the attribute that has most of them in the sample."""
+        buckets, _ = self.rows.newest(len(self.rows))
+        return max((len(np.unique(buckets[:, attribute])) for attribute in attributes), default=0)
+
     @property
     def varied(self) -> Integers:
         """The attributes that vary over the rows of the sample.

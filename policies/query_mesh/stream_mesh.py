@@ -40,19 +40,20 @@ STAGES = (0.1, 0.2, 0.4)
 one late, and what is clear from a hundred rows needs no more of them."""
 
 WHOLE_SAMPLE = 1.0
-"""The last stage, where something tells rows apart, and all others had too few rows to say how: of two hundred values
-each has two of four hundred rows."""
+"""The last stage, where something tells rows apart, and too few rows say how: 200 values, and two rows of each."""
 
 ROWS_PER_TUPLE = 40
 """Rows of the sample for each training tuple that are enough for the routes of a mesh."""
+
+ROWS_PER_BUCKET = 8
+"""Rows of the sample for each bucket that are enough to put it on its way: of fewer, chance says too much."""
 
 SAMPLING_PRICE, FIRST_SAMPLING_PRICE = 0.005, 0.03
 """The shares of the rows' cost that may go into sampling, since samples take all operators: in the long run, and until
 there are enough of them. A mesh from twice the sample saves a few per cent more, so it has to be paid for slowly."""
 
 SMALLEST_SAMPLE = 0.05
-"""The share of |S| that is sampled at a time: looking at few rows by all attributes costs as much as looking at
-many."""
+"""The share of |S| that is sampled at a time: a look at few rows by all attributes costs as much as one at many."""
 
 LARGEST_BURST = 0.25
 """The largest share of a round that is sampled, once anything is known."""
@@ -72,7 +73,7 @@ ROWS_OF_A_TRY = 10_000
 """Rows whose cost the first try may take where it gains nothing: a first sample alone takes as much as a thousand."""
 
 USUAL_TRY = 50e-3
-"""Seconds that the first decision takes with six operators and eight attributes, on a machine that is not idle."""
+"""Seconds that the first decision takes with six operators and eight attributes, on a busy machine."""
 
 MOST_FORMER = 4
 """Former meshes that are kept: a stream that returns to what it was mostly has two or three states."""
@@ -223,9 +224,7 @@ class StreamMesh:
             self._begin_stages("tried again, since it did not pay before")
 
     def follow(self, editions: Sequence[int], attributes: Sequence[int] | None = None) -> bool:
-        """Drop what goes by buckets that mean something else now.
-
-        That is the sample, and meshes that ask for them.
+        """Drop the sample and meshes whose buckets mean something else now.
 
         The editions are those of some attributes, or of all. Says whether there are such buckets.
         """
@@ -309,7 +308,8 @@ class StreamMesh:
         later = [size for size in map(self._size, stages) if size > numbers["stage"]]
         # Where nothing tells rows apart, that may be because there are too few of them; and where something does, too
         # few may hide one more training tuple.
-        is_known = len(mesh.routes) > 1 and rows >= ROWS_PER_TUPLE * (mesh.training + 1)
+        least = max(ROWS_PER_TUPLE * (mesh.training + 1), ROWS_PER_BUCKET * self.evidence.count_buckets(mesh.tree.used))
+        is_known = len(mesh.routes) > 1 and rows >= least
         if later and not is_known:
             numbers["stage"] = later[0]
             return

@@ -10,7 +10,6 @@ from eddy.policies.registry import POLICIES
 from tests import memory, overload
 from tests.overload import LOADS, Load, bear
 
-
 CLEVER = ("auto", "content", "query_mesh")
 """Policies that keep something of the rows that they have seen."""
 
