@@ -160,10 +160,12 @@ def test_the_published_page_has_a_place_for_every_experiment_with_a_figure() -> 
 
 
 def test_the_published_page_shows_what_its_csv_files_hold() -> None:
-    for name in ("experiments", "flights", "airports", "baseball"):
+    for name in ("experiments", "flights", "airports", "baseball", "policies"):
         page = ROOT / "docs" / f"{name}.md"
         text = page.read_text("utf-8")
-        found = {place["name"]: read_csv(csv_of(page, place["name"])) for place in PLACE.finditer(text)}
+        shown = {place["name"] for place in PLACE.finditer(text)}
+        shown -= set(re.findall(r"<!-- begin (\w+) by [^\n]*-->\nnot run yet\n", text))
+        found = {one: read_csv(csv_of(page, one)) for one in shown}
         assert found
         assert fill_tables(text, found) == text
 
