@@ -175,5 +175,16 @@ def unknown_name(kind: str, name: str, known: Iterable[str], *, where: str) -> Q
     return QueryError(f'{where}: unknown {kind} "{shorten(name, LONGEST_NAME)}"; {hint}{listed}')
 
 
+def check_choice(choice: object, known: Iterable[str], kind: str, *, where: str) -> str:
+    """Check that a user chose something that is on offer.
+
+    >>> check_choice("sudden", {"gradual": 1, "sudden": 2}, "kind", where="drift")
+    'sudden'
+    """
+    if not isinstance(choice, str) or choice not in known:
+        raise unknown_name(kind, str(choice), known, where=where)
+    return choice
+
+
 def _kind(error: BaseException) -> str:
     return shorten(type(error).__name__, LONGEST_NAME)

@@ -12,7 +12,7 @@ from typing import Any
 from eddy.comparison.contender import BASELINE, BOUND, Contender
 from eddy.comparison.contender import label as label_of
 from eddy.comparison.experiment import Experiment
-from eddy.errors import EddyError, QueryError, check_whole, quote, unknown_name
+from eddy.errors import EddyError, QueryError, check_choice, check_whole, quote, unknown_name
 from eddy.jobs.workloads.parameters import call
 from eddy.jobs.workloads.registry import WORKLOADS, Workload, build
 from eddy.query import Range, Rows, Window
@@ -171,9 +171,7 @@ def _grid(workload: object) -> list[GridPoint]:
     """
     if not isinstance(workload, Mapping):
         raise QueryError(f"workload: expected a table of parameters, got {workload!r}")
-    kind = workload.get("kind")
-    if not isinstance(kind, str) or kind not in WORKLOADS:
-        raise unknown_name("kind", str(kind), WORKLOADS, where="workload")
+    kind = check_choice(workload.get("kind"), WORKLOADS, "kind", where="workload")
     flat = dict(_flatten({key: value for key, value in workload.items() if key not in {"kind", "label"}}))
     axes = {place: value for place, value in flat.items() if _is_axis(value)}
     if not all(axes.values()):

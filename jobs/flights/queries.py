@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 import eddy
 from eddy.comparison.workload import Workload
-from eddy.errors import check_whole, unknown_name
+from eddy.errors import check_choice, check_whole
 from eddy.jobs.flights.functions import Forecast, in_the_dark, slowed_by_wind
 from eddy.jobs.flights.load import MONTHS, part, read
 
@@ -126,8 +126,7 @@ def flights(*, query: str = "risky", months: int = MONTHS, rows: int | None = No
     ('departures', 'weather', 'planes', 'airlines')
     """
     del seed
-    if not isinstance(query, str) or query not in QUERIES:
-        raise unknown_name("query", str(query), QUERIES, where="workload flights")
+    check_choice(query, QUERIES, "query", where="workload flights")
     check_whole(months, "months", where="workload flights", most=MONTHS)
     if rows is not None:
         check_whole(rows, "rows", where="workload flights")

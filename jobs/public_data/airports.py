@@ -16,7 +16,7 @@ import pyarrow as pa
 
 import eddy
 from eddy.comparison.workload import Workload
-from eddy.errors import check_whole, unknown_name
+from eddy.errors import check_choice, check_whole
 from eddy.jobs.public_data.files import folder, read
 
 PACKAGE = "airportsdata"
@@ -126,8 +126,7 @@ def airports(*, query: str = "night", rows: int | None = None, seed: int = 0) ->
     >>> airports(rows=100).tuples
     100
     """
-    if not isinstance(query, str) or query not in QUERIES:
-        raise unknown_name("query", str(query), QUERIES, where="workload airports")
+    check_choice(query, QUERIES, "query", where="workload airports")
     if rows is not None:
         check_whole(rows, "rows", where="workload airports")
     order = np.random.default_rng([seed, 10]).permutation(load().num_rows)[:rows]

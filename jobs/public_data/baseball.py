@@ -16,7 +16,7 @@ import pyarrow as pa
 
 import eddy
 from eddy.comparison.workload import Workload
-from eddy.errors import check_whole, unknown_name
+from eddy.errors import check_choice, check_whole
 from eddy.jobs.public_data.files import folder, read
 
 PACKAGE = "lahman"
@@ -167,8 +167,7 @@ def baseball(*, query: str = "all_round", rows: int | None = None, seed: int = 0
     ('seasons', 'people', 'teams', 'salaries')
     """
     del seed
-    if not isinstance(query, str) or query not in QUERIES:
-        raise unknown_name("query", str(query), QUERIES, where="workload baseball")
+    check_choice(query, QUERIES, "query", where="workload baseball")
     if rows is not None:
         check_whole(rows, "rows", where="workload baseball")
     asked = QUERIES[query]()

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from eddy.errors import check_whole, unknown_name
+from eddy.errors import check_choice, check_whole
 from eddy.jobs.workloads.parameters import call
 from eddy.tuples.arrays import Floats, Integers
 
@@ -127,6 +127,5 @@ def drift(choice: dict[str, Any]) -> Drift:
     """
     parameters = dict(choice)
     kind = parameters.pop("kind", None)
-    if not isinstance(kind, str) or kind not in DRIFTS:
-        raise unknown_name("kind", str(kind), DRIFTS, where="drift")
+    check_choice(kind, DRIFTS, "kind", where="drift")
     return call(DRIFTS[kind], parameters, where=f"drift {kind}", more=("kind", "selectivities"))

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 import eddy
 from eddy.comparison.workload import Workload
-from eddy.errors import QueryError, check_whole, unknown_name
+from eddy.errors import QueryError, check_choice, check_whole
 from eddy.jobs.workloads.burn import MaskFunction, add_work
 from eddy.tuples.arrays import Floats, Numbers
 
@@ -98,8 +98,7 @@ def lab(
 
 
 def _check(query: object, rows: object, days: object, cost_us: object) -> None:
-    if not isinstance(query, str) or query not in QUERIES:
-        raise unknown_name("query", str(query), QUERIES, where="workload lab")
+    check_choice(query, QUERIES, "query", where="workload lab")
     check_whole(rows, "rows", where="workload lab")
     if days is not None and (not isinstance(days, int | float) or not 0 < days <= MOST_DAYS):
         raise QueryError(f"workload lab: expected days to be a number up to {MOST_DAYS}, got {days!r}")

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from eddy.errors import QueryError, check_whole, unknown_name
+from eddy.errors import QueryError, check_choice, check_whole
 from eddy.jobs.workloads.parameters import call
 from eddy.tuples.arrays import Floats
 
@@ -152,8 +152,7 @@ def selectivities(choice: object, operators: int, seed: int) -> Selectivities:
         return _check_table(_matrix(choice), operators)
     parameters = dict(choice)
     name, by = parameters.pop("table", None), parameters.pop("rotate", 0)
-    if not isinstance(name, str) or name not in TABLES:
-        raise unknown_name("table", str(name), TABLES, where="selectivities")
+    check_choice(name, TABLES, "table", where="selectivities")
     found = call(TABLES[name], parameters, operators, seed, where=f"selectivities {name}", more=("rotate", "table"))
     return Selectivities(values=np.roll(found.values, by, axis=1), facts=found.facts)
 

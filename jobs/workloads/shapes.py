@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from eddy.errors import QueryError, check_whole, unknown_name
+from eddy.errors import QueryError, check_choice, check_whole
 from eddy.jobs.workloads.parameters import call
 from eddy.tuples.arrays import Floats, Integers
 
@@ -159,7 +159,5 @@ def shape(choice: str | Mapping[str, Any]) -> Draw:
     [1, 0, 0]
     """
     parameters = {"kind": choice} if isinstance(choice, str) else dict(choice)
-    kind = parameters.pop("kind", None)
-    if not isinstance(kind, str) or kind not in SHAPES:
-        raise unknown_name("kind", str(kind), SHAPES, where="shape")
+    kind = check_choice(parameters.pop("kind", None), SHAPES, "kind", where="shape")
     return call(SHAPES[kind], parameters, where=f"shape {kind}", more=("kind",))

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 import eddy
 from eddy.comparison.workload import Workload
-from eddy.errors import QueryError, check_whole, unknown_name
+from eddy.errors import QueryError, check_choice, check_whole
 from eddy.jobs.workloads.burn import add_work
 from eddy.jobs.workloads.columns import DOMAIN, KEYS, build_member, draw_keys, draw_numbers, make_noise
 from eddy.jobs.workloads.drift import Drift
@@ -145,10 +145,8 @@ def _check(operators: object, rows: object, correlation: float, form: object, co
         check_whole(number, name, where="stream_star")
     if not isinstance(correlation, int | float) or not 0 <= correlation <= 1:
         raise QueryError(f"stream_star: expected correlation to be a share from 0 to 1, got {correlation!r}")
-    if not isinstance(form, str) or form not in FORMS:
-        raise unknown_name("form", str(form), FORMS, where="stream_star")
-    if not isinstance(spread, str) or spread not in SPREADS:
-        raise unknown_name("spread", str(spread), SPREADS, where="stream_star")
+    check_choice(form, FORMS, "form", where="stream_star")
+    check_choice(spread, SPREADS, "spread", where="stream_star")
     if not isinstance(cost_us, int | float) or cost_us < 0 or (cost_us and form != "filters"):
         raise QueryError(f'stream_star: expected cost_us of 0 or more, with form "filters" only, got {cost_us!r}')
 

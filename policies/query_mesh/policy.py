@@ -14,7 +14,7 @@ import numpy as np
 
 from eddy.classes.classifier import choose
 from eddy.contracts import Leg, Observation, Policy, Setting, State, Task
-from eddy.errors import QueryError, check_whole
+from eddy.errors import QueryError, check_choice, check_whole
 from eddy.observe.insight import Insight
 from eddy.observe.statistics import Statistic
 from eddy.policies.query_mesh.join_routes import JoinRoutes
@@ -24,7 +24,7 @@ from eddy.policies.query_mesh.search.legality import HopNumbers, Legality
 from eddy.policies.query_mesh.search.search import Effort, Strategy
 from eddy.policies.query_mesh.stream_mesh import MeshSettings, StreamMesh
 from eddy.policies.shared.call_counts import SAMPLE, Uses
-from eddy.policies.shared.checks import check_choice, check_costs, check_share
+from eddy.policies.shared.checks import check_costs, check_share
 from eddy.policies.shared.merit import Costs, greedy_route
 from eddy.policies.shared.orders import number_classes, split_lots
 from eddy.tuples import Hop

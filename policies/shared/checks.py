@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from eddy.errors import QueryError, unknown_name
+from eddy.errors import QueryError
 
 
 def check_costs(costs: object, *, where: str) -> None:
@@ -17,9 +15,3 @@ def check_share(share: object, name: str, *, where: str, least: float = 0.0) -> 
     """Refuse a number that is no share."""
     if not isinstance(share, int | float) or isinstance(share, bool) or not least < share <= 1:
         raise QueryError(f"{where}: {name}: expected a share above {least:g} and up to 1, got {share!r}")
-
-
-def check_choice(choice: object, known: Iterable[str], name: str, *, where: str) -> None:
-    """Refuse what is not on offer."""
-    if not isinstance(choice, str) or choice not in known:
-        raise unknown_name(name, str(choice), list(known), where=where)
