@@ -11,8 +11,8 @@ from eddy.classes.divider import Buckets
 from eddy.observe.statistics import Statistic
 from eddy.policies.query_mesh.finding import agree
 from eddy.policies.query_mesh.learn.class_prices import FEWEST_LEGS, ClassPrices
-from eddy.policies.query_mesh.learn.sample import Reservoir, Sample
 from eddy.policies.query_mesh.operator_rates import OperatorRates
+from eddy.policies.shared.sample import Reservoir, Sample
 from eddy.tuples import Hop
 from eddy.tuples.arrays import Integers
 

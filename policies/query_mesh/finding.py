@@ -16,10 +16,10 @@ import numpy as np
 from eddy.classes.divider import Buckets
 from eddy.contracts import Clock
 from eddy.policies.query_mesh.first_hops import compare, count_rows
-from eddy.policies.query_mesh.learn.sample import Sample
 from eddy.policies.query_mesh.mesh import Mesh
 from eddy.policies.query_mesh.optimizer import Settings, optimize, refine_routes, restate
-from eddy.policies.query_mesh.search.legality import Legality
+from eddy.policies.shared.legality import Legality
+from eddy.policies.shared.sample import Sample
 from eddy.tuples.arrays import Floats
 
 TEST_SHARE = 0.25

@@ -16,7 +16,7 @@ import numpy as np
 from eddy.contracts import Hop, Leg, Prices, Statistic, Task
 from eddy.observe.insight import Branch, Decision, RouteCost
 from eddy.observe.statistics import fading
-from eddy.policies.query_mesh.search.legality import HopNumbers, Legality, bits
+from eddy.policies.shared.legality import HopNumbers, Legality, bits
 from eddy.policies.shared.merit import Costs, greedy_route, row_price
 
 ROWS_REMEMBERED = 2_000

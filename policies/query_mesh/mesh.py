@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from eddy.observe.insight import Branch, Decision, RouteCost
-from eddy.policies.query_mesh.learn.sample import Sample
 from eddy.policies.query_mesh.learn.tree import LEAF, Tree
 from eddy.policies.query_mesh.promise import BREACH_SHARE, PassCounts, Watch
-from eddy.policies.query_mesh.search.cost import row_costs
-from eddy.policies.query_mesh.search.legality import HopNumbers, Legality
 from eddy.policies.query_mesh.wheel import Wheel, or_sets
+from eddy.policies.shared.legality import HopNumbers, Legality
+from eddy.policies.shared.reach import row_costs
+from eddy.policies.shared.sample import Sample
 from eddy.tuples.arrays import Floats
 
 _NUMBERS = ("cost", "single_cost", "start_cost", "looks", "training", "found_by")

@@ -19,17 +19,18 @@ from typing import Literal
 import numpy as np
 
 from eddy.contracts import Clock
-from eddy.policies.query_mesh.learn.sample import Sample
 from eddy.policies.query_mesh.learn.tree import Labelled, Tree, induce, leaf
 from eddy.policies.query_mesh.mesh import Mesh
-from eddy.policies.query_mesh.search.cost import Overheads, reach, row_costs
+from eddy.policies.query_mesh.search.cost import Overheads
 from eddy.policies.query_mesh.search.lattice import Lattice, Partition, partition_of
-from eddy.policies.query_mesh.search.legality import HopNumbers, Legality
-from eddy.policies.query_mesh.search.route import MOST_EXACT_OPERATORS, Exact, Greedy, Pricer
 from eddy.policies.query_mesh.search.search import Effort, SearchResult, Strategy, search
 from eddy.policies.query_mesh.search.training import Training, condense
+from eddy.policies.shared.best_route import MOST_EXACT_OPERATORS, Exact, Greedy, Pricer
+from eddy.policies.shared.legality import HopNumbers, Legality
 from eddy.policies.shared.merit import INSTANT
 from eddy.policies.shared.orders import LEAST_SAVING, number_classes
+from eddy.policies.shared.reach import reach, row_costs
+from eddy.policies.shared.sample import Sample
 from eddy.tuples.arrays import Floats, Integers
 
 SMALLEST_RUSTER, SMALLEST_SHARE = 10, 0.02

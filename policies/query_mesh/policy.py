@@ -20,11 +20,11 @@ from eddy.observe.statistics import Statistic
 from eddy.policies.query_mesh.join_routes import JoinRoutes
 from eddy.policies.query_mesh.optimizer import STARTS, Settings, Start
 from eddy.policies.query_mesh.rusters import Count, Done, FirstHop, Handed, Ruster, Sampled
-from eddy.policies.query_mesh.search.legality import HopNumbers, Legality
 from eddy.policies.query_mesh.search.search import Effort, Strategy
 from eddy.policies.query_mesh.stream_mesh import MeshSettings, StreamMesh
 from eddy.policies.shared.call_counts import SAMPLE, Uses
 from eddy.policies.shared.checks import check_costs, check_share
+from eddy.policies.shared.legality import HopNumbers, Legality
 from eddy.policies.shared.merit import Costs, greedy_route
 from eddy.policies.shared.orders import number_classes, split_lots
 from eddy.tuples import Hop

@@ -28,9 +28,9 @@ from eddy.policies.query_mesh.mesh import Generation, Mesh
 from eddy.policies.query_mesh.operator_rates import OperatorRates
 from eddy.policies.query_mesh.optimizer import Settings
 from eddy.policies.query_mesh.rusters import Handed
-from eddy.policies.query_mesh.search.legality import Legality
 from eddy.policies.shared.editions import Editions
 from eddy.policies.shared.guard import Guard
+from eddy.policies.shared.legality import Legality
 from eddy.policies.shared.merit import Costs
 from eddy.tuples import Hop
 from eddy.tuples.arrays import Floats

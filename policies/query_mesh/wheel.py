@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from eddy.policies.query_mesh.search.cost import row_costs
-from eddy.policies.query_mesh.search.legality import HopNumbers, Legality
+from eddy.policies.shared.legality import HopNumbers, Legality
 from eddy.policies.shared.orders import SMALLEST_REACH
+from eddy.policies.shared.reach import row_costs
 from eddy.tuples.arrays import Floats
 
 Sets = tuple[tuple[int, ...], ...]

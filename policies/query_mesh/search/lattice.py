@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from eddy.policies.query_mesh.search.cost import Overheads
-from eddy.policies.query_mesh.search.legality import HopNumbers
-from eddy.policies.query_mesh.search.route import Pricer
+from eddy.policies.shared.best_route import Pricer
+from eddy.policies.shared.legality import HopNumbers
 from eddy.tuples.arrays import Floats, Integers
 
 Partition = tuple[int, ...]

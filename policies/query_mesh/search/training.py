@@ -20,8 +20,8 @@ import numpy as np
 from eddy.classes.divider import Buckets
 from eddy.policies.query_mesh.learn.best_attributes import best_pair, best_single, coarsen, signals
 from eddy.policies.query_mesh.learn.cut import Bools, Cut, best_cut, profile, squares
-from eddy.policies.query_mesh.learn.sample import Sample
-from eddy.policies.query_mesh.search.route import MOST_EXACT_OPERATORS
+from eddy.policies.shared.best_route import MOST_EXACT_OPERATORS
+from eddy.policies.shared.sample import Sample
 from eddy.tuples.arrays import Floats, Integers
 
 SMALLEST_TUPLE = 15

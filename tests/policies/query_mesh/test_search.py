@@ -11,9 +11,9 @@ import pytest
 from eddy.policies.query_mesh.optimizer import STARTS, Start
 from eddy.policies.query_mesh.search.cost import Overheads
 from eddy.policies.query_mesh.search.lattice import Lattice, Partition, as_set, improve_locally, neighbour, partition_of
-from eddy.policies.query_mesh.search.route import Exact
 from eddy.policies.query_mesh.search.search import Effort, Strategy, optimal, search
 from eddy.policies.query_mesh.search.training import Training
+from eddy.policies.shared.best_route import Exact
 from tests.policies.query_mesh.worlds import legality, still
 
 OVERHEADS = Overheads(level=0.01, leg=0.03, rows=1.0)

@@ -14,8 +14,8 @@ from eddy.policies.query_mesh.learn.best_attributes import (
     limit,
     signals,
 )
-from eddy.policies.query_mesh.learn.sample import Sample
 from eddy.policies.query_mesh.search.training import SMALLEST_TUPLE, condense
+from eddy.policies.shared.sample import Sample
 from tests.policies.query_mesh.worlds import Floats, noise, sample, skewed
 
 ROWS = 1_000

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from eddy.policies.query_mesh.learn.sample import Sample
-from eddy.policies.query_mesh.search.legality import Legality
+from eddy.policies.shared.legality import Legality
+from eddy.policies.shared.sample import Sample
 from eddy.tuples import Hop
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]

@@ -16,8 +16,8 @@ from typing import Protocol
 
 import numpy as np
 
-from eddy.policies.query_mesh.search.cost import row_costs
-from eddy.policies.query_mesh.search.legality import HopNumbers, Legality, bits
+from eddy.policies.shared.legality import HopNumbers, Legality, bits
+from eddy.policies.shared.reach import row_costs
 from eddy.tuples.arrays import Floats, Integers
 
 MOST_EXACT_OPERATORS = 10
