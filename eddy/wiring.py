@@ -22,6 +22,7 @@ from eddy.errors import QueryError, describe_error, quote, unknown_name
 from eddy.observe.prices import Prices
 from eddy.operators.conditions import sort_conditions
 from eddy.operators.filter import FilterColumns, Memory, Take
+from eddy.operators.matching import Matching
 from eddy.operators.passing import Passing
 from eddy.operators.registry import OPERATORS
 from eddy.operators.stem import Stem
@@ -160,7 +161,7 @@ def _join_inputs(binding: Binding, tables: Mapping[str, pa.RecordBatch], faults:
     filters = [_filter(f, binding, takes, faults, m) for f, m in zip(query.filters, memories, strict=True)]
     sets = [predicate.inputs for predicate in query.predicates]
     rules = {name: Rule(near=find_near(name, query.inputs, sets), gives=name) for name in query.inputs}
-    probes = [OPERATORS["probe"](name, stems, joins, rules[name]) for name in query.inputs]
+    probes = [OPERATORS["probe"](Matching(name, stems, joins), rules[name]) for name in query.inputs]
     return Machinery([*filters, *probes], stems, faults)
 
 

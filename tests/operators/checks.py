@@ -12,8 +12,9 @@ from eddy import sql
 from eddy.contracts import Operator
 from eddy.operators.conditions import sort_conditions
 from eddy.operators.filter import FilterColumns, FilterOperator
+from eddy.operators.matching import MOST_CANDIDATES, Matching
 from eddy.operators.passing import Passing
-from eddy.operators.probe import MOST_CANDIDATES, Probe
+from eddy.operators.probe import Probe
 from eddy.operators.stem import Stem
 from eddy.predicates.faults import Faults
 from eddy.predicates.judge import Judge
@@ -67,7 +68,7 @@ def a_probe() -> Sample:
         stems[name].append(table, np.arange(rows), np.arange(rows) * 2 + (name == "b"))
     types = {Column(name, column): pa.int64() for name in stems for column in ("ts", "k")}
     joins = sort_conditions([sql.parse("a.k = b.k", where="here")], types, stems, Faults())
-    probe = Probe("b", stems, joins, Rule(near=frozenset([frozenset("a")]), gives="b"))
+    probe = Probe(Matching("b", stems, joins), Rule(near=frozenset([frozenset("a")]), gives="b"))
     return Sample(probe, Tuples(Lineage("a", frozenset("a"), frozenset()), {"a": np.arange(rows)}))
 
 
@@ -80,7 +81,7 @@ def a_probe_of_a_crowd() -> Sample:
     stems["b"].settle(None)
     types = {Column(s, "k"): pa.int64() for s in "ab"}
     joins = sort_conditions([sql.parse("a.k >= b.k", where="here")], types, stems, Faults())
-    probe = Probe("b", stems, joins, Rule(near=frozenset([frozenset("a")]), gives="b"))
+    probe = Probe(Matching("b", stems, joins), Rule(near=frozenset([frozenset("a")]), gives="b"))
     return Sample(probe, Tuples(Lineage("a", frozenset("a"), frozenset()), {"a": np.arange(few)}))
 
 
