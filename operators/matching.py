@@ -78,10 +78,32 @@ class Matching:
     def search(self, tuples: Tuples) -> Search:
         """Find the candidates of the first tuples in an index."""
         tuples = tuples.first(MOST_TUPLES)
-        pattern = self._find_pattern(tuples.lineage.spans)
+        pattern, origin = self._find_pattern(tuples.lineage.spans), tuples.lineage.origin
         # A row joins what came before it. Of two rows the later one finds the earlier, so no pair is found twice.
-        before = self._stem.before(self._stems[tuples.lineage.origin].arrivals(tuples.ids[tuples.lineage.origin]))
-        return Search(tuples, pattern, before, self._find_ranges(pattern, tuples, before))
+        before = self._stem.before(self._stems[origin].arrivals(tuples.ids[origin]))
+        ranges = self._stem.catalog.searches.find((origin, pattern.terms), self._number(tuples))
+        if ranges is None:
+            ranges = self._find_ranges(pattern, tuples, before)
+        return Search(tuples, pattern, before, ranges)
+
+    def keep(self, search: Search, tuples: RowIds, *, are_own: bool = False) -> None:
+        """Keep what some of the tuples have found, for a probe of the same rows.
+
+        The rows of the search's ranges are an index's, or `are_own`: those that were verified. They may be more than
+        such a probe would find, since it verifies them.
+        """
+        _, pattern, _, ranges = search
+        origin = search.tuples.lineage.origin
+        # Where other rows of the tuple have a say, or their times, what one finds is not good for all of its row. And
+        # where keys cannot be computed, candidates are in another list for every search.
+        if pattern.reads <= {origin} and not pattern.faulty and (are_own or pattern.searched):
+            found = Ranges(ranges.starts.take(tuples, axis=0), ranges.counts.take(tuples, axis=0), ranges.rows)
+            rows = self._number(search.tuples).take(tuples)
+            self._stem.catalog.searches.keep((origin, pattern.terms), rows, found, are_own=are_own)
+
+    def _number(self, tuples: Tuples) -> RowIds:
+        """Number the rows that set tuples off, as they came."""
+        return tuples.ids[tuples.lineage.origin] - self._stems[tuples.lineage.origin].fresh
 
     def match(self, search: Search) -> Matches:
         """Match the first tuples, up to a bounded number of candidates."""
@@ -120,6 +142,7 @@ class Matching:
             orders=orders,
             residuals=residuals,
             keys=tuple(keys if equalities else keys[:1]),
+            terms=tuple(_describe(one, target) for one in searched),
             reads=self._find_read(spans, [*(set(e.sides) for e in searched), *(r.inputs for r in residuals)]),
             pattern=", ".join(dict.fromkeys(texts)) or " ".join(("scan", *(r.text for r in residuals))),
         )
@@ -303,12 +326,16 @@ def widen(ranges: Ranges, searched: Sequence[JoinPair], target: str, tuples: Tup
 
 @dataclass(frozen=True, kw_only=True)
 class Pattern:
-    """The access pattern for tuples that span certain inputs."""
+    """The access pattern for tuples that span certain inputs.
+
+    `terms` are the comparisons by which it searches, as texts.
+    """
 
     equalities: Sequence[JoinPair]
     orders: Sequence[JoinPair]
     residuals: Sequence[Residual]
     keys: tuple[Key, ...]
+    terms: tuple[str, ...]
     reads: frozenset[str]
     pattern: str
 
@@ -325,6 +352,11 @@ class Pattern:
 
 def _window_length(stem: Stem) -> int | float | None:
     return stem.window.ticks if isinstance(stem.window, Range) else None
+
+
+def _describe(one: JoinPair, target: str) -> str:
+    own, other = one.sides[target], one.other(target)
+    return f"{own.text} {one.ops[target]} {other.input}.{other.text}"
 
 
 def _keep_one_key(orders: Sequence[JoinPair], target: str) -> list[JoinPair]:

@@ -10,6 +10,11 @@ def probe_name(target: str) -> str:
     return f"probe_{target}"
 
 
+def meets_name(target: str) -> str:
+    """Name the operator that asks whether an input has a match."""
+    return f"meets_{target}"
+
+
 def find_reachable(start: str, sets: Sequence[frozenset[str]]) -> set[str]:
     """Find the inputs that a tuple can come to span.
 

@@ -30,15 +30,19 @@ class Wild(Policy):
     def _leg(self, task: Task, ready: tuple[Hop, ...], rows: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Leg:
         if task.chance().random() < 0.3:
             some = task.chance().permutation(len(ready))[: task.chance().integers(1, len(ready) + 1)]
-            return Leg(route=tuple(ready[i] for i in some), rows=rows, exhaustive=True)
+            asked = [hop for hop in task.options(()) if task.chance().random() < 0.3]
+            return Leg(route=(*asked, *(ready[i] for i in some)), rows=rows, exhaustive=True)
         route: list[Hop] = []
         while ready and (not route or task.chance().random() < 0.7):
-            route.append(ready[task.chance().integers(len(ready))])
+            hops = (*ready, *task.options(route))
+            route.append(hops[task.chance().integers(len(hops))])
             ready = task.after(route)
         return Leg(route=tuple(route), rows=rows)
 
     def observe(self, observation: Observation) -> None:
         for hop, counts in zip(observation.hops, observation.outcomes, strict=True):
+            if hop.operator not in self._operators:  # an option
+                continue
             self.tuples[self._operators.index(hop.operator)] += len(counts), int(counts.sum())
 
     @property
