@@ -81,7 +81,7 @@ class Matching:
         pattern, origin = self._find_pattern(tuples.lineage.spans), tuples.lineage.origin
         # A row joins what came before it. Of two rows the later one finds the earlier, so no pair is found twice.
         before = self._stem.before(self._stems[origin].arrivals(tuples.ids[origin]))
-        ranges = self._stem.catalog.searches.find((origin, pattern.terms), self._number(tuples))
+        ranges = self._recall(pattern, tuples)
         if ranges is None:
             ranges = self._find_ranges(pattern, tuples, before)
         return Search(tuples, pattern, before, ranges)
@@ -100,6 +100,11 @@ class Matching:
             found = Ranges(ranges.starts.take(tuples, axis=0), ranges.counts.take(tuples, axis=0), ranges.rows)
             rows = self._number(search.tuples).take(tuples)
             self._stem.catalog.searches.keep((origin, pattern.terms), rows, found, are_own=are_own)
+
+    def _recall(self, pattern: Pattern, tuples: Tuples) -> Ranges | None:
+        """Give what the rows that set tuples off have found before, if that was kept of all of them."""
+        searches = self._stem.catalog.searches
+        return searches.find((tuples.lineage.origin, pattern.terms), self._number(tuples)) if searches else None
 
     def _number(self, tuples: Tuples) -> RowIds:
         """Number the rows that set tuples off, as they came."""

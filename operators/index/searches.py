@@ -36,6 +36,9 @@ class Searches:
     def __init__(self) -> None:
         self._kept: dict[SearchKey, KeptSearch] = {}
 
+    def __bool__(self) -> bool:
+        return bool(self._kept)
+
     def clear(self) -> None:
         """Forget everything."""
         self._kept.clear()
@@ -61,10 +64,10 @@ class Searches:
     def find(self, key: SearchKey, rows: RowIds) -> Ranges | None:
         """Give what some rows have found; None if that is not known of all of them."""
         known = self._kept.get(key)
-        if known is None or not len(rows) or rows.max() >= len(known.places):
+        if known is None or rows.max(initial=-1) >= len(known.places):
             return None
         at = known.places.take(rows)
-        if at.min() < 0:
+        if at.min(initial=0) < 0:
             return None
         return Ranges(known.ranges.starts.take(at, axis=0), known.ranges.counts.take(at, axis=0), known.ranges.rows)
 
