@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from eddy.contracts import Counts, Hop, Observation, Setting, Task
+from eddy.observe.prices import PROBES, USUAL_STEP
 from eddy.observe.statistics import HALF_LIFE, fading
 from eddy.policies.shared.merit import Costs, row_price, step_price
 from eddy.query.join_graph import find_option
@@ -127,29 +128,31 @@ class TwoPhases:
         for hop in route:
             probe = Hop(self._probes.get(hop.operator, hop.operator), hop.pattern)
             fan = self._fans.get(probe, Fan())
-            price += step_price([probe], task.prices, self._costs) / task.rows
+            price += self._price_step(task, hop) / task.rows
             if probe != hop:
                 asked.add(probe.operator)
-                price, rows = price + rows * self._price_asking(task, hop, probe), rows * fan.match
+                price, rows = price + rows * self._price_looking(task, 0.0), rows * fan.match
             elif fan.is_known:
                 share = 1.0 if hop.operator in asked else fan.match
-                price, rows = price + rows * self._price_probing(task, hop, share), rows * share * fan.out / fan.matched
+                price += rows * self._price_looking(task, share * fan.candidates / fan.matched)
+                rows *= share * fan.out / fan.matched
             else:
                 price, rows = price + rows * row_price(hop, task.prices, self._costs), rows * task.statistics[hop].rate
         return price
 
-    def _price_asking(self, task: Task, option: Hop, probe: Hop) -> float:
-        """Price a tuple that is asked first; while nobody was, by what a probe's look-up takes without candidates."""
-        if self._costs == "unit":
-            return 1.0
-        return task.prices[option].row or task.prices[probe].unit
+    def _price_step(self, task: Task, hop: Hop) -> float:
+        """Price a call, of an option the usual: whoever looks first in a micro-batch has the index to make besides."""
+        price = step_price([hop], task.prices, self._costs)
+        if hop.operator in self._probes and self._costs == "time":
+            price += USUAL_STEP - task.prices[hop].step
+        return price
 
-    def _price_probing(self, task: Task, probe: Hop, share: float) -> float:
-        """Price a tuple that is joined, where a share of all have a match."""
-        if self._costs == "unit":
-            return 1.0
-        fan = self._fans[probe]
-        return task.prices[probe].unit * (1.0 + share * fan.candidates / fan.matched)
+    def _price_looking(self, task: Task, candidates: float) -> float:
+        """Price a tuple that is looked up, and so many candidates.
+
+        All probes do the same, and their steps together tell best what a row more of it takes.
+        """
+        return 1.0 if self._costs == "unit" else task.prices[PROBES].unit * (1.0 + candidates)
 
     def snapshot(self) -> list[list[Any]]:
         """A row for each probe."""
