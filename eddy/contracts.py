@@ -109,8 +109,9 @@ class Outcome(NamedTuple):
 
     `counts` says for each tuple that was acted on how many came out: a filter's is its mask. `evaluated` says how
     much was looked at: for a filter the rows that it had not judged before, for a probe the candidates that its index
-    gave. `skipped` are the rows that a filter did not ask its function about, because of a null. Tuples that come out
-    carry the faults that they had, and those of what had no answer for them.
+    gave, for `meets` the tuples and the candidates that it verified. `skipped` are the rows that a filter did not ask
+    its function about, because of a null. Tuples that come out carry the faults that they had, and those of what had no
+    answer for them.
     """
 
     tuples: Tuples
@@ -233,6 +234,11 @@ class Setting:
     clock: Clock = float
 
 
+def no_options(_route: Sequence[Hop]) -> tuple[Hop, ...]:
+    """List the optional hops where there are none."""
+    return ()
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Task:
     """Tuples of one lineage that wait for a decision.
@@ -242,6 +248,9 @@ class Task:
     matrix with a column for each of the stream's attributes among the policy's features. What is counted by buckets is
     good for one edition of them (`Look.editions`, `policies.shared.editions`). `independent` says that
     nothing but the ready hops is left to do, in any order. `chance()` is the micro-batch's generator.
+
+    `options(route)` are hops that may come next after a route and need not: `meets_b` drops tuples that `probe_b` would
+    drop, for less. They are never among the ready hops; a policy that does not ask for them never meets one.
     """
 
     lineage: Lineage
@@ -252,6 +261,7 @@ class Task:
     after: Callable[[Sequence[Hop]], tuple[Hop, ...]]
     independent: bool
     buckets: Look
+    options: Callable[[Sequence[Hop]], tuple[Hop, ...]] = no_options
 
 
 class Classes(NamedTuple):
@@ -336,8 +346,8 @@ class Policy(Protocol):
     def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
         """Split the task into legs.
 
-        Every row must be in exactly one leg, and every route must start with a hop that is ready and go on with
-        hops that are ready by then. Chance comes from `task.chance()` and from nowhere else.
+        Every row must be in exactly one leg, and every route must start with a hop that is ready, or an option, and
+        go on with hops that are ready, or options, by then. Chance comes from `task.chance()` and from nowhere else.
         """
 
     def observe(self, observation: Observation) -> None:

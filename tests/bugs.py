@@ -34,14 +34,14 @@ class Bug:
 BUGS = (
     Bug(
         name="the edge of an arriving row's window is outside",
-        file="operators/probe.py",
+        file="operators/matching.py",
         old="mask &= age(latest.take(at), target) <= own",
         new="mask &= age(latest.take(at), target) < own",
         tests=(VERDICTS,),
     ),
     Bug(
         name="the edge of a stored row's window is outside",
-        file="operators/probe.py",
+        file="operators/matching.py",
         old="mask &= age(target, times.take(at)) <= span",
         new="mask &= age(target, times.take(at)) < span",
         tests=(VERDICTS,),
@@ -104,7 +104,7 @@ BUGS = (
     ),
     Bug(
         name="null joins null",
-        file="operators/probe.py",
+        file="operators/matching.py",
         old="ranges.counts[~np.logical_and.reduce(valid)] = 0",
         new="ranges.counts[np.zeros(len(ranges.counts), np.bool_)] = 0",
         tests=(VERDICTS,),
@@ -301,7 +301,7 @@ BUGS = (
     ),
     Bug(
         name="tuples that span other streams go to a probe together, whatever their times",
-        file="operators/probe.py",
+        file="operators/matching.py",
         old="timed = {name for name in spans if self._stem.timed and self._stems[name].timed}",
         new="timed: set[str] = set()",
         tests=("tests/eddy/test_crowds.py",),
@@ -322,14 +322,14 @@ BUGS = (
     ),
     Bug(
         name="how old a stored row may be is said by the row that came last, and not by the latest",
-        file="operators/probe.py",
+        file="operators/matching.py",
         old="latest = reduce(np.maximum, ticks)",
         new="latest = ticks[0]",
         tests=(VERDICTS,),
     ),
     Bug(
         name="a probe looks from the time of the row that came last on, and not of the latest",
-        file="operators/probe.py",
+        file="operators/matching.py",
         old="return self._stem.segments.reach(before, reduce(np.maximum, ticks))",
         new="return self._stem.segments.reach(before, ticks[0])",
         tests=(VERDICTS,),

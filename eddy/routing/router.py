@@ -235,6 +235,7 @@ class Router:
                 after=lambda route: self.machine.ready_after(lineage, route),
                 independent=self.machine.is_independent(lineage),
                 buckets=self._classify(tuples),
+                options=lambda route: self.machine.options_after(lineage, route),
             ),
             ready,
         )

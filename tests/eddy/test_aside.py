@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import eddy
 from eddy.contracts import NOTHING, UNSEEN, Leg, Observation, Policy, Task
-from eddy.operators import probe
+from eddy.operators import matching
 from eddy.routing import aside, side_by_side
 from eddy.tuples import Hop
 from tests.eddy.test_engine import batch, calls, engine, pairs, query
@@ -235,7 +235,7 @@ def test_probes_tell_of_a_tuple_by_itself(
     policy = Routed(names, beside)
     running = engine(STAR, lambda _: policy, t=T, u=U)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(probe, "MOST_CANDIDATES", most)
+        patch.setattr(matching, "MOST_CANDIDATES", most)
         assert pairs(running, a=ARRIVED) == [(3, 6), (3, 6), (3, 7), (3, 7), (8, 9), (8, 9)]
     [profile] = [o for o in policy.observed if o.is_profile]
     assert told(profile) == expected
@@ -259,7 +259,7 @@ def test_a_hot_key_aside_comes_to_an_end() -> None:
     outcome = np.array(told(profile)["probe_t"])
     seen = int((outcome != UNSEEN).sum())
     assert outcome.tolist() == [1_000] * seen + [UNSEEN] * (rows - seen)
-    assert aside.MOST_LOOKED_AT <= seen * 1_000 < aside.MOST_LOOKED_AT + probe.MOST_CANDIDATES
+    assert aside.MOST_LOOKED_AT <= seen * 1_000 < aside.MOST_LOOKED_AT + matching.MOST_CANDIDATES
     assert calls(running)["probe_t"].evaluated == seen * 1_000
 
 
@@ -283,7 +283,7 @@ def test_legs_that_walk_in_parts_are_told_of_in_order() -> None:
         policy = Split((), ())
         running = engine(STAR, lambda _, policy=policy: policy, t=T, u=U)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(probe, "MOST_CANDIDATES", 7)
+            patch.setattr(matching, "MOST_CANDIDATES", 7)
             patch.setattr(side_by_side, "MOST_TOGETHER", most)
             assert len(pairs(running, a=rows)) == 6 * 20
         [profile] = [o for o in policy.observed if o.is_profile]

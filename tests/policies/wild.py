@@ -30,19 +30,22 @@ class Wild(Policy):
     def _leg(self, task: Task, ready: tuple[Hop, ...], rows: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Leg:
         if task.chance().random() < 0.3:
             some = task.chance().permutation(len(ready))[: task.chance().integers(1, len(ready) + 1)]
-            return Leg(route=tuple(ready[i] for i in some), rows=rows, exhaustive=True)
+            asked = [hop for hop in task.options(()) if task.chance().random() < 0.3]
+            return Leg(route=(*asked, *(ready[i] for i in some)), rows=rows, exhaustive=True)
         with_aside = task.chance().random() < 0.5
         route: list[Hop] = []
         aside: list[tuple[Hop, ...]] = []
         while ready and (not route or task.chance().random() < 0.7):
-            route.append(ready[task.chance().integers(len(ready))])
-            others = [hop for hop in ready if hop != route[-1] and task.chance().random() < 0.5]
-            aside.append(tuple(others))
+            hops = (*ready, *task.options(route))
+            route.append(hops[task.chance().integers(len(hops))])
+            aside.append(tuple(hop for hop in ready if hop != route[-1] and task.chance().random() < 0.5))
             ready = task.after(route)
         return Leg(route=tuple(route), rows=rows, aside=tuple(aside) if with_aside else ())
 
     def observe(self, observation: Observation) -> None:
         for hop, counts in zip(observation.hops, observation.outcomes, strict=True):
+            if hop.operator not in self._operators:  # an option
+                continue
             told = counts[counts != UNSEEN] if observation.is_profile else counts
             self.tuples[self._operators.index(hop.operator)] += len(told), int(told.sum())
 
