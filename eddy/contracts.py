@@ -35,6 +35,7 @@ __all__ = [
     "NOTHING",
     "NO_FEATURES",
     "NO_INSIGHT",
+    "UNSEEN",
     "Attribute",
     "Branch",
     "Buckets",
@@ -97,6 +98,9 @@ Counts = np.ndarray[Any, np.dtype[np.bool_]] | np.ndarray[Any, np.dtype[np.int64
 State = Mapping[str, Any]
 Chance = Callable[[], np.random.Generator]
 Clock = Callable[[], float]
+
+UNSEEN = -1
+"""Stands in a profile where a hop has not seen a tuple: no hop makes fewer than none of one."""
 
 
 class Outcome(NamedTuple):
