@@ -91,6 +91,12 @@ class StreamOrder:
         self._stage, self._staged = min(1, len(self._order) - 1), 0
         self._reason, self._noticed = reason, ""
         self._predicted: float | None = None
+        self._cost = Cost(0.0, 0.0, 0.0)
+        self._asides: tuple[tuple[Hop, ...], ...] = ((),) * len(self._order)
+        self._follow_route()
+
+    def begin(self) -> None:
+        """Begin without a snapshot."""
         self._refresh()
 
     def legs(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
@@ -198,11 +204,15 @@ class StreamOrder:
         usual = sum(found.values()) / len(found) if found else 1.0
         self._costs = np.array([found.get(name, usual) for name in self.operators])
 
-    def _refresh(self) -> None:
-        """Work out legs and prices anew: the order, the window or what operators cost has changed."""
+    def _follow_route(self) -> None:
         hops = self._legality.hops(self._order)
         self._places = {hop: place for place, hop in enumerate(hops)}
         self._main = (Leg(route=hops, tag=self._number),)
+
+    def _refresh(self) -> None:
+        """Work out legs and prices anew: the order, the window or what operators cost has changed."""
+        hops = self._legality.hops(self._order)
+        self._follow_route()
         if not self._known:
             self._follow_prices()
         outcomes = Problem.of(self._window.outcomes(), self._costs, self._legality).outcomes
@@ -300,8 +310,7 @@ class StreamOrder:
         self._watch.restore(plain["watch"])
         self._profiler.restore(plain["profiler"])
         self._window.restore(arrays)
-        self._refresh()
-        # As they were: prices may have moved since.
+        self._follow_route()
         self._cost = Cost(*plain["cost"])
         self._asides = tuple(tuple(Hop(*hop) for hop in some) for some in plain["asides"])
 
