@@ -12,7 +12,7 @@ import pytest
 from eddy import sql
 from eddy.contracts import Lineage, Tuples
 from eddy.operators.conditions import sort_conditions
-from eddy.operators.index import registry
+from eddy.operators.index import registry, segments
 from eddy.operators.index.sorted import SortedIndex
 from eddy.operators.matching import Matching
 from eddy.operators.meets import Meets, Strength
@@ -171,8 +171,24 @@ def test_nothing_is_kept_once_the_rows_have_changed(strength: Strength, searched
     made.meets.run(arrived(3))
     made.b.settle(None)
     made.b.append(pa.record_batch({"ts": [1], "k": [2]}), np.array([1]), np.array([0]))
-    assert made.probe.run(arrived(3)).counts.tolist() == [1, 2, 0]
+    assert made.probe.run(arrived(2)).counts.tolist() == [1, 2]
     assert len(searched) == 2
+
+
+@pytest.mark.parametrize("strength", ["index", "verified"])
+def test_a_match_in_any_segment_is_one(strength: Strength, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("SMALLEST_SEALED", "FEWEST_SEALED", "FEWEST_NARROWED"):
+        monkeypatch.setattr(segments, name, 1)
+    made = pair(
+        strength, {"ts": [90] * 4, "k": [1, 2, 3, 4]}, {"ts": [0], "k": [1]}, "a.k = b.k", arrivals=(range(4), [0])
+    )
+    for key in (2, 3):
+        made.b.settle(None)
+        made.b.append(pa.record_batch({"ts": [key], "k": [key]}), np.array([key]), np.array([0]))
+    made.b.settle(None)
+    assert len(made.b.segments) > 1
+    assert made.meets.run(arrived(4)).counts.tolist() == [True, True, True, False]
+    assert made.probe.run(arrived(3)).counts.tolist() == [1, 1, 1]
 
 
 @pytest.mark.parametrize("strength", ["index", "verified"])
