@@ -18,6 +18,7 @@ ROUTER = "tests/eddy/test_router.py"
 REGRET = "tests/eddy/test_regret.py"
 LAYOUT = "tests/eddy/spark/test_layout.py"
 AUTO = "tests/policies/auto"
+MEETS = "tests/eddy/test_meets.py"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -739,5 +740,61 @@ BUGS = (
         old="numbers[np.where(passed, 0, KEYS) + np.where(dear, 0, DEAR)",
         new="numbers[np.where(passed, 0, KEYS) + np.where(dear, DEAR, 0)",
         tests=("tests/jobs/test_attributes.py",),
+    ),
+    Bug(
+        name="meets asks about rows that came later too",
+        file="operators/meets.py",
+        old="self._rows.match(search)",
+        new="self._rows.match(search._replace(before=None))",
+        tests=(MEETS, "tests/operators/test_meets.py"),
+    ),
+    Bug(
+        name="meets drops what only an older part of the window has",
+        file="operators/meets.py",
+        old="passed = search.ranges.per_probe() > 0",
+        new="passed = search.ranges.counts[:, -1:].any(axis=1)",
+        tests=("tests/operators/test_meets.py",),
+    ),
+    Bug(
+        name="meets forgets faults",
+        file="operators/meets.py",
+        old="Outcome(tuples.take(np.flatnonzero(passed)), passed,",
+        new="Outcome(Tuples(tuples.lineage, tuples.take(np.flatnonzero(passed)).ids), passed,",
+        tests=("tests/operators/test_meets.py", MEETS),
+    ),
+    Bug(
+        name="what another row of a tuple had a say in is kept for all tuples of its row",
+        file="operators/matching.py",
+        old="if pattern.reads <= {origin} and",
+        new="if",
+        tests=("tests/operators/test_meets.py",),
+    ),
+    Bug(
+        name="a search is kept for rows of the next micro-batch",
+        file="operators/index/catalog.py",
+        old="self.searches.clear()",
+        new="self.searches",
+        tests=("tests/operators/test_meets.py",),
+    ),
+    Bug(
+        name="rows that a second search verified are taken for those of the first",
+        file="operators/index/searches.py",
+        old="_widen(more.starts + shift, width)",
+        new="_widen(more.starts, width)",
+        tests=("tests/operators/index/test_searches.py",),
+    ),
+    Bug(
+        name="a tuple waits for what is optional",
+        file="eddy/tuples/lineage.py",
+        old="for name, rule in self._required.items())",
+        new="for name, rule in self._rules.items())",
+        tests=("tests/eddy/test_lineage.py",),
+    ),
+    Bug(
+        name="tuples that were asked first say that all have a match",
+        file="policies/shared/two_phases.py",
+        old="other.operator != option for leg",
+        new="other.operator != hop for leg",
+        tests=("tests/policies/test_two_phases.py",),
     ),
 )

@@ -11,13 +11,13 @@ one list that all share. Matches in different inputs count as independent.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from eddy.contracts import Counts, Hop, Observation, Setting, Task
+from eddy.contracts import Hop, Observation, Setting, Task
 from eddy.observe.prices import PROBES, USUAL_STEP
 from eddy.observe.statistics import HALF_LIFE, fading
 from eddy.policies.shared.merit import Costs, row_price, step_price
@@ -29,6 +29,9 @@ LEAST_GAIN = 0.02
 FEWEST_ASKED, FEWEST_MATCHED = 100.0, 1.0
 """Tuples of which a probe must know whether they have a match, and how many must have one: a share of matches is then
 known to a few hundredths."""
+
+STEPS_AT_FIRST, STEPS_APART = 8, 8
+"""Steps of a hop that are counted to begin with, and of how many one is later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +70,30 @@ class Fan:
         return Fan(self.asked, self.passed, *found)
 
 
+NOTHING_KNOWN = Fan()
+
+
+class HopPrice(NamedTuple):
+    """What a hop takes on a route, and what comes out of it.
+
+    A call costs `call` of an arriving row, an input `row`, and the candidates of one that has a match `found`. A share
+    of `match` goes on, as `fan` tuples each; of those that were asked first, all. `asks` is the probe that an option is
+    about.
+    """
+
+    call: float
+    row: float
+    match: float
+    found: float = 0.0
+    fan: float = 1.0
+    asks: str = ""
+
+
 class TwoPhases:
     """Where in a route it pays to ask an input before it is probed.
 
-    A policy hands on what it observes, and has a route improved when it is new: that takes up to some milliseconds, so
-    it is nothing for every task.
+    A policy hands on what it observes, and has a route improved when it is new: that takes some tenths of a
+    millisecond, so it is nothing for every task.
     """
 
     def __init__(self, setting: Setting, costs: Costs) -> None:
@@ -79,85 +101,106 @@ class TwoPhases:
         self._options = {probe: find_option(probe) for probe in setting.prices.probes}
         self._probes = {option: probe for probe, option in self._options.items()}
         self._fans: dict[Hop, Fan] = {}
+        self._steps: dict[Hop, int] = {}
 
     def observe(self, observation: Observation) -> None:
         """Count what probes have found, and those that were asked first."""
-        routed = {hop.operator for leg in observation.legs for hop in leg.route}
-        is_step = len(observation.hops) == 1
-        for hop, counts, statistic in zip(observation.hops, observation.outcomes, observation.statistics, strict=True):
-            if hop.operator in self._probes:
-                self._add(Hop(self._probes[hop.operator], hop.pattern), counts)
-            elif hop.operator in self._options:
-                # Of tuples that were asked before, the probe says nothing about the share of matches among all.
-                if not (is_step and self._options[hop.operator] in routed):
-                    self._add(hop, counts)
-                matched = float(np.count_nonzero(counts > 0))
-                self._fans[hop] = self._fans.get(hop, Fan()).join(matched, statistic.rows_out, statistic.evaluated)
+        for place, hop in enumerate(observation.hops):
+            probe = self._probes.get(hop.operator, hop.operator)
+            if probe in self._options and self._is_due(hop):
+                known = self._fans.get(Hop(probe, hop.pattern), NOTHING_KNOWN)
+                self._fans[Hop(probe, hop.pattern)] = self._count(known, observation, place)
 
-    def _add(self, probe: Hop, counts: Counts) -> None:
+    def _is_due(self, hop: Hop) -> bool:
+        """Tell whether to look at a step; to look at all of them would take longer than asking saves at times."""
+        step = self._steps[hop] = self._steps.get(hop, -1) + 1
+        return step < STEPS_AT_FIRST or not step % STEPS_APART
+
+    def _count(self, known: Fan, observation: Observation, place: int) -> Fan:
+        hop, counts = observation.hops[place], observation.outcomes[place]
         # A profile has numbers below 0 for the tuples that a hop has not seen.
-        known = self._fans.get(probe, Fan())
-        self._fans[probe] = known.add(float(np.count_nonzero(counts >= 0)), float(np.count_nonzero(counts > 0)))
+        asked, matched = float(np.count_nonzero(counts >= 0)), float(np.count_nonzero(counts > 0))
+        option = self._options.get(hop.operator)
+        # Of tuples that were asked before, a probe says nothing about the share that matches among all.
+        is_first = len(observation.hops) > 1 or all(
+            other.operator != option for leg in observation.legs for other in leg.route
+        )
+        known = known.add(asked, matched) if is_first else known
+        if option is None:
+            return known
+        statistic = observation.statistics[place]
+        return known.join(matched, statistic.rows_out, statistic.evaluated)
 
     def improve(self, task: Task, route: tuple[Hop, ...]) -> tuple[Hop, ...]:
         """Ask inputs first in a legal route that asks none, one after the other, as long as that pays."""
-        price = self.price(task, route)
+        known = [hop for hop in route if hop.operator in self._options and self._fans.get(hop, NOTHING_KNOWN).is_known]
+        options = {hop: Hop(self._options[hop.operator], hop.pattern) for hop in known}
+        # What is asked next to its probe is looked up twice for nothing.
+        if not any(probe in options for probe in route[1:]):
+            return route
+        prices = {hop: self._price(task, hop) for hop in (*route, *options.values())}
+        least = price_route(route, prices)
         while True:
-            tried = [(self.price(task, longer), longer) for longer in self._lengthen(task, route)]
-            least, longer = min(tried, key=lambda one: one[0], default=(price, route))
-            if least >= price * (1 - LEAST_GAIN):
+            tried = [(price_route(other, prices), other) for other in lengthen(task, route, options)]
+            price, other = min(tried, key=lambda one: one[0], default=(least, route))
+            if price >= least * (1 - LEAST_GAIN):
                 return route
-            price, route = least, longer
+            least, route = price, other
 
-    def _lengthen(self, task: Task, route: tuple[Hop, ...]) -> Iterator[tuple[Hop, ...]]:
-        """Ask the input of each probe that is known, at each place before it."""
-        for probe in route:
-            if probe.operator not in self._options or not self._fans.get(probe, Fan()).is_known:
-                continue
-            option = Hop(self._options[probe.operator], probe.pattern)
-            others = tuple(hop for hop in route if hop.operator != option.operator)
-            # What is asked next to its probe is looked up twice for nothing. An option that searches by other keys than
-            # the probe will is another question, of which nothing is known.
-            for place in range(others.index(probe)):
-                if option in task.options(others[:place]):
-                    yield (*others[:place], option, *others[place:])
+    def _price(self, task: Task, hop: Hop) -> HopPrice:
+        call = step_price([hop], task.prices, self._costs)
+        # All probes do the same, and their steps together tell best what a row more of it takes.
+        looking = 1.0 if self._costs == "unit" else task.prices[PROBES].unit
+        if hop.operator in self._probes:
+            probe = Hop(self._probes[hop.operator], hop.pattern)
+            # Whoever looks first in a micro-batch has the index to make besides: that is no price of asking.
+            call += 0.0 if self._costs == "unit" else USUAL_STEP - task.prices[hop].step
+            return HopPrice(call / task.rows, looking, self._fans[probe].match, asks=probe.operator)
+        fan = self._fans.get(hop, NOTHING_KNOWN)
+        if not fan.is_known:
+            row, rate = row_price(hop, task.prices, self._costs), task.statistics[hop].rate
+            return HopPrice(call / task.rows, row, rate)
+        found = 0.0 if self._costs == "unit" else looking * fan.candidates / fan.matched
+        return HopPrice(call / task.rows, looking, fan.match, found, fan.out / fan.matched)
 
-    def price(self, task: Task, route: Sequence[Hop]) -> float:
-        """Price an arriving row on a route: seconds, or calls where only these count."""
-        rows, price, asked = 1.0, 0.0, set[str]()
-        for hop in route:
-            probe = Hop(self._probes.get(hop.operator, hop.operator), hop.pattern)
-            fan = self._fans.get(probe, Fan())
-            price += self._price_step(task, hop) / task.rows
-            if probe != hop:
-                asked.add(probe.operator)
-                price, rows = price + rows * self._price_looking(task, 0.0), rows * fan.match
-            elif fan.is_known:
-                share = 1.0 if hop.operator in asked else fan.match
-                price += rows * self._price_looking(task, share * fan.candidates / fan.matched)
-                rows *= share * fan.out / fan.matched
-            else:
-                price, rows = price + rows * row_price(hop, task.prices, self._costs), rows * task.statistics[hop].rate
-        return price
+    def snapshot(self) -> dict[str, Any]:
+        """A row for each probe, and the steps of each hop."""
+        return {
+            "fans": [[*hop, *astuple(fan)] for hop, fan in self._fans.items()],
+            "steps": [[*hop, steps] for hop, steps in self._steps.items()],
+        }
 
-    def _price_step(self, task: Task, hop: Hop) -> float:
-        """Price a call, of an option the usual: whoever looks first in a micro-batch has the index to make besides."""
-        price = step_price([hop], task.prices, self._costs)
-        if hop.operator in self._probes and self._costs == "time":
-            price += USUAL_STEP - task.prices[hop].step
-        return price
-
-    def _price_looking(self, task: Task, candidates: float) -> float:
-        """Price a tuple that is looked up, and so many candidates.
-
-        All probes do the same, and their steps together tell best what a row more of it takes.
-        """
-        return 1.0 if self._costs == "unit" else task.prices[PROBES].unit * (1.0 + candidates)
-
-    def snapshot(self) -> list[list[Any]]:
-        """A row for each probe."""
-        return [[*hop, *astuple(fan)] for hop, fan in self._fans.items()]
-
-    def restore(self, rows: Sequence[Sequence[Any]]) -> None:
+    def restore(self, state: Mapping[str, Any]) -> None:
         """Go on from a snapshot."""
-        self._fans = {Hop(operator, pattern): Fan(*numbers) for operator, pattern, *numbers in rows}
+        self._fans = {Hop(operator, pattern): Fan(*numbers) for operator, pattern, *numbers in state["fans"]}
+        self._steps = {Hop(operator, pattern): steps for operator, pattern, steps in state["steps"]}
+
+
+def lengthen(task: Task, route: tuple[Hop, ...], options: Mapping[Hop, Hop]) -> Iterator[tuple[Hop, ...]]:
+    """Ask about each probe that has an option, at each place before it."""
+    for probe, option in options.items():
+        others = tuple(hop for hop in route if hop != option)
+        # An option that searches by other keys than the probe will is another question, of which nothing is known.
+        for place in range(others.index(probe)):
+            if option in task.options(others[:place]):
+                yield (*others[:place], option, *others[place:])
+
+
+def price_route(route: Sequence[Hop], prices: Mapping[Hop, HopPrice]) -> float:
+    """Price an arriving row on a route: seconds, or calls where only these count.
+
+    >>> prices = {Hop("probe_b"): HopPrice(0.0, 1.0, 0.5, 2.0, 2.0), Hop("probe_c"): HopPrice(0.0, 1.0, 0.1, 2.0, 2.0)}
+    >>> price_route([Hop("probe_b"), Hop("probe_c")], prices)
+    3.2
+    >>> prices[Hop("meets_c")] = HopPrice(0.0, 1.0, 0.1, asks="probe_c")
+    >>> round(price_route([Hop("meets_c"), Hop("probe_b"), Hop("probe_c")], prices), 3)
+    1.5
+    """
+    rows, price, asked = 1.0, 0.0, set[str]()
+    for hop in route:
+        call, row, match, found, fan, asks = prices[hop]
+        share = 1.0 if hop.operator in asked else match
+        price += call + rows * (row + share * found)
+        rows *= share * fan
+        asked.add(asks)
+    return price
