@@ -57,7 +57,7 @@ FEW_ROWS = {
     # Compiling Java takes longer than all else in a micro-batch of a few rows.
     CODEGEN: "false",
 }
-"""With these, micro-batches of a few rows take less; users have Spark as it is, and so have tests in other processes."""
+"""With these, micro-batches of a few rows take less; users have Spark as it is, and so do tests in other processes."""
 
 
 @pytest.hookimpl(trylast=True)
