@@ -134,6 +134,7 @@ def test_steps_that_legs_take_together_in_parts_of_any_size_give_the_naive_answe
         check_answer(policy, case, seed)
 
 
+@fewer(2)
 @given(case=joins.cases(late=False, by_rows=False, clocks=False), policy=st.sampled_from(NAMES))
 def test_duckdb_gives_the_same_answer(case: Case, policy: str) -> None:
     data = case.data()
@@ -145,6 +146,7 @@ def test_duckdb_gives_the_same_answer(case: Case, policy: str) -> None:
     assert found_in(run.results) == Counter(tuple(map(reference.plain, row)) for row in rows)
 
 
+@fewer(2)
 @given(
     case=joins.cases(faults=True),
     stops=st.lists(st.tuples(st.integers(0, 20), st.sampled_from(NAMES)), max_size=4),
