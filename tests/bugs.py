@@ -545,6 +545,13 @@ BUGS = (
         tests=("tests/policies/query_mesh/test_policy.py", "-k", "of_their_own or two_hundred"),
     ),
     Bug(
+        name="each way of a mesh ends in an order of its own",
+        file="policies/query_mesh/tails.py",
+        old="best = int((spent + steps).argmin())",
+        new="best = len(begun) - 1",
+        tests=("tests/policies/query_mesh/test_tails.py",),
+    ),
+    Bug(
         name="rates by bucket are tested by the rows that they are from",
         file="policies/query_mesh/learn/class_rates.py",
         old="np.maximum(self._seen - counted._seen, 0.0)",

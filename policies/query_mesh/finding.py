@@ -20,6 +20,7 @@ from eddy.policies.query_mesh.grid_mesh import make_grid
 from eddy.policies.query_mesh.learn.class_rates import ClassRates
 from eddy.policies.query_mesh.mesh import Mesh
 from eddy.policies.query_mesh.optimizer import Settings, optimize, refine_routes, restate
+from eddy.policies.query_mesh.tails import share_tails
 from eddy.policies.shared.legality import Legality
 from eddy.policies.shared.sample import Sample
 from eddy.tuples.arrays import Floats
@@ -61,6 +62,13 @@ class Finder:
 
     def find(self, sample: Sample, present: Mesh | None, former: Sequence[Mesh]) -> Found:
         """Find a mesh; one of the former ones, if it does as well."""
+        mesh, gain = self._find(sample, present, former)
+        return Found(self._share_tails(mesh, sample), gain)
+
+    def _share_tails(self, mesh: Mesh, sample: Sample) -> Mesh:
+        return share_tails(mesh, sample, self.prices, self.legality, self.settings.overheads)
+
+    def _find(self, sample: Sample, present: Mesh | None, former: Sequence[Mesh]) -> Found:
         found = self._search(sample, present)
         known = [self._price(mesh, sample) for mesh in former]
         if not known or min(known) > FORMER_MAY_COST * self._price(found.mesh, sample):
@@ -115,7 +123,7 @@ class Finder:
         mesh = self._make_grid(sample, self.by_bucket)
         if mesh is None:
             return Found(present, 0.0)
-        return Found(mesh, max(mesh.single_cost - mesh.cost, 0.0))
+        return Found(self._share_tails(mesh, sample), max(mesh.single_cost - mesh.cost, 0.0))
 
     def _optimize(self, sample: Sample, present: Mesh | None) -> tuple[Mesh, Mesh]:
         return optimize(sample, self.prices, self.legality, self.settings, self.chance, self.clock, present)

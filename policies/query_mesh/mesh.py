@@ -31,7 +31,8 @@ class Mesh:
     """A mesh, and how it was found.
 
     `seconds` is what a row takes under each route, `share` how many of the rows go there; `cost` is what a row takes in
-    all, `single_cost` what it takes under the best single route, and `start_cost` what the search began with.
+    all, `single_cost` what it takes under the best single route, and `start_cost` what the search began with. From the
+    place `own` of its route on, each goes on as all others do; () where no route does.
     """
 
     routes: tuple[HopNumbers, ...]
@@ -44,6 +45,7 @@ class Mesh:
     looks: int
     training: int
     found_by: str
+    own: tuple[int, ...] = ()
 
     @property
     def usual(self) -> float:
@@ -71,7 +73,7 @@ class Mesh:
     def snapshot(self) -> dict[str, Any]:
         """Plain values."""
         numbers = {name: getattr(self, name) for name in _NUMBERS}
-        lists = {name: list(getattr(self, name)) for name in ("seconds", "share")}
+        lists = {name: list(getattr(self, name)) for name in ("seconds", "share", "own")}
         return {"routes": [list(route) for route in self.routes], **numbers, **lists, "tree": self.tree.snapshot()}
 
     @staticmethod
@@ -82,6 +84,7 @@ class Mesh:
             tree=(Grid if "group" in state["tree"] else Tree).restore(state["tree"]),
             seconds=tuple(state["seconds"]),
             share=tuple(state["share"]),
+            own=tuple(state.get("own", ())),
             **{name: state[name] for name in _NUMBERS},
         )
 
@@ -126,8 +129,15 @@ class Generation:
         prices = np.broadcast_to(sample.price(costs), sample.outcomes.shape)
         own = np.stack([_some(prices, given == way).mean(axis=0) for way in range(len(mesh.routes))])
         wheels = tuple(
-            Wheel(or_sets(_some(believed, given == way), own[way], route, legality, tolerance), own[way], usual)
-            for way, route in enumerate(mesh.routes)
+            Wheel(
+                (
+                    *or_sets(_some(believed, given == way), own[way], route[:begun], legality, tolerance),
+                    *((operator,) for operator in route[begun:]),
+                ),
+                own[way],
+                usual,
+            )
+            for way, (route, begun) in enumerate(zip(mesh.routes, mesh.own or map(len, mesh.routes), strict=True))
         )
         return Generation(
             number=number,

@@ -40,13 +40,16 @@ class RoundSteps:
         self._steps: list[Done] = []
         self._first_hops: list[FirstHop] = []
         self._fates: list[Fates] = []
+        self._is_counting: dict[str, bool] = {}
 
     def keep(self, step: Observation, stream: StreamMesh) -> None:
         """Keep a step that is no sample of somebody else."""
         self._steps.append(Done.of(step))
         self._first_hops += FirstHop.of(step)
+        if step.origin not in self._is_counting:
+            self._is_counting[step.origin] = stream.evidence.is_counting
         # Samples are counted where they are kept.
-        if stream.evidence.is_counting and not step.legs[0].exhaustive:
+        if self._is_counting[step.origin] and not step.legs[0].exhaustive:
             places = _choose_places(step, is_any=stream.evidence.is_independent)
             if len(places):
                 outcomes = step.outcomes[0][places].astype(np.float64)
