@@ -539,6 +539,27 @@ BUGS = (
         tests=("tests/policies/query_mesh/test_policy.py", "-k", "two_hundred"),
     ),
     Bug(
+        name="a grid never hears of ordinary rows",
+        file="policies/query_mesh/round_steps.py",
+        old="rates.count(stream.operators.index(one.operator), part, one.outcomes)",
+        new="stream.operators.index(one.operator)",
+        tests=("tests/policies/query_mesh/test_policy.py", "-k", "of_their_own or two_hundred"),
+    ),
+    Bug(
+        name="each way of a mesh ends in an order of its own",
+        file="policies/query_mesh/tails.py",
+        old="best = int((spent + steps).argmin())",
+        new="best = len(begun) - 1",
+        tests=("tests/policies/query_mesh/test_tails.py",),
+    ),
+    Bug(
+        name="rates by bucket are tested by the rows that they are from",
+        file="policies/query_mesh/learn/class_rates.py",
+        old="np.maximum(self._seen - counted._seen, 0.0)",
+        new="self._seen",
+        tests=("tests/policies/query_mesh/test_class_rates.py",),
+    ),
+    Bug(
         name="rows of a join are sampled through all operators",
         file="policies/query_mesh/policy.py",
         old="if origin in self._joins or (origin not in self._streams and not task.independent):",

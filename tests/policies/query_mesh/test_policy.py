@@ -70,6 +70,20 @@ def test_two_hundred_values_tell_classes_apart_though_a_sample_has_few_rows_of_e
     assert calls(found, 30) < 0.65 * calls(fixed, 30)
 
 
+def test_operators_with_an_attribute_of_their_own_are_told_apart_by_all_of_them() -> None:
+    rows, operators = 20_000, 4
+    rng = np.random.default_rng(8)
+    chances = rng.random((operators, 24))
+    codes = {f"a{i}": attribute(rows, 24, 20 + i) for i in range(operators)}
+    rates = np.stack([chances[i][codes[f"a{i}"]] for i in range(operators)], axis=1)
+    data = stream(codes, {f"p{i}": rng.random(rows) < rates[:, i] for i in range(operators)})
+    found = run(mesh(*codes), data)
+    best = np.sort(rates, axis=1).cumprod(axis=1)[:, :-1].sum(axis=1).mean() + 1
+    one = np.cumprod(np.sort(rates.mean(axis=0)))[:-1].sum() + 1
+    assert answer(found) == answer(run("fixed", data))
+    assert calls(found, 10) < one - 0.7 * (one - best)
+
+
 def test_a_class_that_needs_two_attributes_is_seen() -> None:
     one, other = attribute(ROWS, 4, 2), attribute(ROWS, 4, 3)
     rates = [[0.05, 0.9, 0.9], [0.9, 0.9, 0.05]]
