@@ -368,6 +368,11 @@ class Policy(Protocol):
         """Whether nothing would be gained by learning soon: then what is left of a micro-batch comes as one round."""
         return True
 
+    @property
+    def counts_calls(self) -> bool:
+        """Whether calls alone count to it: then rounds are no larger because rows are cheap."""
+        return False
+
     def snapshot(self) -> State:
         """What must survive a restart, as plain values and numpy arrays; {} for nothing."""
         return {}

@@ -679,6 +679,13 @@ BUGS = (
         tests=("tests/eddy/test_rounds.py",),
     ),
     Bug(
+        name="rounds are large where rows are cheap, though only calls count",
+        file="eddy/engine/rounds.py",
+        old="if self._rounds and not self._policy.counts_calls:",
+        new="if self._rounds:",
+        tests=("tests/eddy/test_rounds.py",),
+    ),
+    Bug(
         name="rounds join a row twice",
         file="eddy/engine/rounds.py",
         old="low = numbers[begun]",

@@ -71,7 +71,7 @@ class Rounds:
         """Choose the rows of the next round; a policy that has nothing to learn just now gets all that are left."""
         if left <= size or self._policy.is_calm:
             return left
-        if self._rounds:
+        if self._rounds and not self._policy.counts_calls:
             self.least = self._count_least()
         return min(left, max(size, self.least))
 
