@@ -337,6 +337,14 @@ class Policy(Protocol):
         """Whether nothing would be gained by learning soon: then what is left of a micro-batch comes as one round."""
         return True
 
+    @property
+    def is_urgent(self) -> bool:
+        """Whether a few rows would soon say how the others are to go: then the next round is small.
+
+        Its calls cost more than they should in the long run.
+        """
+        return False
+
     def snapshot(self) -> State:
         """What must survive a restart, as plain values and numpy arrays; {} for nothing."""
         return {}

@@ -545,6 +545,13 @@ BUGS = (
         tests=("tests/policies/query_mesh/test_policy.py", "-k", "of_their_own or two_hundred"),
     ),
     Bug(
+        name="a mesh that has to be decided anew waits for a whole micro-batch",
+        file="eddy/engine/rounds.py",
+        old="size if self._policy.is_urgent else max(size, self.least)",
+        new="max(size, self.least)",
+        tests=("tests/eddy/test_rounds.py", "tests/policies/query_mesh/test_first_hops.py"),
+    ),
+    Bug(
         name="each way of a mesh ends in an order of its own",
         file="policies/query_mesh/tails.py",
         old="best = int((spent + steps).argmin())",
