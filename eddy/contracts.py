@@ -369,8 +369,11 @@ class Policy(Protocol):
         return True
 
     @property
-    def counts_calls(self) -> bool:
-        """Whether calls alone count to it: then rounds are no larger because rows are cheap."""
+    def is_urgent(self) -> bool:
+        """Whether rounds should be small, however cheap rows are.
+
+        A few rows would soon say how the others are to go, or calls alone count to the policy.
+        """
         return False
 
     def snapshot(self) -> State:

@@ -39,7 +39,7 @@ from eddy.tuples.lineage import Rule
 PolicyChoice = str | Mapping[str, Any] | Callable[[Setting], Policy]
 """A policy's name; its name and parameters, {"name": "fixed", "order": ["big"]}; or a class that is being written."""
 
-POLICY_PARTS = ("features", "insight", "is_calm", "counts_calls", "plan", "observe", "learn", "snapshot", "restore")
+POLICY_PARTS = ("features", "insight", "is_calm", "is_urgent", "plan", "observe", "learn", "snapshot", "restore")
 
 ENTRY_POINTS = "eddy.policies"
 """The entry-point group in which other packages register policies."""

@@ -548,6 +548,13 @@ BUGS = (
         tests=("tests/policies/query_mesh/test_policy.py", "-k", "of_their_own or two_hundred"),
     ),
     Bug(
+        name="a mesh that has to be decided anew waits for a whole micro-batch",
+        file="eddy/engine/rounds.py",
+        old="size if self._policy.is_urgent else max(size, self.least)",
+        new="max(size, self.least)",
+        tests=("tests/eddy/test_rounds.py", "tests/policies/query_mesh/test_first_hops.py"),
+    ),
+    Bug(
         name="each way of a mesh ends in an order of its own",
         file="policies/query_mesh/tails.py",
         old="best = int((spent + steps).argmin())",
@@ -678,13 +685,6 @@ BUGS = (
         file="eddy/engine/rounds.py",
         old="parts.append(part.tuples.first(last).rest(first))",
         new="parts.append(part.tuples.first(last).rest(first + (first > 0)))",
-        tests=("tests/eddy/test_rounds.py",),
-    ),
-    Bug(
-        name="rounds are large where rows are cheap, though only calls count",
-        file="eddy/engine/rounds.py",
-        old="if self._rounds and not self._policy.counts_calls:",
-        new="if self._rounds:",
         tests=("tests/eddy/test_rounds.py",),
     ),
     Bug(

@@ -71,9 +71,9 @@ class Rounds:
         """Choose the rows of the next round; a policy that has nothing to learn just now gets all that are left."""
         if left <= size or self._policy.is_calm:
             return left
-        if self._rounds and not self._policy.counts_calls:
+        if self._rounds:
             self.least = self._count_least()
-        return min(left, max(size, self.least))
+        return min(left, size if self._policy.is_urgent else max(size, self.least))
 
     def _count_least(self) -> int:
         """Count the rows that a round must have, so that its calls take no more than their share of the time."""

@@ -123,7 +123,7 @@ class Content(Policy):
         return self._is_idle or (bool(self._streams) and all(stream.is_calm for stream in self._streams.values()))
 
     @property
-    def counts_calls(self) -> bool:
+    def is_urgent(self) -> bool:
         """Whether calls alone count."""
         return self._conduct.costs == "unit"
 

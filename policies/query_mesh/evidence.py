@@ -89,7 +89,7 @@ class Evidence:
     @property
     def is_counting(self) -> bool:
         """Whether outcomes of ordinary steps are counted by bucket."""
-        return self.by_bucket.is_thin and self.by_bucket.is_fine(self.rows.room)
+        return self.by_bucket.is_fine(self.rows.room) and self.by_bucket.is_thin
 
     def is_fine(self, rows: int) -> bool:
         """Tell whether so many rows of a sample are few for the buckets that tell something."""

@@ -203,7 +203,7 @@ class QueryMesh(Policy):
         looks = stream.count_looks(count)
         if not used:
             ruster = Ruster(count, generation, 0, looks)
-            self._round.rusters.append(ruster)
+            self._round.start(ruster)
             return [Leg(route=legality.hops(self._draw(task, ruster)), rows=some, tag=ruster)]
         examples, which = number_classes(task.buckets(used, some))
         ways = generation.mesh.tree.routes(examples)
@@ -211,7 +211,7 @@ class QueryMesh(Policy):
         legs = []
         for way, part, told in split_lots(ways, which, rows, used, examples):
             ruster = Ruster(len(part), generation, way, -(-looks * len(part) // count))
-            self._round.rusters.append(ruster)
+            self._round.start(ruster)
             legs.append(Leg(route=legality.hops(self._draw(task, ruster)), rows=part, classes=told, tag=ruster))
         return legs
 
@@ -294,6 +294,12 @@ class QueryMesh(Policy):
         calm += [plain["calm"] for plain in restored if "calm" in plain]
         return bool(calm) and all(calm)
 
+    @property
+    def is_urgent(self) -> bool:
+        """Whether some stream has changed, and waits for a sample."""
+        restored = [plain.get("urgent", False) for plain, _ in self._restored.values()]
+        return any(restored) or any(stream.is_urgent for stream, _ in self._streams.values())
+
     def snapshot(self) -> State:
         """The meshes of all streams, and the counts."""
         state: dict[str, Any] = {"streams": {}, "uses": self._uses.snapshot(), "handed": {}}
@@ -307,7 +313,7 @@ class QueryMesh(Policy):
         for origin, (stream, _) in self._streams.items():
             known, own = stream.snapshot()
             made_for = self._setting(origin, stream.operators)
-            parts[origin] = (known | {"made for": made_for, "calm": stream.is_calm}, own)
+            parts[origin] = (known | {"made for": made_for, "calm": stream.is_calm, "urgent": stream.is_urgent}, own)
         for number, (origin, (plain, arrays)) in enumerate({**self._restored, **parts}.items()):
             state["streams"][origin] = plain
             state |= {f"{number} {name}": array for name, array in arrays.items()}

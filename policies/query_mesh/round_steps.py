@@ -36,16 +36,23 @@ class RoundSteps:
 
     def clear(self) -> None:
         """Begin a round."""
-        self.rusters: list[Ruster] = []
+        self._rusters: list[Ruster] = []
         self._steps: list[Done] = []
         self._first_hops: list[FirstHop] = []
         self._fates: list[Fates] = []
         self._is_counting: dict[str, bool] = {}
+        self._is_looking = False
+
+    def start(self, ruster: Ruster) -> None:
+        """Take note of rows that set out together."""
+        self._rusters.append(ruster)
+        self._is_looking |= ruster.looks > 0
 
     def keep(self, step: Observation, stream: StreamMesh) -> None:
         """Keep a step that is no sample of somebody else."""
         self._steps.append(Done.of(step))
-        self._first_hops += FirstHop.of(step)
+        if self._is_looking:
+            self._first_hops += FirstHop.of(step)
         if step.origin not in self._is_counting:
             self._is_counting[step.origin] = stream.evidence.is_counting
         # Samples are counted where they are kept.
@@ -58,7 +65,7 @@ class RoundSteps:
     def count(self, streams: Mapping[str, StreamMesh]) -> None:
         """Count for each way what its rows cost."""
         counts: dict[int, Count] = {}
-        for ruster in self.rusters:
+        for ruster in self._rusters:
             count = counts.setdefault(id(ruster.generation), Count.of(ruster.generation))
             count.rows[ruster.way] += ruster.rows
         for origin, stream in streams.items():

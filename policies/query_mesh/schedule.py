@@ -115,6 +115,9 @@ class Schedule:
     def _is_enough(self, mesh: Mesh) -> bool:
         """Tell whether more rows would hardly make a better mesh."""
         rows = len(self._evidence.rows)
+        # Where operators agree with each other an order takes more rows, and only samples say it.
+        if not self._evidence.is_independent:
+            return rows >= self._whole
         if mesh.training == 1:
             return rows >= self.size(STAGES[-1])
         return rows >= min(ROWS_PER_TUPLE * mesh.training, self._whole)

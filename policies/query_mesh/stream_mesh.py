@@ -106,6 +106,11 @@ class StreamMesh:
         """Whether nothing may change that would be noticed: it was given up for now, or has but one operator."""
         return len(self.operators) == 1 or self.guard.is_waiting
 
+    @property
+    def is_urgent(self) -> bool:
+        """Whether the mesh waits for a sample to be decided anew: until then rows go a way that is not theirs."""
+        return self.current is not None and self.schedule.is_staged and not self.guard.is_closed
+
     def count_samples(self, rows: int) -> int:
         """Say how many of a round's rows to sample."""
         return self.schedule.count_samples(rows, None if self.current is None else self.current.mesh)

@@ -103,6 +103,10 @@ class Watched(Policy):
     def is_calm(self) -> bool:
         return self.policy.is_calm
 
+    @property
+    def is_urgent(self) -> bool:
+        return self.policy.is_urgent
+
     def snapshot(self) -> State:
         return self.policy.snapshot()
 

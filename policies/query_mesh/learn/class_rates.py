@@ -65,9 +65,10 @@ class ClassRates:
 
         Operators go by several attributes, or by one with many buckets.
         """
-        told = self.tellers != NO_ATTRIBUTE
-        buckets = (self._seen[told] > 0).sum(axis=1).max(initial=0)
-        return bool(len(self.attributes) > 1 or buckets * ROWS_PER_BUCKET > rows)
+        if len(self.attributes) != 1:
+            return bool(self.attributes)
+        told = int(np.flatnonzero(self.tellers != NO_ATTRIBUTE)[0])
+        return bool(np.count_nonzero(self._seen[told]) * ROWS_PER_BUCKET > rows)
 
     @property
     def is_thin(self) -> bool:
