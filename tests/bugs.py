@@ -740,4 +740,25 @@ BUGS = (
         new="numbers[np.where(passed, 0, KEYS) + np.where(dear, DEAR, 0)",
         tests=("tests/jobs/test_attributes.py",),
     ),
+    Bug(
+        name="filters of a group agree too often",
+        file="jobs/workloads/ordering/groups.py",
+        old="wanted = (same - 1) / 2 + shares.mean(axis=1)",
+        new="wanted = (same - 1) / 4 + shares.mean(axis=1)",
+        tests=("tests/jobs/ordering/test_groups.py",),
+    ),
+    Bug(
+        name="the best order takes filters as independent",
+        file="jobs/workloads/stream_star.py",
+        old="if self.correlation or self.groups > 1:",
+        new="if self.correlation:",
+        tests=("tests/jobs/test_stream_star.py",),
+    ),
+    Bug(
+        name="the best order does not weigh what operators cost",
+        file="jobs/workloads/ordering/exact.py",
+        old="cost + float(left[done]) * own",
+        new="cost + float(left[done])",
+        tests=("tests/jobs/ordering/test_exact.py",),
+    ),
 )
