@@ -1,8 +1,9 @@
 """What a plug-in's author has to read: operators, indexes and policies.
 
 For every task the router calls `Policy.plan` once; for every step of every leg `Operator.run` and then
-`Policy.observe`. At the end of a round, which is a micro-batch or a part of one, it calls `Policy.learn` once. Between
-micro-batches it may read `Policy.insight` and call `Policy.snapshot`; `restore` comes before the first `plan`.
+`Policy.observe`, which is also called for the profiles of legs that are there to learn. At the end of a round, which is
+a micro-batch or a part of one, it calls `Policy.learn` once. Between micro-batches it may read `Policy.insight` and
+call `Policy.snapshot`; `restore` comes before the first `plan`.
 
 The contracts stand here, and what they speak of is imported here: the author of a plug-in needs this module alone.
 """
@@ -35,6 +36,7 @@ __all__ = [
     "NOTHING",
     "NO_FEATURES",
     "NO_INSIGHT",
+    "UNSEEN",
     "Attribute",
     "Branch",
     "Buckets",
@@ -97,6 +99,9 @@ Counts = np.ndarray[Any, np.dtype[np.bool_]] | np.ndarray[Any, np.dtype[np.int64
 State = Mapping[str, Any]
 Chance = Callable[[], np.random.Generator]
 Clock = Callable[[], float]
+
+UNSEEN = -1
+"""Stands in a profile where a hop has not seen a tuple: no hop makes fewer than none of one."""
 
 
 class Outcome(NamedTuple):
@@ -268,6 +273,11 @@ class Leg:
     every row, to learn; the hops must all be ready when it starts. It changes no answer. `classes` says which classes
     the policy told apart, and `label` what rows are called that have another reason to be here. `tag` is the policy's
     own: the leg comes back with it in every observation.
+
+    `aside` has for each place of the route the hops that also see, to learn, the leg's tuples that are dropped at that
+    place: such a hop must be ready for them before the step that drops them. It changes no answer either. The policy
+    gets one profile of all legs with asides once their steps are over, also where nobody is named at any place: what
+    hops have said of tuples that passed is in it.
     """
 
     route: tuple[Hop, ...]
@@ -276,16 +286,24 @@ class Leg:
     classes: Classes | None = None
     label: str = ""
     tag: object = None
+    aside: tuple[tuple[Hop, ...], ...] = ()
 
 
 class Observation(NamedTuple):
-    """What a step of some legs did, or what all steps of an exhaustive leg did.
+    """What a step of some legs did, or a profile: what hops say of the same tuples.
 
     Legs whose next hop is the same take that step together, in parts where much comes out of a probe; `rows` says how
-    many tuples each of the `legs` has in it, one leg's after the other's. An exhaustive leg is by itself. `outcomes`
-    has an array for each hop: how many tuples came out, tuple by tuple. A step has one hop; an exhaustive leg has all
-    of its hops, each run on every tuple. `buckets()` are the classifier buckets of the same tuples, rows that arrived
-    at `origin`.
+    many tuples each of the `legs` has in it, one leg's after the other's. `outcomes` has an array for each hop: how
+    many tuples came out, tuple by tuple. A step has one hop. `buckets()` are the classifier buckets of the same tuples,
+    rows that arrived at `origin`.
+
+    `is_profile` tells the two kinds of profiles from steps. That of an exhaustive leg is of this leg alone, and has all
+    of its hops, each run on every tuple. That of the legs with asides of a task comes after their steps: it has the
+    tuples with which each of them began, all hops of their routes and asides in the order in which they are first
+    named, and `UNSEEN` where a hop has not seen a tuple. Its outcomes are about the tuple by itself. A hop that reads
+    rows that were joined on the way says nothing about that, so it has not seen it; nor has a probe that was stopped,
+    since it had looked at too many candidates aside. Its statistics are of the calls aside alone: the others were told
+    of with their steps, and `Task.statistics` counts no call aside.
     """
 
     origin: str
@@ -295,6 +313,7 @@ class Observation(NamedTuple):
     outcomes: Sequence[Counts]
     statistics: tuple[Statistic, ...]
     buckets: Look
+    is_profile: bool = False
 
 
 class Policy(Protocol):
@@ -322,7 +341,7 @@ class Policy(Protocol):
         """
 
     def observe(self, observation: Observation) -> None:
-        """Take note of what a step did; called once for each step, before the next `plan`."""
+        """Take note of what a step did; called once for each step and each profile, before the next `plan`."""
         return
 
     def learn(self) -> None:

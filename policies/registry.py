@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from eddy.contracts import Policy
+from eddy.policies.a_greedy import AGreedy
 from eddy.policies.auto.policy import Auto
 from eddy.policies.content.policy import Content
 from eddy.policies.fixed import Fixed
+from eddy.policies.independent import Independent
+from eddy.policies.local_swaps import LocalSwaps
 from eddy.policies.lottery import Lottery
 from eddy.policies.oracle import Knows
 from eddy.policies.query_mesh.policy import QueryMesh
 from eddy.policies.random import Random
 from eddy.policies.source import Source
+from eddy.policies.sweep import Sweep
 
 POLICIES: dict[str, Callable[..., Policy]] = {
     "auto": Auto,
@@ -23,4 +27,8 @@ POLICIES: dict[str, Callable[..., Policy]] = {
     "content": Content,
     "knows": Knows,
     "query_mesh": QueryMesh,
+    "a_greedy": AGreedy,
+    "sweep": Sweep,
+    "independent": Independent,
+    "local_swaps": LocalSwaps,
 }

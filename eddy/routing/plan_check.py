@@ -56,15 +56,42 @@ def _check_route(leg: Leg, lineage: Lineage, machine: Machine) -> None:
         for hop in leg.route:
             machine.after(lineage, hop.operator)
     machine.ready_after(lineage, leg.route)
+    if leg.aside:
+        _check_aside(leg, lineage, machine)
+
+
+def _check_aside(leg: Leg, lineage: Lineage, machine: Machine) -> None:
+    """At each place hops that the dropped tuples were ready for, and that have not seen them."""
+    if leg.exhaustive:
+        raise EngineError("an exhaustive leg has nothing aside: its hops see every tuple")
+    if not isinstance(leg.aside, tuple) or not all(map(_is_hops, leg.aside)):
+        raise EngineError(f"a leg's aside must be a tuple of tuples of hops, and is {leg.aside!r}")
+    if len(leg.aside) != len(leg.route):
+        raise EngineError(
+            f"a leg's aside has {len(leg.aside)} places, and its route {len(leg.route)}; "
+            "each place needs a tuple of hops, () for none"
+        )
+    for hop, hops in zip(leg.route, leg.aside, strict=True):
+        ready = machine.ready(lineage)
+        for place, other in enumerate(hops):
+            if other == hop or other in hops[:place]:
+                raise EngineError(f'operator "{hop.operator}": {other!r} would see the tuples dropped there twice')
+            if other not in ready:
+                raise EngineError(f'operator "{hop.operator}": {other!r} is not ready for the tuples dropped there')
+        lineage = machine.after(lineage, hop.operator)
 
 
 def _check_leg(leg: Leg, rows: int) -> None:
-    if not isinstance(leg.route, tuple) or not leg.route or not all(isinstance(hop, Hop) for hop in leg.route):
+    if not leg.route or not _is_hops(leg.route):
         raise EngineError(f"a leg's route must be a tuple of hops, at least one, and is {leg.route!r}")
     if leg.rows is not None:
         _check_rows(leg, rows)
     if leg.classes is not None:
         _check_classes(leg.classes, rows if leg.rows is None else len(leg.rows))
+
+
+def _is_hops(hops: object) -> bool:
+    return isinstance(hops, tuple) and all(isinstance(hop, Hop) for hop in hops)
 
 
 def _check_rows(leg: Leg, rows: int) -> None:

@@ -15,6 +15,7 @@ from eddy.contracts import Chance, Clock, Counts, Leg, Observation, Operator, Ou
 from eddy.errors import EngineError
 from eddy.observe.prices import ALONE, SHARED, Prices
 from eddy.observe.statistics import Statistic, Statistics
+from eddy.routing.aside import Asides
 from eddy.routing.plan_check import check_plan
 from eddy.routing.side_by_side import SharedStep, SideBySide, Walk
 from eddy.routing.tally import RouteTally
@@ -101,10 +102,12 @@ class Router:
         self._policy_name = policy_name
         self._classify = classify
         self._clock = clock
+        self._asides = Asides(self.machine, self._find_read, self._step)
         self.routing = RouteTally()
 
     def begin(self) -> None:
         """Begin a micro-batch, which may come in several rounds."""
+        self._asides.clear()
         self.routing = RouteTally()
 
     def learn(self) -> None:
@@ -156,7 +159,8 @@ class Router:
                 yield from self._exhaust(part, leg)
             else:
                 # Legs that are no experiments wait for each other, so that operators that they share are called once.
-                parts.append((leg, part))
+                parts.append((self._asides.begin(leg, part) if leg.aside else leg, part))
+        with_aside = [leg for leg, _ in parts if leg.aside]
         if len(parts) == 1:
             leg, part = parts.pop()
             following = self._follow(part, leg, leg.route)
@@ -167,6 +171,8 @@ class Router:
             walks = SideBySide(parts, self.machine.after, self._find_read)
             del tuples, part, parts
             yield from self._walk(walks)
+        if with_aside:
+            self._end_asides(with_aside)
 
     def _walk(self, walks: SideBySide) -> Iterator[Tuples]:
         """Go all routes to their end, step by step; the last leg goes by itself."""
@@ -193,7 +199,7 @@ class Router:
         while taken < len(step.tuples) and not walks.is_crowd(taken, sum(map(len, made))):
             outcome, statistic = self._step(hop, step.tuples.rest(taken) if taken else step.tuples)
             part = step.cut(taken, taken + len(outcome.counts))
-            apart += statistic.seconds + self._learn(part, (hop,), (outcome.counts,), (statistic,))
+            apart += statistic.seconds + self._learn(part, hop, outcome.counts, statistic)
             counts.append(outcome.counts)
             made.append(outcome.tuples)
             taken += len(outcome.counts)
@@ -263,7 +269,7 @@ class Router:
         started = self._clock()
         outcome, statistic = self._step(hop, tuples)
         step = _make_step(tuples, leg, len(outcome.counts))
-        learning = self._learn(step, (hop,), (outcome.counts,), (statistic,))
+        learning = self._learn(step, hop, outcome.counts, statistic)
         own = self._clock() - started - statistic.seconds - learning
         self.prices.add_own(ALONE, len(outcome.counts), own)
         return outcome
@@ -288,7 +294,11 @@ class Router:
                 tuples = tuples.with_faults(counted.faults, counted.counts.nonzero()[0])
                 onward = self.machine.after(onward, hop.operator)
         step = _make_step(tuples, leg, len(tuples))
-        self._learn(step, leg.route, [c.counts for c in taken], [c.statistic for c in taken])
+        started = self._clock()
+        for hop, counted in zip(leg.route, taken, strict=True):
+            self.statistics.add(hop, counted.statistic)
+        self._tell(step, leg.route, [c.counts for c in taken], [c.statistic for c in taken], is_profile=True)
+        self.routing.learning += self._clock() - started
         yield from self._follow(tuples.take(np.flatnonzero(passed)).with_lineage(onward), Leg(route=last), last)
 
     def _count(self, hop: Hop, tuples: Tuples) -> HopCounts:
@@ -314,27 +324,46 @@ class Router:
         self.prices.add(hop, statistic)
         return outcome, statistic
 
-    def _learn(
-        self, step: SharedStep, hops: tuple[Hop, ...], counts: Sequence[Counts], made: Sequence[Statistic]
-    ) -> float:
+    def _learn(self, step: SharedStep, hop: Hop, counts: Counts, made: Statistic) -> float:
         """Tell the policy what a step did; returns the seconds that it took to listen."""
         started = self._clock()
-        for hop, statistic in zip(hops, made, strict=True):
-            self.statistics.add(hop, statistic)
+        self.statistics.add(hop, made)
+        if self._asides:
+            self._asides.note(step.legs, step.rows, hop, counts)
+        self._tell(step, (hop,), (counts,), (made,), is_profile=False)
+        seconds = self._clock() - started
+        self.routing.learning += seconds
+        return seconds
+
+    def _end_asides(self, legs: Sequence[Leg]) -> None:
+        """Ask the hops aside, and tell the policy; the shared statistics stay as they are."""
+        profile = self._asides.end(legs)
+        started = self._clock()
+        step = SharedStep(profile.tuples, profile.legs, profile.rows)
+        self._tell(step, profile.hops, profile.outcomes, profile.statistics, is_profile=True)
+        self.routing.learning += self._clock() - started
+
+    def _tell(
+        self,
+        step: SharedStep,
+        hops: tuple[Hop, ...],
+        outcomes: Sequence[Counts],
+        statistics: Sequence[Statistic],
+        *,
+        is_profile: bool,
+    ) -> None:
         self._policy.observe(
             Observation(
                 origin=step.tuples.lineage.origin,
                 legs=step.legs,
                 rows=step.rows,
                 hops=hops,
-                outcomes=tuple(counts),
-                statistics=tuple(made),
+                outcomes=tuple(outcomes),
+                statistics=tuple(statistics),
                 buckets=self._classify(step.tuples),
+                is_profile=is_profile,
             )
         )
-        seconds = self._clock() - started
-        self.routing.learning += seconds
-        return seconds
 
 
 def _join(counts: Sequence[Counts]) -> Counts:

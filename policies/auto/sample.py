@@ -74,4 +74,5 @@ class TriedRows:
                 for hop, counts in zip(self.hops, columns, strict=True)
             ),
             buckets=Kept(self.buckets, self.editions),
+            is_profile=True,
         )

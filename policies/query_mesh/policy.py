@@ -25,7 +25,7 @@ from eddy.policies.query_mesh.stream_mesh import MeshSettings, StreamMesh
 from eddy.policies.shared.call_counts import SAMPLE, Uses
 from eddy.policies.shared.checks import check_costs, check_share
 from eddy.policies.shared.legality import HopNumbers, Legality
-from eddy.policies.shared.merit import Costs, greedy_route
+from eddy.policies.shared.merit import Costs, find_reachable, greedy_route
 from eddy.policies.shared.orders import number_classes, split_lots
 from eddy.tuples import Hop
 from eddy.tuples.arrays import Integers
@@ -158,7 +158,7 @@ class QueryMesh(Policy):
         origin = task.lineage.origin
         found = self._streams.get(origin)
         if found is None:
-            operators = _find_reachable(task, self._operators)
+            operators = find_reachable(task, self._operators)
             plain, arrays = self._restored.pop(origin, (None, {}))
             made_for = self._setting(origin, operators)
             is_ours = plain is not None and plain["made for"] == made_for
@@ -178,7 +178,7 @@ class QueryMesh(Policy):
         origin = task.lineage.origin
         found = self._joins.get(origin)
         if found is None:
-            legality = Legality(_find_reachable(task, self._operators), task.after)
+            legality = Legality(find_reachable(task, self._operators), task.after)
             found = self._joins[origin] = JoinRoutes(origin, legality, self._plan.costs, self._prices)
             if origin in self._restored_joins:
                 found.restore(self._restored_joins.pop(origin))
@@ -379,15 +379,6 @@ class QueryMesh(Policy):
                 Handed.restore(plain, *(state[f"handed {number} {place} {name}"] for name in ("buckets", "outcomes")))
                 for place, plain in enumerate(samples)
             ]
-
-
-def _find_reachable(task: Task, operators: Sequence[str]) -> tuple[str, ...]:
-    """Find the operators that some route comes to.
-
-    They are in the order of the query.
-    """
-    reached = {hop.operator for hop in greedy_route(task, task.after(()), lambda _: 0.0)}
-    return tuple(name for name in operators if name in reached)
 
 
 def _rest(task: Task, ready: tuple[Hop, ...], stream: StreamMesh) -> tuple[Hop, ...]:

@@ -41,6 +41,11 @@ class Uses:
         for hop, outcomes in zip(observation.hops, observation.outcomes, strict=True):
             self._add((hop.operator, "unclassified", ""), len(outcomes))
 
+    def count_aside(self, profile: Observation) -> None:
+        """Count the calls aside of a profile: they were made to learn."""
+        for hop, statistic in zip(profile.hops, profile.statistics, strict=True):
+            self._add((hop.operator, SAMPLE, ""), int(statistic.rows_in))
+
     def _add(self, use: tuple[str, str, str], calls: int) -> None:
         if calls:
             self._calls[use] = self._calls.get(use, 0) + calls

@@ -22,6 +22,10 @@ MOST_ROUTES_KEPT = 1_000
 """Routes whose hops are kept: a mesh has tens of them, and lotteries draw a few orders of each in every round."""
 
 
+MOST_SETS_KEPT = 4_096
+"""Sets of operators that are kept with what may follow them: all sets of twelve."""
+
+
 class Legality:
     """The hops that are ready after a set of operators.
 
@@ -129,6 +133,8 @@ class Legality:
     def _ready(self, route: Sequence[int]) -> Mapping[int, Hop]:
         done = bits(route)
         found = self._known.get(done)
+        if found is None and len(self._known) >= MOST_SETS_KEPT:
+            self._known.clear()
         if found is None and self._free:
             found = self._known[done] = {n: hop for n, hop in self._free.items() if not done >> n & 1}
         elif found is None:

@@ -64,3 +64,12 @@ def greedy_route(task: Task, ready: tuple[Hop, ...], rank: Callable[[Hop], float
         route.append(min(ready, key=rank))
         ready = task.after(route)
     return tuple(route)
+
+
+def find_reachable(task: Task, operators: Sequence[str]) -> tuple[str, ...]:
+    """Find the operators that some route comes to.
+
+    They are in the order of the query.
+    """
+    reached = {hop.operator for hop in greedy_route(task, task.after(()), lambda _: 0.0)}
+    return tuple(name for name in operators if name in reached)

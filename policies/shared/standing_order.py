@@ -142,14 +142,7 @@ class StandingOrder:
 
     def _follow(self, task: Task, hop: Hop) -> None:
         """Let a mean price follow the newest one."""
-        newest, known = row_price(hop, task.prices, self._costs), self._prices.get(hop)
-        off = math.inf if known is None else math.log(newest / known.price)
-        if known is None or abs(off) > min(math.log(MOST_OFF), CHANGED * math.sqrt(known.spread)):
-            self._prices[hop] = Known(newest)
-            return
-        weight = max(1 / (known.looks + 1), NEWEST_WEIGHT)
-        spread = known.spread + (off * off - known.spread) * weight
-        self._prices[hop] = Known(known.price * math.exp(off * weight), spread, min(known.looks + 1, MOST_LOOKS))
+        self._prices[hop] = follow_price(self._prices.get(hop), row_price(hop, task.prices, self._costs))
 
     def snapshot(self) -> list[Any]:
         """Numbers of rows; prices and merits of hops."""
@@ -163,6 +156,20 @@ class StandingOrder:
         self._rows, self._unseen, self._between, self._stood = numbers
         self._prices = {Hop(operator, pattern): Known(*known) for operator, pattern, *known in prices}
         self._merits = {Hop(operator, pattern): found for operator, pattern, found in merits}
+
+
+def follow_price(known: Known | None, newest: float) -> Known:
+    """Let a mean price follow the newest one.
+
+    >>> follow_price(None, 1.0), round(follow_price(Known(1.0), 1.1).price, 3), follow_price(Known(1.0), 3.0)
+    (Known(price=1.0, spread=0.04, looks=1), 1.049, Known(price=3.0, spread=0.04, looks=1))
+    """
+    off = math.inf if known is None else math.log(newest / known.price)
+    if known is None or abs(off) > min(math.log(MOST_OFF), CHANGED * math.sqrt(known.spread)):
+        return Known(newest)
+    weight = max(1 / (known.looks + 1), NEWEST_WEIGHT)
+    spread = known.spread + (off * off - known.spread) * weight
+    return Known(known.price * math.exp(off * weight), spread, min(known.looks + 1, MOST_LOOKS))
 
 
 def join_alike(prices: Mapping[Hop, Known]) -> dict[Hop, float]:

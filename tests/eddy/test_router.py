@@ -164,6 +164,19 @@ def test_no_rows_ask_nobody() -> None:
         ([Leg(route=(A, A))], 'operator "a" may not act'),
         ([Leg(route=(A, Hop("d")))], 'operator "d" may not act'),
         ([Leg(route=(A, A), exhaustive=True)], 'operator "a" may not act'),
+        ([Leg(route=(A,), aside=((B,),), exhaustive=True)], "an exhaustive leg has nothing aside"),
+        ([Leg(route=(A,), aside=cast(Any, (B,)))], "aside must be a tuple of tuples of hops, and is"),
+        ([Leg(route=(A,), aside=cast(Any, [(B,)]))], "aside must be a tuple of tuples of hops, and is"),
+        ([Leg(route=(A, B), aside=((B,),))], "aside has 1 places, and its route 2"),
+        ([Leg(route=(A,), aside=(cast(Any, ("b",)),))], "aside must be a tuple of tuples of hops, and is"),
+        ([Leg(route=(A,), aside=((Hop("d"),),))], r"operator \"a\": Hop\(operator='d'.* is not ready for the tuples"),
+        ([Leg(route=(A,), aside=((Hop("b", "k"),),))], r"Hop\(operator='b', pattern='k'\) is not ready"),
+        ([Leg(route=(A, B), aside=((), (A,)))], "operator \"b\": Hop\\(operator='a'.* is not ready"),
+        (
+            [Leg(route=(A,), aside=((A,),))],
+            "operator \"a\": Hop\\(operator='a'.* would see the tuples dropped there twice",
+        ),
+        ([Leg(route=(A,), aside=((B, C, B),))], "operator \"a\": Hop\\(operator='b'.* would see .* twice"),
     ],
 )
 def test_a_policy_that_breaks_the_rules_is_stopped(legs: Any, message: str) -> None:

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from eddy.contracts import Leg, Observation, Policy, Setting, State, Task
+from eddy.contracts import UNSEEN, Leg, Observation, Policy, Setting, State, Task
 from eddy.tuples import Hop
 
 
 class Wild(Policy):
-    """Splits tasks anyhow, and gives each part a route of any length, or an exhaustive leg.
+    """Splits tasks anyhow, and gives each part a route of any length, with anything aside, or an exhaustive leg.
 
     It counts its plans and each operator's tuples, so that it has something to lose in a restart. It is not registered:
     it is no use to anybody but to tests.
@@ -31,15 +31,20 @@ class Wild(Policy):
         if task.chance().random() < 0.3:
             some = task.chance().permutation(len(ready))[: task.chance().integers(1, len(ready) + 1)]
             return Leg(route=tuple(ready[i] for i in some), rows=rows, exhaustive=True)
+        with_aside = task.chance().random() < 0.5
         route: list[Hop] = []
+        aside: list[tuple[Hop, ...]] = []
         while ready and (not route or task.chance().random() < 0.7):
             route.append(ready[task.chance().integers(len(ready))])
+            others = [hop for hop in ready if hop != route[-1] and task.chance().random() < 0.5]
+            aside.append(tuple(others))
             ready = task.after(route)
-        return Leg(route=tuple(route), rows=rows)
+        return Leg(route=tuple(route), rows=rows, aside=tuple(aside) if with_aside else ())
 
     def observe(self, observation: Observation) -> None:
         for hop, counts in zip(observation.hops, observation.outcomes, strict=True):
-            self.tuples[self._operators.index(hop.operator)] += len(counts), int(counts.sum())
+            told = counts[counts != UNSEEN] if observation.is_profile else counts
+            self.tuples[self._operators.index(hop.operator)] += len(told), int(told.sum())
 
     @property
     def is_calm(self) -> bool:

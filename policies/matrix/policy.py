@@ -1,0 +1,114 @@
+"""What A-Greedy and its variants have in common: an order for each stream, kept by an invariant."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from eddy.contracts import NO_FEATURES, Hop, Insight, Leg, Observation, Policy, QueryError, Setting, State, Task
+from eddy.errors import check_choice, check_whole
+from eddy.policies.matrix.order import SEARCHES
+from eddy.policies.matrix.profiler import check_p
+from eddy.policies.matrix.stream_order import FOREIGN, WRITTEN, Conduct, StreamOrder
+from eddy.policies.shared.call_counts import Uses
+from eddy.policies.shared.checks import check_costs, check_share
+from eddy.policies.shared.legality import Legality
+from eddy.policies.shared.merit import find_reachable
+
+LARGEST_WINDOW = 100_000
+"""Profile rows at most: each is looked at for every decision."""
+
+
+class MatrixPolicy(Policy):
+    """One order for all rows of a stream, from profiles of rows that several operators have seen."""
+
+    def __init__(self, setting: Setting, conduct: Conduct) -> None:
+        where = f'policy "{conduct.variant}"'
+        check_p(conduct.p, where=where)
+        check_whole(conduct.window, "window", where=where, most=LARGEST_WINDOW)
+        check_share(conduct.alpha, "alpha", where=where)
+        check_choice(conduct.search, SEARCHES, "search", where=where)
+        check_costs(conduct.costs, where=where)
+        check_share(conduct.price, "price", where=where)
+        if conduct.price == 1:
+            raise QueryError(f"{where}: price: expected a share below 1, got {conduct.price!r}")
+        self._conduct = conduct
+        self._operators, self._prices = setting.operators, setting.prices
+        self._streams: dict[str, StreamOrder] = {}
+        self._restored: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {}
+        self._uses = Uses(NO_FEATURES)
+
+    @property
+    @abstractmethod
+    def thesis_section(self) -> str:
+        """Where the thesis describes it."""
+
+    @property
+    def insight(self) -> Insight:
+        """Calls of the operators, and the order of each stream."""
+        decisions = [stream.decision for stream in self._streams.values()]
+        return Insight(uses=self._uses.list_uses({}), decisions=[one for one in decisions if one is not None])
+
+    def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
+        """One order for all, and asides for a few."""
+        return self._find_stream(task, ready).legs(task, ready)
+
+    def _find_stream(self, task: Task, ready: tuple[Hop, ...]) -> StreamOrder:
+        """The order of a stream; it is made when the first rows come, since only then its hops are known."""
+        origin = task.lineage.origin
+        found = self._streams.get(origin)
+        if found is None:
+            operators = find_reachable(task, self._operators)
+            plain, arrays = self._restored.pop(origin, (None, {}))
+            is_ours = plain is not None and plain["operators"] == list(operators)
+            legality = Legality(operators, task.after, free=ready if task.independent else ())
+            reason = WRITTEN if plain is None or is_ours else FOREIGN
+            found = self._streams[origin] = StreamOrder(origin, legality, self._conduct, self._prices, reason)
+            if plain is not None and is_ours:
+                found.restore(plain, arrays)
+        return found
+
+    def observe(self, observation: Observation) -> None:
+        """Count a step, or keep a profile."""
+        if not observation.is_profile:
+            self._uses.count_plain(observation)
+        elif observation.legs[0].exhaustive:
+            self._uses.count(observation, (), sum(observation.rows))
+        else:
+            self._uses.count_aside(observation)
+        stream = self._streams.get(observation.origin)
+        if stream is not None:
+            stream.observe(observation)
+
+    def learn(self) -> None:
+        """Let each stream look at the round that is over."""
+        for stream in self._streams.values():
+            stream.learn()
+
+    @property
+    def is_calm(self) -> bool:
+        """Whether all orders have stood for long."""
+        calm = [stream.is_calm for stream in self._streams.values()]
+        calm += [plain["calm"] for plain, _ in self._restored.values()]
+        return bool(calm) and all(calm)
+
+    def snapshot(self) -> State:
+        """The order and the window of each stream, and the counts."""
+        parts = {**self._restored, **{origin: stream.snapshot() for origin, stream in self._streams.items()}}
+        state: dict[str, Any] = {"streams": {}, "uses": self._uses.snapshot()}
+        for number, (origin, (plain, arrays)) in enumerate(parts.items()):
+            state["streams"][origin] = plain
+            state |= {f"{number} {name}": array for name, array in arrays.items()}
+        return state
+
+    def restore(self, state: State) -> None:
+        """Go on from a snapshot.
+
+        What it has of a stream is taken up when the stream's first rows come.
+        """
+        self._uses.restore(state["uses"])
+        for number, (origin, plain) in enumerate(state["streams"].items()):
+            first = f"{number} "
+            arrays = {name.removeprefix(first): array for name, array in state.items() if name.startswith(first)}
+            self._restored[origin] = plain, arrays

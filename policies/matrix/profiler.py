@@ -1,0 +1,136 @@
+"""Which rows are profiled, when, and at what price.
+
+The thesis (4.3.1) draws every dropped row with probability p. Here rows are drawn as they arrive, which is the same for
+those that are dropped, and those that pass cost nothing more; and they are gathered into bursts, since a few rows in
+each round would cost their calls every time.
+
+With p = "auto" there is a purse: a share of what rows cost goes in, and a burst is made when it can be paid. So
+profiling takes its share and no more, however dear some operators are. When a change shows there is a burst at once, on
+credit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from eddy.contracts import Chance, QueryError
+from eddy.policies.shared.checks import check_share
+
+AUTO = "auto"
+
+BURST_ROWS = 50
+"""Rows of a burst at least."""
+
+FIRST_ROWS = 32
+"""Rows of the first burst: nobody knows yet who is dear, and what each is shown for nothing."""
+
+ROWS_WANTED = 256
+"""Rows that are profiled at once when nothing is known: rates are then known to three in a hundred."""
+
+URGENT_SHARE = 0.25
+"""What bursts at once may take of a task, so that a short stream is not for profiling alone."""
+
+CREDIT_ROWS = 200_000
+"""Rows whose share of the purse may be spent before it is there: a burst at once is not paid yet when it is needed."""
+
+MOST_SAVED = 3.0
+"""Bursts that the purse holds at most: an old stream pays no more for a single look than a young one."""
+
+
+LEAST = 1e-12
+"""Seconds below which a profiled row costs nothing."""
+
+
+class Cost(NamedTuple):
+    """What a row costs in the present order, what a profiled row costs besides, and what a burst does in any case."""
+
+    row: float
+    aside: float
+    step: float
+
+    def burst(self, rows: float) -> float:
+        """Price a burst."""
+        return self.step + rows * self.aside
+
+
+def check_p(p: object, *, where: str) -> None:
+    """Refuse what is neither a probability nor "auto"."""
+    if p == AUTO:
+        return
+    try:
+        check_share(p, "p", where=where)
+    except QueryError:
+        raise QueryError(
+            f'{where}: p: expected "auto" or a probability above 0 and up to 1, such as 0.01, got {p!r}'
+        ) from None
+
+
+class Profiler:
+    """Says how many rows of a task to profile."""
+
+    def __init__(self, p: float | str, share: float) -> None:
+        self._p = None if isinstance(p, str) else float(p)
+        self._share = share
+        self._purse = self._urgent = self._due = 0.0
+        self.wanted = ROWS_WANTED if self.is_auto else 0
+
+    @property
+    def is_auto(self) -> bool:
+        """Tell whether it goes by what profiling costs."""
+        return self._p is None
+
+    def want(self) -> None:
+        """Ask for a burst at once: what was known is of a stream that is no more."""
+        self.wanted, self._urgent = (ROWS_WANTED if self.is_auto else 0), 0.0
+
+    def count(self, rows: int, known: int, cost: Cost, chance: Chance) -> int:
+        """Say how many of a task's rows to profile, where so many are in the window."""
+        if self._p is None:
+            return self._count_affordable(rows, known, cost)
+        self._due += float(chance().binomial(rows, self._p))
+        if self._due < BURST_ROWS:
+            return 0
+        count = min(int(self._due), rows)
+        self._due -= count
+        return count
+
+    def _count_affordable(self, rows: int, known: int, cost: Cost) -> int:
+        if cost.row <= 0:
+            return 0
+        self._purse = min(
+            self._purse + self._share * rows * cost.row, MOST_SAVED * cost.burst(max(BURST_ROWS, self._enough(cost)))
+        )
+        if self.wanted:
+            return self._count_urgent(rows, known, cost)
+        count = min(int((self._purse - cost.step) / max(cost.aside, LEAST)), rows)
+        if count < min(max(BURST_ROWS, self._enough(cost)), rows):
+            return 0
+        self._purse -= cost.burst(count)
+        return count
+
+    def _count_urgent(self, rows: int, known: int, cost: Cost) -> int:
+        # What bursts at once may take is saved up too: a task of few rows would not pay for any.
+        self._urgent = min(self._urgent + URGENT_SHARE * rows * cost.row, cost.burst(ROWS_WANTED))
+        credit = self._purse + self._share * CREDIT_ROWS * cost.row
+        affordable = int((min(self._urgent, credit) - cost.step) / max(cost.aside, LEAST))
+        count = min(self.wanted, rows, affordable, ROWS_WANTED if known else FIRST_ROWS)
+        if count < min(FIRST_ROWS, rows, self.wanted):
+            return 0
+        self.wanted -= count
+        self._urgent -= cost.burst(count)
+        self._purse -= cost.burst(count)
+        return count
+
+    def _enough(self, cost: Cost) -> int:
+        """Rows of a burst that cost as much as its calls."""
+        return int(min(cost.step / max(cost.aside, LEAST), 10 * BURST_ROWS))
+
+    def snapshot(self) -> list[float]:
+        """Plain values."""
+        return [self._purse, self._urgent, self._due, self.wanted]
+
+    def restore(self, state: Sequence[float]) -> None:
+        """Go on from a snapshot."""
+        self._purse, self._urgent, self._due, wanted = state
+        self.wanted = int(wanted)

@@ -1,0 +1,325 @@
+"""The order of one stream, and what it is learned from.
+
+`profiler` says which rows are profiled, `window` has what operators made of them, `order` finds what violates the
+variant's invariant, and `watch` sees a change before profile rows do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from eddy.contracts import UNSEEN, Branch, Decision, Hop, Leg, Observation, Prices, RouteCost, Task
+from eddy.policies.matrix.invariants import INVARIANTS
+from eddy.policies.matrix.order import Problem, Saving, compare_orders, find_order, is_better
+from eddy.policies.matrix.profiler import Cost, Profiler
+from eddy.policies.matrix.view import find_left
+from eddy.policies.matrix.watch import Watch
+from eddy.policies.matrix.window import Window
+from eddy.policies.shared.call_counts import SAMPLE
+from eddy.policies.shared.legality import HopNumbers, Legality
+from eddy.policies.shared.merit import Costs, greedy_route, row_price, step_price
+from eddy.policies.shared.standing_order import ROWS_TO_SETTLE, Known, follow_price, join_alike
+from eddy.tuples.arrays import Floats, Integers
+
+LEAST_SAVING = 0.01
+"""What another order must save of a row's cost: below that it is not worth the change."""
+
+SURE = 1.0
+"""Standard errors that it must save. More would keep an order for long that is probably worse."""
+
+FEWEST_ROWS = 30
+"""Profile rows before an order is doubted."""
+
+STAGE_ROWS = 200
+"""Profile rows after which a stage of Sweep is over that has found nothing; the thesis prescribes some number."""
+
+SURE_OF_CUT = 4.5
+"""Standard errors by which the newest profile rows must differ from the others to be of another stream."""
+
+NEWEST = (64, 128, 256)
+"""Newest profile rows that are held against the older ones."""
+
+SURE_OF_DROPS = 2.0
+"""Standard errors by which an operator may drop less than its rows say, where dear ones are left out of profiles."""
+
+FEWEST_LEFT = 20.0
+"""Rows that must have come to a place before dear operators are left out there."""
+
+WRITTEN, FOREIGN = "first rows", "first rows; what was restored is for other operators"
+ORDER_IS_BETTER = '"{}" comes at place {}: that saves {:.1%} of what a row costs'
+PLACE_CHANGED = '"{}" lets other rows pass than before; '
+ROWS_CHANGED = "the newest profile rows are unlike the others; "
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conduct:
+    """What a user may say of a variant."""
+
+    variant: str
+    p: float | str
+    window: int
+    alpha: float
+    costs: Costs
+    price: float
+    search: str = "greedy"
+
+
+class StreamOrder:
+    """One order for all rows of a stream."""
+
+    def __init__(
+        self, stream: str, legality: Legality, conduct: Conduct, prices: Prices, reason: str = WRITTEN
+    ) -> None:
+        self._stream, self._legality, self._conduct, self._prices = stream, legality, conduct, prices
+        self._invariant = INVARIANTS[conduct.variant]
+        self.operators = legality.operators
+        self._numbers = {name: number for number, name in enumerate(legality.operators)}
+        self._order: HopNumbers = ()
+        while ready := legality.find_ready(self._order):
+            self._order = (*self._order, ready[0])
+        self._window = Window(len(self.operators), conduct.window)
+        self._watch = Watch(len(self._order))
+        self._profiler = Profiler(conduct.p, conduct.price)
+        self._known: dict[Hop, Known] = {}
+        self._costs = np.ones(len(self.operators))
+        self._fresh = self._stood = self._number = 0
+        # The place whose operator is profiled, where the variant has stages, and the profile rows of the stage.
+        self._stage, self._staged = min(1, len(self._order) - 1), 0
+        self._reason, self._noticed = reason, ""
+        self._predicted: float | None = None
+        self._refresh()
+
+    def legs(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
+        """All rows in one order; some of them are shown to operators that come after the one that drops them."""
+        if task.lineage.done:
+            places = {self.operators[number]: place for place, number in enumerate(self._order)}
+            return [Leg(route=greedy_route(task, ready, lambda hop: places[hop.operator]))]
+        self._stood += task.rows
+        count = self._profiler.count(task.rows, len(self._window), self._cost, task.chance)
+        if not count or len(self._order) == 1:
+            return self._main
+        (main,) = self._main
+        profiled = Leg(route=main.route, aside=self._asides, label=SAMPLE, tag=main.tag)
+        if count == task.rows:
+            return [profiled]
+        chosen = np.zeros(task.rows, np.bool_)
+        chosen[task.chance().choice(task.rows, count, replace=False)] = True
+        rest, drawn = np.flatnonzero(~chosen), np.flatnonzero(chosen)
+        return [Leg(route=main.route, rows=rest, tag=main.tag), _at(profiled, drawn)]
+
+    def observe(self, observation: Observation) -> None:
+        """Take note of a step, or of a profile."""
+        if observation.is_profile:
+            self._add(observation)
+        elif observation.legs[0].tag == self._number:
+            place = self._places.get(observation.hops[0])
+            if place is not None:
+                self._watch.count(place, observation.outcomes[0])
+
+    def _add(self, profile: Observation) -> None:
+        """Keep profile rows; a sample that somebody else has taken is as good as our own."""
+        rows = np.full((sum(profile.rows), len(self.operators)), UNSEEN, np.int64)
+        for hop, outcomes in zip(profile.hops, profile.outcomes, strict=True):
+            if hop.operator in self._numbers:
+                rows[:, self._numbers[hop.operator]] = outcomes
+        self._window.add(rows)
+        self._fresh += len(rows)
+
+    def learn(self) -> None:
+        """Look at the round that is over, and take another order if there is a better one."""
+        place = self._watch.look()
+        if self._profiler.is_auto:
+            if place is not None:
+                self._begin_anew(PLACE_CHANGED.format(self.operators[self._order[place]]), self._fresh)
+            elif self._fresh and (rows := _find_break(self._window.outcomes())):
+                self._begin_anew(ROWS_CHANGED, rows)
+        if self._fresh:
+            self._decide()
+            self._fresh = 0
+            self._refresh()
+        elif not self._cost.row:
+            self._refresh()
+
+    def _begin_anew(self, noticed: str, rows: int) -> None:
+        """The stream has changed: older rows tell nothing of it."""
+        self._noticed = noticed
+        self._window.cut(rows)
+        self._watch.begin()
+        self._profiler.want()
+
+    def _decide(self) -> None:
+        """Take another order, if it saves enough."""
+        self._staged += self._fresh
+        self._follow_prices()
+        if len(self._window) < FEWEST_ROWS:
+            return
+        problem = Problem.of(self._window.outcomes(), self._costs, self._legality)
+        conduct, independent = self._conduct, self._invariant.by_first_row
+        other = find_order(
+            problem, self._order, conduct.variant, stage=self._stage, alpha=conduct.alpha, search=conduct.search
+        )
+        saving = compare_orders(problem, self._order, other, by_first_row=independent)
+        self._predicted = saving.cost
+        if other != self._order and is_better(saving, least=LEAST_SAVING, sure=SURE):
+            self._take(other, saving)
+        elif self._invariant.has_stages and self._staged >= min(STAGE_ROWS, conduct.window):
+            self._begin_stage()
+
+    def _take(self, order: HopNumbers, saving: Saving) -> None:
+        place = next(place for place, number in enumerate(order) if number != self._order[place])
+        share = saving.saved / saving.cost if saving.cost else 0.0
+        self._reason = self._noticed + ORDER_IS_BETTER.format(self.operators[order[place]], place + 1, share)
+        self._noticed = ""
+        self._order, self._number, self._stood = order, self._number + 1, 0
+        self._predicted = saving.cost - saving.saved
+        self._watch.begin()
+        if self._invariant.has_stages:
+            self._begin_stage()
+        elif not self._invariant.keeps_rows:
+            self._window.cut()
+
+    def _begin_stage(self) -> None:
+        """Profile the operator at the next place; what was seen of the others says nothing of it."""
+        self._stage, self._staged = self._stage % (len(self._order) - 1) + 1, 0
+        self._window.cut()
+
+    def _follow_prices(self) -> None:
+        """Let costs follow prices, those that are alike together; an operator that never acted costs what others do."""
+        if self._conduct.costs == "unit":
+            return
+        for hop in self._legality.hops(self._order):
+            if self._prices[hop].row > 0:
+                self._known[hop] = follow_price(self._known.get(hop), row_price(hop, self._prices, "time"))
+        found = {hop.operator: price for hop, price in join_alike(self._known).items()}
+        usual = sum(found.values()) / len(found) if found else 1.0
+        self._costs = np.array([found.get(name, usual) for name in self.operators])
+
+    def _refresh(self) -> None:
+        """Work out legs and prices anew: the order, the window or what operators cost has changed."""
+        hops = self._legality.hops(self._order)
+        self._places = {hop: place for place, hop in enumerate(hops)}
+        self._main = (Leg(route=hops, tag=self._number),)
+        if not self._known:
+            self._follow_prices()
+        outcomes = Problem.of(self._window.outcomes(), self._costs, self._legality).outcomes
+        if not len(outcomes):
+            # Nobody knows who drops what: every operator sees every row.
+            outcomes = np.ones((1, len(self.operators)))
+        left = find_left(outcomes, self._order)
+        ordered = outcomes[:, list(self._order)]
+        asides = self._find_asides(left, ordered)
+        dropped = (left * (ordered == 0)).mean(axis=0) if len(self._window) else np.full(len(hops), 1 / len(hops))
+        costs = self._costs
+        aside = sum(float(dropped[place]) * float(costs[list(some)].sum()) for place, some in enumerate(asides))
+        row = float(left.mean(axis=0) @ costs[list(self._order)])
+        self._asides = tuple(
+            tuple(self._legality.hops((*self._order[:place], number))[-1] for number in some)
+            for place, some in enumerate(asides)
+        )
+        seen = dict.fromkeys(hop for some in self._asides for hop in some)
+        step = (len(seen) + 1) * step_price(tuple(seen), self._prices, self._conduct.costs)
+        is_known = self._conduct.costs == "unit" or bool(self._known)
+        self._cost = Cost(row, max(aside, 0.0), step) if is_known else Cost(0.0, 0.0, 0.0)
+
+    def _find_asides(self, left: Floats, ordered: Floats) -> Sequence[HopNumbers]:
+        """Find the operators that also see what is dropped at each place."""
+        places = len(self._order)
+        needless = self._count_needless(left, ordered)
+        found = []
+        for place in range(places):
+            legal = self._legality.find_ready(self._order[:place])
+            later = self._invariant.aside(place, places, self._stage)
+            found.append(tuple(self._order[i] for i in later if place >= needless[i] and self._order[i] in legal))
+        return found
+
+    def _count_needless(self, left: Floats, ordered: Floats) -> Integers:
+        """Count for each operator the places whose rows it need not be shown.
+
+        Even if it dropped every row that comes to such a place, it would drop less for its cost than the one there.
+        """
+        places = len(self._order)
+        is_thesis = not self._profiler.is_auto or self._conduct.variant != "a_greedy"
+        if is_thesis or self._conduct.search == "exact" or not len(self._window):
+            return np.zeros(places, np.int64)
+        rows = left.sum(axis=0)
+        share = (left * (1 - ordered)).sum(axis=0) / np.maximum(rows, 1.0)
+        surely = share - SURE_OF_DROPS * np.sqrt(np.clip(share * (1 - share), 0.0, 0.25) / np.maximum(rows, 1.0))
+        surely[rows < FEWEST_LEFT] = 0.0
+        costs = self._costs[list(self._order)]
+        beaten = surely[:, None] / costs[:, None] >= 1 / costs
+        found: Integers = np.cumprod(beaten, axis=0).sum(axis=0)
+        return found
+
+    @property
+    def is_calm(self) -> bool:
+        """Tell whether the order has stood for long, and nothing says that it is wrong."""
+        return len(self._order) == 1 or (self._stood >= ROWS_TO_SETTLE and not self._profiler.wanted)
+
+    @property
+    def decision(self) -> Decision | None:
+        """The order that rows take, for reports."""
+        observed = self._watch.price(self._costs[list(self._order)])
+        predicted = observed if self._predicted is None else self._predicted
+        if np.isnan(predicted):
+            return None
+        route = tuple(self.operators[number] for number in self._order)
+        ways = (RouteCost(route=route, share=1.0, predicted=predicted, observed=observed),)
+        tree = (Branch(level=0, way=0),)
+        return Decision(
+            stream=self._stream, number=self._number, reason=self._reason, seconds=0.0, ways=ways, tree=tree
+        )
+
+    def snapshot(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Plain values, and the arrays of the window."""
+        plain = {
+            "operators": list(self.operators),
+            "order": list(self._order),
+            "numbers": [self._fresh, self._stood, self._number, self._stage, self._staged],
+            "told": [self._reason, self._noticed, self._predicted],
+            "prices": [[*hop, *known] for hop, known in self._known.items()],
+            "costs": self._costs.tolist(),
+            "cost": list(self._cost),
+            "asides": [[list(hop) for hop in some] for some in self._asides],
+            "watch": self._watch.snapshot(),
+            "profiler": self._profiler.snapshot(),
+            "calm": self.is_calm,
+        }
+        return plain, self._window.snapshot()
+
+    def restore(self, plain: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
+        """Go on from a snapshot."""
+        self._order = tuple(plain["order"])
+        self._fresh, self._stood, self._number, self._stage, self._staged = plain["numbers"]
+        self._reason, self._noticed, self._predicted = plain["told"]
+        self._known = {Hop(operator, pattern): Known(*known) for operator, pattern, *known in plain["prices"]}
+        self._costs = np.array(plain["costs"], np.float64)
+        self._watch.restore(plain["watch"])
+        self._profiler.restore(plain["profiler"])
+        self._window.restore(arrays)
+        self._refresh()
+        # As they were: prices may have moved since.
+        self._cost = Cost(*plain["cost"])
+        self._asides = tuple(tuple(Hop(*hop) for hop in some) for some in plain["asides"])
+
+
+def _at(leg: Leg, rows: Integers) -> Leg:
+    return Leg(route=leg.route, rows=rows, aside=leg.aside, label=leg.label, tag=leg.tag)
+
+
+def _find_break(outcomes: Floats) -> int:
+    """Count the newest profile rows that are unlike the older ones by more than chance; 0 for none."""
+    for rows in NEWEST:
+        newest, older = outcomes[-rows:], outcomes[:-rows]
+        if len(older) < rows:
+            break
+        # What was shown some rows only depends on the order they took.
+        whole = ~np.isnan(outcomes).any(axis=0)
+        spread = outcomes[:, whole].std(axis=0) * (1 / len(newest) + 1 / len(older)) ** 0.5
+        apart = np.abs(newest[:, whole].mean(axis=0) - older[:, whole].mean(axis=0))
+        if (apart > SURE_OF_CUT * spread).any():
+            return rows
+    return 0
