@@ -741,6 +741,13 @@ BUGS = (
         tests=("tests/jobs/test_attributes.py",),
     ),
     Bug(
+        name="who takes up a change only to leave it again has settled",
+        file="eddy/comparison/measures.py",
+        old="return int(far[-1]) + 1 if len(far) else 0",
+        new="return int(far[0]) if len(far) else 0",
+        tests=("tests/eddy/comparison/test_measures.py", "--doctest-modules", "eddy/comparison/measures.py"),
+    ),
+    Bug(
         name="filters of a group agree too often",
         file="jobs/workloads/ordering/groups.py",
         old="wanted = (same - 1) / 2 + shares.mean(axis=1)",

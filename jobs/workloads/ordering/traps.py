@@ -92,7 +92,7 @@ def traps(
         data={"s": pa.table({"ts": np.arange(rows), "id": np.arange(rows), VALUE: drawn + 1, **keys})},
         truth=_tell(names, contents, begins),
         attribute=f"s.{VALUE}",
-        best=name_order(names, best_on_data(passed, costs)) if len(begins) == 1 else None,
+        best=name_order(names, best_on_data(passed, costs)) if len(contents) == 1 else None,
         prices=dict.fromkeys(names, 1.0),
         course=best_course(passed, costs, begins),
         drift_points=tuple(begins[1:]),
