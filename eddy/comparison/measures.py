@@ -35,8 +35,9 @@ SETTLED_WITHIN = 0.05
 BATCHES_TO_SMOOTH = 3
 """Micro-batches that are looked at together: the calls per tuple of a single one of 1,000 tuples differ by 2 or 3 %."""
 
-BATCHES_BESIDE = 2
-"""On both sides of a micro-batch so many are looked at with it: two of five may be out of the way."""
+BATCHES_BESIDE = 4
+"""On both sides of a micro-batch so many are looked at with it: four of nine may be out of the way, as those are in
+which a policy tries something."""
 
 STEADY_SHARE = 0.5
 """The part of a phase, counted from its end, that says where the calls per tuple stay."""
@@ -243,7 +244,8 @@ def _batches_to_stay(own: np.ndarray[Any, Any], best: np.ndarray[Any, Any]) -> i
     """
     times = own / best
     steady = np.median(times[-_steady(len(times)) :])
-    near = np.pad(times, BATCHES_BESIDE, mode="edge")
+    # Before the change there is nothing to look at, and beyond the end what was before it.
+    near = np.pad(np.pad(times, (BATCHES_BESIDE, 0), mode="edge"), (0, BATCHES_BESIDE), mode="reflect")
     medians = np.median(np.lib.stride_tricks.sliding_window_view(near, 2 * BATCHES_BESIDE + 1), axis=1)
     far = np.flatnonzero(np.abs(medians / steady - 1) > SETTLED_WITHIN)
     return int(far[-1]) + 1 if len(far) else 0
