@@ -56,7 +56,8 @@ def measure(workload: Workload, results: int, report: Report) -> dict[str, Any]:
     counted = {"tuples": workload.tuples, "results": results, **totals}
     told = learning_time(workload, report.learning()) | decided_calls(report.decisions())
     told |= settling_point(workload, batches) | adapting(report) | profiled_share(workload, report.learning())
-    return counted | dict(workload.facts) | told | distance_from_best(workload, report)
+    told |= distance_from_best(workload, report) | candidates_a_tuple(workload, report)
+    return counted | dict(workload.facts) | told
 
 
 def adapting(report: Report) -> dict[str, float]:
@@ -200,6 +201,13 @@ def profiled_share(workload: Workload, frame: pd.DataFrame) -> dict[str, float]:
 
 def _call_prices(workload: Workload, frame: pd.DataFrame) -> pd.Series[float]:
     return frame["operator"].map(dict(workload.prices)).fillna(1.0).astype(np.float64)
+
+
+def candidates_a_tuple(workload: Workload, report: Report) -> dict[str, float]:
+    """The candidates that joins have looked at, beside the tuples of the streams."""
+    frame = report.operators()
+    joins = frame[~frame["operator"].isin([filter.name for filter in workload.query.filters])]
+    return {} if joins.empty else {"candidates": float(joins["evaluated"].sum() / max(workload.tuples, 1))}
 
 
 def distance_from_best(workload: Workload, report: Report) -> dict[str, float]:

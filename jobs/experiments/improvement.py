@@ -23,6 +23,7 @@ EXTRAS = {
     "no classifier": ("unclassified", "{:.1%}"),
     "profiling": ("profiling", "{:.1%}"),
     "profiled %": ("profiled", "{:.2%}"),
+    "candidates a tuple": ("candidates", "{:.2f}"),
     "over best %": ("over_best", "{:+.1%}"),
     "late over best %": ("over_best_late", "{:+.1%}"),
     "tuples until calls stay": ("stays_after", "{:,.0f}"),

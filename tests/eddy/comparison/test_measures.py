@@ -14,6 +14,7 @@ import eddy
 from eddy.comparison.contender import Contender
 from eddy.comparison.measures import (
     adapting,
+    candidates_a_tuple,
     decided_calls,
     distance_from_best,
     learning_time,
@@ -27,7 +28,7 @@ from eddy.comparison.measures import (
 )
 from eddy.comparison.workload import Workload
 from eddy.contracts import Hop, Leg, Setting, Task
-from eddy.jobs.workloads.registry import stream_star, traps
+from eddy.jobs.workloads.registry import lookups, stream_star, traps
 from eddy.observe.insight import Insight, Regret
 from eddy.policies.fixed import Fixed
 from eddy.wiring import PolicyChoice
@@ -175,6 +176,14 @@ def test_where_nobody_knows_the_best_order_nothing_is_told() -> None:
     report = eddy.run_local(workload.query, workload.data).report
     assert distance_from_best(replace(workload, course=None), report) == {}
     assert distance_from_best(replace(workload, course=np.ones(49)), report) == {}
+
+
+def test_candidates_of_joins_are_counted_beside_the_tuples() -> None:
+    workload = lookups(tables=2, match=1.0, fan_out=3, keys=10, rows=100)
+    report = eddy.run_local(workload.query, workload.data).report
+    assert candidates_a_tuple(workload, report) == {"candidates": 3 + 9}
+    star = stream_star(2, [[0.5, 0.5]], rows=50)
+    assert candidates_a_tuple(star, eddy.run_local(star.query, star.data).report) == {}
 
 
 def test_what_is_profiled_counts_as_much_as_it_costs() -> None:
