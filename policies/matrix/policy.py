@@ -67,6 +67,8 @@ class MatrixPolicy(Policy):
             found = self._streams[origin] = StreamOrder(origin, legality, self._conduct, self._prices, reason)
             if plain is not None and is_ours:
                 found.restore(plain, arrays)
+            else:
+                found.begin()
         return found
 
     def observe(self, observation: Observation) -> None:
