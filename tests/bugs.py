@@ -893,4 +893,32 @@ BUGS = (
         new="other.operator != hop for leg",
         tests=("tests/policies/test_two_phases.py",),
     ),
+    Bug(
+        name="who takes up a change only to leave it again has settled",
+        file="eddy/comparison/measures.py",
+        old="return int(far[-1]) + 1 if len(far) else 0",
+        new="return int(far[0]) if len(far) else 0",
+        tests=("tests/eddy/comparison/test_measures.py", "--doctest-modules", "eddy/comparison/measures.py"),
+    ),
+    Bug(
+        name="filters of a group agree too often",
+        file="jobs/workloads/ordering/groups.py",
+        old="wanted = (same - 1) / 2 + shares.mean(axis=1)",
+        new="wanted = (same - 1) / 4 + shares.mean(axis=1)",
+        tests=("tests/jobs/ordering/test_groups.py",),
+    ),
+    Bug(
+        name="the best order takes filters as independent",
+        file="jobs/workloads/stream_star.py",
+        old="if self.correlation or self.groups > 1:",
+        new="if self.correlation:",
+        tests=("tests/jobs/test_stream_star.py",),
+    ),
+    Bug(
+        name="the best order does not weigh what operators cost",
+        file="jobs/workloads/ordering/exact.py",
+        old="cost + float(left[done]) * own",
+        new="cost + float(left[done])",
+        tests=("tests/jobs/ordering/test_exact.py",),
+    ),
 )

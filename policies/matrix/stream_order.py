@@ -16,12 +16,13 @@ from eddy.contracts import UNSEEN, Branch, Decision, Hop, Leg, Observation, Pric
 from eddy.policies.matrix.invariants import INVARIANTS
 from eddy.policies.matrix.order import Problem, Saving, compare_orders, find_order, is_better
 from eddy.policies.matrix.profiler import Cost, Profiler
+from eddy.policies.matrix.trial import find_hopeful
 from eddy.policies.matrix.view import find_left
-from eddy.policies.matrix.watch import Watch
+from eddy.policies.matrix.watch import Place, Watch
 from eddy.policies.matrix.window import Window
 from eddy.policies.shared.call_counts import SAMPLE
-from eddy.policies.shared.legality import HopNumbers, Legality
-from eddy.policies.shared.merit import Costs, greedy_route, row_price, step_price
+from eddy.policies.shared.legality import HopNumbers, Legality, bits
+from eddy.policies.shared.merit import INSTANT, Costs, greedy_route, row_price, step_price
 from eddy.policies.shared.standing_order import ROWS_TO_SETTLE, Known, follow_price, join_alike
 from eddy.tuples.arrays import Floats, Integers
 
@@ -37,6 +38,9 @@ FEWEST_ROWS = 30
 STAGE_ROWS = 200
 """Profile rows after which a stage of Sweep is over that has found nothing; the thesis prescribes some number."""
 
+ROWS_OF_A_TRY = 4_000
+"""Rows for which a new order is thought about after each round: by then it is known what its places do."""
+
 SURE_OF_CUT = 4.5
 """Standard errors by which the newest profile rows must differ from the others to be of another stream."""
 
@@ -51,6 +55,7 @@ FEWEST_LEFT = 20.0
 
 WRITTEN, FOREIGN = "first rows", "first rows; what was restored is for other operators"
 ORDER_IS_BETTER = '"{}" comes at place {}: that saves {:.1%} of what a row costs'
+ORDER_IS_TRIED = '"{}" is tried at place {}'
 PLACE_CHANGED = '"{}" lets other rows pass than before; '
 ROWS_CHANGED = "the newest profile rows are unlike the others; "
 
@@ -82,7 +87,7 @@ class StreamOrder:
         while ready := legality.find_ready(self._order):
             self._order = (*self._order, ready[0])
         self._window = Window(len(self.operators), conduct.window)
-        self._watch = Watch(len(self._order))
+        self._watch = Watch(self._list_places())
         self._profiler = Profiler(conduct.p, conduct.price)
         self._known: dict[Hop, Known] = {}
         self._costs = np.ones(len(self.operators))
@@ -94,6 +99,9 @@ class StreamOrder:
         self._cost = Cost(0.0, 0.0, 0.0)
         self._asides: tuple[tuple[Hop, ...], ...] = ((),) * len(self._order)
         self._follow_route()
+
+    def _list_places(self) -> list[Place]:
+        return [(bits(self._order[:place]), number) for place, number in enumerate(self._order)]
 
     def begin(self) -> None:
         """Begin without a snapshot."""
@@ -147,6 +155,8 @@ class StreamOrder:
             self._decide()
             self._fresh = 0
             self._refresh()
+        elif self._is_hopeful and self._stood < ROWS_OF_A_TRY:
+            self._try()
         elif not self._cost.row:
             self._refresh()
 
@@ -157,10 +167,29 @@ class StreamOrder:
         self._watch.begin()
         self._profiler.want()
 
+    @property
+    def _is_hopeful(self) -> bool:
+        """Tell whether orders are tried on rows of the stream."""
+        conduct = self._conduct
+        return self._profiler.is_auto and conduct.variant == "a_greedy" and conduct.search == "greedy"
+
+    def _try(self) -> None:
+        """Try an order that may be better."""
+        if len(self._window) < FEWEST_ROWS:
+            return
+        problem = Problem.of(self._window.outcomes(), self._costs, self._legality)
+        other = find_hopeful(problem, self._order, self._watch.known, self._cost.row)
+        if other != self._order:
+            self._take(other, compare_orders(problem, self._order, other))
+            self._refresh()
+
     def _decide(self) -> None:
         """Take another order, if it saves enough."""
         self._staged += self._fresh
         self._follow_prices()
+        if self._is_hopeful:
+            self._try()
+            return
         if len(self._window) < FEWEST_ROWS:
             return
         problem = Problem.of(self._window.outcomes(), self._costs, self._legality)
@@ -177,12 +206,13 @@ class StreamOrder:
 
     def _take(self, order: HopNumbers, saving: Saving) -> None:
         place = next(place for place, number in enumerate(order) if number != self._order[place])
-        share = saving.saved / saving.cost if saving.cost else 0.0
-        self._reason = self._noticed + ORDER_IS_BETTER.format(self.operators[order[place]], place + 1, share)
+        told = self.operators[order[place]], place + 1, saving.saved / max(saving.cost, INSTANT)
+        is_better_now = is_better(saving, least=LEAST_SAVING, sure=SURE)
+        self._reason = self._noticed + (ORDER_IS_BETTER if is_better_now else ORDER_IS_TRIED).format(*told)
         self._noticed = ""
         self._order, self._number, self._stood = order, self._number + 1, 0
         self._predicted = saving.cost - saving.saved
-        self._watch.begin()
+        self._watch.switch(self._list_places())
         if self._invariant.has_stages:
             self._begin_stage()
         elif not self._invariant.keeps_rows:
@@ -256,7 +286,8 @@ class StreamOrder:
         if is_thesis or self._conduct.search == "exact" or not len(self._window):
             return np.zeros(places, np.int64)
         rows = left.sum(axis=0)
-        share = (left * (1 - ordered)).sum(axis=0) / np.maximum(rows, 1.0)
+        # A row more that passes: few rows that are all dropped do not say that all are.
+        share = (left * (1 - ordered)).sum(axis=0) / (rows + 1.0)
         surely = share - SURE_OF_DROPS * np.sqrt(np.clip(share * (1 - share), 0.0, 0.25) / np.maximum(rows, 1.0))
         surely[rows < FEWEST_LEFT] = 0.0
         costs = self._costs[list(self._order)]
