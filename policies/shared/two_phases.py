@@ -122,11 +122,11 @@ class TwoPhases:
         asked, matched = float(np.count_nonzero(counts >= 0)), float(np.count_nonzero(counts > 0))
         option = self._options.get(hop.operator)
         # Of tuples that were asked before, a probe says nothing about the share that matches among all.
-        is_first = len(observation.hops) > 1 or all(
+        is_first = observation.is_profile or all(
             other.operator != option for leg in observation.legs for other in leg.route
         )
         known = known.add(asked, matched) if is_first else known
-        if option is None:
+        if option is None or observation.is_profile:
             return known
         statistic = observation.statistics[place]
         return known.join(matched, statistic.rows_out, statistic.evaluated)

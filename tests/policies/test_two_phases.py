@@ -58,7 +58,7 @@ class World:
         hops = route if exhaustive else (hop(name),)
         times = len(hops)
         self.phases.observe(
-            Observation("a", (leg,), (rows,), hops, [counts] * times, (statistic,) * times, Blind(rows))
+            Observation("a", (leg,), (rows,), hops, [counts] * times, (statistic,) * times, Blind(rows), exhaustive)
         )
 
     def task(self, rows: int) -> Task:
@@ -184,8 +184,8 @@ def test_what_a_hop_has_not_seen_does_not_count() -> None:
     statistic = Statistic(2, 3, 3, 0.1)
     leg, hops = Leg(route=(hop("dear"),)), (hop("dear"), hop("probe_b"))
     outcomes = [np.array([True, False, True]), np.array([3, -1, 0])]
-    world.phases.observe(Observation("a", (leg,), (3,), hops, outcomes, (statistic,) * 2, Blind(3)))
-    assert world.phases.snapshot()["fans"] == [["probe_b", "b.k", 2.0, 1.0, 1.0, 3.0, 3.0]]
+    world.phases.observe(Observation("a", (leg,), (3,), hops, outcomes, (statistic,) * 2, Blind(3), True))
+    assert world.phases.snapshot()["fans"] == [["probe_b", "b.k", 2.0, 1.0, 0.0, 0.0, 0.0]]
 
 
 def test_it_goes_on_from_a_snapshot() -> None:
