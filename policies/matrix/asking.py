@@ -54,7 +54,7 @@ class Asking:
         if known is not None and known.base == base and rows < next_look:
             return known, False
         self._rows[origin] = rows, rows + min(rows, ROWS_BETWEEN_LOOKS)
-        route = self._phases.improve(task, base)
+        route = self._phases.improve(task, base, known.route if known is not None and known.base == base else ())
         options = {hop.operator for hop in route if hop not in base}
         asked = frozenset(hop for hop in base if find_option(hop.operator) in options)
         taken = self._taken[origin] = Taken(base, route, asked)

@@ -132,6 +132,17 @@ def test_a_call_more_for_few_rows_does_not_pay() -> None:
     assert world.improve(*PROBES, rows=10_000) != PROBES
 
 
+def test_a_route_that_asks_stays_while_another_saves_little() -> None:
+    world = seen(alike(0.1, 20))
+    base = tuple(hop(name) for name in PROBES)
+    former = world.phases.improve(world.task(10_000), base)
+    few = world.task(300)
+    assert former not in (base, world.phases.improve(few, base))
+    assert world.phases.improve(few, base, former) == former
+    assert world.phases.improve(world.task(10), base, former) == base
+    assert world.phases.improve(world.task(10_000), base, base) == former
+
+
 def test_a_dear_filter_is_worth_asking_before() -> None:
     world = seen(alike(0.5, 1))
     world.prices.add(hop("dear"), Statistic(1_000, 1_000, 900, 1.0))
