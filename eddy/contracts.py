@@ -280,9 +280,11 @@ class Leg:
     """A part of a task's tuples and the route they take.
 
     `rows` are positions in the task, or None for all of them. An exhaustive leg runs every hop of its route on
-    every row, to learn; the hops must all be ready when it starts. It changes no answer. `classes` says which classes
-    the policy told apart, and `label` what rows are called that have another reason to be here. `tag` is the policy's
-    own: the leg comes back with it in every observation.
+    every row, to learn; the hops must all be ready when it starts. But a probe may also wait for earlier probes of the
+    route: it is told of as if it and those that it needs were one operator, whatever the filters and other probes say.
+    Of one row no more than some thousand joined rows are counted then. It changes no answer. `classes` says which
+    classes the policy told apart, and `label` what rows are called that have another reason to be here. `tag` is the
+    policy's own: the leg comes back with it in every observation.
 
     `aside` has for each place of the route the hops that also see, to learn, the leg's tuples that are dropped at that
     place: such a hop must be ready for them before the step that drops them. It changes no answer either. The policy

@@ -15,6 +15,8 @@ STOPPED = "tests/eddy/test_joins.py::test_a_run_that_is_stopped_everywhere_goes_
 FILTERS = "tests/eddy/test_same_answer.py"
 VERDICTS = "tests/eddy/test_verdicts.py"
 ROUTER = "tests/eddy/test_router.py"
+ASIDE = "tests/eddy/test_aside.py"
+EXHAUSTIVE = "tests/eddy/test_exhaustive.py"
 REGRET = "tests/eddy/test_regret.py"
 LAYOUT = "tests/eddy/spark/test_layout.py"
 AUTO = "tests/policies/auto"
@@ -260,7 +262,7 @@ BUGS = (
     ),
     Bug(
         name="a leg that runs everything keeps what one filter drops",
-        file="eddy/routing/router.py",
+        file="eddy/routing/exhaustive.py",
         old="passed &= counted.counts.astype(np.bool_)",
         new="passed |= counted.counts.astype(np.bool_)",
         tests=(FILTERS, ROUTER),
@@ -698,6 +700,72 @@ BUGS = (
         old='"next_challenge": course.next_challenge,',
         new='"next_challenge": None,',
         tests=(f"{AUTO}/test_auto.py", "-k", "stopped"),
+    ),
+    Bug(
+        name="tuples of legs with asides come out a second time",
+        file="eddy/routing/router.py",
+        old="            self._end_asides(with_aside)\n",
+        new="            everything = Lineage('', frozenset(), frozenset(self._run))\n"
+        "            yield self._asides.end(with_aside).tuples.with_lineage(everything)\n",
+        tests=(ASIDE,),
+    ),
+    Bug(
+        name="statistics count what is asked aside",
+        file="eddy/routing/router.py",
+        old="profile = self._asides.end(legs)\n",
+        new="profile = self._asides.end(legs)\n"
+        "        for one in zip(profile.hops, profile.statistics, strict=True):\n"
+        "            self.statistics.add(*one)\n",
+        tests=(ASIDE,),
+    ),
+    Bug(
+        name="a verdict aside is forgotten",
+        file="operators/stem.py",
+        old="            judged = ask(ids)\n            self._remember(filter, ids, judged)\n",
+        new="            judged = ask(ids)\n",
+        tests=(ASIDE,),
+    ),
+    Bug(
+        name="a hop aside sees what was dropped before its place too",
+        file="eddy/routing/aside.py",
+        old="np.flatnonzero(dropped & self._passed[place - 1] if place else dropped)",
+        new="np.flatnonzero(dropped)",
+        tests=(ASIDE,),
+    ),
+    Bug(
+        name="a profile takes what a filter says of a joined row for the tuple's own",
+        file="eddy/routing/aside.py",
+        old="is_own.append(lineage.spans == spans or self._reads(lineage, hop.operator) <= spans)",
+        new="is_own.append(lineage.spans == spans or bool(self._reads(lineage, hop.operator)))",
+        tests=(ASIDE,),
+    ),
+    Bug(
+        name="a hot key aside is looked up to its end",
+        file="eddy/routing/aside.py",
+        old="(not done or statistic.evaluated < MOST_LOOKED_AT)",
+        new="(not done or statistic.evaluated < MOST_LOOKED_AT * 1_000)",
+        tests=(ASIDE,),
+    ),
+    Bug(
+        name="what the parts of a probe make further on is counted for the first rows",
+        file="eddy/routing/exhaustive.py",
+        old="at = np.repeat(np.arange(begun, begun + len(outcome.counts)), outcome.counts)",
+        new="at = np.repeat(np.arange(len(outcome.counts)), outcome.counts)",
+        tests=(EXHAUSTIVE,),
+    ),
+    Bug(
+        name="a hot key is counted along a path to its end",
+        file="eddy/routing/exhaustive.py",
+        old="is_open = branch.find_open().take(at)",
+        new="is_open = (branch.find_open() | True).take(at)",
+        tests=(EXHAUSTIVE,),
+    ),
+    Bug(
+        name="a probe follows all probes before it, and not those that it needs",
+        file="eddy/tuples/lineage.py",
+        old="        if shorter := _write_route(after, [*fewer, probe]):\n",
+        new="        if shorter := _write_route(after, [*fewer, probe])[:0]:\n",
+        tests=(EXHAUSTIVE,),
     ),
     Bug(
         name="prices trust a single slow call",

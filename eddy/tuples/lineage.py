@@ -67,6 +67,10 @@ class Hop(NamedTuple):
     pattern: str = ""
 
 
+After = Callable[[Sequence[Hop]], tuple[Hop, ...]]
+"""Lists the hops that are ready after a route."""
+
+
 class Machine:
     """The table for one query, and the transitions it allows."""
 
@@ -79,6 +83,7 @@ class Machine:
         self._options: dict[Lineage, tuple[Hop, ...]] = {}
         self._after: dict[tuple[Lineage, str], Lineage] = {}
         self._independent: dict[Lineage, bool] = {}
+        self._paths: dict[tuple[Lineage, tuple[Hop, ...], Hop], tuple[Hop, ...]] = {}
 
     def start(self, stream: str) -> Lineage:
         """Give the lineage of a row that has just arrived."""
@@ -108,11 +113,8 @@ class Machine:
         """Give a tuple's lineage once an operator has acted on it."""
         found = self._after.get((lineage, operator))
         if found is None:
-            if all(hop.operator != operator for hop in (*self.ready(lineage), *self.options(lineage))):
-                raise EngineError(
-                    f'operator "{operator}" may not act on a tuple that spans {quote(sorted(lineage.spans))} '
-                    f"and has done {quote(sorted(lineage.done)) or 'nothing'}; a route must be legal step by step"
-                )
+            if not self.may_act(lineage, operator):
+                raise self._refuse(lineage, operator)
             _make_room(self._after)
             found = self._after[lineage, operator] = self._advance(lineage, operator)
         return found
@@ -137,6 +139,45 @@ class Machine:
         for hop in route:
             lineage = self.after(lineage, hop.operator)
         return lineage
+
+    def may_act(self, lineage: Lineage, operator: str) -> bool:
+        """Tell whether an operator may be next, as one that must act or as an option."""
+        return any(hop.operator == operator for hop in (*self.ready(lineage), *self.options(lineage)))
+
+    def find_path(self, lineage: Lineage, route: Sequence[Hop], hop: Hop) -> tuple[Hop, ...]:
+        """Find the probes of a route that a probe needs, with the probe itself at their end.
+
+        Of several ways it is the first on which the probe has its pattern.
+        """
+        key = (lineage, tuple(route), hop)
+        found = self._paths.get(key)
+        if found is None:
+            if hop.operator not in self._rules or not self.adds(hop.operator):
+                raise self._refuse(lineage, hop.operator)
+            _make_room(self._paths)
+            found = self._paths[key] = self._find_near(lineage, route, hop) or self._find_far(lineage, route, hop)
+        return found
+
+    def _find_near(self, lineage: Lineage, route: Sequence[Hop], hop: Hop) -> tuple[Hop, ...]:
+        """Find a path that ends in the path of another probe; () where there is none."""
+        for place, one in enumerate(route):
+            if self.adds(one.operator):
+                is_first = self.may_act(lineage, one.operator)
+                before = (one,) if is_first else self.find_path(lineage, route[:place], one)
+                if hop in self.ready_after(lineage, before):
+                    return (*before, hop)
+        return ()
+
+    def _find_far(self, lineage: Lineage, route: Sequence[Hop], hop: Hop) -> tuple[Hop, ...]:
+        """Find a path for a probe that needs several others, which do not need each other."""
+        probes = [one.operator for one in route if self.adds(one.operator)]
+        path = find_path(lambda before: self.ready_after(lineage, before), probes, hop.operator)
+        if not path:
+            raise self._refuse(lineage, hop.operator)
+        if path[-1] != hop:
+            needed = quote(one.operator for one in path[:-1])
+            raise EngineError(f"{hop!r} must be {path[-1]!r} where it follows {needed}")
+        return path
 
     def is_independent(self, lineage: Lineage) -> bool:
         """Tell whether only ready hops are left, in any order.
@@ -176,6 +217,12 @@ class Machine:
         allowed = [name for name, rule in rules.items() if self._allows(lineage, name, rule)]
         return tuple(Hop(name, self._patterns[name](lineage)) for name in allowed)
 
+    def _refuse(self, lineage: Lineage, operator: str) -> EngineError:
+        return EngineError(
+            f'operator "{operator}" may not act on a tuple that spans {quote(sorted(lineage.spans))} '
+            f"and has done {quote(sorted(lineage.done)) or 'nothing'}; a route must be legal step by step"
+        )
+
     def _allows(self, lineage: Lineage, name: str, rule: Rule) -> bool:
         return (
             name not in lineage.done
@@ -185,6 +232,34 @@ class Machine:
             and rule.gives not in lineage.spans
             and rule.lacks not in lineage.spans
         )
+
+
+def find_path(after: After, probes: Sequence[str], probe: str) -> tuple[Hop, ...]:
+    """Find which of some probes another one needs, and put it behind them; () where all are too few.
+
+    Of several ways it is that by the probes that are named first: a spanning tree of a join graph with circles, where
+    the same probes stand in the same order. `after` lists the hops that are ready after a route.
+    """
+    path = _write_route(after, [*probes, probe])
+    if not path:
+        return path
+    names = list(probes)
+    for name in reversed(probes):
+        fewer = [other for other in names if other != name]
+        if shorter := _write_route(after, [*fewer, probe]):
+            names, path = fewer, shorter
+    return path
+
+
+def _write_route(after: After, operators: Sequence[str]) -> tuple[Hop, ...]:
+    """Write the route by some operators, each with the pattern that it has by then; () where that is illegal."""
+    route: list[Hop] = []
+    for operator in operators:
+        hop = next((hop for hop in after(route) if hop.operator == operator), None)
+        if hop is None:
+            return ()
+        route.append(hop)
+    return tuple(route)
 
 
 def _make_room(known: dict[Any, Any]) -> None:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from eddy.contracts import UNSEEN, Leg, Observation, Policy, Setting, State, Task
+from eddy.contracts import UNSEEN, Integers, Leg, Observation, Policy, Setting, State, Task
+from eddy.policies.shared.paths import find_paths
 from eddy.tuples import Hop
 
 
@@ -31,7 +32,8 @@ class Wild(Policy):
         if task.chance().random() < 0.3:
             some = task.chance().permutation(len(ready))[: task.chance().integers(1, len(ready) + 1)]
             asked = [hop for hop in task.options(()) if task.chance().random() < 0.3]
-            return Leg(route=(*asked, *(ready[i] for i in some)), rows=rows, exhaustive=True)
+            every = (*asked, *(ready[i] for i in some), *self._beyond(task, ready, some))
+            return Leg(route=every, rows=rows, exhaustive=True)
         with_aside = task.chance().random() < 0.5
         route: list[Hop] = []
         aside: list[tuple[Hop, ...]] = []
@@ -42,6 +44,17 @@ class Wild(Policy):
             aside.append(tuple(others))
             ready = task.after(route)
         return Leg(route=tuple(route), rows=rows, aside=tuple(aside) if with_aside else ())
+
+    def _beyond(self, task: Task, ready: tuple[Hop, ...], some: Integers) -> Sequence[Hop]:
+        """Give probes that are not ready yet, each where its path is in the route by then."""
+        paths = find_paths(task.after, task.prices.probes)
+        route = {ready[i].operator for i in some}
+        beyond = []
+        for name, path in paths.items():
+            if len(path) > 1 and route.issuperset(hop.operator for hop in path[:-1]) and task.chance().random() < 0.7:
+                beyond.append(path[-1])
+                route.add(name)
+        return beyond
 
     def observe(self, observation: Observation) -> None:
         for hop, counts in zip(observation.hops, observation.outcomes, strict=True):
