@@ -921,4 +921,18 @@ BUGS = (
         new="cost + float(left[done])",
         tests=("tests/jobs/ordering/test_exact.py",),
     ),
+    Bug(
+        name="what is dropped where an input is asked is shown to nobody",
+        file="policies/matrix/asking.py",
+        old="aside.append((leg.route[place], *leg.aside[place]))",
+        new="aside.append(())",
+        tests=("tests/policies/matrix/test_asking.py",),
+    ),
+    Bug(
+        name="a restart forgets what was asked first",
+        file="policies/matrix/policy.py",
+        old="            self._asking.restore(state[",
+        new="            dict(state[",
+        tests=("tests/policies/matrix/test_asking.py",),
+    ),
 )

@@ -11,6 +11,7 @@ one list that all share. Matches in different inputs count as independent.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from typing import Any, NamedTuple
@@ -25,6 +26,10 @@ from eddy.query.join_graph import find_option
 
 LEAST_GAIN = 0.02
 """The share of a route's price that one more input must save before it is asked: the counts are no surer than that."""
+
+LEAST_CHANGE = 0.1
+"""The share of its price that must be saved before a route that asks is another: prices swing more than what they say
+of each other."""
 
 FEWEST_ASKED, FEWEST_MATCHED = 100.0, 1.0
 """Tuples of which a probe must know whether they have a match, and how many must have one: a share of matches is then
@@ -122,29 +127,33 @@ class TwoPhases:
         asked, matched = float(np.count_nonzero(counts >= 0)), float(np.count_nonzero(counts > 0))
         option = self._options.get(hop.operator)
         # Of tuples that were asked before, a probe says nothing about the share that matches among all.
-        is_first = len(observation.hops) > 1 or all(
+        is_first = observation.is_profile or all(
             other.operator != option for leg in observation.legs for other in leg.route
         )
         known = known.add(asked, matched) if is_first else known
-        if option is None:
+        if option is None or observation.is_profile:
             return known
         statistic = observation.statistics[place]
         return known.join(matched, statistic.rows_out, statistic.evaluated)
 
-    def improve(self, task: Task, route: tuple[Hop, ...]) -> tuple[Hop, ...]:
-        """Ask inputs first in a legal route that asks none, one after the other, as long as that pays."""
+    def improve(self, task: Task, route: tuple[Hop, ...], former: tuple[Hop, ...] = ()) -> tuple[Hop, ...]:
+        """Ask inputs first in a legal route that asks none, one after the other, as long as that pays.
+
+        `former` is what the same route became before: it stays, unless another one saves much.
+        """
         known = [hop for hop in route if hop.operator in self._options and self._fans.get(hop, NOTHING_KNOWN).is_known]
         options = {hop: Hop(self._options[hop.operator], hop.pattern) for hop in known}
         # What is asked next to its probe is looked up twice for nothing.
         if not any(probe in options for probe in route[1:]):
             return route
         prices = {hop: self._price(task, hop) for hop in (*route, *options.values())}
+        kept = price_route(former, prices) * (1 - LEAST_CHANGE) if former and prices.keys() >= set(former) else math.inf
         least = price_route(route, prices)
         while True:
             tried = [(price_route(other, prices), other) for other in lengthen(task, route, options)]
             price, other = min(tried, key=lambda one: one[0], default=(least, route))
             if price >= least * (1 - LEAST_GAIN):
-                return route
+                return former if least >= kept else route
             least, route = price, other
 
     def _price(self, task: Task, hop: Hop) -> HopPrice:

@@ -14,7 +14,7 @@ import pytest
 import eddy
 from eddy.contracts import Leg, Observation, Policy, Task
 from eddy.errors import EngineError
-from eddy.operators import probe
+from eddy.operators import matching
 from eddy.policies.shared.paths import find_paths, order_operators
 from eddy.routing import exhaustive
 from eddy.tuples import Hop, Lineage
@@ -164,7 +164,7 @@ def test_every_probe_is_counted_along_its_path(most: int) -> None:
     asked = tree(eddy.Filter("odd", on="a", where="ts % 2 = 1"), eddy.Filter("some", on="r3", where="r3.ts % 3 < 2"))
     profiling, expected = Profiling(rows=9), pairs(engine(asked, **known), a=rows)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(probe, "MOST_CANDIDATES", most)
+        patch.setattr(matching, "MOST_CANDIDATES", most)
         running = engine(asked, lambda _: profiling, **known)
         assert pairs(running, a=rows) == expected
     assert expected
@@ -186,7 +186,7 @@ def test_what_a_hot_key_makes_of_a_path_is_counted_up_to_a_bound() -> None:
     running = engine(tree(eddy.Filter("none", on="a", where="ts < 0")), lambda _: profiling, **hot)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(exhaustive, "MOST_ALONG_PATH", 500)
-        patch.setattr(probe, "MOST_CANDIDATES", 1_000)
+        patch.setattr(matching, "MOST_CANDIDATES", 1_000)
         assert pairs(running, a=[(1, 7), (2, 6), (3, 7)]) == []
     [profile] = [o for o in profiling.observed if o.is_profile]
     told = {h.operator: outcome.tolist() for h, outcome in zip(profile.hops, profile.outcomes, strict=True)}

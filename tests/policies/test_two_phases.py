@@ -58,7 +58,7 @@ class World:
         hops = route if exhaustive else (hop(name),)
         times = len(hops)
         self.phases.observe(
-            Observation("a", (leg,), (rows,), hops, [counts] * times, (statistic,) * times, Blind(rows))
+            Observation("a", (leg,), (rows,), hops, [counts] * times, (statistic,) * times, Blind(rows), exhaustive)
         )
 
     def task(self, rows: int) -> Task:
@@ -132,6 +132,17 @@ def test_a_call_more_for_few_rows_does_not_pay() -> None:
     assert world.improve(*PROBES, rows=10_000) != PROBES
 
 
+def test_a_route_that_asks_stays_while_another_saves_little() -> None:
+    world = seen(alike(0.1, 20))
+    base = tuple(hop(name) for name in PROBES)
+    former = world.phases.improve(world.task(10_000), base)
+    few = world.task(300)
+    assert former not in (base, world.phases.improve(few, base))
+    assert world.phases.improve(few, base, former) == former
+    assert world.phases.improve(world.task(10), base, former) == base
+    assert world.phases.improve(world.task(10_000), base, base) == former
+
+
 def test_a_dear_filter_is_worth_asking_before() -> None:
     world = seen(alike(0.5, 1))
     world.prices.add(hop("dear"), Statistic(1_000, 1_000, 900, 1.0))
@@ -184,8 +195,8 @@ def test_what_a_hop_has_not_seen_does_not_count() -> None:
     statistic = Statistic(2, 3, 3, 0.1)
     leg, hops = Leg(route=(hop("dear"),)), (hop("dear"), hop("probe_b"))
     outcomes = [np.array([True, False, True]), np.array([3, -1, 0])]
-    world.phases.observe(Observation("a", (leg,), (3,), hops, outcomes, (statistic,) * 2, Blind(3)))
-    assert world.phases.snapshot()["fans"] == [["probe_b", "b.k", 2.0, 1.0, 1.0, 3.0, 3.0]]
+    world.phases.observe(Observation("a", (leg,), (3,), hops, outcomes, (statistic,) * 2, Blind(3), True))
+    assert world.phases.snapshot()["fans"] == [["probe_b", "b.k", 2.0, 1.0, 0.0, 0.0, 0.0]]
 
 
 def test_it_goes_on_from_a_snapshot() -> None:
