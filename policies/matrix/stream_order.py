@@ -16,12 +16,13 @@ from eddy.contracts import UNSEEN, Branch, Decision, Hop, Leg, Observation, Pric
 from eddy.policies.matrix.invariants import INVARIANTS
 from eddy.policies.matrix.order import Problem, Saving, compare_orders, find_order, is_better
 from eddy.policies.matrix.profiler import Cost, Profiler
+from eddy.policies.matrix.trial import find_hopeful
 from eddy.policies.matrix.view import find_left
-from eddy.policies.matrix.watch import Watch
+from eddy.policies.matrix.watch import Place, Watch
 from eddy.policies.matrix.window import Window
 from eddy.policies.shared.call_counts import SAMPLE
-from eddy.policies.shared.legality import HopNumbers, Legality
-from eddy.policies.shared.merit import Costs, greedy_route, row_price, step_price
+from eddy.policies.shared.legality import HopNumbers, Legality, bits
+from eddy.policies.shared.merit import INSTANT, Costs, greedy_route, row_price, step_price
 from eddy.policies.shared.standing_order import ROWS_TO_SETTLE, Known, follow_price, join_alike
 from eddy.tuples.arrays import Floats, Integers
 
@@ -37,6 +38,9 @@ FEWEST_ROWS = 30
 STAGE_ROWS = 200
 """Profile rows after which a stage of Sweep is over that has found nothing; the thesis prescribes some number."""
 
+ROWS_OF_A_TRY = 4_000
+"""Rows for which a new order is thought about after each round: by then it is known what its places do."""
+
 SURE_OF_CUT = 4.5
 """Standard errors by which the newest profile rows must differ from the others to be of another stream."""
 
@@ -51,6 +55,7 @@ FEWEST_LEFT = 20.0
 
 WRITTEN, FOREIGN = "first rows", "first rows; what was restored is for other operators"
 ORDER_IS_BETTER = '"{}" comes at place {}: that saves {:.1%} of what a row costs'
+ORDER_IS_TRIED = '"{}" is tried at place {}'
 PLACE_CHANGED = '"{}" lets other rows pass than before; '
 ROWS_CHANGED = "the newest profile rows are unlike the others; "
 
@@ -82,9 +87,9 @@ class StreamOrder:
         while ready := legality.find_ready(self._order):
             self._order = (*self._order, ready[0])
         self._window = Window(len(self.operators), conduct.window)
-        self._watch = Watch(len(self._order))
+        self._watch = Watch(self._list_places())
         self._profiler = Profiler(conduct.p, conduct.price)
-        self._known: dict[Hop, Known] = {}
+        self._known: dict[int, Known] = {}
         self._costs = np.ones(len(self.operators))
         self._fresh = self._stood = self._number = 0
         # The place whose operator is profiled, where the variant has stages, and the profile rows of the stage.
@@ -93,18 +98,16 @@ class StreamOrder:
         self._predicted: float | None = None
         self._cost = Cost(0.0, 0.0, 0.0)
         self._asides: tuple[tuple[Hop, ...], ...] = ((),) * len(self._order)
-        self._asked: frozenset[Hop] = frozenset()
+        # The probes that get only tuples which were asked first; as long as there are any, steps tell of these alone.
+        self.asked: frozenset[Hop] = frozenset()
         self._follow_route()
+
+    def _list_places(self) -> list[Place]:
+        return [(bits(self._order[:place]), number) for place, number in enumerate(self._order)]
 
     def begin(self) -> None:
         """Begin without a snapshot."""
         self._refresh()
-
-    def ask_first(self, asked: frozenset[Hop], *, begins: bool) -> None:
-        """Take note of the probes that get only tuples which were asked first, and whether these are others by now."""
-        self._asked = asked
-        if begins:
-            self._watch.begin()
 
     def legs(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
         """All rows in one order; some of them are shown to operators that come after the one that drops them."""
@@ -128,7 +131,7 @@ class StreamOrder:
         """Take note of a step, or of a profile."""
         if observation.is_profile:
             self._add(observation)
-        elif observation.legs[0].tag == self._number:
+        elif observation.legs[0].tag == self._number and not self.asked:
             place = self._places.get(observation.hops[0])
             if place is not None:
                 self._watch.count(place, observation.outcomes[0])
@@ -154,6 +157,8 @@ class StreamOrder:
             self._decide()
             self._fresh = 0
             self._refresh()
+        elif self._is_hopeful and self._stood < ROWS_OF_A_TRY:
+            self._try()
         elif not self._cost.row:
             self._refresh()
 
@@ -164,10 +169,31 @@ class StreamOrder:
         self._watch.begin()
         self._profiler.want()
 
+    @property
+    def _is_hopeful(self) -> bool:
+        """Tell whether orders are tried on rows of the stream."""
+        conduct = self._conduct
+        return (
+            self._profiler.is_auto and conduct.variant == "a_greedy" and conduct.search == "greedy" and not self.asked
+        )
+
+    def _try(self) -> None:
+        """Try an order that may be better."""
+        if len(self._window) < FEWEST_ROWS:
+            return
+        problem = Problem.of(self._window.outcomes(), self._costs, self._legality)
+        other = find_hopeful(problem, self._order, self._watch.known, self._cost.row)
+        if other != self._order:
+            self._take(other, compare_orders(problem, self._order, other))
+            self._refresh()
+
     def _decide(self) -> None:
         """Take another order, if it saves enough."""
         self._staged += self._fresh
         self._follow_prices()
+        if self._is_hopeful:
+            self._try()
+            return
         if len(self._window) < FEWEST_ROWS:
             return
         problem = Problem.of(self._window.outcomes(), self._costs, self._legality)
@@ -184,12 +210,13 @@ class StreamOrder:
 
     def _take(self, order: HopNumbers, saving: Saving) -> None:
         place = next(place for place, number in enumerate(order) if number != self._order[place])
-        share = saving.saved / saving.cost if saving.cost else 0.0
-        self._reason = self._noticed + ORDER_IS_BETTER.format(self.operators[order[place]], place + 1, share)
+        told = self.operators[order[place]], place + 1, saving.saved / max(saving.cost, INSTANT)
+        is_better_now = is_better(saving, least=LEAST_SAVING, sure=SURE)
+        self._reason = self._noticed + (ORDER_IS_BETTER if is_better_now else ORDER_IS_TRIED).format(*told)
         self._noticed = ""
         self._order, self._number, self._stood = order, self._number + 1, 0
         self._predicted = saving.cost - saving.saved
-        self._watch.begin()
+        self._watch.switch(self._list_places())
         if self._invariant.has_stages:
             self._begin_stage()
         elif not self._invariant.keeps_rows:
@@ -204,11 +231,12 @@ class StreamOrder:
         """Let costs follow prices, those that are alike together; an operator that never acted costs what others do."""
         if self._conduct.costs == "unit":
             return
-        for hop in self._legality.hops(self._order):
+        for number, hop in zip(self._order, self._legality.hops(self._order), strict=True):
             # What a probe takes for tuples that all have a match is no price for the others.
-            if self._prices[hop].row > 0 and hop not in self._asked:
-                self._known[hop] = follow_price(self._known.get(hop), row_price(hop, self._prices, "time"))
-        found = {hop.operator: price for hop, price in join_alike(self._known).items()}
+            if self._prices[hop].row > 0 and hop not in self.asked:
+                self._known[number] = follow_price(self._known.get(number), row_price(hop, self._prices, "time"))
+        names = {Hop(self.operators[number]): known for number, known in self._known.items()}
+        found = {hop.operator: price for hop, price in join_alike(names).items()}
         usual = sum(found.values()) / len(found) if found else 1.0
         self._costs = np.array([found.get(name, usual) for name in self.operators])
 
@@ -264,7 +292,8 @@ class StreamOrder:
         if is_thesis or self._conduct.search == "exact" or not len(self._window):
             return np.zeros(places, np.int64)
         rows = left.sum(axis=0)
-        share = (left * (1 - ordered)).sum(axis=0) / np.maximum(rows, 1.0)
+        # A row more that passes: few rows that are all dropped do not say that all are.
+        share = (left * (1 - ordered)).sum(axis=0) / (rows + 1.0)
         surely = share - SURE_OF_DROPS * np.sqrt(np.clip(share * (1 - share), 0.0, 0.25) / np.maximum(rows, 1.0))
         surely[rows < FEWEST_LEFT] = 0.0
         costs = self._costs[list(self._order)]
@@ -293,34 +322,40 @@ class StreamOrder:
 
     def snapshot(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Plain values, and the arrays of the window."""
+        watch, arrays = self._watch.snapshot()
         plain = {
             "operators": list(self.operators),
             "order": list(self._order),
             "numbers": [self._fresh, self._stood, self._number, self._stage, self._staged],
-            "told": [self._reason, self._noticed, self._predicted],
-            "prices": [[*hop, *known] for hop, known in self._known.items()],
-            "costs": self._costs.tolist(),
-            "cost": list(self._cost),
+            "told": [self._reason, self._noticed],
             "asides": [[list(hop) for hop in some] for some in self._asides],
-            "watch": self._watch.snapshot(),
-            "profiler": self._profiler.snapshot(),
+            "watch": watch,
             "calm": self.is_calm,
         }
-        return plain, self._window.snapshot()
+        known = np.full((len(self.operators), len(Known._fields)), np.nan)
+        for number, one in self._known.items():
+            known[number] = one
+        predicted = np.nan if self._predicted is None else self._predicted
+        costs = np.array([predicted, *self._cost, *self._profiler.snapshot(), *self._costs])
+        return plain, {**self._window.snapshot(), **arrays, "known": known, "costs": costs}
 
     def restore(self, plain: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
         """Go on from a snapshot."""
         self._order = tuple(plain["order"])
         self._fresh, self._stood, self._number, self._stage, self._staged = plain["numbers"]
-        self._reason, self._noticed, self._predicted = plain["told"]
-        self._known = {Hop(operator, pattern): Known(*known) for operator, pattern, *known in plain["prices"]}
-        self._costs = np.array(plain["costs"], np.float64)
-        self._watch.restore(plain["watch"])
-        self._profiler.restore(plain["profiler"])
-        self._window.restore(arrays)
-        self._follow_route()
-        self._cost = Cost(*plain["cost"])
+        self._reason, self._noticed = plain["told"]
         self._asides = tuple(tuple(Hop(*hop) for hop in some) for some in plain["asides"])
+        self._watch.restore(plain["watch"], arrays)
+        self._window.restore(arrays)
+        for number, (price, spread, looks) in enumerate(arrays["known"].tolist()):
+            if looks > 0:
+                self._known[number] = Known(price, spread, int(looks))
+        predicted, *rest = arrays["costs"].tolist()
+        self._predicted = None if np.isnan(predicted) else predicted
+        self._cost = Cost(*rest[:3])
+        self._profiler.restore(rest[3:7])
+        self._costs = np.array(rest[7:])
+        self._follow_route()
 
 
 def _at(leg: Leg, rows: Integers) -> Leg:

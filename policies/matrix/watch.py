@@ -1,24 +1,39 @@
 """Watches over what rows do at each place of an order.
 
-All rows tell it for nothing, and there are many more of them than profile rows: a change shows here first. What none of
-them shows, that an operator has become better than those before it, only profile rows do.
+All rows tell it for nothing, and there are many more of them than profile rows: a change shows here first, and what an
+operator does to the rows that others have passed is known here best. What none of them shows, that an operator has
+become better than those before it, only profile rows do.
+
+What an operator makes of rows depends on which others have seen them before, and not on their order. So counts are kept
+by an operator and a set of others, also while the order is another one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from eddy.contracts import Counts
 from eddy.observe.statistics import fading
-from eddy.tuples.arrays import Floats
+from eddy.policies.shared.legality import bits
+from eddy.tuples.arrays import Floats, Numbers
+
+Place = tuple[int, int]
+"""The operators before, as bits, and an operator."""
 
 HALF_LIVES = (500, 5_000)
 """Rows after which older ones count half: one for what changes at once, one for what changes slowly."""
 
+KNOWN_HALF_LIFE = 50_000
+"""Rows of the stream after which what is known of a place counts half: what was long ago may be tried again."""
+
 MOST_REFERENCE = 20_000.0
 """Rows since the order was taken that the newest ones are held against. More would make small differences sure."""
+
+MOST_KEPT = 64
+"""Places of former orders that are kept, the newest ones."""
 
 SURE_OF_CHANGE = 4.5
 """Standard errors beyond which a difference is not chance: there are some ten tests for each thousand rows."""
@@ -33,20 +48,40 @@ EVENTS = 10.0
 """Rows that pass, and rows that do not, without which no test counts on averages."""
 
 ROWS, OUT, SQUARES = range(3)
+_NOTHING = (0.0, 0.0, 0.0, 0.0)
+"""Of a former place: when it was left, and its counts."""
+
+NEW, KNOWN, REFERENCE, RECENT = range(4)
+"""The round's counts; all that fade slowly; those that the newest are held against; the newest, by half-life."""
 
 
 class Watch:
-    """Rows in, tuples out and their squares at each place: the newest ones, and those since the order was taken."""
+    """Rows in, tuples out and their squares at each place of the present order, and of former ones."""
 
-    def __init__(self, places: int) -> None:
-        self._new = np.zeros((3, places))
-        self._recent = np.zeros((len(HALF_LIVES), 3, places))
-        self._reference = np.zeros((3, places))
+    def __init__(self, places: Sequence[Place]) -> None:
+        self._places = list(places)
+        self._counts = np.zeros((RECENT + len(HALF_LIVES), 3, len(places)))
+        self._clock = 0.0
+        self._former: dict[Place, list[float]] = {}
 
     def begin(self) -> None:
-        """Begin anew: the order is another one, or the stream is."""
-        for counts in (self._new, self._recent, self._reference):
-            counts[:] = 0.0
+        """Begin anew: the stream is another one."""
+        self._counts[:] = 0.0
+        self._former.clear()
+
+    def switch(self, places: Sequence[Place]) -> None:
+        """Watch over another order; of the places that it shares with former ones something is known."""
+        for number, place in enumerate(self._places):
+            self._former.pop(place, None)
+            self._former[place] = [self._clock, *self._counts[KNOWN, :, number].tolist()]
+        self._places = list(places)
+        self._counts = np.zeros_like(self._counts)
+        for number, place in enumerate(places):
+            if place in self._former:
+                self._counts[KNOWN, :, number] = self._recall(place)
+                del self._former[place]
+        for place in list(self._former)[:-MOST_KEPT]:
+            del self._former[place]
 
     def count(self, place: int, outcomes: Counts) -> None:
         """Count what came out at a place, tuple by tuple."""
@@ -54,32 +89,63 @@ class Watch:
         squares = out
         if outcomes.dtype != np.bool_:
             out, squares = float(outcomes.sum()), float((outcomes * outcomes).sum())
-        self._new[:, place] += len(outcomes), out, squares
+        self._counts[NEW, :, place] += len(outcomes), out, squares
 
     def look(self) -> int | None:
         """Count the round that is over; gives the place at which rows do otherwise than before, if there is one."""
-        rows = float(self._new[ROWS, 0])
+        new = self._counts[NEW]
+        rows = float(new[ROWS, 0])
+        self._clock += rows
         kept = np.array([fading(rows, half_life) for half_life in HALF_LIVES])
-        self._recent = self._recent * kept[:, None, None] + self._new
-        sure = np.stack([_compare(recent, self._reference) for recent in self._recent]).max(axis=0)
-        if self._reference[ROWS, 0] < MOST_REFERENCE:
-            self._reference += self._new
-        self._new[:] = 0.0
+        self._counts[RECENT:] = self._counts[RECENT:] * kept[:, None, None] + new
+        self._counts[KNOWN] = self._counts[KNOWN] * fading(rows, KNOWN_HALF_LIFE) + new
+        reference = self._counts[REFERENCE]
+        sure = np.stack([_compare(recent, reference) for recent in self._counts[RECENT:]]).max(axis=0)
+        reference += np.where(reference[ROWS] < MOST_REFERENCE, new, 0.0)
+        self._counts[NEW] = 0.0
         return int(sure.argmax()) if len(sure) and sure.max() > SURE_OF_CHANGE else None
+
+    def known(self, place: Place) -> Sequence[float]:
+        """Rows, tuples out and squares that an operator is known by, where some others have seen rows before it."""
+        if place in self._former:
+            return self._recall(place)
+        number = self._places.index(place) if place in self._places else None
+        found: Sequence[float] = (0.0, 0.0, 0.0) if number is None else self._counts[KNOWN, :, number].tolist()
+        return found
+
+    def _recall(self, place: Place) -> Sequence[float]:
+        """Give what is known of a place of a former order; it has faded since."""
+        then, *known = self._former[place]
+        kept = fading(self._clock - then, KNOWN_HALF_LIFE)
+        return [count * kept for count in known]
 
     def price(self, costs: Floats) -> float:
         """Price a row by what was seen of the places recently; NaN where nothing was."""
-        rows = self._recent[-1, ROWS]
+        rows = self._counts[-1, ROWS]
         return float(rows @ costs / rows[0]) if len(rows) and rows[0] else float("nan")
 
-    def snapshot(self) -> list[list[list[float]]]:
-        """Plain values."""
-        return [part.tolist() for part in (self._new, *self._recent, self._reference)]
+    def snapshot(self) -> tuple[list[Any], dict[str, Numbers]]:
+        """Plain values, and former places as arrays of one size: state must not grow."""
+        operators = len(self._places)
+        sets = np.zeros((MOST_KEPT, operators), np.bool_)
+        former = np.zeros((MOST_KEPT, 1 + len(_NOTHING)))
+        former[:, 0] = -1
+        for row, ((before, operator), known) in enumerate(self._former.items()):
+            sets[row] = [before >> number & 1 for number in range(operators)]
+            former[row] = operator, *known
+        plain = [self._clock, [list(place) for place in self._places]]
+        return plain, {"counts": self._counts.copy(), "sets": np.packbits(sets), "former": former}
 
-    def restore(self, state: Sequence[Sequence[Sequence[float]]]) -> None:
+    def restore(self, plain: Sequence[Any], arrays: Mapping[str, Numbers]) -> None:
         """Go on from a snapshot."""
-        self._new, *recent, self._reference = (np.array(part, np.float64) for part in state)
-        self._recent = np.stack(recent)
+        self._clock, places = plain
+        self._places = [(before, operator) for before, operator in places]
+        self._counts = arrays["counts"].copy()
+        shape = MOST_KEPT, len(self._places)
+        sets = np.unpackbits(arrays["sets"], count=shape[0] * shape[1]).reshape(shape)
+        for before, (operator, *known) in zip(sets, arrays["former"].tolist(), strict=True):
+            if operator >= 0:
+                self._former[bits(np.flatnonzero(before).tolist()), int(operator)] = known
 
 
 def _compare(recent: Floats, reference: Floats) -> Floats:
