@@ -51,8 +51,9 @@ class Asking:
         known, (rows, next_look) = self._taken.get(origin), self._rows.get(origin, (0, 0))
         rows += task.rows
         self._rows[origin] = rows, next_look
-        if known is not None and known.base == base and rows < next_look:
-            return known
+        if known is not None and rows < next_look and (known.base == base or not known.asked):
+            # Where nothing is asked, another order is no reason to look: orders that are about alike take turns.
+            return known if known.base == base else Taken(base, base, frozenset())
         self._rows[origin] = rows, rows + min(rows, ROWS_BETWEEN_LOOKS)
         route = self._phases.improve(task, base, known.route if known is not None and known.base == base else ())
         options = {hop.operator for hop in route if hop not in base}
