@@ -45,20 +45,21 @@ class Asking:
         """Take note of a step, or of a profile."""
         self._phases.observe(observation)
 
-    def find_route(self, task: Task, base: Route) -> tuple[Taken, bool]:
-        """Give the route for rows that have just arrived, and whether it is another one than for those before."""
+    def find_route(self, task: Task, base: Route) -> Taken:
+        """Give the route for rows that have just arrived."""
         origin = task.lineage.origin
         known, (rows, next_look) = self._taken.get(origin), self._rows.get(origin, (0, 0))
         rows += task.rows
         self._rows[origin] = rows, next_look
-        if known is not None and known.base == base and rows < next_look:
-            return known, False
+        if known is not None and rows < next_look and (known.base == base or not known.asked):
+            # Where nothing is asked, another order is no reason to look: orders that are about alike take turns.
+            return known if known.base == base else Taken(base, base, frozenset())
         self._rows[origin] = rows, rows + min(rows, ROWS_BETWEEN_LOOKS)
         route = self._phases.improve(task, base, known.route if known is not None and known.base == base else ())
         options = {hop.operator for hop in route if hop not in base}
         asked = frozenset(hop for hop in base if find_option(hop.operator) in options)
-        taken = self._taken[origin] = Taken(base, route, asked)
-        return taken, known is not None and known.route != route
+        self._taken[origin] = Taken(base, route, asked)
+        return self._taken[origin]
 
     def snapshot(self) -> dict[str, Any]:
         """Plain values."""

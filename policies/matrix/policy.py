@@ -60,8 +60,8 @@ class MatrixPolicy(Policy):
         legs = stream.legs(task, ready)
         if self._asking is None or task.lineage.done:
             return legs
-        taken, is_new = self._asking.find_route(task, legs[0].route)
-        stream.ask_first(taken.asked, begins=is_new)
+        taken = self._asking.find_route(task, legs[0].route)
+        stream.asked = taken.asked
         return [ask_first(leg, taken.route) for leg in legs] if taken.asked else legs
 
     def _find_stream(self, task: Task, ready: tuple[Hop, ...]) -> StreamOrder:

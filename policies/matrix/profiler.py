@@ -19,7 +19,7 @@ from eddy.policies.shared.checks import check_share
 
 AUTO = "auto"
 
-BURST_ROWS = 50
+BURST_ROWS = 32
 """Rows of a burst at least."""
 
 FIRST_ROWS = 32

@@ -89,7 +89,7 @@ class StreamOrder:
         self._window = Window(len(self.operators), conduct.window)
         self._watch = Watch(self._list_places())
         self._profiler = Profiler(conduct.p, conduct.price)
-        self._known: dict[Hop, Known] = {}
+        self._known: dict[int, Known] = {}
         self._costs = np.ones(len(self.operators))
         self._fresh = self._stood = self._number = 0
         # The place whose operator is profiled, where the variant has stages, and the profile rows of the stage.
@@ -98,7 +98,8 @@ class StreamOrder:
         self._predicted: float | None = None
         self._cost = Cost(0.0, 0.0, 0.0)
         self._asides: tuple[tuple[Hop, ...], ...] = ((),) * len(self._order)
-        self._asked: frozenset[Hop] = frozenset()
+        # The probes that get only tuples which were asked first; as long as there are any, steps tell of these alone.
+        self.asked: frozenset[Hop] = frozenset()
         self._follow_route()
 
     def _list_places(self) -> list[Place]:
@@ -107,12 +108,6 @@ class StreamOrder:
     def begin(self) -> None:
         """Begin without a snapshot."""
         self._refresh()
-
-    def ask_first(self, asked: frozenset[Hop], *, begins: bool) -> None:
-        """Take note of the probes that get only tuples which were asked first, and whether these are others by now."""
-        self._asked = asked
-        if begins:
-            self._watch.begin()
 
     def legs(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
         """All rows in one order; some of them are shown to operators that come after the one that drops them."""
@@ -136,7 +131,7 @@ class StreamOrder:
         """Take note of a step, or of a profile."""
         if observation.is_profile:
             self._add(observation)
-        elif observation.legs[0].tag == self._number:
+        elif observation.legs[0].tag == self._number and not self.asked:
             place = self._places.get(observation.hops[0])
             if place is not None:
                 self._watch.count(place, observation.outcomes[0])
@@ -178,7 +173,9 @@ class StreamOrder:
     def _is_hopeful(self) -> bool:
         """Tell whether orders are tried on rows of the stream."""
         conduct = self._conduct
-        return self._profiler.is_auto and conduct.variant == "a_greedy" and conduct.search == "greedy"
+        return (
+            self._profiler.is_auto and conduct.variant == "a_greedy" and conduct.search == "greedy" and not self.asked
+        )
 
     def _try(self) -> None:
         """Try an order that may be better."""
@@ -234,11 +231,12 @@ class StreamOrder:
         """Let costs follow prices, those that are alike together; an operator that never acted costs what others do."""
         if self._conduct.costs == "unit":
             return
-        for hop in self._legality.hops(self._order):
+        for number, hop in zip(self._order, self._legality.hops(self._order), strict=True):
             # What a probe takes for tuples that all have a match is no price for the others.
-            if self._prices[hop].row > 0 and hop not in self._asked:
-                self._known[hop] = follow_price(self._known.get(hop), row_price(hop, self._prices, "time"))
-        found = {hop.operator: price for hop, price in join_alike(self._known).items()}
+            if self._prices[hop].row > 0 and hop not in self.asked:
+                self._known[number] = follow_price(self._known.get(number), row_price(hop, self._prices, "time"))
+        names = {Hop(self.operators[number]): known for number, known in self._known.items()}
+        found = {hop.operator: price for hop, price in join_alike(names).items()}
         usual = sum(found.values()) / len(found) if found else 1.0
         self._costs = np.array([found.get(name, usual) for name in self.operators])
 
@@ -324,34 +322,40 @@ class StreamOrder:
 
     def snapshot(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Plain values, and the arrays of the window."""
+        watch, arrays = self._watch.snapshot()
         plain = {
             "operators": list(self.operators),
             "order": list(self._order),
             "numbers": [self._fresh, self._stood, self._number, self._stage, self._staged],
-            "told": [self._reason, self._noticed, self._predicted],
-            "prices": [[*hop, *known] for hop, known in self._known.items()],
-            "costs": self._costs.tolist(),
-            "cost": list(self._cost),
+            "told": [self._reason, self._noticed],
             "asides": [[list(hop) for hop in some] for some in self._asides],
-            "watch": self._watch.snapshot(),
-            "profiler": self._profiler.snapshot(),
+            "watch": watch,
             "calm": self.is_calm,
         }
-        return plain, self._window.snapshot()
+        known = np.full((len(self.operators), len(Known._fields)), np.nan)
+        for number, one in self._known.items():
+            known[number] = one
+        predicted = np.nan if self._predicted is None else self._predicted
+        costs = np.array([predicted, *self._cost, *self._profiler.snapshot(), *self._costs])
+        return plain, {**self._window.snapshot(), **arrays, "known": known, "costs": costs}
 
     def restore(self, plain: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
         """Go on from a snapshot."""
         self._order = tuple(plain["order"])
         self._fresh, self._stood, self._number, self._stage, self._staged = plain["numbers"]
-        self._reason, self._noticed, self._predicted = plain["told"]
-        self._known = {Hop(operator, pattern): Known(*known) for operator, pattern, *known in plain["prices"]}
-        self._costs = np.array(plain["costs"], np.float64)
-        self._watch.restore(plain["watch"])
-        self._profiler.restore(plain["profiler"])
-        self._window.restore(arrays)
-        self._follow_route()
-        self._cost = Cost(*plain["cost"])
+        self._reason, self._noticed = plain["told"]
         self._asides = tuple(tuple(Hop(*hop) for hop in some) for some in plain["asides"])
+        self._watch.restore(plain["watch"], arrays)
+        self._window.restore(arrays)
+        for number, (price, spread, looks) in enumerate(arrays["known"].tolist()):
+            if looks > 0:
+                self._known[number] = Known(price, spread, int(looks))
+        predicted, *rest = arrays["costs"].tolist()
+        self._predicted = None if np.isnan(predicted) else predicted
+        self._cost = Cost(*rest[:3])
+        self._profiler.restore(rest[3:7])
+        self._costs = np.array(rest[7:])
+        self._follow_route()
 
 
 def _at(leg: Leg, rows: Integers) -> Leg:

@@ -10,14 +10,15 @@ by an operator and a set of others, also while the order is another one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from eddy.contracts import Counts
 from eddy.observe.statistics import fading
-from eddy.tuples.arrays import Floats
+from eddy.policies.shared.legality import bits
+from eddy.tuples.arrays import Floats, Numbers
 
 Place = tuple[int, int]
 """The operators before, as bits, and an operator."""
@@ -31,7 +32,7 @@ KNOWN_HALF_LIFE = 50_000
 MOST_REFERENCE = 20_000.0
 """Rows since the order was taken that the newest ones are held against. More would make small differences sure."""
 
-MOST_KEPT = 200
+MOST_KEPT = 64
 """Places of former orders that are kept, the newest ones."""
 
 SURE_OF_CHANGE = 4.5
@@ -47,6 +48,9 @@ EVENTS = 10.0
 """Rows that pass, and rows that do not, without which no test counts on averages."""
 
 ROWS, OUT, SQUARES = range(3)
+_NOTHING = (0.0, 0.0, 0.0, 0.0)
+"""Of a former place: when it was left, and its counts."""
+
 NEW, KNOWN, REFERENCE, RECENT = range(4)
 """The round's counts; all that fade slowly; those that the newest are held against; the newest, by half-life."""
 
@@ -58,7 +62,7 @@ class Watch:
         self._places = list(places)
         self._counts = np.zeros((RECENT + len(HALF_LIVES), 3, len(places)))
         self._clock = 0.0
-        self._former: dict[Place, tuple[float, list[list[float]]]] = {}
+        self._former: dict[Place, list[float]] = {}
 
     def begin(self) -> None:
         """Begin anew: the stream is another one."""
@@ -69,16 +73,15 @@ class Watch:
         """Watch over another order; of the places that it shares with former ones something is known."""
         for number, place in enumerate(self._places):
             self._former.pop(place, None)
-            self._former[place] = self._clock, self._counts[KNOWN : REFERENCE + 1, :, number].tolist()
-        for place in list(self._former)[:-MOST_KEPT]:
-            del self._former[place]
+            self._former[place] = [self._clock, *self._counts[KNOWN, :, number].tolist()]
         self._places = list(places)
         self._counts = np.zeros_like(self._counts)
         for number, place in enumerate(places):
             if place in self._former:
-                then, known = self._former.pop(place)
-                self._counts[KNOWN : REFERENCE + 1, :, number] = known
-                self._counts[KNOWN, :, number] *= fading(self._clock - then, KNOWN_HALF_LIFE)
+                self._counts[KNOWN, :, number] = self._recall(place)
+                del self._former[place]
+        for place in list(self._former)[:-MOST_KEPT]:
+            del self._former[place]
 
     def count(self, place: int, outcomes: Counts) -> None:
         """Count what came out at a place, tuple by tuple."""
@@ -105,29 +108,44 @@ class Watch:
     def known(self, place: Place) -> Sequence[float]:
         """Rows, tuples out and squares that an operator is known by, where some others have seen rows before it."""
         if place in self._former:
-            then, (known, _) = self._former[place]
-            kept = fading(self._clock - then, KNOWN_HALF_LIFE)
-            return [count * kept for count in known]
+            return self._recall(place)
         number = self._places.index(place) if place in self._places else None
         found: Sequence[float] = (0.0, 0.0, 0.0) if number is None else self._counts[KNOWN, :, number].tolist()
         return found
+
+    def _recall(self, place: Place) -> Sequence[float]:
+        """Give what is known of a place of a former order; it has faded since."""
+        then, *known = self._former[place]
+        kept = fading(self._clock - then, KNOWN_HALF_LIFE)
+        return [count * kept for count in known]
 
     def price(self, costs: Floats) -> float:
         """Price a row by what was seen of the places recently; NaN where nothing was."""
         rows = self._counts[-1, ROWS]
         return float(rows @ costs / rows[0]) if len(rows) and rows[0] else float("nan")
 
-    def snapshot(self) -> list[Any]:
-        """Plain values."""
-        former = [[*place, then, known] for place, (then, known) in self._former.items()]
-        return [self._clock, [list(place) for place in self._places], self._counts.tolist(), former]
+    def snapshot(self) -> tuple[list[Any], dict[str, Numbers]]:
+        """Plain values, and former places as arrays of one size: state must not grow."""
+        operators = len(self._places)
+        sets = np.zeros((MOST_KEPT, operators), np.bool_)
+        former = np.zeros((MOST_KEPT, 1 + len(_NOTHING)))
+        former[:, 0] = -1
+        for row, ((before, operator), known) in enumerate(self._former.items()):
+            sets[row] = [before >> number & 1 for number in range(operators)]
+            former[row] = operator, *known
+        plain = [self._clock, [list(place) for place in self._places]]
+        return plain, {"counts": self._counts.copy(), "sets": np.packbits(sets), "former": former}
 
-    def restore(self, state: Sequence[Any]) -> None:
+    def restore(self, plain: Sequence[Any], arrays: Mapping[str, Numbers]) -> None:
         """Go on from a snapshot."""
-        self._clock, places, counts, former = state
+        self._clock, places = plain
         self._places = [(before, operator) for before, operator in places]
-        self._counts = np.array(counts, np.float64)
-        self._former = {(before, operator): (then, known) for before, operator, then, known in former}
+        self._counts = arrays["counts"].copy()
+        shape = MOST_KEPT, len(self._places)
+        sets = np.unpackbits(arrays["sets"], count=shape[0] * shape[1]).reshape(shape)
+        for before, (operator, *known) in zip(sets, arrays["former"].tolist(), strict=True):
+            if operator >= 0:
+                self._former[bits(np.flatnonzero(before).tolist()), int(operator)] = known
 
 
 def _compare(recent: Floats, reference: Floats) -> Floats:

@@ -7,7 +7,7 @@ told apart from one that passed it; and a probe has the number of its finds.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -56,7 +56,10 @@ class Window:
         rows = {"shape": np.array([*self._rows.shape, self.total])}
         if self._rows.max(initial=0) > 1:
             return {**rows, "finds": self._rows.copy()}
-        return {**rows, "passed": np.packbits(self._rows == 1), "unseen": np.packbits(self._rows == UNSEEN)}
+        # As many bits as there is room for: state must not grow.
+        bits = np.zeros((2, self._room, self._rows.shape[1]), np.bool_)
+        bits[:, : len(self._rows)] = self._rows == 1, self._rows == UNSEEN
+        return {**rows, "bits": np.packbits(bits)}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on from a snapshot."""
@@ -64,10 +67,7 @@ class Window:
         if "finds" in state:
             self._rows = state["finds"].copy()
             return
-        self._rows = _unpack(state["passed"], shape)
-        self._rows[_unpack(state["unseen"], shape) == 1] = UNSEEN
-
-
-def _unpack(packed: Numbers, shape: Sequence[int]) -> Numbers:
-    rows, operators = shape
-    return np.unpackbits(packed, count=rows * operators).reshape(rows, operators).astype(np.int16)
+        rows, operators = shape
+        bits = np.unpackbits(state["bits"], count=2 * self._room * operators).reshape(2, self._room, operators)
+        passed, unseen = bits[:, :rows].astype(np.int16)
+        self._rows = np.where(unseen == 1, UNSEEN, passed).astype(np.int16)
