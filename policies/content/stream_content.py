@@ -264,7 +264,7 @@ class StreamContent:
             self.known.keep_lesson(hop, lesson)
             taught += len(lesson.outcomes)
             if step.legs[0].exhaustive:
-                self.known.keep_time(hop, step.statistics[0].seconds, lesson.buckets, self._prices[hop].step)
+                self.known.keep_time(hop, step.statistics[0].seconds, lesson.buckets, self._conduct.prices[hop].step)
         self._conduct.uses.count(step, self.known.profile(hop).classifiers, taught)
         if self._trial is not None:
             prices, costs = self._prices, self._conduct.costs

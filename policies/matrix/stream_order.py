@@ -98,6 +98,7 @@ class StreamOrder:
         self._predicted: float | None = None
         self._cost = Cost(0.0, 0.0, 0.0)
         self._asides: tuple[tuple[Hop, ...], ...] = ((),) * len(self._order)
+        self._asked: frozenset[Hop] = frozenset()
         self._follow_route()
 
     def _list_places(self) -> list[Place]:
@@ -106,6 +107,12 @@ class StreamOrder:
     def begin(self) -> None:
         """Begin without a snapshot."""
         self._refresh()
+
+    def ask_first(self, asked: frozenset[Hop], *, begins: bool) -> None:
+        """Take note of the probes that get only tuples which were asked first, and whether these are others by now."""
+        self._asked = asked
+        if begins:
+            self._watch.begin()
 
     def legs(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
         """All rows in one order; some of them are shown to operators that come after the one that drops them."""
@@ -228,7 +235,8 @@ class StreamOrder:
         if self._conduct.costs == "unit":
             return
         for hop in self._legality.hops(self._order):
-            if self._prices[hop].row > 0:
+            # What a probe takes for tuples that all have a match is no price for the others.
+            if self._prices[hop].row > 0 and hop not in self._asked:
                 self._known[hop] = follow_price(self._known.get(hop), row_price(hop, self._prices, "time"))
         found = {hop.operator: price for hop, price in join_alike(self._known).items()}
         usual = sum(found.values()) / len(found) if found else 1.0

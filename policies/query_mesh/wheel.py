@@ -79,11 +79,14 @@ class Wheel:
         self._costs = costs
         self._seen = np.ones(len(costs))
         self._out = rates.copy()
+        # Where nothing is drawn there is nothing to count.
+        self._drawn = [operator for one in sets if len(one) > 1 for operator in one]
+        self._is_drawn = np.isin(np.arange(len(costs)), self._drawn).tolist()
 
     @property
     def is_certain(self) -> bool:
         """Whether there is nothing to draw."""
-        return all(len(one) == 1 for one in self.sets)
+        return not self._drawn
 
     def draw(self, chance: np.random.Generator) -> HopNumbers:
         """Draw a route.
@@ -91,17 +94,23 @@ class Wheel:
         Of each set it takes one operator after the other, by the slices of those that are left. Who is drawn next is
         who waits shortest, if each waits for a random time, the shorter the larger its slice.
         """
-        waits = (chance.standard_exponential(len(self._costs)) / self._slices()).tolist()
-        return tuple(operator for one in self.sets for operator in sorted(one, key=waits.__getitem__))
+        waits = (chance.standard_exponential(len(self._drawn)) / self._slices()).tolist()
+        wait = dict(zip(self._drawn, waits, strict=True))
+        return tuple(
+            operator for one in self.sets for operator in (one if len(one) == 1 else sorted(one, key=wait.__getitem__))
+        )
 
     def count(self, operator: int, rows: int, out: float) -> None:
         """Count what an operator made of rows on this way."""
+        if not self._is_drawn[operator]:
+            return
         kept = min(1.0, ROWS_REMEMBERED / (self._seen[operator] + rows))
         self._seen[operator] = (self._seen[operator] + rows) * kept
         self._out[operator] = (self._out[operator] + out) * kept
 
     def _slices(self) -> Floats:
-        worth: Floats = np.maximum(1 - self._out / self._seen, LEAST_DROPPED) / self._costs
+        drawn = self._drawn
+        worth: Floats = np.maximum(1 - self._out[drawn] / self._seen[drawn], LEAST_DROPPED) / self._costs[drawn]
         slices: Floats = (worth / worth.max()) ** SLICE_POWER
         return slices
 
