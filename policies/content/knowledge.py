@@ -255,6 +255,9 @@ class Knowledge:
             for hop, counts in zip(step.hops, step.outcomes, strict=True):
                 number = self._number(hop)
                 lots.setdefault(self.profiles[number].attribute, []).append((number, counts, step))
+        is_few = LEAST_OPERATORS <= len(self.profiles) <= MOST_OPERATORS
+        # Independent operators are looked at now and then, once all is known.
+        are_lifts_due = is_few and (self.haste == 1.0 or self._lifts.is_sure or self._turn % CALM_DIVISOR == 0)
         places: list[Integers] = []
         # Every outcome gets its place in the table, operator by bucket, and one sum adds them all: with a sum for each
         # step, rounds of many small steps would spend their time here.
@@ -263,7 +266,7 @@ class Knowledge:
             first, *others = (step.buckets for _, _, step in lot)
             cells = None if attribute == NO_ATTRIBUTE else first.join(others)((attribute,))[:, 0]
             places.append(self._running.places(numbers, cells))
-            if LEAST_OPERATORS <= len(self.profiles) <= MOST_OPERATORS:
+            if are_lifts_due:
                 told = self._lifts.attribute
                 known = cells if told in (attribute, NO_ATTRIBUTE) else first.join(others)((told,))[:, 0]
                 self._lifts.count(lot, None if told == NO_ATTRIBUTE else known, self._numbers)
