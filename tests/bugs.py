@@ -457,6 +457,20 @@ BUGS = (
         tests=("tests/policies/test_learning.py", "-k", "appear"),
     ),
     Bug(
+        name="an operator is judged by the rows that others have left",
+        file="policies/content/lifts.py",
+        old="passed = [numbers[hop] for hop in leg.route[: leg.route.index(step.hops[0])] if hop in numbers]",
+        new="passed: list[int] = []",
+        tests=("tests/policies/test_lifts.py",),
+    ),
+    Bug(
+        name="operators that depend on each other are ordered as if they did not",
+        file="policies/shared/orders.py",
+        old="among = np.minimum(rates * lifts[passed[:, None], every, rows[:, None]], 1.0)",
+        new="among = np.minimum(rates, 1.0)",
+        tests=("tests/policies/test_lifts.py",),
+    ),
+    Bug(
         name="rows cost an operator what those cost that came to it",
         file="policies/content/class_costs.py",
         old="return (None if costs is None else costs.price) or self._prices[hop]",
