@@ -125,20 +125,10 @@ class Generation:
         """
         tolerance, window = how
         given = mesh.tree.routes(sample.buckets[:, list(mesh.tree.used)])
-        usual = sample.outcomes.mean(axis=0)
         prices = np.broadcast_to(sample.price(costs), sample.outcomes.shape)
         own = np.stack([_some(prices, given == way).mean(axis=0) for way in range(len(mesh.routes))])
-        wheels = tuple(
-            Wheel(
-                (
-                    *or_sets(_some(believed, given == way), own[way], route[:begun], legality, tolerance),
-                    *((operator,) for operator in route[begun:]),
-                ),
-                own[way],
-                usual,
-            )
-            for way, (route, begun) in enumerate(zip(mesh.routes, mesh.own or map(len, mesh.routes), strict=True))
-        )
+        of_ways = [_some(believed, given == way) for way in range(len(mesh.routes))]
+        wheels = _make_wheels(mesh, of_ways, own, (legality, tolerance), sample)
         return Generation(
             number=number,
             reason=reason,
@@ -246,6 +236,24 @@ class Generation:
             wheels=tuple(map(Wheel.restore, state["wheels"])),
             passing=tuple(passing),
         )
+
+
+def _make_wheels(
+    mesh: Mesh, believed: Sequence[Floats], own: Floats, draws: tuple[Legality, float], sample: Sample
+) -> tuple[Wheel, ...]:
+    """Make the wheel of each way, by what is believed of its rows and what they cost.
+
+    What comes behind a way's own part is common to all, and nothing is drawn there.
+    """
+    legality, tolerance = draws
+    usual = sample.outcomes.mean(axis=0)
+    begun = mesh.own or [len(route) for route in mesh.routes]
+    drawn = [
+        or_sets(rows, costs, route[:own_part], legality, tolerance)
+        for rows, costs, route, own_part in zip(believed, own, mesh.routes, begun, strict=True)
+    ]
+    fixed = [[(operator,) for operator in route[own_part:]] for route, own_part in zip(mesh.routes, begun, strict=True)]
+    return tuple(Wheel((*sets, *rest), costs, usual) for sets, rest, costs in zip(drawn, fixed, own, strict=True))
 
 
 def _make_promise(
