@@ -457,6 +457,13 @@ BUGS = (
         tests=("tests/policies/test_learning.py", "-k", "appear"),
     ),
     Bug(
+        name="the first rows of a stream all go in the written order",
+        file="policies/source.py",
+        old="first = len(ready) * way // ways",
+        new="first = 0",
+        tests=("tests/policies/test_source.py",),
+    ),
+    Bug(
         name="an operator is judged by the rows that others have left",
         file="policies/content/lifts.py",
         old="passed = [numbers[hop] for hop in leg.route[: leg.route.index(step.hops[0])] if hop in numbers]",
