@@ -44,7 +44,7 @@ ROWS_OF_A_TRY = 4_000
 SURE_OF_CUT = 4.5
 """Standard errors by which the newest profile rows must differ from the others to be of another stream."""
 
-NEWEST = (64, 128, 256)
+NEWEST = (32, 64, 128, 256)
 """Newest profile rows that are held against the older ones."""
 
 SURE_OF_DROPS = 2.0
@@ -331,7 +331,7 @@ class StreamOrder:
         for number, one in self._known.items():
             known[number] = one
         predicted = np.nan if self._predicted is None else self._predicted
-        costs = np.array([predicted, *self._cost, *self._profiler.snapshot(), *self._costs])
+        costs = np.array([predicted, *self._cost, *self._costs, *self._profiler.snapshot()])
         return plain, {**self._window.snapshot(), **arrays, "known": known, "costs": costs}
 
     def restore(self, plain: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
@@ -348,8 +348,8 @@ class StreamOrder:
         predicted, *rest = arrays["costs"].tolist()
         self._predicted = None if np.isnan(predicted) else predicted
         self._cost = Cost(*rest[:3])
-        self._profiler.restore(rest[3:7])
-        self._costs = np.array(rest[7:])
+        self._costs = np.array(rest[3 : 3 + len(self.operators)])
+        self._profiler.restore(rest[3 + len(self.operators) :])
         self._follow_route()
 
 

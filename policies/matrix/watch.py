@@ -29,9 +29,6 @@ HALF_LIVES = (500, 5_000)
 KNOWN_HALF_LIFE = 50_000
 """Rows of the stream after which what is known of a place counts half: what was long ago may be tried again."""
 
-MOST_REFERENCE = 20_000.0
-"""Rows since the order was taken that the newest ones are held against. More would make small differences sure."""
-
 MOST_KEPT = 64
 """Places of former orders that are kept, the newest ones."""
 
@@ -48,21 +45,25 @@ EVENTS = 10.0
 """Rows that pass, and rows that do not, without which no test counts on averages."""
 
 ROWS, OUT, SQUARES = range(3)
-_NOTHING = (0.0, 0.0, 0.0, 0.0)
-"""Of a former place: when it was left, and its counts."""
+NOTHING = (0.0, 0.0, 0.0)
+"""The counts of a place that nobody has seen."""
 
-NEW, KNOWN, REFERENCE, RECENT = range(4)
-"""The round's counts; all that fade slowly; those that the newest are held against; the newest, by half-life."""
+NEW, KNOWN, RECENT = range(3)
+"""The round's counts; those that fade slowly, against which the newest are held; the newest, by half-life."""
 
 
 class Watch:
     """Rows in, tuples out and their squares at each place of the present order, and of former ones."""
 
     def __init__(self, places: Sequence[Place]) -> None:
-        self._places = list(places)
+        self._follow(places)
         self._counts = np.zeros((RECENT + len(HALF_LIVES), 3, len(places)))
         self._clock = 0.0
         self._former: dict[Place, list[float]] = {}
+
+    def _follow(self, places: Sequence[Place]) -> None:
+        self._places = list(places)
+        self._numbers = {place: number for number, place in enumerate(places)}
 
     def begin(self) -> None:
         """Begin anew: the stream is another one."""
@@ -74,12 +75,15 @@ class Watch:
         for number, place in enumerate(self._places):
             self._former.pop(place, None)
             self._former[place] = [self._clock, *self._counts[KNOWN, :, number].tolist()]
-        self._places = list(places)
-        self._counts = np.zeros_like(self._counts)
+        standing, counts = self._numbers, self._counts
+        self._follow(places)
+        self._counts = np.zeros_like(counts)
         for number, place in enumerate(places):
-            if place in self._former:
+            if place in standing:
+                self._counts[:, :, number] = counts[:, :, standing[place]]
+            elif place in self._former:
                 self._counts[KNOWN, :, number] = self._recall(place)
-                del self._former[place]
+            self._former.pop(place, None)
         for place in list(self._former)[:-MOST_KEPT]:
             del self._former[place]
 
@@ -98,10 +102,9 @@ class Watch:
         self._clock += rows
         kept = np.array([fading(rows, half_life) for half_life in HALF_LIVES])
         self._counts[RECENT:] = self._counts[RECENT:] * kept[:, None, None] + new
-        self._counts[KNOWN] = self._counts[KNOWN] * fading(rows, KNOWN_HALF_LIFE) + new
-        reference = self._counts[REFERENCE]
-        sure = np.stack([_compare(recent, reference) for recent in self._counts[RECENT:]]).max(axis=0)
-        reference += np.where(reference[ROWS] < MOST_REFERENCE, new, 0.0)
+        known = self._counts[KNOWN]
+        sure = np.stack([_compare(recent, known) for recent in self._counts[RECENT:]]).max(axis=0)
+        self._counts[KNOWN] = known * fading(rows, KNOWN_HALF_LIFE) + new
         self._counts[NEW] = 0.0
         return int(sure.argmax()) if len(sure) and sure.max() > SURE_OF_CHANGE else None
 
@@ -109,8 +112,8 @@ class Watch:
         """Rows, tuples out and squares that an operator is known by, where some others have seen rows before it."""
         if place in self._former:
             return self._recall(place)
-        number = self._places.index(place) if place in self._places else None
-        found: Sequence[float] = (0.0, 0.0, 0.0) if number is None else self._counts[KNOWN, :, number].tolist()
+        number = self._numbers.get(place)
+        found: Sequence[float] = NOTHING if number is None else self._counts[KNOWN, :, number].tolist()
         return found
 
     def _recall(self, place: Place) -> Sequence[float]:
@@ -128,7 +131,7 @@ class Watch:
         """Plain values, and former places as arrays of one size: state must not grow."""
         operators = len(self._places)
         sets = np.zeros((MOST_KEPT, operators), np.bool_)
-        former = np.zeros((MOST_KEPT, 1 + len(_NOTHING)))
+        former = np.zeros((MOST_KEPT, 2 + len(NOTHING)))
         former[:, 0] = -1
         for row, ((before, operator), known) in enumerate(self._former.items()):
             sets[row] = [before >> number & 1 for number in range(operators)]
@@ -139,7 +142,7 @@ class Watch:
     def restore(self, plain: Sequence[Any], arrays: Mapping[str, Numbers]) -> None:
         """Go on from a snapshot."""
         self._clock, places = plain
-        self._places = [(before, operator) for before, operator in places]
+        self._follow([(before, operator) for before, operator in places])
         self._counts = arrays["counts"].copy()
         shape = MOST_KEPT, len(self._places)
         sets = np.unpackbits(arrays["sets"], count=shape[0] * shape[1]).reshape(shape)
