@@ -64,10 +64,12 @@ class Watch:
     def _follow(self, places: Sequence[Place]) -> None:
         self._places = list(places)
         self._numbers = {place: number for number, place in enumerate(places)}
+        self._new = [list(NOTHING) for _ in places]
 
     def begin(self) -> None:
         """Begin anew: the stream is another one."""
         self._counts[:] = 0.0
+        self._new = [list(NOTHING) for _ in self._places]
         self._former.clear()
 
     def switch(self, places: Sequence[Place]) -> None:
@@ -93,19 +95,23 @@ class Watch:
         squares = out
         if outcomes.dtype != np.bool_:
             out, squares = float(outcomes.sum()), float((outcomes * outcomes).sum())
-        self._counts[NEW, :, place] += len(outcomes), out, squares
+        # Lists, since this is done for every step of the stream: a cell of an array takes ten times as long.
+        new = self._new[place]
+        new[ROWS] += len(outcomes)
+        new[OUT] += out
+        new[SQUARES] += squares
 
     def look(self) -> int | None:
         """Count the round that is over; gives the place at which rows do otherwise than before, if there is one."""
-        new = self._counts[NEW]
+        new = self._counts[NEW] = np.array(self._new).T
+        self._new = [list(NOTHING) for _ in self._places]
         rows = float(new[ROWS, 0])
         self._clock += rows
         kept = np.array([fading(rows, half_life) for half_life in HALF_LIVES])
         self._counts[RECENT:] = self._counts[RECENT:] * kept[:, None, None] + new
         known = self._counts[KNOWN]
-        sure = np.stack([_compare(recent, known) for recent in self._counts[RECENT:]]).max(axis=0)
+        sure = _compare(self._counts[RECENT:], known).max(axis=0)
         self._counts[KNOWN] = known * fading(rows, KNOWN_HALF_LIFE) + new
-        self._counts[NEW] = 0.0
         return int(sure.argmax()) if len(sure) and sure.max() > SURE_OF_CHANGE else None
 
     def known(self, place: Place) -> Sequence[float]:
@@ -136,6 +142,7 @@ class Watch:
         for row, ((before, operator), known) in enumerate(self._former.items()):
             sets[row] = [before >> number & 1 for number in range(operators)]
             former[row] = operator, *known
+        self._counts[NEW] = np.array(self._new).T
         plain = [self._clock, [list(place) for place in self._places]]
         return plain, {"counts": self._counts.copy(), "sets": np.packbits(sets), "former": former}
 
@@ -144,6 +151,7 @@ class Watch:
         self._clock, places = plain
         self._follow([(before, operator) for before, operator in places])
         self._counts = arrays["counts"].copy()
+        self._new = self._counts[NEW].T.tolist()
         shape = MOST_KEPT, len(self._places)
         sets = np.unpackbits(arrays["sets"], count=shape[0] * shape[1]).reshape(shape)
         for before, (operator, *known) in zip(sets, arrays["former"].tolist(), strict=True):
@@ -151,15 +159,14 @@ class Watch:
                 self._former[bits(np.flatnonzero(before).tolist()), int(operator)] = known
 
 
-def _compare(recent: Floats, reference: Floats) -> Floats:
+def _compare(recent: Floats, known: Floats) -> Floats:
     """Hold recent rows against earlier ones; gives standard errors, by place, where the difference is worth it."""
-    rows, before = np.maximum(recent[ROWS], 1.0), np.maximum(reference[ROWS], 1.0)
-    apart = np.abs(recent[OUT] / rows - reference[OUT] / before)
-    whole = recent + reference
-    mean = whole[OUT] / np.maximum(whole[ROWS], 1.0)
+    rows, before = np.maximum(recent[:, ROWS], 1.0), np.maximum(known[ROWS], 1.0)
+    apart = np.abs(recent[:, OUT] / rows - known[OUT] / before)
+    whole = recent + known
+    all_rows = np.maximum(whole[:, ROWS], 1.0)
+    mean = whole[:, OUT] / all_rows
     # A filter that has passed all, or none, has no spread: the next one that differs is no proof.
-    least = np.minimum(EVENTS / np.maximum(whole[ROWS], 1.0), 0.25)
-    spread = np.maximum(whole[SQUARES] / np.maximum(whole[ROWS], 1.0) - mean**2, least)
-    enough = (recent[ROWS] >= ROWS_TO_NOTICE) & (reference[ROWS] >= ROWS_TO_NOTICE)
-    enough &= apart >= LEAST_CHANGE * np.maximum(mean, 1.0)
+    spread = np.maximum(whole[:, SQUARES] / all_rows - mean**2, np.minimum(EVENTS / all_rows, 0.25))
+    enough = (rows >= ROWS_TO_NOTICE) & (before >= ROWS_TO_NOTICE) & (apart >= LEAST_CHANGE * np.maximum(mean, 1.0))
     return np.where(enough, apart / np.sqrt(spread * (1 / rows + 1 / before)), 0.0)
