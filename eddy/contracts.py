@@ -109,8 +109,9 @@ class Outcome(NamedTuple):
 
     `counts` says for each tuple that was acted on how many came out: a filter's is its mask. `evaluated` says how
     much was looked at: for a filter the rows that it had not judged before, for a probe the candidates that its index
-    gave. `skipped` are the rows that a filter did not ask its function about, because of a null. Tuples that come out
-    carry the faults that they had, and those of what had no answer for them.
+    gave, for `meets` the tuples and the candidates that it verified. `skipped` are the rows that a filter did not ask
+    its function about, because of a null. Tuples that come out carry the faults that they had, and those of what had no
+    answer for them.
     """
 
     tuples: Tuples
@@ -233,6 +234,11 @@ class Setting:
     clock: Clock = float
 
 
+def no_options(_route: Sequence[Hop]) -> tuple[Hop, ...]:
+    """List the optional hops where there are none."""
+    return ()
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Task:
     """Tuples of one lineage that wait for a decision.
@@ -242,6 +248,9 @@ class Task:
     matrix with a column for each of the stream's attributes among the policy's features. What is counted by buckets is
     good for one edition of them (`Look.editions`, `policies.shared.editions`). `independent` says that
     nothing but the ready hops is left to do, in any order. `chance()` is the micro-batch's generator.
+
+    `options(route)` are hops that may come next after a route and need not: `meets_b` drops tuples that `probe_b` would
+    drop, for less. They are never among the ready hops; a policy that does not ask for them never meets one.
     """
 
     lineage: Lineage
@@ -252,6 +261,7 @@ class Task:
     after: Callable[[Sequence[Hop]], tuple[Hop, ...]]
     independent: bool
     buckets: Look
+    options: Callable[[Sequence[Hop]], tuple[Hop, ...]] = no_options
 
 
 class Classes(NamedTuple):
@@ -270,9 +280,11 @@ class Leg:
     """A part of a task's tuples and the route they take.
 
     `rows` are positions in the task, or None for all of them. An exhaustive leg runs every hop of its route on
-    every row, to learn; the hops must all be ready when it starts. It changes no answer. `classes` says which classes
-    the policy told apart, and `label` what rows are called that have another reason to be here. `tag` is the policy's
-    own: the leg comes back with it in every observation.
+    every row, to learn; the hops must all be ready when it starts. But a probe may also wait for earlier probes of the
+    route: it is told of as if it and those that it needs were one operator, whatever the filters and other probes say.
+    Of one row no more than some thousand joined rows are counted then. It changes no answer. `classes` says which
+    classes the policy told apart, and `label` what rows are called that have another reason to be here. `tag` is the
+    policy's own: the leg comes back with it in every observation.
 
     `aside` has for each place of the route the hops that also see, to learn, the leg's tuples that are dropped at that
     place: such a hop must be ready for them before the step that drops them. It changes no answer either. The policy
@@ -336,8 +348,8 @@ class Policy(Protocol):
     def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
         """Split the task into legs.
 
-        Every row must be in exactly one leg, and every route must start with a hop that is ready and go on with
-        hops that are ready by then. Chance comes from `task.chance()` and from nowhere else.
+        Every row must be in exactly one leg, and every route must start with a hop that is ready, or an option, and
+        go on with hops that are ready, or options, by then. Chance comes from `task.chance()` and from nowhere else.
         """
 
     def observe(self, observation: Observation) -> None:
@@ -355,6 +367,14 @@ class Policy(Protocol):
     def is_calm(self) -> bool:
         """Whether nothing would be gained by learning soon: then what is left of a micro-batch comes as one round."""
         return True
+
+    @property
+    def is_urgent(self) -> bool:
+        """Whether rounds should be small, however cheap rows are.
+
+        A few rows would soon say how the others are to go, or calls alone count to the policy.
+        """
+        return False
 
     def snapshot(self) -> State:
         """What must survive a restart, as plain values and numpy arrays; {} for nothing."""

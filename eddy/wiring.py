@@ -22,6 +22,7 @@ from eddy.errors import QueryError, describe_error, quote, unknown_name
 from eddy.observe.prices import Prices
 from eddy.operators.conditions import sort_conditions
 from eddy.operators.filter import FilterColumns, Memory, Take
+from eddy.operators.matching import Matching
 from eddy.operators.passing import Passing
 from eddy.operators.registry import OPERATORS
 from eddy.operators.stem import Stem
@@ -38,7 +39,7 @@ from eddy.tuples.lineage import Rule
 PolicyChoice = str | Mapping[str, Any] | Callable[[Setting], Policy]
 """A policy's name; its name and parameters, {"name": "fixed", "order": ["big"]}; or a class that is being written."""
 
-POLICY_PARTS = ("features", "insight", "is_calm", "plan", "observe", "learn", "snapshot", "restore")
+POLICY_PARTS = ("features", "insight", "is_calm", "is_urgent", "plan", "observe", "learn", "snapshot", "restore")
 
 ENTRY_POINTS = "eddy.policies"
 """The entry-point group in which other packages register policies."""
@@ -133,7 +134,7 @@ def _pass_input(binding: Binding, faults: Faults) -> Machinery:
 
 
 def _join_inputs(binding: Binding, tables: Mapping[str, pa.RecordBatch], faults: Faults) -> Machinery:
-    """Make a STeM and a probe for every input, and the filters.
+    """Make a STeM, a probe and its first phase for every input, and the filters.
 
     The filters remember.
     """
@@ -159,9 +160,11 @@ def _join_inputs(binding: Binding, tables: Mapping[str, pa.RecordBatch], faults:
     memories = [stems[f.on[0]] if len(f.on) == 1 else None for f in query.filters]
     filters = [_filter(f, binding, takes, faults, m) for f, m in zip(query.filters, memories, strict=True)]
     sets = [predicate.inputs for predicate in query.predicates]
-    rules = {name: Rule(near=find_near(name, query.inputs, sets), gives=name) for name in query.inputs}
-    probes = [OPERATORS["probe"](name, stems, joins, rules[name]) for name in query.inputs]
-    return Machinery([*filters, *probes], stems, faults)
+    near = {name: find_near(name, query.inputs, sets) for name in query.inputs}
+    rows = {name: Matching(name, stems, joins) for name in query.inputs}
+    probes = [OPERATORS["probe"](rows[name], Rule(near=near[name], gives=name)) for name in query.inputs]
+    meets = [OPERATORS["meets"](rows[name], Rule(near=near[name], lacks=name, optional=True)) for name in query.inputs]
+    return Machinery([*filters, *probes, *meets], stems, faults)
 
 
 def make_policy(choice: PolicyChoice, setting: Setting) -> Policy:

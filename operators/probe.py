@@ -1,324 +1,39 @@
-"""Joins tuples with the stored rows of one more input.
-
-A probe searches by all equalities between its target and the inputs that the tuples span; without any, by an order;
-and without that it scans. The candidates are then held against everything that the search did not guarantee: the
-keys themselves, the order of arrival, the windows, verdicts, and all other conditions that can be asked by now.
-"""
+"""Joins tuples with the stored rows of one more input."""
 
 from __future__ import annotations
-
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from functools import reduce
-from typing import NamedTuple
 
 import numpy as np
 
 from eddy.contracts import Outcome
-from eddy.operators.conditions import Conditions, JoinPair, Residual, Side, evaluate
-from eddy.operators.keys import Key, compare_values
-from eddy.operators.stem import Stem
-from eddy.predicates.judge import Judged
-from eddy.query import Range
+from eddy.operators.matching import Matching
 from eddy.query.join_graph import probe_name
 from eddy.tuples import Lineage, Tuples
-from eddy.tuples.arrays import FaultCodes, Mask, RowIds
-from eddy.tuples.event_time import Ticks, age
 from eddy.tuples.lineage import Rule
-from eddy.tuples.runs import Ranges, Reach, scan_all
-
-MOST_CANDIDATES = 1 << 18
-"""Candidates that are looked at in one go: a few megabytes, which stay in the cache, however many rows match."""
-
-MOST_TUPLES = 1 << 15
-"""Tuples that are looked up in one go: a search notes a place for each of them in each segment that it reaches."""
-
-WindowLength = int | float | None
-"""The length of a stream's window; None if it is not by time."""
 
 
 class Probe:
     """Looks up the rows of one input that join."""
 
-    def __init__(self, target: str, stems: Mapping[str, Stem], conditions: Conditions, rule: Rule) -> None:
-        self.name = probe_name(target)
+    def __init__(self, rows: Matching, rule: Rule) -> None:
+        self.name = probe_name(rows.target)
         self.rule = rule
-        self._target = target
-        self._stems = stems
-        self._stem = stems[target]
-        self._conditions = conditions
-        self._patterns: dict[frozenset[str], _Pattern] = {}
+        self._rows = rows
 
     def pattern(self, lineage: Lineage) -> str:
         """Write by which keys tuples of a lineage search."""
-        return self._find_pattern(lineage.spans).pattern
+        return self._rows.pattern(lineage)
 
     def reads(self, lineage: Lineage) -> frozenset[str]:
-        """Read keys, conditions and, where rows are let go of by time, the times of streams."""
-        return self._find_pattern(lineage.spans).reads
+        """Read what the search reads, and the conditions."""
+        return self._rows.reads(lineage)
 
     def run(self, tuples: Tuples) -> Outcome:
         """Join the first tuples, up to a bounded number of candidates."""
-        pattern = self._find_pattern(tuples.lineage.spans)
-        tuples = tuples.first(MOST_TUPLES)
-        # A row joins what came before it. Of two rows the later one finds the earlier, so no pair is found twice.
-        before = self._stem.before(self._stems[tuples.lineage.origin].arrivals(tuples.ids[tuples.lineage.origin]))
-        ranges = self._search(pattern, tuples, before)
-        # A hot key may have more candidates than memory. So only as many tuples as have few enough are joined now, at
-        # least one, and the router comes back with the rest:
-        #
-        #     per probe [2 900 1 ...]   total [2 902 903 ...]   limit 903  ->  taken 3
-        total = np.cumsum(ranges.per_probe())
-        taken = max(int(np.searchsorted(total, MOST_CANDIDATES, side="right")), 1) if len(tuples) else 0
-        candidates = ranges.expand(taken)
-        at, rows, faults = self._verify(pattern, tuples, before, Pairs(*candidates, None))
+        search = self._rows.search(tuples)
+        (at, rows, faults), taken, evaluated = self._rows.match(search)
         # `at` repeats a tuple for each row that it joins; the counts say how often, 0 included:
         #
         #     at [0 0 2]  rows [7 9 4]   ->   tuples 0 0 2 beside rows 7 9 4, counts [2 0 1]
-        joined = tuples.take(at)
-        joined = Tuples(joined.lineage, {**joined.ids, self._target: rows}, joined.faults).with_faults(faults)
-        return Outcome(tuples=joined, counts=np.bincount(at, minlength=taken), evaluated=len(candidates[0]))
-
-    def _find_pattern(self, spans: frozenset[str]) -> _Pattern:
-        found = self._patterns.get(spans)
-        if found is None:
-            found = self._patterns[spans] = self._make_pattern(spans)
-        return found
-
-    def _make_pattern(self, spans: frozenset[str]) -> _Pattern:
-        target = self._target
-        joined = spans | {target}
-        equalities = [e for e in self._conditions.equalities if target in e.sides and joined.issuperset(e.sides)]
-        orders = [o for o in self._conditions.orders if target in o.sides and joined.issuperset(o.sides)]
-        # Conditions that this probe completes: all their inputs are there with it, and some were not before.
-        residuals = [r for r in self._conditions.residuals if target in r.inputs and joined >= r.inputs]
-        # Equalities find far fewer rows than an order does. The orders are residuals too, so none is forgotten.
-        orders = [] if equalities else _keep_one_key(orders, target)
-        searched: Sequence[JoinPair] = equalities or orders
-        texts = [e.sides[target].text for e in equalities]
-        texts += [f"{o.sides[target].text} {o.ops[target]}" for o in orders]
-        keys = [one.sides[target].key for one in searched]
-        return _Pattern(
-            equalities=equalities,
-            orders=orders,
-            residuals=residuals,
-            keys=tuple(keys if equalities else keys[:1]),
-            reads=self._find_read(spans, [*(set(e.sides) for e in searched), *(r.inputs for r in residuals)]),
-            pattern=", ".join(dict.fromkeys(texts)) or " ".join(("scan", *(r.text for r in residuals))),
-        )
-
-    def _find_read(self, spans: frozenset[str], asked: Sequence[Collection[str]]) -> frozenset[str]:
-        """Find the inputs among those spanned whose rows say what is found."""
-        timed = {name for name in spans if self._stem.timed and self._stems[name].timed}
-        return spans.intersection(timed.union(*asked))
-
-    def _search(self, pattern: _Pattern, tuples: Tuples, before: RowIds | None) -> Ranges:
-        """Find the candidates of every tuple in the index."""
-        if not pattern.searched:
-            return scan_all(len(tuples), len(self._stem))
-        others = [one.other(self._target) for one in pattern.searched]
-        codes = [side.key.codes(tuples.ids[side.input]) for side in others]
-        valid = [v for side in others if (v := side.key.valid(tuples.ids[side.input])) is not None]
-        ops = [one.ops[self._target] for one in pattern.searched]
-        index = self._stem.catalog.get("sorted" if pattern.equalities else "ordered", pattern.keys)
-        ranges = index.search(list(zip(ops, codes, strict=True)), self._reach(tuples, before))
-        # Null equals nothing: a tuple without a key has no candidates, whatever code stands there.
-        if valid:
-            ranges.counts[~np.logical_and.reduce(valid)] = 0
-        return widen(ranges, pattern.searched, self._target, tuples, self._stem.alive) if pattern.faulty else ranges
-
-    def _reach(self, tuples: Tuples, before: RowIds | None) -> Reach | None:
-        """Find the segments in which each tuple may find anything."""
-        if not self._stem.timed:
-            return None
-        # The newest time in the tuple decides which segments are past for it.
-        ticks = [self._stems[name].ticks.take(ids) for name, ids in tuples.ids.items() if self._stems[name].timed]
-        return self._stem.segments.reach(before, reduce(np.maximum, ticks))
-
-    def _verify(self, pattern: _Pattern, tuples: Tuples, before: RowIds | None, pairs: Pairs) -> Pairs:
-        """Keep the candidates that really join.
-
-        Candidates for which some condition has no answer stay, with their fault.
-        """
-        # From cheap to dear: codes, ids and times are numbers at hand; values and residuals have to be gathered.
-        pairs = self._keep_alike(pattern, tuples, pairs)
-        if before is not None:
-            # Each combination is found once, by its last row.
-            pairs = pairs.keep(self._stem.mask_stood(pairs.rows, before.take(pairs.at)))
-        for check in (self._mask_timely, self._mask_living):
-            mask = check(tuples, pairs.at, pairs.rows)
-            if mask is not None:
-                pairs = pairs.keep(mask)
-        for e in pattern.equalities:
-            if not e.sides[self._target].key.exact:
-                # Hashes may agree by chance.
-                pairs = pairs.keep(self._mask_equal(e, tuples, pairs))
-        for residual in pattern.residuals:
-            held = {name: ids.take(pairs.at) for name, ids in tuples.ids.items() if name in residual.inputs}
-            judged = residual.holds(self._stems, {**held, self._target: pairs.rows}, len(pairs.at))
-            pairs = pairs.keep(judged.passed).with_faults(judged)
-        return pairs
-
-    def _keep_alike(self, pattern: _Pattern, tuples: Tuples, pairs: Pairs) -> Pairs:
-        """Keep the candidates whose codes are those of the tuple."""
-        for e in pattern.equalities:
-            own, other = e.sides[self._target], e.other(self._target)
-            if pattern.faulty:
-                judged = judge_codes(own.key, pairs.rows, other.key, tuples.ids[other.input].take(pairs.at))
-                pairs = pairs.keep(judged.passed).with_faults(judged)
-                continue
-            same = own.key.codes(pairs.rows) == other.key.codes(tuples.ids[other.input]).take(pairs.at)
-            pairs = pairs.keep(same)
-        return pairs
-
-    def _mask_timely(self, tuples: Tuples, at: RowIds, rows: RowIds) -> Mask | None:
-        """Mask the rows with which all are inside their windows."""
-        streams = [name for name in tuples.ids if self._stems[name].timed]
-        if not self._stem.timed:
-            return None
-        spans = [_window_length(self._stems[name]) for name in (*streams, self._target)]
-        if all(span is None for span in spans):
-            return None
-        ticks = [self._stems[name].ticks.take(tuples.ids[name]) for name in streams]
-        return mask_inside(ticks, spans[:-1], at, self._stem.ticks.take(rows), spans[-1])
-
-    def _mask_living(self, tuples: Tuples, at: RowIds, rows: RowIds) -> Mask | None:
-        """Mask the rows that no filter has failed."""
-        return self._stem.alive.take(rows) if self._stem.dead else None
-
-    def _mask_equal(self, equality: JoinPair, tuples: Tuples, pairs: Pairs) -> Mask:
-        """Compare the values of candidates whose codes match.
-
-        A candidate whose key could not be computed stays one.
-        """
-        own, other = equality.sides[self._target], equality.other(self._target)
-        ids = tuples.ids[other.input].take(pairs.at)
-        if not (own.key.faulty or other.key.faulty):
-            return self._compare_sides(own, pairs.rows, other, ids)
-        # A pair with a fault stays: whether it joins is not known, and that is an error if it comes to its end.
-        mask = (own.key.faults(pairs.rows) | other.key.faults(ids)).astype(np.bool_)
-        known = np.flatnonzero(~mask)
-        mask[known] = self._compare_sides(own, pairs.rows.take(known), other, ids.take(known))
-        return mask
-
-    def _compare_sides(self, own: Side, rows: RowIds, other: Side, ids: RowIds) -> Mask:
-        left = evaluate(own.bound, self._stems, {self._target: rows}, len(rows))
-        return compare_values(left, evaluate(other.bound, self._stems, {other.input: ids}, len(ids)))
-
-
-def mask_inside(
-    ticks: Sequence[Ticks], spans: Sequence[WindowLength], at: RowIds, target: Ticks, own: WindowLength
-) -> Mask:
-    """Mask the candidates with which all rows are inside.
-
-    Each row must be inside its window; the tuples' rows are already, among themselves. `ticks` are the tuples' event
-    times, one array for each stream that they span; `target` are the candidates' times, and `at` says to which tuple
-    each belongs. With `m` the largest time of all, every row must have `m - time <= span`. For the rows that the
-    tuples span that is a bound on `m`, hence one on the candidate's time.
-    """
-    # latest is each tuple's newest time; `at` spreads it over the candidates:
-    #
-    #     ticks a [5 9], b [7 2]   latest [7 9]   at [0 0 1]   candidate times [6 8 1]
-    #     own window 3:            ages  7-6, 7-8, 9-1  ->  1 0 8  ->  T T F
-    latest = reduce(np.maximum, ticks)
-    mask = np.ones(len(at), np.bool_)
-    if own is not None:
-        mask &= age(latest.take(at), target) <= own
-    for times, span in zip(ticks, spans, strict=True):
-        if span is not None:
-            mask &= age(target, times.take(at)) <= span
-    return mask
-
-
-class Pairs(NamedTuple):
-    """Tuples, by position, each with a row, and their faults."""
-
-    at: RowIds
-    rows: RowIds
-    faults: FaultCodes | None
-
-    def keep(self, mask: Mask) -> Pairs:
-        """Some of the pairs."""
-        if mask.all():
-            return self
-        kept = np.flatnonzero(mask)
-        faults = None if self.faults is None else self.faults.take(kept)
-        return Pairs(self.at.take(kept), self.rows.take(kept), faults)
-
-    def with_faults(self, judged: Judged) -> Pairs:
-        """Note the faults that a condition found among these pairs."""
-        if judged.faults is None:
-            return self
-        found = judged.faults[judged.passed]
-        return Pairs(self.at, self.rows, found if self.faults is None else np.maximum(self.faults, found))
-
-
-def judge_codes(own: Key, rows: RowIds, other: Key, ids: RowIds) -> Judged:
-    """Mask the rows with others' code, or with a fault."""
-    own_faults, other_faults = own.faults(rows), other.faults(ids)
-    faults = np.maximum(own_faults, other_faults)
-    present = (_mask_valid(own, rows) | (own_faults > 0)) & (_mask_valid(other, ids) | (other_faults > 0))
-    passed = present & ((faults > 0) | (own.codes(rows) == other.codes(ids)))
-    return Judged(passed, faults)
-
-
-def widen(ranges: Ranges, searched: Sequence[JoinPair], target: str, tuples: Tuples, alive: Mask) -> Ranges:
-    """Add the candidates that faulty keys make candidates."""
-    keys = [one.sides[target].key for one in searched]
-    # A row whose key cannot be computed may match anything. So two runs are added for each tuple, behind those found:
-    #
-    #     rows     [ found by the index ... | stored rows without a key | all rows ]
-    #     sound tuple    its own runs         all of these                 none
-    #     faulty tuple   none                 none                         all of these
-    stored = np.logical_or.reduce([key.faults(np.arange(len(alive))) > 0 for key in keys]) & alive
-    others = [one.other(target) for one in searched]
-    coming = np.logical_or.reduce([side.key.faults(tuples.ids[side.input]) > 0 for side in others])
-    strays = np.flatnonzero(stored)
-    found, rows = len(ranges.rows), np.arange(len(alive))
-    starts = np.broadcast_to(np.array([found, found + len(strays)]), (len(tuples), 2))
-    counts = np.where(coming[:, None], [0, len(rows)], [len(strays), 0])
-    return Ranges(
-        np.hstack([ranges.starts, starts]),
-        np.hstack([np.where(coming[:, None], 0, ranges.counts), counts]),
-        np.concatenate([ranges.rows, strays, rows]),
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Pattern:
-    """The access pattern for tuples that span certain inputs."""
-
-    equalities: Sequence[JoinPair]
-    orders: Sequence[JoinPair]
-    residuals: Sequence[Residual]
-    keys: tuple[Key, ...]
-    reads: frozenset[str]
-    pattern: str
-
-    @property
-    def faulty(self) -> bool:
-        """Some row has no key to compute: no index finds its matches."""
-        return any(side.key.faulty for one in self.searched for side in one.sides.values())
-
-    @property
-    def searched(self) -> Sequence[JoinPair]:
-        """The comparisons by which rows are found; empty for a scan."""
-        return self.equalities or self.orders
-
-
-def _window_length(stem: Stem) -> int | float | None:
-    return stem.window.ticks if isinstance(stem.window, Range) else None
-
-
-def _keep_one_key(orders: Sequence[JoinPair], target: str) -> list[JoinPair]:
-    """Keep the orders that one index can answer.
-
-    Those are the ones on the key that most of them are about.
-    """
-    keys = [order.sides[target].key for order in orders]
-    return [order for order, key in zip(orders, keys, strict=True) if key == max(keys, key=keys.count)]
-
-
-def _mask_valid(key: Key, ids: RowIds) -> Mask:
-    valid = key.valid(ids)
-    return np.ones(len(ids), np.bool_) if valid is None else valid
+        joined = search.tuples.take(at)
+        joined = Tuples(joined.lineage, {**joined.ids, self._rows.target: rows}, joined.faults).with_faults(faults)
+        return Outcome(tuples=joined, counts=np.bincount(at, minlength=taken), evaluated=evaluated)

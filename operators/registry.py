@@ -6,9 +6,11 @@ from collections.abc import Callable
 
 from eddy.contracts import Operator
 from eddy.operators.filter import FilterOperator
+from eddy.operators.meets import Meets
 from eddy.operators.probe import Probe
 
 OPERATORS: dict[str, Callable[..., Operator]] = {
     "filter": FilterOperator,
     "probe": Probe,
+    "meets": Meets,
 }

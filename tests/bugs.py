@@ -15,9 +15,12 @@ STOPPED = "tests/eddy/test_joins.py::test_a_run_that_is_stopped_everywhere_goes_
 FILTERS = "tests/eddy/test_same_answer.py"
 VERDICTS = "tests/eddy/test_verdicts.py"
 ROUTER = "tests/eddy/test_router.py"
+ASIDE = "tests/eddy/test_aside.py"
+EXHAUSTIVE = "tests/eddy/test_exhaustive.py"
 REGRET = "tests/eddy/test_regret.py"
 LAYOUT = "tests/eddy/spark/test_layout.py"
 AUTO = "tests/policies/auto"
+MEETS = "tests/eddy/test_meets.py"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,14 +37,14 @@ class Bug:
 BUGS = (
     Bug(
         name="the edge of an arriving row's window is outside",
-        file="operators/probe.py",
+        file="operators/matching.py",
         old="mask &= age(latest.take(at), target) <= own",
         new="mask &= age(latest.take(at), target) < own",
         tests=(VERDICTS,),
     ),
     Bug(
         name="the edge of a stored row's window is outside",
-        file="operators/probe.py",
+        file="operators/matching.py",
         old="mask &= age(target, times.take(at)) <= span",
         new="mask &= age(target, times.take(at)) < span",
         tests=(VERDICTS,),
@@ -104,7 +107,7 @@ BUGS = (
     ),
     Bug(
         name="null joins null",
-        file="operators/probe.py",
+        file="operators/matching.py",
         old="ranges.counts[~np.logical_and.reduce(valid)] = 0",
         new="ranges.counts[np.zeros(len(ranges.counts), np.bool_)] = 0",
         tests=(VERDICTS,),
@@ -259,7 +262,7 @@ BUGS = (
     ),
     Bug(
         name="a leg that runs everything keeps what one filter drops",
-        file="eddy/routing/router.py",
+        file="eddy/routing/exhaustive.py",
         old="passed &= counted.counts.astype(np.bool_)",
         new="passed |= counted.counts.astype(np.bool_)",
         tests=(FILTERS, ROUTER),
@@ -301,7 +304,7 @@ BUGS = (
     ),
     Bug(
         name="tuples that span other streams go to a probe together, whatever their times",
-        file="operators/probe.py",
+        file="operators/matching.py",
         old="timed = {name for name in spans if self._stem.timed and self._stems[name].timed}",
         new="timed: set[str] = set()",
         tests=("tests/eddy/test_crowds.py",),
@@ -322,14 +325,14 @@ BUGS = (
     ),
     Bug(
         name="how old a stored row may be is said by the row that came last, and not by the latest",
-        file="operators/probe.py",
+        file="operators/matching.py",
         old="latest = reduce(np.maximum, ticks)",
         new="latest = ticks[0]",
         tests=(VERDICTS,),
     ),
     Bug(
         name="a probe looks from the time of the row that came last on, and not of the latest",
-        file="operators/probe.py",
+        file="operators/matching.py",
         old="return self._stem.segments.reach(before, reduce(np.maximum, ticks))",
         new="return self._stem.segments.reach(before, ticks[0])",
         tests=(VERDICTS,),
@@ -454,6 +457,20 @@ BUGS = (
         tests=("tests/policies/test_learning.py", "-k", "appear"),
     ),
     Bug(
+        name="an operator is judged by the rows that others have left",
+        file="policies/content/lifts.py",
+        old="passed = [numbers[hop] for hop in leg.route[: leg.route.index(step.hops[0])] if hop in numbers]",
+        new="passed: list[int] = []",
+        tests=("tests/policies/test_lifts.py",),
+    ),
+    Bug(
+        name="operators that depend on each other are ordered as if they did not",
+        file="policies/shared/orders.py",
+        old="among = np.minimum(rates * lifts[passed[:, None], every, rows[:, None]], 1.0)",
+        new="among = np.minimum(rates, 1.0)",
+        tests=("tests/policies/test_lifts.py",),
+    ),
+    Bug(
         name="rows cost an operator what those cost that came to it",
         file="policies/content/class_costs.py",
         old="return (None if costs is None else costs.price) or self._prices[hop]",
@@ -536,6 +553,34 @@ BUGS = (
         old="SMALLEST_BUCKET = 3",
         new="SMALLEST_BUCKET = 9",
         tests=("tests/policies/query_mesh/test_policy.py", "-k", "two_hundred"),
+    ),
+    Bug(
+        name="a grid never hears of ordinary rows",
+        file="policies/query_mesh/round_steps.py",
+        old="rates.count(stream.operators.index(one.operator), part, one.outcomes)",
+        new="stream.operators.index(one.operator)",
+        tests=("tests/policies/query_mesh/test_policy.py", "-k", "of_their_own or two_hundred"),
+    ),
+    Bug(
+        name="a mesh that has to be decided anew waits for a whole micro-batch",
+        file="eddy/engine/rounds.py",
+        old="size if self._policy.is_urgent else max(size, self.least)",
+        new="max(size, self.least)",
+        tests=("tests/eddy/test_rounds.py", "tests/policies/query_mesh/test_first_hops.py"),
+    ),
+    Bug(
+        name="each way of a mesh ends in an order of its own",
+        file="policies/query_mesh/tails.py",
+        old="best = int((spent + steps).argmin())",
+        new="best = len(begun) - 1",
+        tests=("tests/policies/query_mesh/test_tails.py",),
+    ),
+    Bug(
+        name="rates by bucket are tested by the rows that they are from",
+        file="policies/query_mesh/learn/class_rates.py",
+        old="np.maximum(self._seen - counted._seen, 0.0)",
+        new="self._seen",
+        tests=("tests/policies/query_mesh/test_class_rates.py",),
     ),
     Bug(
         name="rows of a join are sampled through all operators",
@@ -699,6 +744,72 @@ BUGS = (
         tests=(f"{AUTO}/test_auto.py", "-k", "stopped"),
     ),
     Bug(
+        name="tuples of legs with asides come out a second time",
+        file="eddy/routing/router.py",
+        old="            self._end_asides(with_aside)\n",
+        new="            everything = Lineage('', frozenset(), frozenset(self._run))\n"
+        "            yield self._asides.end(with_aside).tuples.with_lineage(everything)\n",
+        tests=(ASIDE,),
+    ),
+    Bug(
+        name="statistics count what is asked aside",
+        file="eddy/routing/router.py",
+        old="profile = self._asides.end(legs)\n",
+        new="profile = self._asides.end(legs)\n"
+        "        for one in zip(profile.hops, profile.statistics, strict=True):\n"
+        "            self.statistics.add(*one)\n",
+        tests=(ASIDE,),
+    ),
+    Bug(
+        name="a verdict aside is forgotten",
+        file="operators/stem.py",
+        old="            judged = ask(ids)\n            self._remember(filter, ids, judged)\n",
+        new="            judged = ask(ids)\n",
+        tests=(ASIDE,),
+    ),
+    Bug(
+        name="a hop aside sees what was dropped before its place too",
+        file="eddy/routing/aside.py",
+        old="np.flatnonzero(dropped & self._passed[place - 1] if place else dropped)",
+        new="np.flatnonzero(dropped)",
+        tests=(ASIDE,),
+    ),
+    Bug(
+        name="a profile takes what a filter says of a joined row for the tuple's own",
+        file="eddy/routing/aside.py",
+        old="is_own.append(lineage.spans == spans or self._reads(lineage, hop.operator) <= spans)",
+        new="is_own.append(lineage.spans == spans or bool(self._reads(lineage, hop.operator)))",
+        tests=(ASIDE,),
+    ),
+    Bug(
+        name="a hot key aside is looked up to its end",
+        file="eddy/routing/aside.py",
+        old="(not done or statistic.evaluated < MOST_LOOKED_AT)",
+        new="(not done or statistic.evaluated < MOST_LOOKED_AT * 1_000)",
+        tests=(ASIDE,),
+    ),
+    Bug(
+        name="what the parts of a probe make further on is counted for the first rows",
+        file="eddy/routing/exhaustive.py",
+        old="at = np.repeat(np.arange(begun, begun + len(outcome.counts)), outcome.counts)",
+        new="at = np.repeat(np.arange(len(outcome.counts)), outcome.counts)",
+        tests=(EXHAUSTIVE,),
+    ),
+    Bug(
+        name="a hot key is counted along a path to its end",
+        file="eddy/routing/exhaustive.py",
+        old="is_open = branch.find_open().take(at)",
+        new="is_open = (branch.find_open() | True).take(at)",
+        tests=(EXHAUSTIVE,),
+    ),
+    Bug(
+        name="a probe follows all probes before it, and not those that it needs",
+        file="eddy/tuples/lineage.py",
+        old="        if shorter := _write_route(after, [*fewer, probe]):\n",
+        new="        if shorter := _write_route(after, [*fewer, probe])[:0]:\n",
+        tests=(EXHAUSTIVE,),
+    ),
+    Bug(
         name="prices trust a single slow call",
         file="eddy/observe/prices.py",
         old="ACCIDENTS = 2\n",
@@ -739,5 +850,103 @@ BUGS = (
         old="numbers[np.where(passed, 0, KEYS) + np.where(dear, 0, DEAR)",
         new="numbers[np.where(passed, 0, KEYS) + np.where(dear, DEAR, 0)",
         tests=("tests/jobs/test_attributes.py",),
+    ),
+    Bug(
+        name="meets asks about rows that came later too",
+        file="operators/meets.py",
+        old="self._rows.match(search)",
+        new="self._rows.match(search._replace(before=None))",
+        tests=(MEETS, "tests/operators/test_meets.py"),
+    ),
+    Bug(
+        name="meets drops what only an older part of the window has",
+        file="operators/meets.py",
+        old="passed = search.ranges.per_probe() > 0",
+        new="passed = search.ranges.counts[:, -1:].any(axis=1)",
+        tests=("tests/operators/test_meets.py",),
+    ),
+    Bug(
+        name="meets forgets faults",
+        file="operators/meets.py",
+        old="Outcome(tuples.take(np.flatnonzero(passed)), passed,",
+        new="Outcome(Tuples(tuples.lineage, tuples.take(np.flatnonzero(passed)).ids), passed,",
+        tests=("tests/operators/test_meets.py", MEETS),
+    ),
+    Bug(
+        name="what another row of a tuple had a say in is kept for all tuples of its row",
+        file="operators/matching.py",
+        old="if pattern.reads <= {origin} and",
+        new="if",
+        tests=("tests/operators/test_meets.py",),
+    ),
+    Bug(
+        name="a search is kept for rows of the next micro-batch",
+        file="operators/index/catalog.py",
+        old="self.searches.clear()",
+        new="self.searches",
+        tests=("tests/operators/test_meets.py",),
+    ),
+    Bug(
+        name="rows that a second search verified are taken for those of the first",
+        file="operators/index/searches.py",
+        old="_widen(more.starts + shift, width)",
+        new="_widen(more.starts, width)",
+        tests=("tests/operators/index/test_searches.py",),
+    ),
+    Bug(
+        name="a tuple waits for what is optional",
+        file="eddy/tuples/lineage.py",
+        old="for name, rule in self._required.items())",
+        new="for name, rule in self._rules.items())",
+        tests=("tests/eddy/test_lineage.py",),
+    ),
+    Bug(
+        name="tuples that were asked first say that all have a match",
+        file="policies/shared/two_phases.py",
+        old="other.operator != option for leg",
+        new="other.operator != hop for leg",
+        tests=("tests/policies/test_two_phases.py",),
+    ),
+    Bug(
+        name="who takes up a change only to leave it again has settled",
+        file="eddy/comparison/measures.py",
+        old="return int(far[-1]) + 1 if len(far) else 0",
+        new="return int(far[0]) if len(far) else 0",
+        tests=("tests/eddy/comparison/test_measures.py", "--doctest-modules", "eddy/comparison/measures.py"),
+    ),
+    Bug(
+        name="filters of a group agree too often",
+        file="jobs/workloads/ordering/groups.py",
+        old="wanted = (same - 1) / 2 + shares.mean(axis=1)",
+        new="wanted = (same - 1) / 4 + shares.mean(axis=1)",
+        tests=("tests/jobs/ordering/test_groups.py",),
+    ),
+    Bug(
+        name="the best order takes filters as independent",
+        file="jobs/workloads/stream_star.py",
+        old="if self.correlation or self.groups > 1:",
+        new="if self.correlation:",
+        tests=("tests/jobs/test_stream_star.py",),
+    ),
+    Bug(
+        name="the best order does not weigh what operators cost",
+        file="jobs/workloads/ordering/exact.py",
+        old="cost + float(left[done]) * own",
+        new="cost + float(left[done])",
+        tests=("tests/jobs/ordering/test_exact.py",),
+    ),
+    Bug(
+        name="what is dropped where an input is asked is shown to nobody",
+        file="policies/matrix/asking.py",
+        old="aside.append((leg.route[place], *leg.aside[place]))",
+        new="aside.append(())",
+        tests=("tests/policies/matrix/test_asking.py",),
+    ),
+    Bug(
+        name="a restart forgets what was asked first",
+        file="policies/matrix/policy.py",
+        old="            self._asking.restore(state[",
+        new="            dict(state[",
+        tests=("tests/policies/matrix/test_asking.py",),
     ),
 )

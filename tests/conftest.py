@@ -45,6 +45,21 @@ os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
 os.environ["SPARK_SUBMIT_OPTS"] = f"{os.environ.get('SPARK_SUBMIT_OPTS', '')} -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
+CODEGEN = "spark.sql.codegen.wholeStage"
+"""Whether Spark compiles whole stages: as for users in `tests/eddy/sql`, and where a process has its own session."""
+
+FILES = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+
+FEW_ROWS = {
+    # Else Hadoop starts a process, such as chmod or readlink, several times for each file of a checkpoint.
+    "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+    "spark.sql.streaming.checkpointFileManagerClass": FILES,
+    # Compiling Java takes longer than all else in a micro-batch of a few rows.
+    CODEGEN: "false",
+}
+"""With these, micro-batches of a few rows take less; users have Spark as it is, and so do tests in other processes."""
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
     terminal = config.pluginmanager.get_plugin("terminalreporter")
@@ -99,6 +114,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     options = {
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
+        **FEW_ROWS,
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "2",

@@ -6,12 +6,15 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.conftest import FEW_ROWS
 
 FOLDER = Path(__file__).parent.parent / "notebooks"
 NAMES = ["01_quickstart", "02_compare_policies", "03_streaming_joins", "04_real_data"]
@@ -72,8 +75,10 @@ def executed(name: str, folder: Path) -> list[dict[str, Any]]:
             cell["source"] = SMALL[name]
     small, ran = folder / f"{name}.ipynb", folder / "ran.ipynb"
     small.write_text(json.dumps(whole), "utf-8")
+    (folder / "spark-defaults.conf").write_text("\n".join(map(" ".join, FEW_ROWS.items())), "utf-8")
     command = [sys.executable, "-m", "nbconvert", "--execute", "--to", "notebook", "--output", str(ran), str(small)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    env = {**os.environ, "SPARK_CONF_DIR": str(folder)}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     found: list[dict[str, Any]] = json.loads(ran.read_text("utf-8"))["cells"]
     return found

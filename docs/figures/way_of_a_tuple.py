@@ -41,7 +41,7 @@ LOOP = (
     Stop("who should: plan legs", "eddy/contracts.py", "plan"),
     Stop("check the plan", "eddy/routing/plan_check.py", "check_plan"),
     Stop("a step: which rows pass a filter", "operators/filter.py", "run"),
-    Stop("or: which rows match a probe", "operators/probe.py", "run"),
+    Stop("or: which rows match a probe", "operators/matching.py", "match"),
     Stop("tell the policy what came of it", "eddy/contracts.py", "observe"),
 )
 LEAVING = (

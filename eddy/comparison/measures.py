@@ -35,6 +35,10 @@ SETTLED_WITHIN = 0.05
 BATCHES_TO_SMOOTH = 3
 """Micro-batches that are looked at together: the calls per tuple of a single one of 1,000 tuples differ by 2 or 3 %."""
 
+BATCHES_BESIDE = 4
+"""On both sides of a micro-batch so many are looked at with it: four of nine may be out of the way, as those are in
+which a policy tries something."""
+
 STEADY_SHARE = 0.5
 """The part of a phase, counted from its end, that says where the calls per tuple stay."""
 
@@ -51,7 +55,9 @@ def measure(workload: Workload, results: int, report: Report) -> dict[str, Any]:
     totals = {name: batches[column].sum().item() for name, column in SUMS.items()}
     counted = {"tuples": workload.tuples, "results": results, **totals}
     told = learning_time(workload, report.learning()) | decided_calls(report.decisions())
-    return counted | dict(workload.facts) | told | settling_point(workload, batches) | adapting(report)
+    told |= settling_point(workload, batches) | adapting(report) | profiled_share(workload, report.learning())
+    told |= distance_from_best(workload, report) | candidates_a_tuple(workload, report)
+    return counted | dict(workload.facts) | told
 
 
 def adapting(report: Report) -> dict[str, float]:
@@ -182,6 +188,77 @@ def learning_time(workload: Workload, frame: pd.DataFrame) -> dict[str, float]:
     return {kind: float(share) for kind, share in (calls / calls.sum()).items()}
 
 
+def profiled_share(workload: Workload, frame: pd.DataFrame) -> dict[str, float]:
+    """The share of the operators' work that was done to learn and for nothing else.
+
+    A call counts as much as its operator costs beside the others.
+    """
+    if frame.empty:
+        return {}
+    work = frame["calls"] * _call_prices(workload, frame)
+    return {"profiled": float(work[frame["kind"] == "profiling"].sum() / max(work.sum(), 1))}
+
+
+def _call_prices(workload: Workload, frame: pd.DataFrame) -> pd.Series[float]:
+    return frame["operator"].map(dict(workload.prices)).fillna(1.0).astype(np.float64)
+
+
+def candidates_a_tuple(workload: Workload, report: Report) -> dict[str, float]:
+    """The candidates that joins have looked at, beside the tuples of the streams."""
+    frame = report.operators()
+    joins = frame[~frame["operator"].isin([filter.name for filter in workload.query.filters])]
+    return {} if joins.empty else {"candidates": float(joins["evaluated"].sum() / max(workload.tuples, 1))}
+
+
+def distance_from_best(workload: Workload, report: Report) -> dict[str, float]:
+    """How far a run is from the order that is best at its time, where the workload knows it.
+
+    `over_best` is the share by which its calls cost more, and `over_best_late` the same of the later half of every
+    phase, when what is to be learned has been. `stays_after` are the tuples after a change until calls cost, within
+    5 %, as many times the best as they then do: of several changes the mean, and `stays_after_slowest` the slowest. So
+    who goes on as before is soon where it stays, and far from the best.
+    """
+    frame, batches = report.operators(by_batch=True), report.batches()
+    batches = batches[batches["rows"] > 0]
+    if workload.course is None or batches["rows"].sum() != len(workload.course):
+        return {}
+    work = frame["rows_in"] * _call_prices(workload, frame)
+    own = work.groupby(frame["batch"]).sum().reindex(batches["batch"], fill_value=0).to_numpy()
+    ends = np.array([0, *batches["rows"].cumsum()])
+    best = np.diff(np.array([0, *workload.course.cumsum()])[ends])
+    starts = [int(np.searchsorted(ends[1:], point, side="right")) for point in workload.drift_points]
+    phases = [(a, b) for a, b in itertools.pairwise([0, *starts, len(best)]) if a < b]
+    late = np.concatenate([np.arange(b - _steady(b - a), b) for a, b in phases])
+    found = {"over_best": own.sum() / best.sum() - 1, "over_best_late": own[late].sum() / best[late].sum() - 1}
+    if len(phases) > 1:
+        stays = [ends[a + _batches_to_stay(own[a:b], best[a:b])] - ends[a] for a, b in phases[1:]]
+        found |= {"stays_after": np.mean(stays), "stays_after_slowest": max(stays)}
+    return {name: float(value) for name, value in found.items()}
+
+
+def _steady(batches: int) -> int:
+    """Count the last micro-batches of a phase, which say where calls stay."""
+    return min(max(round(batches * STEADY_SHARE), 1), batches)
+
+
+def _batches_to_stay(own: np.ndarray[Any, Any], best: np.ndarray[Any, Any]) -> int:
+    """Count micro-batches until what is spent, as a multiple of the best, is never again far from the end's.
+
+    What the data do by chance, they do to both. The median of some micro-batches counts, so that a single one in which
+    rows were looked at to learn does not.
+
+    >>> _batches_to_stay(np.array([4.0] * 5 + [2] * 5 + [4] + [2] * 5), np.ones(16))
+    5
+    """
+    times = own / best
+    steady = np.median(times[-_steady(len(times)) :])
+    # Before the change there is nothing to look at, and beyond the end what was before it.
+    near = np.pad(np.pad(times, (BATCHES_BESIDE, 0), mode="edge"), (0, BATCHES_BESIDE), mode="reflect")
+    medians = np.median(np.lib.stride_tricks.sliding_window_view(near, 2 * BATCHES_BESIDE + 1), axis=1)
+    far = np.flatnonzero(np.abs(medians / steady - 1) > SETTLED_WITHIN)
+    return int(far[-1]) + 1 if len(far) else 0
+
+
 def settling_point(workload: Workload, batches: pd.DataFrame) -> dict[str, float]:
     """Tuples after a change until calls per tuple settle.
 
@@ -204,7 +281,7 @@ def _batches_to_settle(calls: np.ndarray[Any, Any]) -> int:
     >>> _batches_to_settle(np.array([3, 3, 2, 2, 2, 2, 2, 2, 2, 2.0]))
     2
     """
-    steady = calls[-max(round(len(calls) * STEADY_SHARE), 1) :].mean()
+    steady = calls[-_steady(len(calls)) :].mean()
     width = min(BATCHES_TO_SMOOTH, len(calls))
     means = np.convolve(calls, np.full(width, 1 / width), mode="valid")
     near = np.flatnonzero(np.abs(means / steady - 1) <= SETTLED_WITHIN)

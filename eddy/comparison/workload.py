@@ -11,6 +11,7 @@ import pyarrow as pa
 from eddy.classes.classifier import can_classify
 from eddy.query import Query
 from eddy.sql import Column
+from eddy.tuples.arrays import Floats
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,8 +22,9 @@ class Workload:
     selectivity for each of them; None where nobody knows, or where it changes. `best` is the best single order, what
     `fixed` is told to be a good static plan. `hidden` are columns that only `knows` may tell rows apart by. `costs` is
     what a policy should count: "time", or "unit" where all operators are alike, and their times are noise.
-    `drift_points` are the tuple numbers at which a change begins. `facts` are what a figure is drawn over: the number
-    of operators, the skew, ...
+    `prices` is what a call of each operator costs, beside the others, and `course` what each row costs in the order
+    that is best at its time, as the data say. `drift_points` are the tuple numbers at which a change begins. `facts`
+    are what a figure is drawn over: the number of operators, the skew, ...
     """
 
     name: str
@@ -33,6 +35,8 @@ class Workload:
     best: Sequence[str] | None = None
     hidden: Sequence[str] = ()
     costs: str = "time"
+    prices: Mapping[str, float] = field(default_factory=dict)
+    course: Floats | None = None
     drift_points: tuple[int, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
 

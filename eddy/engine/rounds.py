@@ -73,7 +73,7 @@ class Rounds:
             return left
         if self._rounds:
             self.least = self._count_least()
-        return min(left, max(size, self.least))
+        return min(left, size if self._policy.is_urgent else max(size, self.least))
 
     def _count_least(self) -> int:
         """Count the rows that a round must have, so that its calls take no more than their share of the time."""

@@ -10,6 +10,20 @@ def probe_name(target: str) -> str:
     return f"probe_{target}"
 
 
+def meets_name(target: str) -> str:
+    """Name the operator that asks whether an input has a match."""
+    return f"meets_{target}"
+
+
+def find_option(probe: str) -> str:
+    """Name the operator that may go before a probe.
+
+    >>> find_option(probe_name("b"))
+    'meets_b'
+    """
+    return meets_name(probe.removeprefix(probe_name("")))
+
+
 def find_reachable(start: str, sets: Sequence[frozenset[str]]) -> set[str]:
     """Find the inputs that a tuple can come to span.
 

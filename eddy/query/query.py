@@ -17,7 +17,7 @@ from eddy.observe.notebook import heading, table
 from eddy.predicates.judge import Predicate
 from eddy.query.filter import Filter, check_after, write_after
 from eddy.query.inputs import Rows, Stream, Table
-from eddy.query.join_graph import find_reachable, probe_name
+from eddy.query.join_graph import find_reachable, meets_name, probe_name
 from eddy.query.validation import check_name, distinct, fill, members, texts
 from eddy.sql.values.name_case import find_own
 
@@ -120,8 +120,8 @@ class Query:
                     "add a join, or say cross=True for every combination"
                 )
         for name in self.inputs:
-            if probe_name(name) in [f.name for f in self.filters]:
-                raise QueryError(f'filter "{probe_name(name)}": the probe of "{name}" has this name; choose another')
+            for taken in {probe_name(name), meets_name(name)}.intersection(f.name for f in self.filters):
+                raise QueryError(f'filter "{taken}": an operator that looks up "{name}" has this name; choose another')
 
     def _check_times(self) -> None:
         """Check that streams have times where they are needed."""

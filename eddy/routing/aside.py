@@ -45,10 +45,10 @@ class Trail:
 
     def __init__(self, leg: Leg, tuples: Tuples, is_own: Sequence[bool]) -> None:
         self.leg, self.tuples = leg, tuples
-        self.outcomes: list[Integers] = [np.full(len(tuples), UNSEEN) for _ in leg.route]
+        self.outcomes: Integers = np.full((len(leg.route), len(tuples)), UNSEEN)
         # `is_own` says for each place whether the hop says the same of all that a tuple has become.
         self._is_own = is_own
-        self._passed = [np.zeros(len(tuples), np.bool_) for _ in leg.route]
+        self._passed = np.zeros(self.outcomes.shape, np.bool_)
         # The tuples that wait at each place, as positions of those that they come from. A leg's tuples keep their
         # order, and its first tuples go ahead of the others, so those that step next are always the first:
         #
@@ -57,14 +57,18 @@ class Trail:
 
     def note(self, hop: Hop, counts: Counts) -> None:
         """Take note of what a step has made of the next tuples."""
-        place = self.leg.route.index(hop)
-        at, self._waiting[place] = np.split(self._waiting[place], [len(counts)])
-        self._passed[place][at[counts > 0]] = True
+        place, last = self.leg.route.index(hop), len(self.leg.route) - 1
+        waiting = self._waiting[place]
+        at, self._waiting[place] = waiting[: len(counts)], waiting[len(counts) :]
         if self._is_own[place]:
             # A tuple that has become many is told of many times, and alike.
             self.outcomes[place][at] = counts
-        if place + 1 < len(self._waiting):
-            self._waiting[place + 1] = np.concatenate([self._waiting[place + 1], np.repeat(at, counts)])
+        through = at[counts > 0]
+        self._passed[place][through] = True
+        if place < last:
+            onward = through if counts.dtype == np.bool_ else np.repeat(at, counts)
+            later = self._waiting[place + 1]
+            self._waiting[place + 1] = np.concatenate([later, onward]) if len(later) else onward
 
     def find_dropped(self, place: int) -> RowIds:
         """Find the tuples of which nothing is left after a place, and something was before."""
@@ -112,9 +116,8 @@ class Asides:
         """Ask the hops aside about what some legs have lost, now that they are over."""
         trails = [self._trails.pop(id(leg)) for leg in legs]
         tuples = merge([trail.tuples for trail in trails])
-        named = [hop for leg in legs for hops in (leg.route, *leg.aside) for hop in hops]
-        outcomes: dict[Hop, Integers] = {hop: np.full(len(tuples), UNSEEN) for hop in named}
-        statistics = dict.fromkeys(outcomes, NOTHING)
+        statistics = dict.fromkeys((hop for leg in legs for hops in (leg.route, *leg.aside) for hop in hops), NOTHING)
+        outcomes = dict(zip(statistics, np.full((len(statistics), len(tuples)), UNSEEN), strict=True))
         asked: dict[Hop, list[tuple[Lineage, RowIds]]] = {}
         start = 0
         for trail in trails:
@@ -125,7 +128,7 @@ class Asides:
             start += len(trail.tuples)
         # One call for each hop, whatever the number of legs and places; what differs in what it has done goes together.
         for hop, parts in asked.items():
-            rows = np.sort(np.concatenate([dropped for _, dropped in parts]))
+            rows = np.sort(np.concatenate([dropped for _, dropped in parts])) if len(parts) > 1 else parts[0][1]
             outcomes[hop][rows], statistics[hop] = self._count(hop, tuples.take(rows).with_lineage(parts[0][0]))
         rows_of = tuple(len(trail.tuples) for trail in trails)
         return Profile(

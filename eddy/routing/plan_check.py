@@ -51,10 +51,11 @@ def _check_partition(legs: Sequence[Leg], rows: int) -> None:
 
 
 def _check_route(leg: Leg, lineage: Lineage, machine: Machine) -> None:
-    """Every step legal after those before it; the steps of an exhaustive leg also each by itself."""
+    """Every step legal after those before it; the steps of an exhaustive leg by themselves, or along a path."""
     if leg.exhaustive:
-        for hop in leg.route:
-            machine.after(lineage, hop.operator)
+        for place, hop in enumerate(leg.route):
+            if not machine.may_act(lineage, hop.operator):
+                machine.find_path(lineage, leg.route[:place], hop)
     machine.ready_after(lineage, leg.route)
     if leg.aside:
         _check_aside(leg, lineage, machine)

@@ -6,9 +6,6 @@ Tasks wait by lineage, so that tuples which took different routes to the same li
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
-from typing import NamedTuple
-
-import numpy as np
 
 from eddy.classes.classifier import Look
 from eddy.contracts import Chance, Clock, Counts, Leg, Observation, Operator, Outcome, Policy, Task
@@ -16,17 +13,15 @@ from eddy.errors import EngineError
 from eddy.observe.prices import ALONE, SHARED, Prices
 from eddy.observe.statistics import Statistic, Statistics
 from eddy.routing.aside import Asides
+from eddy.routing.exhaustive import Exhaustion, join_counts
 from eddy.routing.plan_check import check_plan
 from eddy.routing.side_by_side import SharedStep, SideBySide, Walk
 from eddy.routing.tally import RouteTally
 from eddy.tuples import Hop, Lineage, Tuples
-from eddy.tuples.arrays import FaultCodes
 from eddy.tuples.lineage import Machine
 from eddy.tuples.tuples import merge
 
 Classify = Callable[[Tuples], Look]
-
-NO_HOPS: tuple[Hop, ...] = ()
 
 MOST_WAITING = 1 << 20
 """Tuples that may wait before those nearest to their end go first: some tens of megabytes of row ids."""
@@ -69,17 +64,6 @@ class Waiting:
         return tuples
 
 
-class HopCounts(NamedTuple):
-    """The outputs of a hop for every tuple, as counts.
-
-    `faults` are those of the tuples that passed it, if it is a filter.
-    """
-
-    counts: Counts
-    statistic: Statistic
-    faults: FaultCodes | None
-
-
 class Router:
     """Routes tuples through operators along the legs that a policy plans."""
 
@@ -103,6 +87,7 @@ class Router:
         self._classify = classify
         self._clock = clock
         self._asides = Asides(self.machine, self._find_read, self._step)
+        self._exhaustion = Exhaustion(self.machine, self._step)
         self.routing = RouteTally()
 
     def begin(self) -> None:
@@ -205,7 +190,7 @@ class Router:
             taken += len(outcome.counts)
         is_ahead = walks.is_crowd(taken, sum(map(len, made)))
         walks = walks.split(taken) if is_ahead else walks
-        ended = walks.go_on(_join(counts), merge(made))
+        ended = walks.go_on(join_counts(counts), merge(made))
         self.prices.add_own(SHARED, taken, self._clock() - started - apart)
         return ended, walks if is_ahead else None
 
@@ -235,6 +220,7 @@ class Router:
                 after=lambda route: self.machine.ready_after(lineage, route),
                 independent=self.machine.is_independent(lineage),
                 buckets=self._classify(tuples),
+                options=lambda route: self.machine.options_after(lineage, route),
             ),
             ready,
         )
@@ -275,45 +261,15 @@ class Router:
         return outcome
 
     def _exhaust(self, tuples: Tuples, leg: Leg) -> Iterator[Tuples]:
-        """Run every hop on every tuple, whatever the others do.
-
-        Tuples that no filter drops go on, through the route's last probe if any. Other probes only count: keeping
-        their finds would mean joining tuples that a filter drops.
-        """
-        # `tuples` stay all of them here, so that every hop is observed on the same ones; `passed` alone shrinks.
-        passed = np.ones(len(tuples), np.bool_)
-        onward, last = tuples.lineage, NO_HOPS
-        taken = []
-        for hop in leg.route:
-            counted = self._count(hop, tuples)
-            taken.append(counted)
-            if self.machine.adds(hop.operator):
-                last = (hop,)
-            else:
-                passed &= counted.counts.astype(np.bool_)
-                tuples = tuples.with_faults(counted.faults, counted.counts.nonzero()[0])
-                onward = self.machine.after(onward, hop.operator)
-        step = _make_step(tuples, leg, len(tuples))
+        """Run every hop on every tuple, tell the policy, and go on with those that no filter dropped."""
+        found = self._exhaustion.run(tuples, leg)
         started = self._clock()
-        for hop, counted in zip(leg.route, taken, strict=True):
-            self.statistics.add(hop, counted.statistic)
-        self._tell(step, leg.route, [c.counts for c in taken], [c.statistic for c in taken], is_profile=True)
+        for hop, statistic in zip(leg.route, found.statistics, strict=True):
+            self.statistics.add(hop, statistic)
+        step = _make_step(tuples, leg, len(tuples))
+        self._tell(step, leg.route, found.counts, found.statistics, is_profile=True)
         self.routing.learning += self._clock() - started
-        yield from self._follow(tuples.take(np.flatnonzero(passed)).with_lineage(onward), Leg(route=last), last)
-
-    def _count(self, hop: Hop, tuples: Tuples) -> HopCounts:
-        """Run a hop on every tuple, for its counts and faults alone."""
-        outcome, statistic = self._step(hop, tuples)
-        if len(outcome.counts) == len(tuples):
-            return HopCounts(outcome.counts, statistic, outcome.tuples.faults)
-        parts = [outcome.counts]
-        # A probe stops after a bounded number of candidates; the counts of its parts are put together.
-        while len(tuples := tuples.rest(len(parts[-1]))):
-            outcome, step = self._step(hop, tuples)
-            parts.append(outcome.counts)
-            statistic += step
-        # Only probes act in parts. Their results are not kept here, and so neither are the faults of these.
-        return HopCounts(_join(parts), statistic, None)
+        yield from self._follow(found.passed, Leg(route=found.last), found.last)
 
     def _step(self, hop: Hop, tuples: Tuples) -> tuple[Outcome, Statistic]:
         started = self._clock()
@@ -364,11 +320,6 @@ class Router:
                 is_profile=is_profile,
             )
         )
-
-
-def _join(counts: Sequence[Counts]) -> Counts:
-    """Join the counts of a step's parts; only probes act in parts."""
-    return counts[0] if len(counts) == 1 else np.concatenate([part.astype(np.int64) for part in counts])
 
 
 def _make_step(tuples: Tuples, leg: Leg, rows: int) -> SharedStep:

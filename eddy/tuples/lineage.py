@@ -1,15 +1,20 @@
 """The state machine: which operators may act on a tuple next.
 
-| an operator may act on a tuple when | filter | probe |
-| --- | --- | --- |
-| it has not acted on it yet | yes | yes |
-| the tuple spans all of `needs` | the inputs that the filter reads | |
-| all of `after` have acted on it | the filters that must see it first | |
-| the tuple spans all of one of `near`, where there are any | | what some join condition needs |
-| the tuple does not span `gives` yet | | the input that is probed |
+| an operator may act on a tuple when | filter | probe | meets |
+| --- | --- | --- | --- |
+| it has not acted on it yet | yes | yes | yes |
+| the tuple spans all of `needs` | the inputs that the filter reads | | |
+| all of `after` have acted on it | the filters that must see it first | | |
+| the tuple spans all of one of `near`, where there are any | | what some join condition needs | the same |
+| the tuple does not span `gives` yet | | the input that is probed | |
+| the tuple does not span `lacks` yet | | | the input that is asked |
+| and it must, before the tuple is complete: it is not `optional` | yes | yes | no |
 
 Afterwards the operator is done, and the tuple spans `gives` too. A tuple is complete when it spans every input that
 is probed for and every filter is done. Nothing else decides where a tuple may go.
+
+What is optional is told apart from all that: it is an option and never ready, nobody waits for it, and a tuple that
+spans what it asked about is as if it had not acted.
 
 Probes wait for no filter, so every tuple that is not dropped comes to span all inputs, and then each filter acts once
 those in its `after` have: without a circle none is out of reach, whatever inputs it reads. `done` is about this tuple:
@@ -48,6 +53,8 @@ class Rule:
     after: frozenset[str] = frozenset()
     near: frozenset[frozenset[str]] = frozenset()
     gives: str | None = None
+    lacks: str | None = None
+    optional: bool = False
 
 
 class Hop(NamedTuple):
@@ -60,15 +67,23 @@ class Hop(NamedTuple):
     pattern: str = ""
 
 
+After = Callable[[Sequence[Hop]], tuple[Hop, ...]]
+"""Lists the hops that are ready after a route."""
+
+
 class Machine:
     """The table for one query, and the transitions it allows."""
 
     def __init__(self, rules: Mapping[str, Rule], patterns: Mapping[str, Callable[[Lineage], str]]) -> None:
         self._rules = dict(rules)
+        self._required = {name: rule for name, rule in rules.items() if not rule.optional}
+        self._optional = {name: rule for name, rule in rules.items() if rule.optional}
         self._patterns = dict(patterns)
         self._ready: dict[Lineage, tuple[Hop, ...]] = {}
+        self._options: dict[Lineage, tuple[Hop, ...]] = {}
         self._after: dict[tuple[Lineage, str], Lineage] = {}
         self._independent: dict[Lineage, bool] = {}
+        self._paths: dict[tuple[Lineage, tuple[Hop, ...], Hop], tuple[Hop, ...]] = {}
 
     def start(self, stream: str) -> Lineage:
         """Give the lineage of a row that has just arrived."""
@@ -83,34 +98,86 @@ class Machine:
         found = self._ready.get(lineage)
         if found is None:
             _make_room(self._ready)
-            found = tuple(
-                Hop(name, self._patterns[name](lineage))
-                for name, rule in self._rules.items()
-                if self._allows(lineage, name, rule)
-            )
-            self._ready[lineage] = found
+            found = self._ready[lineage] = self._find_allowed(lineage, self._required)
+        return found
+
+    def options(self, lineage: Lineage) -> tuple[Hop, ...]:
+        """List the optional hops that may be next."""
+        found = self._options.get(lineage)
+        if found is None:
+            _make_room(self._options)
+            found = self._options[lineage] = self._find_allowed(lineage, self._optional)
         return found
 
     def after(self, lineage: Lineage, operator: str) -> Lineage:
         """Give a tuple's lineage once an operator has acted on it."""
         found = self._after.get((lineage, operator))
         if found is None:
-            if all(hop.operator != operator for hop in self.ready(lineage)):
-                raise EngineError(
-                    f'operator "{operator}" may not act on a tuple that spans {quote(sorted(lineage.spans))} '
-                    f"and has done {quote(sorted(lineage.done)) or 'nothing'}; a route must be legal step by step"
-                )
+            if not self.may_act(lineage, operator):
+                raise self._refuse(lineage, operator)
             _make_room(self._after)
-            gives = self._rules[operator].gives
-            spans = lineage.spans | {gives} if gives else lineage.spans
-            found = self._after[lineage, operator] = Lineage(lineage.origin, spans, lineage.done | {operator})
+            found = self._after[lineage, operator] = self._advance(lineage, operator)
         return found
+
+    def _advance(self, lineage: Lineage, operator: str) -> Lineage:
+        gives, done = self._rules[operator].gives, lineage.done | {operator}
+        if gives is None:
+            return Lineage(lineage.origin, lineage.spans, done)
+        # Tuples that were asked about an input and tuples that were not are alike once they span it.
+        asked = {name for name, rule in self._optional.items() if rule.lacks == gives}
+        return Lineage(lineage.origin, lineage.spans | {gives}, done - asked)
 
     def ready_after(self, lineage: Lineage, route: Sequence[Hop]) -> tuple[Hop, ...]:
         """List the hops that may be next once a route has been taken."""
+        return self.ready(self._follow(lineage, route))
+
+    def options_after(self, lineage: Lineage, route: Sequence[Hop]) -> tuple[Hop, ...]:
+        """List the optional hops that may be next once a route has been taken."""
+        return self.options(self._follow(lineage, route))
+
+    def _follow(self, lineage: Lineage, route: Sequence[Hop]) -> Lineage:
         for hop in route:
             lineage = self.after(lineage, hop.operator)
-        return self.ready(lineage)
+        return lineage
+
+    def may_act(self, lineage: Lineage, operator: str) -> bool:
+        """Tell whether an operator may be next; an option may, too."""
+        return any(hop.operator == operator for hop in (*self.ready(lineage), *self.options(lineage)))
+
+    def find_path(self, lineage: Lineage, route: Sequence[Hop], hop: Hop) -> tuple[Hop, ...]:
+        """Find the probes of a route that a probe needs, with the probe itself at their end.
+
+        Of several ways it is the first on which the probe has its pattern.
+        """
+        key = (lineage, tuple(route), hop)
+        found = self._paths.get(key)
+        if found is None:
+            if hop.operator not in self._rules or not self.adds(hop.operator):
+                raise self._refuse(lineage, hop.operator)
+            _make_room(self._paths)
+            found = self._paths[key] = self._find_near(lineage, route, hop) or self._find_far(lineage, route, hop)
+        return found
+
+    def _find_near(self, lineage: Lineage, route: Sequence[Hop], hop: Hop) -> tuple[Hop, ...]:
+        """Find a path that ends in the path of another probe; () where there is none."""
+        for place, one in enumerate(route):
+            if self.adds(one.operator):
+                is_first = self.may_act(lineage, one.operator)
+                before = (one,) if is_first else self.find_path(lineage, route[:place], one)
+                if hop in self.ready_after(lineage, before):
+                    return (*before, hop)
+        return ()
+
+    def _find_far(self, lineage: Lineage, route: Sequence[Hop], hop: Hop) -> tuple[Hop, ...]:
+        """Find a path for a probe that needs several others, which do not need each other."""
+        probes = [one.operator for one in route if self.adds(one.operator)]
+        path = find_path(lambda before: self.ready_after(lineage, before), probes, hop.operator)
+        if not path:
+            raise self._refuse(lineage, hop.operator)
+        if path[-1] != hop:
+            needed = quote(one.operator for one in path[:-1])
+            raise EngineError(f"{hop!r} must be {path[-1]!r} where it follows {needed}")
+        return path
 
     def is_independent(self, lineage: Lineage) -> bool:
         """Tell whether only ready hops are left, in any order.
@@ -122,7 +189,7 @@ class Machine:
             _make_room(self._independent)
             ready = self.ready(lineage)
             # What is not ready yet waits for some of these hops, so their order matters.
-            left = [n for n, rule in self._rules.items() if n not in lineage.done and rule.gives not in lineage.spans]
+            left = [n for n, r in self._required.items() if n not in lineage.done and r.gives not in lineage.spans]
             found = len(ready) == len(left) and all(self._keeps_pattern(lineage, hop, ready) for hop in ready)
             self._independent[lineage] = found
         return found
@@ -142,8 +209,19 @@ class Machine:
         return self._rules[operator].gives is not None
 
     def is_complete(self, lineage: Lineage) -> bool:
-        """Tell whether every operator that ever acts has acted."""
-        return all(name in lineage.done or rule.gives in lineage.spans for name, rule in self._rules.items())
+        """Tell whether every operator that has to act has acted."""
+        return all(name in lineage.done or rule.gives in lineage.spans for name, rule in self._required.items())
+
+    def _find_allowed(self, lineage: Lineage, rules: Mapping[str, Rule]) -> tuple[Hop, ...]:
+        """List the hops among some that may be next, in the order of the query."""
+        allowed = [name for name, rule in rules.items() if self._allows(lineage, name, rule)]
+        return tuple(Hop(name, self._patterns[name](lineage)) for name in allowed)
+
+    def _refuse(self, lineage: Lineage, operator: str) -> EngineError:
+        return EngineError(
+            f'operator "{operator}" may not act on a tuple that spans {quote(sorted(lineage.spans))} '
+            f"and has done {quote(sorted(lineage.done)) or 'nothing'}; a route must be legal step by step"
+        )
 
     def _allows(self, lineage: Lineage, name: str, rule: Rule) -> bool:
         return (
@@ -152,7 +230,36 @@ class Machine:
             and rule.after <= lineage.done
             and (not rule.near or any(inputs <= lineage.spans for inputs in rule.near))
             and rule.gives not in lineage.spans
+            and rule.lacks not in lineage.spans
         )
+
+
+def find_path(after: After, probes: Sequence[str], probe: str) -> tuple[Hop, ...]:
+    """Find which of some probes another one needs, and put it behind them; () where all are too few.
+
+    Of several ways it is that by the probes that are named first: a spanning tree of a join graph with circles, where
+    the same probes stand in the same order. `after` lists the hops that are ready after a route.
+    """
+    path = _write_route(after, [*probes, probe])
+    if not path:
+        return path
+    names = list(probes)
+    for name in reversed(probes):
+        fewer = [other for other in names if other != name]
+        if shorter := _write_route(after, [*fewer, probe]):
+            names, path = fewer, shorter
+    return path
+
+
+def _write_route(after: After, operators: Sequence[str]) -> tuple[Hop, ...]:
+    """Write the route by some operators, each with the pattern that it has by then; () where that is illegal."""
+    route: list[Hop] = []
+    for operator in operators:
+        hop = next((hop for hop in after(route) if hop.operator == operator), None)
+        if hop is None:
+            return ()
+        route.append(hop)
+    return tuple(route)
 
 
 def _make_room(known: dict[Any, Any]) -> None:

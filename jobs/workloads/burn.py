@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, wraps
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
+
+from eddy.errors import QueryError
 
 MaskFunction = Callable[[np.ndarray[Any, Any]], np.ndarray[Any, np.dtype[np.bool_]]]
 
@@ -18,6 +20,27 @@ BLOCK = bytes(range(256)) * 64
 TRIES = 7
 BLOCKS = 200
 """A few milliseconds each: the quickest of several tries is what the machine does when nothing disturbs it."""
+
+
+def check_costs(cost_us: object, operators: int, where: str) -> list[float]:
+    """Read the microseconds of each operator: one for all, or a list.
+
+    In an experiment, where a list stands for several workloads, the list is in a list.
+    """
+    if isinstance(cost_us, Sequence) and not isinstance(cost_us, str):
+        works = list(cost_us[0] if len(cost_us) == 1 and isinstance(cost_us[0], list) else cost_us)
+        if len(works) != operators or not all(_is_work(work) and work for work in works):
+            raise QueryError(
+                f"{where}: expected a cost_us above 0 for each of {operators} operators, or one for all, got {works!r}"
+            )
+        return works
+    if not _is_work(cost_us):
+        raise QueryError(f"{where}: expected cost_us of 0 or more, got {cost_us!r}")
+    return [cost_us] * operators
+
+
+def _is_work(value: object) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
 
 
 def add_work(judge: MaskFunction, microseconds: float) -> MaskFunction:

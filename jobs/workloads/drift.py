@@ -1,8 +1,9 @@
-"""Drift: a stream changes at once, bit by bit or recurring."""
+"""Drift: a stream changes at once, bit by bit, recurring or by chance."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -17,10 +18,10 @@ PIECES = 25
 
 
 class Drift(Protocol):
-    """A schedule from one table of selectivities to another."""
+    """A schedule of selectivities."""
 
-    def weights(self, positions: Integers) -> Floats:
-        """The share of the second table, from 0 to 1, by tuple number."""
+    def mix(self, before: Floats, after: Floats, classes: Integers, positions: Integers) -> Floats:
+        """Give each operator's selectivities for some tuples, as they are at their numbers."""
 
     def points(self, rows: int) -> tuple[int, ...]:
         """Give the numbers of the tuples at which a change begins."""
@@ -29,8 +30,21 @@ class Drift(Protocol):
         """Give the numbers of the tuples between which the share hardly changes."""
 
 
+class Weighted(ABC):
+    """A schedule from one table of selectivities to another."""
+
+    @abstractmethod
+    def weights(self, positions: Integers) -> Floats:
+        """The share of the second table, from 0 to 1, by tuple number."""
+
+    def mix(self, before: Floats, after: Floats, classes: Integers, positions: Integers) -> Floats:
+        """Mix the tables by their weights."""
+        weights = self.weights(positions)[:, None]
+        return before[classes] * (1 - weights) + after[classes] * weights
+
+
 @dataclass(frozen=True)
-class Sudden:
+class Sudden(Weighted):
     """From one tuple to the next.
 
     >>> Sudden(at=2).weights(np.arange(4))
@@ -53,7 +67,7 @@ class Sudden:
 
 
 @dataclass(frozen=True)
-class Gradual:
+class Gradual(Weighted):
     """A little more with every tuple.
 
     >>> Gradual(start=1, end=3).weights(np.arange(5))
@@ -78,7 +92,7 @@ class Gradual:
 
 
 @dataclass(frozen=True)
-class Recurring:
+class Recurring(Weighted):
     """To and fro.
 
     >>> Recurring(period=2).weights(np.arange(6))
@@ -100,27 +114,81 @@ class Recurring:
         return self.points(rows)
 
 
-def sudden(*, at: int) -> Drift:
+@dataclass(frozen=True)
+class Permuted:
+    """Operators change their selectivities among each other.
+
+    After each period they are dealt out anew; the first one has the table as it is.
+
+    >>> Permuted(period=2, operators=3, seed=0).points(6)
+    (2, 4)
+    """
+
+    period: int
+    operators: int
+    seed: int
+
+    def mix(self, before: Floats, _after: Floats, classes: Integers, positions: Integers) -> Floats:
+        """Deal the columns of the table out."""
+        periods = positions // self.period
+        dealt: Floats = before[classes[:, None], self._orders(int(periods.max(initial=0)) + 1)[periods]]
+        return dealt
+
+    def _orders(self, periods: int) -> Integers:
+        """Say which column each operator has in each period.
+
+        In no two periods in a row they are the same.
+        """
+        rng, orders = np.random.default_rng([self.seed, 4]), [np.arange(self.operators)]
+        while len(orders) < periods:
+            order = rng.permutation(self.operators)
+            if self.operators == 1 or (order != orders[-1]).any():
+                orders.append(order)
+        return np.array(orders)
+
+    def points(self, rows: int) -> tuple[int, ...]:
+        """Give the beginnings of all periods but the first."""
+        return tuple(range(self.period, rows, self.period))
+
+    def steps(self, rows: int) -> tuple[int, ...]:
+        """Give the beginnings of all periods but the first."""
+        return self.points(rows)
+
+
+def sudden(_operators: int, _seed: int, *, at: int) -> Drift:
     """Everything changes at one tuple."""
     return Sudden(check_whole(at, "at", 0, where="drift sudden"))
 
 
-def gradual(*, start: int, end: int) -> Drift:
+def gradual(_operators: int, _seed: int, *, start: int, end: int) -> Drift:
     """The change begins at one tuple and is complete at another."""
     first = check_whole(start, "start", 0, where="drift gradual")
     return Gradual(first, check_whole(end, "end", first + 1, where="drift gradual"))
 
 
-def recurring(*, period: int) -> Drift:
+def recurring(_operators: int, _seed: int, *, period: int) -> Drift:
     """The two tables take turns."""
     return Recurring(check_whole(period, "period", 1, where="drift recurring"))
 
 
-DRIFTS: dict[str, Callable[..., Drift]] = {"sudden": sudden, "gradual": gradual, "recurring": recurring}
+def permuted(operators: int, seed: int, *, period: int) -> Drift:
+    """The operators' selectivities are permuted by chance."""
+    return Permuted(check_whole(period, "period", 1, where="drift permuted"), operators, seed)
+
+
+PERMUTED = "permuted"
+"""The schedule that needs no second table."""
+
+DRIFTS: dict[str, Callable[..., Drift]] = {
+    "sudden": sudden,
+    "gradual": gradual,
+    "recurring": recurring,
+    PERMUTED: permuted,
+}
 """The schedules there are."""
 
 
-def drift(choice: dict[str, Any]) -> Drift:
+def drift(choice: Mapping[str, Any], operators: int, seed: int) -> Drift:
     """Make a schedule by its kind and parameters.
 
     They are such as {"kind": "sudden", "at": 50_000}.
@@ -128,4 +196,5 @@ def drift(choice: dict[str, Any]) -> Drift:
     parameters = dict(choice)
     kind = parameters.pop("kind", None)
     check_choice(kind, DRIFTS, "kind", where="drift")
-    return call(DRIFTS[kind], parameters, where=f"drift {kind}", more=("kind", "selectivities"))
+    more = ("kind",) if kind == PERMUTED else ("kind", "selectivities")
+    return call(DRIFTS[kind], parameters, operators, seed, where=f"drift {kind}", more=more)

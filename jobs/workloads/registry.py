@@ -18,6 +18,8 @@ from eddy.jobs.workloads.equi_join import equi_join
 from eddy.jobs.workloads.lab import lab
 from eddy.jobs.workloads.lab_places import lab_places
 from eddy.jobs.workloads.market import market
+from eddy.jobs.workloads.ordering.lookups import lookups
+from eddy.jobs.workloads.ordering.traps import traps
 from eddy.jobs.workloads.parameters import call
 from eddy.jobs.workloads.shop import shop
 from eddy.jobs.workloads.stream_star import stream_star
@@ -34,14 +36,18 @@ __all__ = [
     "flights",
     "lab",
     "lab_places",
+    "lookups",
     "market",
     "shop",
     "stream_star",
+    "traps",
     "web",
 ]
 
 WORKLOADS: dict[str, Callable[..., Workload]] = {
     "stream_star": stream_star,
+    "traps": traps,
+    "lookups": lookups,
     "attributes": attributes,
     "equi_join": equi_join,
     "lab": lab,

@@ -12,14 +12,12 @@ from typing import Any
 import numpy as np
 
 from eddy.errors import QueryError, check_choice, check_whole
+from eddy.jobs.workloads.ordering.exact import MOST_OPERATORS, find_cheapest
 from eddy.jobs.workloads.parameters import call
 from eddy.tuples.arrays import Floats
 
 TABLE1 = ((0.32, 0.10, 0.55), (0.31, 0.20, 0.65), (0.27, 0.90, 0.60))
 """Table 1 of the paper: three classes, three operators."""
-
-MOST_OPERATORS = 12
-"""Operators up to which all sets of them are looked at: 4,096. With more nobody knows the best order."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,13 +155,10 @@ def selectivities(choice: object, operators: int, seed: int) -> Selectivities:
     return Selectivities(values=np.roll(found.values, by, axis=1), facts=found.facts)
 
 
-def best_order(values: Floats, weights: Floats) -> list[int] | None:
+def best_order(values: Floats, weights: Floats, costs: Floats | None = None) -> list[int] | None:
     """Find the best order that all classes can share.
 
-    It needs the fewest routing calls; `weights` are the shares of the classes.
-
-    What is left after some operators depends on which they were and not on their order, so the cheapest way to each set
-    of them is found from those to smaller sets.
+    It needs the fewest routing calls, or costs least where calls have `costs`; `weights` are the shares of the classes.
 
     >>> import numpy as np
     >>> best_order(np.array([[0.9, 0.1, 0.5], [0.9, 0.2, 0.5]]), np.array([0.5, 0.5]))
@@ -172,15 +167,9 @@ def best_order(values: Floats, weights: Floats) -> list[int] | None:
     operators = values.shape[1]
     if operators > MOST_OPERATORS:
         return None
-    ways: dict[int, tuple[float, list[int]]] = {0: (0.0, [])}
-    for done in range(1 << operators):
-        calls, order = ways[done]
-        reached = float(weights @ values[:, order].prod(axis=1))
-        for operator in range(operators):
-            there = done | 1 << operator
-            if there != done and (there not in ways or calls + reached < ways[there][0]):
-                ways[there] = (calls + reached, [*order, operator])
-    return ways[(1 << operators) - 1][1]
+    sets = np.arange(1 << operators)[:, None] >> np.arange(operators) & 1
+    left = np.array([weights @ np.where(one, values, 1.0).prod(axis=1) for one in sets])
+    return find_cheapest(left, np.ones(operators) if costs is None else costs)
 
 
 def calls_of(order: list[int], values: Floats, weights: Floats) -> float:

@@ -6,6 +6,7 @@ import numpy as np
 
 from eddy.contracts import Index
 from eddy.operators.index.registry import INDEXES
+from eddy.operators.index.searches import Searches
 from eddy.operators.index.segments import Segments
 from eddy.operators.keys import Key
 from eddy.tuples.arrays import KeyCodes, Valid
@@ -20,6 +21,7 @@ class Catalog:
         self._segments = segments
         self._indexes: dict[IndexKind, Index] = {}
         self._fresh: set[IndexKind] = set()
+        self.searches = Searches()
 
     @property
     def nbytes(self) -> int:
@@ -55,6 +57,7 @@ class Catalog:
     def invalidate(self) -> None:
         """Note that the rows are no longer those of the indexes."""
         self._fresh = set()
+        self.searches.clear()
 
 
 def _codes(keys: tuple[Key, ...], start: int, stop: int) -> tuple[list[KeyCodes], Valid]:

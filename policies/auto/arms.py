@@ -172,7 +172,7 @@ def comes_back(leg: Leg, task: Task, ready: tuple[Hop, ...]) -> bool:
     """Tell whether tuples of a leg have to be planned for again; an exhaustive one leaves probes to be done."""
     if leg.exhaustive:
         return True
-    return len(leg.route) < len(ready) if task.independent else bool(task.after(leg.route))
+    return not set(ready) <= set(leg.route) if task.independent else bool(task.after(leg.route))
 
 
 def tell_arms(observation: Observation) -> list[Bill]:

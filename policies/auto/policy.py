@@ -130,6 +130,12 @@ class Auto(Policy):
         return self._alone or (bool(self._courses) and all(course.is_calm for course in self._courses.values()))
 
     @property
+    def is_urgent(self) -> bool:
+        """Whether an arm in charge wants small rounds."""
+        champions = [course.champion for course in self._courses.values()]
+        return any(champion is not None and champion.policy.is_urgent for champion in champions)
+
+    @property
     def insight(self) -> Insight:
         """What it has decided, what that has cost and saved, and what the arms in charge tell."""
         courses = self._courses.values()

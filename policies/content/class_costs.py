@@ -2,7 +2,7 @@
 
 Samples of an operator whose rows are dear enough go to it in small parts, each timed by itself. Parts of unlike rows
 that take unlike times tell what a row of each bucket takes: seconds are regressed on the shares of the buckets. An
-attribute counts once it foretells the times of parts that it was not fitted to.
+attribute counts once it foretells the times of parts that it was not fitted to, each part by all others.
 """
 
 from __future__ import annotations
@@ -27,19 +27,26 @@ STEPS_OF_A_PART = 2.0
 LEAST_PARTS = 4
 """Parts that a sample makes at least, else it is not timed: so few say nothing."""
 
-PARTS_KEPT = 48
+PARTS_KEPT = 64
 """Parts that are remembered: a few samples, so that a cost that changes is followed."""
 
 PARTS_TO_JUDGE = 12
-"""Parts that are judged at least: an attribute is fitted to half of them, and tried on the others."""
+"""Parts that are judged at least."""
 
 UNLIKE = 0.15
 """The spread of the parts' times, in parts of their mean, below which all classes are believed to cost the same."""
 
-FORETOLD = 0.5
-"""The share of the spread that an attribute must foretell."""
+FORETOLD = 3.0
+"""The share of the spread that an attribute must foretell, times the square root of the parts: what many parts have
+in common is not chance."""
 
-STIFFNESS = 0.01
+MOST_FORETOLD = 0.5
+"""The share that is enough however few the parts are."""
+
+MOST_ABOVE = 10.0
+"""A part counts as at most so many times the median."""
+
+STIFFNESS = 0.02
 """The weight of the belief that all buckets cost the same, in squared shares of a part."""
 
 MOST_UNLIKE = 100.0
@@ -64,6 +71,7 @@ class ClassCosts:
         self.skill = 0.0
         self.seconds = np.zeros(cells)
         self._step: float | None = None
+        self._spread: float | None = None
 
     def add(self, seconds: float, buckets: Buckets, step: float) -> None:
         """Keep a part that took so long; `step` is the price of a call, as it is believed."""
@@ -71,7 +79,7 @@ class ClassCosts:
         # price is kept, and what looks dear is not believed.
         self._step = min(step, USUAL_STEP) if self._step is None else self._step
         self._parts = [*self._parts, Part(max(seconds - self._step, 0.0) / len(buckets), buckets)][-PARTS_KEPT:]
-        self._is_new = True
+        self._is_new, self._spread = True, None
 
     @property
     def price(self) -> Price | None:
@@ -82,7 +90,7 @@ class ClassCosts:
 
     def forget(self) -> None:
         """Forget everything, since buckets mean something else now."""
-        self._parts, self._step, self.attribute = [], None, NO_ATTRIBUTE
+        self._parts, self._step, self._spread, self.attribute = [], None, None, NO_ATTRIBUTE
 
     @property
     def is_open(self) -> bool:
@@ -93,8 +101,10 @@ class ClassCosts:
     def _measure_spread(self) -> float:
         if len(self._parts) < LEAST_PARTS:
             return 0.0
-        seconds = np.array([part.seconds for part in self._parts])
-        return float(seconds.std() / seconds.mean()) if seconds.mean() > 0 else 0.0
+        if self._spread is None:
+            seconds = self._list_seconds()
+            self._spread = float(seconds.std() / seconds.mean()) if seconds.mean() > 0 else 0.0
+        return self._spread
 
     def judge(self, used: Collection[int]) -> bool:
         """Find the attribute that foretells best; says if it is new.
@@ -107,22 +117,33 @@ class ClassCosts:
         before, self.attribute = self.attribute, NO_ATTRIBUTE
         if self._measure_spread() <= UNLIKE:
             return before != NO_ATTRIBUTE
-        seconds = np.array([part.seconds for part in self._parts])
-        skills = [_measure_skill(self._count_shares(a), seconds) for a in range(self._parts[0].buckets.shape[1])]
+        shares, seconds = self._count_shares(), self._list_seconds()
+        skills = [_measure_skill(share, seconds) for share in shares]
         self.skill = max(skills, default=0.0)
-        if self.skill >= FORETOLD:
+        if self.skill >= min(FORETOLD / np.sqrt(len(seconds)), MOST_FORETOLD):
             good = [a for a, skill in enumerate(skills) if skill >= AS_GOOD * self.skill]
             self.attribute = max(good, key=lambda a: (a == before, a in used, skills[a], -a))
             mean = seconds.mean()
-            fitted = _fit(self._count_shares(self.attribute), seconds)(np.eye(self._cells))
+            fitted = _fit(shares[self.attribute], seconds)
             self.seconds = np.clip(fitted, mean / MOST_UNLIKE, mean * MOST_UNLIKE)
         return self.attribute != before
 
-    def _count_shares(self, attribute: int) -> Floats:
-        """Count the shares of an attribute's buckets: a line for each part."""
-        return np.array(
-            [np.bincount(part.buckets[:, attribute], minlength=self._cells) / len(part.buckets) for part in self._parts]
-        )
+    def _count_shares(self) -> Floats:
+        """Count the shares of each attribute's buckets: a line for each part."""
+        rows = np.array([len(part.buckets) for part in self._parts])
+        buckets = np.concatenate([part.buckets for part in self._parts])
+        shape = len(rows), self._cells
+        places = np.repeat(np.arange(len(rows)), rows)[:, None] * self._cells + buckets
+        counts = [np.bincount(column, minlength=len(rows) * self._cells).reshape(shape) for column in places.T]
+        shares: Floats = np.array(counts) / rows[:, None]
+        return shares
+
+    def _list_seconds(self) -> Floats:
+        """List the seconds of a row in each part."""
+        seconds = np.array([part.seconds for part in self._parts])
+        # A call may take a hundred times as long by accident.
+        clipped: Floats = np.minimum(seconds, MOST_ABOVE * np.median(seconds))
+        return clipped
 
     def snapshot(self) -> dict[str, Any]:
         """Plain values."""
@@ -136,6 +157,7 @@ class ClassCosts:
         """Go on from a snapshot."""
         self._parts = [Part(seconds, np.array(buckets, np.uint8)) for seconds, buckets in state["parts"]]
         self.attribute, self.skill, seconds, self._is_new, self._step = state["fit"]
+        self._spread = None
         self.seconds = np.array(seconds, np.float64)
 
 
@@ -146,42 +168,42 @@ def count_parts(rows: int, price: Price) -> int:
     """
     if price.row <= 0:
         return 0
-    count = int(rows // max(LEAST_ROWS, STEPS_OF_A_PART * price.step / price.row))
+    # The price of a call is young as well: a first one of few rows may have taken ten times as long.
+    count = int(rows // max(LEAST_ROWS, STEPS_OF_A_PART * min(price.step, USUAL_STEP) / price.row))
     return count if count >= LEAST_PARTS else 0
 
 
-class _Line:
-    """Seconds as a sum over shares of buckets."""
-
-    def __init__(self, shares: Floats, weights: Floats, mean: float) -> None:
-        self._shares, self._weights, self._mean = shares, weights, mean
-
-    def __call__(self, shares: Floats) -> Floats:
-        foretold: Floats = self._mean + (shares - self._shares) @ self._weights
-        return foretold
+def _fit(shares: Floats, seconds: Floats) -> Floats:
+    """Fit seconds to shares by least squares, each bucket drawn to the mean; gives those of a row of each bucket."""
+    middle, mean = shares.mean(axis=0), seconds.mean()
+    weights = _solve(shares - middle) @ (seconds - mean)
+    fitted: Floats = mean - middle @ weights + weights
+    return fitted
 
 
-def _fit(shares: Floats, seconds: Floats) -> _Line:
-    """Fit seconds to shares by least squares, each bucket drawn to the mean."""
-    middle, mean = shares.mean(axis=0), float(seconds.mean())
-    apart = shares - middle
-    # There are fewer parts than buckets, so the smaller of the two systems of equations is solved.
-    solved = np.linalg.solve(apart @ apart.T + STIFFNESS * np.eye(len(apart)), seconds - mean)
-    return _Line(middle, apart.T @ solved, mean)
+def _solve(apart: Floats) -> Floats:
+    """What each bucket's weight is for the seconds of each part."""
+    parts, buckets = apart.shape
+    # The smaller of the two systems of equations is solved.
+    solved: Floats
+    if parts < buckets:
+        solved = apart.T @ np.linalg.inv(apart @ apart.T + STIFFNESS * np.eye(parts))
+    else:
+        solved = np.linalg.inv(apart.T @ apart + STIFFNESS * np.eye(buckets)) @ apart.T
+    return solved
 
 
 def _measure_skill(shares: Floats, seconds: Floats) -> float:
-    """Measure the share of the spread that is foretold.
-
-    It is that of parts that were not fitted, every other one in turn.
-    """
-    missed = spread = 0.0
-    for first in (0, 1):
-        seen, other = slice(first, None, 2), slice(1 - first, None, 2)
-        line = _fit(shares[seen], seconds[seen])
-        missed += float(((seconds[other] - line(shares[other])) ** 2).sum())
-        spread += float(((seconds[other] - seconds[seen].mean()) ** 2).sum())
-    return 1 - missed / spread if spread > 0 else 0.0
+    """Measure the share of the spread that is foretold, of each part by all others."""
+    shares = shares[:, shares.any(axis=0)]
+    if shares.shape[1] < 2:
+        return 0.0
+    apart, off = shares - shares.mean(axis=0), seconds - seconds.mean()
+    # What a part would be foretold if it had not been fitted follows from what it is, and from its own weight in that.
+    weights = apart @ _solve(apart) + 1 / len(off)
+    missed = (off - weights @ off) / (1 - weights.diagonal())
+    spread = float(((off / (1 - 1 / len(off))) ** 2).sum())
+    return 1 - float((missed**2).sum()) / spread if spread > 0 else 0.0
 
 
 class PricesOfAll(Prices):

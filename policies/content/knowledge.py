@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from eddy.classes.classifier import Look
 from eddy.classes.divider import Buckets
-from eddy.contracts import Counts, Observation
+from eddy.contracts import Observation
 from eddy.policies.content.class_costs import ClassCosts
+from eddy.policies.content.lifts import LEAST_OPERATORS, MOST_OPERATORS, Came, Fitted, Lifts
 from eddy.policies.content.profile import NO_ATTRIBUTE, Profile
 from eddy.policies.content.samples import Lesson, count_untaught, join_lessons
 from eddy.policies.content.selectivities import RunningSelectivities
@@ -83,10 +83,12 @@ class Knowledge:
         #     profiles   [Profile, Profile]            samples: which attribute classifies it
         #     costs      [ClassCosts, ClassCosts]      timed samples: what a row costs by class
         #     _running   2 rows, a column a bucket     all rows: what it lets through, by that attribute
+        #     _lifts     by set of the others          the same, by who had let the rows through before
         self._numbers: dict[Hop, int] = {}
         self.profiles: list[Profile] = []
         self.costs: list[ClassCosts] = []
         self._running = RunningSelectivities(how.cells, how.alpha)
+        self._lifts = Lifts(how.cells)
         self._steps: list[Observation] = []
         self._kept: dict[Hop, int] = {}
         self._lessons: list[tuple[int, Lesson]] = []
@@ -127,6 +129,8 @@ class Knowledge:
         changed = self._editions.follow(editions)
         for cost in self.costs if changed else ():
             cost.forget()
+        if self._lifts.attribute in changed:
+            self._lifts.forget()
         for attribute in changed:
             self.haste = 1.0
             for number, profile in enumerate(self.profiles):
@@ -233,6 +237,7 @@ class Knowledge:
             self.profiles[number].learn(*lesson)
         self._turn += 1
         changed = list(self._judge())
+        self._lifts.follow(self.profiles)
         used = {cost.attribute for cost in self.costs} | {profile.attribute for profile in self.profiles}
         are_new = [cost.judge(used) for cost in self.costs]
         calm = changes == self._running.changes and all(p.judged > 1 for p in self.profiles if p.judged or p.sampled)
@@ -245,22 +250,37 @@ class Knowledge:
 
         Steps whose operators go by the same attribute are taken together, so that each attribute is looked at once.
         """
-        lots: dict[int, list[tuple[int, Counts, Look]]] = {}
+        lots: dict[int, list[Came]] = {}
         for step in steps:
             for hop, counts in zip(step.hops, step.outcomes, strict=True):
                 number = self._number(hop)
-                lots.setdefault(self.profiles[number].attribute, []).append((number, counts, step.buckets))
+                lots.setdefault(self.profiles[number].attribute, []).append((number, counts, step))
+        is_few = LEAST_OPERATORS <= len(self.profiles) <= MOST_OPERATORS
+        # Independent operators are looked at now and then, once all is known.
+        are_lifts_due = is_few and (self.haste == 1.0 or self._lifts.is_sure or self._turn % CALM_DIVISOR == 0)
         places: list[Integers] = []
         # Every outcome gets its place in the table, operator by bucket, and one sum adds them all: with a sum for each
         # step, rounds of many small steps would spend their time here.
         for attribute, lot in lots.items():
             numbers = np.repeat([number for number, _, _ in lot], [len(counts) for _, counts, _ in lot])
-            first, *others = (look for _, _, look in lot)
+            first, *others = (step.buckets for _, _, step in lot)
             cells = None if attribute == NO_ATTRIBUTE else first.join(others)((attribute,))[:, 0]
             places.append(self._running.places(numbers, cells))
+            if are_lifts_due:
+                told = self._lifts.attribute
+                known = cells if told in (attribute, NO_ATTRIBUTE) else first.join(others)((told,))[:, 0]
+                self._lifts.count(lot, None if told == NO_ATTRIBUTE else known, self._numbers)
         outcomes = [counts for lot in lots.values() for _, counts, _ in lot]
         for number in self._running.add(np.concatenate(places), np.concatenate(outcomes)):
             self.profiles[number].forget(self._how.sample)
+
+    def fit_lifts(self, hops: Sequence[Hop]) -> Fitted | None:
+        """Fit what hops pass of the rows that others have passed; none where they are independent."""
+        return self._lifts.fit([self._number(hop) for hop in hops])
+
+    def estimate_arriving(self, hops: Sequence[Hop]) -> Floats:
+        """Estimate outputs per input of rows as they arrive: an operator that comes last may pass all that is left."""
+        return self._lifts.estimate([self._number(hop) for hop in hops], self.estimate_whole(hops))
 
     def _find_unexplained(self, steps: Sequence[Observation]) -> Iterator[tuple[int, Lesson]]:
         """Find rows of operators that are judged and unclassified, or get no samples.
@@ -329,8 +349,9 @@ class Knowledge:
             "costs": [cost.snapshot() for cost in self.costs],
             "early": sorted(list(hop) for hop in self._early),
         }
-        tables = [table for _, table in profiles]
-        return plain, {"running": self._running.snapshot(), **{f"tables {n}": table for n, table in enumerate(tables)}}
+        plain["lifts"], lifts = self._lifts.snapshot()
+        tables = {f"tables {number}": table for number, (_, table) in enumerate(profiles)}
+        return plain, {"running": self._running.snapshot(), "lifts": lifts, **tables}
 
     def restore(self, plain: Mapping[str, Any], arrays: Mapping[str, Floats]) -> bool:
         """Go on from a snapshot; called on one that knows nothing, as one goes on that counted by other buckets.
@@ -347,6 +368,8 @@ class Knowledge:
         for cost, state in zip(self.costs, plain.get("costs", ()), strict=False):
             cost.restore(state)
         self._early = {Hop(*hop) for hop in plain.get("early", ())}
+        if "lifts" in plain:
+            self._lifts.restore(plain["lifts"], arrays["lifts"])
         return True
 
 

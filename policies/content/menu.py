@@ -16,6 +16,7 @@ import numpy as np
 from eddy.classes.divider import Buckets
 from eddy.contracts import Classes, Leg, Prices, Task
 from eddy.policies.content.knowledge import Knowledge
+from eddy.policies.content.lifts import Fitted
 from eddy.policies.content.profile import NO_ATTRIBUTE
 from eddy.policies.shared.merit import Costs, greedy_route, row_price, step_price
 from eddy.policies.shared.orders import (
@@ -85,6 +86,10 @@ class Beliefs:
     def _find_column(self, hop: Hop, used: Sequence[int], buckets: Buckets) -> Buckets | None:
         attribute = self._known.profile(hop).attribute
         return None if hop in self._without or attribute not in used else buckets[:, used.index(attribute)]
+
+    def fit(self, hops: Sequence[Hop]) -> Fitted | None:
+        """Fit what hops pass of rows that others have passed; none where they are independent."""
+        return None if self._without else self._known.fit_lifts(hops)
 
     def price_step(self, hops: Sequence[Hop]) -> float:
         """Price a step more."""
@@ -180,8 +185,11 @@ def make_menu(task: Task, ready: Route, beliefs: Beliefs, known: Sequence[Hop]) 
 
     `known` are all hops that rows of the stream have met.
     """
-    common = greedy_route(task, ready, beliefs.rank)
     used = beliefs.list_attributes(ready if task.independent else known)
+    fitted = beliefs.fit(ready) if task.independent and len(used) <= 1 else None
+    if fitted is not None and (fitted.attribute,) in (used, (NO_ATTRIBUTE,)):
+        return _make_fitted_menu(task, ready, beliefs, fitted)
+    common = greedy_route(task, ready, beliefs.rank)
     if not used:
         return Menu(ready=ready, hops=common, orders=np.arange(len(common))[None])
     # Rows from all over the task stand for all of them.
@@ -207,6 +215,37 @@ def make_menu(task: Task, ready: Route, beliefs: Beliefs, known: Sequence[Hop]) 
         return Menu(ready=ready, hops=hops, orders=orders, used=used)
     choice, saved = find_cheapest(rates, costs, orders)
     return Menu(ready=ready, hops=hops, orders=orders, used=used, choice=choice, saved=saved)
+
+
+def _make_fitted_menu(task: Task, ready: Route, beliefs: Beliefs, fitted: Fitted) -> Menu:
+    """Choose the routes where operators depend on each other: by what each passes of the rows that others have left."""
+    used = () if fitted.attribute == NO_ATTRIBUTE else (fitted.attribute,)
+    some = np.arange(0, task.rows, -(-task.rows // ROWS_WEIGHED))
+    cells, counts = _list_cells(task.buckets(used, some), beliefs.cells)
+    rows = counts * (task.rows / len(some))
+    rates, lifts = fitted.rates.T[: len(cells)], fitted.lifts[:, :, : len(cells)]
+    _, costs = beliefs.estimate(ready, used, cells)
+    common = _order_all(rates, costs, lifts, rows)
+    step = beliefs.price_step(ready)
+    own = order_by_merit(rates, costs, common, rows, step, lifts)
+    orders = choose_orders(list_orders(own, common, rows), rates, costs, rows, STEPS_PER_ORDER * step, lifts)
+    if len(orders) == 1:
+        return Menu(ready=ready, hops=ready, orders=orders, used=used)
+    choice, saved = find_cheapest(rates, costs, orders, lifts)
+    return Menu(ready=ready, hops=ready, orders=orders, used=used, choice=choice, saved=saved)
+
+
+def _order_all(rates: Floats, costs: Floats, lifts: Floats, rows: Floats) -> Integers:
+    """Order operators by merit for all cells together, of which each has so many rows."""
+    order: list[int] = []
+    left = rows
+    for _ in rates.T:
+        among = np.minimum(rates * lifts[sum(1 << place for place in order)].T, 1.0)
+        merits = left @ (among - 1) / np.maximum(left @ costs, np.finfo(np.float64).tiny)
+        merits[order] = np.inf
+        order.append(int(merits.argmin()))
+        left = left * among[:, order[-1]]
+    return np.array(order)
 
 
 def _order_hops(

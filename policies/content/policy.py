@@ -122,6 +122,11 @@ class Content(Policy):
         """Whether all is known of every stream or given up, nothing changes, and nothing is on trial."""
         return self._is_idle or (bool(self._streams) and all(stream.is_calm for stream in self._streams.values()))
 
+    @property
+    def is_urgent(self) -> bool:
+        """Whether calls alone count."""
+        return self._conduct.costs == "unit"
+
     def snapshot(self) -> State:
         """The knowledge of each stream, and the counts."""
         state: dict[str, Any] = {"known": {}, "uses": self._uses.snapshot()}

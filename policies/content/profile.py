@@ -112,7 +112,11 @@ class Profile:
 
     def bucket_counts(self) -> tuple[Floats, Floats]:
         """In and Out by the buckets of the classifier."""
-        return self._tables[0, self.attribute].copy(), self._tables[1, self.attribute].copy()
+        return self.count_by(self.attribute)
+
+    def count_by(self, attribute: int) -> tuple[Floats, Floats]:
+        """In and Out by the buckets of an attribute."""
+        return self._tables[0, attribute].copy(), self._tables[1, attribute].copy()
 
     def fade(self) -> None:
         """Begin the next sample."""

@@ -14,6 +14,9 @@ from eddy.policies.shared.call_counts import SAMPLE
 from eddy.tuples import Hop
 from eddy.tuples.arrays import Integers
 
+ONWARD = "onward"
+"""The tag of legs that somebody else has begun: nobody knows here who has passed their rows."""
+
 
 class Lesson(NamedTuple):
     """An operator's outcomes, and the buckets of their rows."""

@@ -13,7 +13,7 @@ from eddy.contracts import Leg, Observation, Prices, Task
 from eddy.policies.content.class_costs import ClassCosts, PricesOfAll, count_parts
 from eddy.policies.content.knowledge import Knowledge, Learning, mask_settled
 from eddy.policies.content.menu import Beliefs, Menu, make_menu
-from eddy.policies.content.samples import LegSample, Lesson, send_samples, take_lessons
+from eddy.policies.content.samples import ONWARD, LegSample, Lesson, send_samples, take_lessons
 from eddy.policies.content.trial import HalfTrial
 from eddy.policies.shared.call_counts import Uses
 from eddy.policies.shared.guard import Guard
@@ -85,7 +85,7 @@ class StreamContent:
             return guard.common.legs(task, ready)
         # Routes are planned as a whole when rows arrive; only what somebody else began comes back for another plan.
         if task.lineage.done:
-            return [Leg(route=greedy_route(task, ready, self._beliefs().rank))]
+            return [Leg(route=greedy_route(task, ready, self._beliefs().rank), tag=ONWARD)]
         started = self._conduct.clock()
         legs = self._route_arrivals(task, ready)
         guard.split(legs)
@@ -206,7 +206,7 @@ class StreamContent:
 
         One whose rows cost unlike, and nobody knows why, comes first; then the one that was judged least often.
         """
-        fixed = mask_settled(self.known.estimate_whole(hops), self._row_prices(hops))
+        fixed = mask_settled(self.known.estimate_arriving(hops), self._row_prices(hops))
         return sorted(
             (h for h, is_fixed in zip(hops, fixed, strict=True) if not is_fixed),
             key=lambda h: (not self._is_open(h), self.known.profile(h).judged),
@@ -264,7 +264,7 @@ class StreamContent:
             self.known.keep_lesson(hop, lesson)
             taught += len(lesson.outcomes)
             if step.legs[0].exhaustive:
-                self.known.keep_time(hop, step.statistics[0].seconds, lesson.buckets, self._prices[hop].step)
+                self.known.keep_time(hop, step.statistics[0].seconds, lesson.buckets, self._conduct.prices[hop].step)
         self._conduct.uses.count(step, self.known.profile(hop).classifiers, taught)
         if self._trial is not None:
             prices, costs = self._prices, self._conduct.costs

@@ -25,6 +25,9 @@ MOST_TO_DECIDE = 2_000
 CONTROL_SHARE = 0.3
 """The share of rows that do without the new classifiers: then one round of a thousand decides."""
 
+MOST_CONTROL = 600
+"""Rows of a round at most that do without them: twice as many as decide, however large the round is."""
+
 SURE_OF_LOSS = 2.0
 """Standard errors by which the new way must be worse to be given up."""
 
@@ -46,7 +49,7 @@ class HalfTrial:
 
     def split(self, rows: Integers, chance: np.random.Generator) -> tuple[Integers, Integers]:
         """The rows that go the old way, and those that go the new one."""
-        old = chance.random(len(rows)) < CONTROL_SHARE
+        old = chance.random(len(rows)) < min(CONTROL_SHARE, MOST_CONTROL / max(len(rows), 1))
         parts = rows[old], rows[~old]
         self._rows += [len(part) for part in parts]
         return parts

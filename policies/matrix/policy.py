@@ -8,6 +8,7 @@ from typing import Any
 
 from eddy.contracts import NO_FEATURES, Hop, Insight, Leg, Observation, Policy, QueryError, Setting, State, Task
 from eddy.errors import check_choice, check_whole
+from eddy.policies.matrix.asking import Asking, ask_first
 from eddy.policies.matrix.order import SEARCHES
 from eddy.policies.matrix.profiler import check_p
 from eddy.policies.matrix.stream_order import FOREIGN, WRITTEN, Conduct, StreamOrder
@@ -38,6 +39,9 @@ class MatrixPolicy(Policy):
         self._streams: dict[str, StreamOrder] = {}
         self._restored: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {}
         self._uses = Uses(NO_FEATURES)
+        # The variants stay as the thesis has them, for comparisons.
+        is_asking = conduct.variant == "a_greedy" and len(setting.prices.probes) > 1
+        self._asking = Asking(setting, conduct.costs) if is_asking else None
 
     @property
     @abstractmethod
@@ -52,7 +56,13 @@ class MatrixPolicy(Policy):
 
     def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
         """One order for all, and asides for a few."""
-        return self._find_stream(task, ready).legs(task, ready)
+        stream = self._find_stream(task, ready)
+        legs = stream.legs(task, ready)
+        if self._asking is None or task.lineage.done:
+            return legs
+        taken = self._asking.find_route(task, legs[0].route)
+        stream.asked = taken.asked
+        return [ask_first(leg, taken.route) for leg in legs] if taken.asked else legs
 
     def _find_stream(self, task: Task, ready: tuple[Hop, ...]) -> StreamOrder:
         """The order of a stream; it is made when the first rows come, since only then its hops are known."""
@@ -79,6 +89,8 @@ class MatrixPolicy(Policy):
             self._uses.count(observation, (), sum(observation.rows))
         else:
             self._uses.count_aside(observation)
+        if self._asking is not None:
+            self._asking.observe(observation)
         stream = self._streams.get(observation.origin)
         if stream is not None:
             stream.observe(observation)
@@ -102,7 +114,7 @@ class MatrixPolicy(Policy):
         for number, (origin, (plain, arrays)) in enumerate(parts.items()):
             state["streams"][origin] = plain
             state |= {f"{number} {name}": array for name, array in arrays.items()}
-        return state
+        return state if self._asking is None else {**state, "asking": self._asking.snapshot()}
 
     def restore(self, state: State) -> None:
         """Go on from a snapshot.
@@ -110,6 +122,8 @@ class MatrixPolicy(Policy):
         What it has of a stream is taken up when the stream's first rows come.
         """
         self._uses.restore(state["uses"])
+        if self._asking is not None and "asking" in state:
+            self._asking.restore(state["asking"])
         for number, (origin, plain) in enumerate(state["streams"].items()):
             first = f"{number} "
             arrays = {name.removeprefix(first): array for name, array in state.items() if name.startswith(first)}

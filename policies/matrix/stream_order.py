@@ -103,6 +103,8 @@ class StreamOrder:
         self._patience = self._next_look = 0.0
         self._cost = Cost(0.0, 0.0, 0.0)
         self._asides: tuple[tuple[Hop, ...], ...] = ((),) * len(self._order)
+        # The probes that get only tuples which were asked first; as long as there are any, steps tell of these alone.
+        self.asked: frozenset[Hop] = frozenset()
         self._follow_route()
 
     def _list_places(self) -> list[Place]:
@@ -136,7 +138,7 @@ class StreamOrder:
         """Take note of a step, or of a profile."""
         if observation.is_profile:
             self._add(observation)
-        elif observation.legs[0].tag == self._number:
+        elif observation.legs[0].tag == self._number and not self.asked:
             place = self._places.get(observation.hops[0])
             if place is not None:
                 self._watch.count(place, observation.outcomes[0])
@@ -195,7 +197,9 @@ class StreamOrder:
     def _is_hopeful(self) -> bool:
         """Tell whether orders are tried on rows of the stream."""
         conduct = self._conduct
-        return self._profiler.is_auto and conduct.variant == "a_greedy" and conduct.search == "greedy"
+        return (
+            self._profiler.is_auto and conduct.variant == "a_greedy" and conduct.search == "greedy" and not self.asked
+        )
 
     def _try(self) -> None:
         """Try an order that may be better."""
@@ -252,7 +256,8 @@ class StreamOrder:
         if self._conduct.costs == "unit":
             return
         for number, hop in zip(self._order, self._legality.hops(self._order), strict=True):
-            if self._prices[hop].row > 0:
+            # What a probe takes for tuples that all have a match is no price for the others.
+            if self._prices[hop].row > 0 and hop not in self.asked:
                 self._known[number] = follow_price(self._known.get(number), row_price(hop, self._prices, "time"))
         names = {Hop(self.operators[number]): known for number, known in self._known.items()}
         found = {hop.operator: price for hop, price in join_alike(names).items()}

@@ -11,7 +11,9 @@ from eddy.classes.divider import Buckets
 from eddy.observe.statistics import Statistic
 from eddy.policies.query_mesh.finding import agree
 from eddy.policies.query_mesh.learn.class_prices import FEWEST_LEGS, ClassPrices
+from eddy.policies.query_mesh.learn.class_rates import ClassRates
 from eddy.policies.query_mesh.operator_rates import OperatorRates
+from eddy.policies.query_mesh.optimizer import are_independent
 from eddy.policies.shared.sample import Reservoir, Sample
 from eddy.tuples import Hop
 from eddy.tuples.arrays import Integers
@@ -34,11 +36,19 @@ class Evidence:
         self._operators, self._rates = tuple(operators), rates
         self.rows = Reservoir(attributes, len(operators), room)
         self.prices = ClassPrices()
+        self.by_bucket = ClassRates(len(operators), self._cells)
+        # Whether nothing but the class makes operators agree: then all outcomes are evidence, and not only the first.
+        self.is_independent = False
 
     def forget(self) -> None:
         """Begin anew: buckets mean something else now."""
-        self.rows.keep(0)
+        self.forget_rows()
         self.prices = ClassPrices()
+
+    def forget_rows(self) -> None:
+        """Forget what operators did."""
+        self.rows.keep(0)
+        self.by_bucket.forget()
 
     def count_legs(self, rows: int) -> int:
         """Count the legs in which to send a sample.
@@ -67,6 +77,23 @@ class Evidence:
             columns[:, number] = counts
             seconds[number] = self._rates.price_own(hop, statistic)
         self.rows.add(buckets, columns, seconds)
+        self.by_bucket.keep(buckets, columns)
+
+    def find_tellers(self, rows: int) -> None:
+        """Name the attribute that tells most of each operator, by the newest rows; older ones are of another stream."""
+        buckets, outcomes = self.rows.newest(rows)
+        self.by_bucket.find(buckets, outcomes, anew=rows < len(self.rows))
+        apart = outcomes - self.by_bucket.predict(buckets, self._rates.shares())
+        self.is_independent = are_independent(apart[:, ~np.isnan(apart).any(axis=0)])
+
+    @property
+    def is_counting(self) -> bool:
+        """Whether outcomes of ordinary steps are counted by bucket."""
+        return self.by_bucket.is_fine(self.rows.room) and self.by_bucket.is_thin
+
+    def is_fine(self, rows: int) -> bool:
+        """Tell whether so many rows of a sample are few for the buckets that tell something."""
+        return self.by_bucket.is_fine(rows)
 
     def choose_rows(self, fresh: int | None) -> int:
         """Count the newest rows that are evidence.

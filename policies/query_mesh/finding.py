@@ -16,8 +16,11 @@ import numpy as np
 from eddy.classes.divider import Buckets
 from eddy.contracts import Clock
 from eddy.policies.query_mesh.first_hops import compare, count_rows
+from eddy.policies.query_mesh.grid_mesh import make_grid
+from eddy.policies.query_mesh.learn.class_rates import ClassRates
 from eddy.policies.query_mesh.mesh import Mesh
 from eddy.policies.query_mesh.optimizer import Settings, optimize, refine_routes, restate
+from eddy.policies.query_mesh.tails import share_tails
 from eddy.policies.shared.legality import Legality
 from eddy.policies.shared.sample import Sample
 from eddy.tuples.arrays import Floats
@@ -55,9 +58,17 @@ class Finder:
     legality: Legality
     chance: np.random.Generator
     clock: Clock
+    by_bucket: ClassRates
 
     def find(self, sample: Sample, present: Mesh | None, former: Sequence[Mesh]) -> Found:
         """Find a mesh; one of the former ones, if it does as well."""
+        mesh, gain = self._find(sample, present, former)
+        return Found(self._share_tails(mesh, sample), gain)
+
+    def _share_tails(self, mesh: Mesh, sample: Sample) -> Mesh:
+        return share_tails(mesh, sample, self.prices, self.legality, self.settings.overheads)
+
+    def _find(self, sample: Sample, present: Mesh | None, former: Sequence[Mesh]) -> Found:
         found = self._search(sample, present)
         known = [self._price(mesh, sample) for mesh in former]
         if not known or min(known) > FORMER_MAY_COST * self._price(found.mesh, sample):
@@ -75,14 +86,44 @@ class Finder:
             mesh, _ = self._optimize(sample, present)
             return Found(mesh, mesh.single_cost - mesh.cost)
         mesh, single = self._optimize(sample.part(~held), present)
-        if len(mesh.routes) == 1:
-            return Found(refine_routes(mesh, sample, self.prices, self.legality), 0.0)
         test = sample.part(held)
+        found = self._test(mesh, single, test)
+        grid = self._try_grid(single, sample, test)
+        if grid is not None and grid.gain > found.gain:
+            return grid
+        if found.gain <= 0:
+            mesh = single
+        return Found(refine_routes(mesh, sample, self.prices, self.legality), found.gain)
+
+    def _test(self, mesh: Mesh, single: Mesh, test: Sample) -> Found:
+        """Find what a mesh saves on rows that it was not made for; nothing, where that is not sure."""
+        if len(mesh.routes) == 1:
+            return Found(mesh, 0.0)
         saved = single.price_rows(test, self.prices) - mesh.price_rows(test, self.prices)
         overhead = self.settings.overheads.estimate(len(mesh.routes))
-        if saved.mean() <= overhead + SURE_OF_SAVING * float(saved.std()) / np.sqrt(len(saved)):
-            return Found(refine_routes(single, sample, self.prices, self.legality), 0.0)
-        return Found(refine_routes(mesh, sample, self.prices, self.legality), float(saved.mean()))
+        is_sure = saved.mean() > overhead + SURE_OF_SAVING * float(saved.std()) / np.sqrt(len(saved))
+        return Found(mesh, float(saved.mean()) if is_sure else 0.0)
+
+    def _try_grid(self, single: Mesh, sample: Sample, test: Sample) -> Found | None:
+        """Find what a grid saves that does not know the rows that test it."""
+        if not self.by_bucket.is_fine(len(sample)):
+            return None
+        others = self.by_bucket.without(test.buckets, test.outcomes)
+        tried = self._make_grid(sample, others)
+        mesh = None if tried is None else self._make_grid(sample, self.by_bucket)
+        if tried is None or mesh is None:
+            return None
+        return Found(mesh, self._test(tried, single, test).gain)
+
+    def _make_grid(self, sample: Sample, rates: ClassRates) -> Mesh | None:
+        return make_grid(sample, rates, self.prices, self.legality, self.settings.overheads)
+
+    def recount(self, sample: Sample, present: Mesh) -> Found:
+        """Make the grid anew, by what has been counted since."""
+        mesh = self._make_grid(sample, self.by_bucket)
+        if mesh is None:
+            return Found(present, 0.0)
+        return Found(self._share_tails(mesh, sample), max(mesh.single_cost - mesh.cost, 0.0))
 
     def _optimize(self, sample: Sample, present: Mesh | None) -> tuple[Mesh, Mesh]:
         return optimize(sample, self.prices, self.legality, self.settings, self.chance, self.clock, present)

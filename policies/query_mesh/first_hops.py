@@ -31,8 +31,9 @@ FEWEST_EVENTS = 10.0
 """Rows that pass, and rows that do not, without which no test counts on averages."""
 
 
-ROWS_OF_A_LOOK, LOOKED_AT = 1_000, 200
-"""Rows that come between two looks at least, and rows of a look."""
+ROWS_OF_A_LOOK, LOOKED_AT, MOST_LOOKED_AT = 1_000, 200, 1_000
+"""Rows that come between two looks at least, those of them that are looked at, and those of a look at most: where
+rounds are large, one look must say as much as several."""
 
 LOOKING_SHARE = 0.005
 """The share of the operators' seconds that may go into looking at the buckets of rows that took their first hop."""
@@ -56,8 +57,8 @@ class Looks:
         self._rows += rows
         if self._rows < ROWS_OF_A_LOOK or (self._seconds < 0 and not self._is_free):
             return 0
-        self._rows = 0.0
-        return LOOKED_AT
+        looked, self._rows = int(self._rows / ROWS_OF_A_LOOK) * LOOKED_AT, 0.0
+        return min(looked, MOST_LOOKED_AT)
 
     def earn(self, seconds: float) -> None:
         """Operators took so long."""

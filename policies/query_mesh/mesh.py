@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 
 from eddy.observe.insight import Branch, Decision, RouteCost
+from eddy.policies.query_mesh.learn.grid import Grid
 from eddy.policies.query_mesh.learn.tree import LEAF, Tree
 from eddy.policies.query_mesh.promise import BREACH_SHARE, PassCounts, Watch
 from eddy.policies.query_mesh.wheel import Wheel, or_sets
 from eddy.policies.shared.legality import HopNumbers, Legality
 from eddy.policies.shared.reach import row_costs
 from eddy.policies.shared.sample import Sample
-from eddy.tuples.arrays import Floats
+from eddy.tuples.arrays import Floats, Integers
 
 _NUMBERS = ("cost", "single_cost", "start_cost", "looks", "training", "found_by")
 
@@ -30,11 +31,12 @@ class Mesh:
     """A mesh, and how it was found.
 
     `seconds` is what a row takes under each route, `share` how many of the rows go there; `cost` is what a row takes in
-    all, `single_cost` what it takes under the best single route, and `start_cost` what the search began with.
+    all, `single_cost` what it takes under the best single route, and `start_cost` what the search began with. From the
+    place `own` of its route on, each goes on as all others do; () where no route does.
     """
 
     routes: tuple[HopNumbers, ...]
-    tree: Tree
+    tree: Tree | Grid
     seconds: tuple[float, ...]
     share: tuple[float, ...]
     cost: float
@@ -43,11 +45,17 @@ class Mesh:
     looks: int
     training: int
     found_by: str
+    own: tuple[int, ...] = ()
 
     @property
     def usual(self) -> float:
         """The cost of a row on its way."""
         return sum(share * spent for share, spent in zip(self.share, self.seconds, strict=True))
+
+    @property
+    def is_grid(self) -> bool:
+        """Whether rows are classified by rates of buckets."""
+        return isinstance(self.tree, Grid)
 
     def is_like(self, other: Mesh) -> bool:
         """Tell whether another mesh sends every row the same way."""
@@ -65,7 +73,7 @@ class Mesh:
     def snapshot(self) -> dict[str, Any]:
         """Plain values."""
         numbers = {name: getattr(self, name) for name in _NUMBERS}
-        lists = {name: list(getattr(self, name)) for name in ("seconds", "share")}
+        lists = {name: list(getattr(self, name)) for name in ("seconds", "share", "own")}
         return {"routes": [list(route) for route in self.routes], **numbers, **lists, "tree": self.tree.snapshot()}
 
     @staticmethod
@@ -73,9 +81,10 @@ class Mesh:
         """The mesh that a snapshot was taken of."""
         return Mesh(
             routes=tuple(tuple(int(number) for number in route) for route in state["routes"]),
-            tree=Tree.restore(state["tree"]),
+            tree=(Grid if "group" in state["tree"] else Tree).restore(state["tree"]),
             seconds=tuple(state["seconds"]),
             share=tuple(state["share"]),
+            own=tuple(state.get("own", ())),
             **{name: state[name] for name in _NUMBERS},
         )
 
@@ -99,36 +108,34 @@ class Generation:
 
     @staticmethod
     def decide(
-        number: int, reason: str, mesh: Mesh, sample: Sample, costs: Floats, legality: Legality, how: tuple[float, int]
+        number: int,
+        reason: str,
+        mesh: Mesh,
+        sample: Sample,
+        costs: Floats,
+        legality: Legality,
+        how: tuple[float, int],
+        believed: Floats,
     ) -> Generation:
         """Take up a mesh.
 
-        `how` is the tolerance of or-sets, and the window of the watch. Who decided adds the seconds that it took.
+        `how` is the tolerance of or-sets, and the window of the watch; `believed` are the outcomes by which orders are
+        told from each other: those of the sample, or rates that are known better. Who decided adds the seconds that it
+        took.
         """
         tolerance, window = how
         given = mesh.tree.routes(sample.buckets[:, list(mesh.tree.used)])
-        usual = sample.outcomes.mean(axis=0)
         prices = np.broadcast_to(sample.price(costs), sample.outcomes.shape)
         own = np.stack([_some(prices, given == way).mean(axis=0) for way in range(len(mesh.routes))])
-        spent = [
-            row_costs(sample.outcomes[given == way], own[way], [route])[:, 0] for way, route in enumerate(mesh.routes)
-        ]
-        wheels = tuple(
-            Wheel(or_sets(_some(sample.outcomes, given == way), own[way], route, legality, tolerance), own[way], usual)
-            for way, route in enumerate(mesh.routes)
-        )
+        of_ways = [_some(believed, given == way) for way in range(len(mesh.routes))]
+        wheels = _make_wheels(mesh, of_ways, own, (legality, tolerance), sample)
         return Generation(
             number=number,
             reason=reason,
             seconds=0.0,
             mesh=mesh,
             costs=own,
-            watch=Watch(
-                promised=np.array([_mean(seconds) for seconds in spent]),
-                spread=np.array([float(seconds.std()) if len(seconds) else 0.0 for seconds in spent]),
-                sampled=np.bincount(given, minlength=len(mesh.routes)).astype(np.float64),
-                window=window,
-            ),
+            watch=_make_promise(mesh.routes, given, (sample.outcomes, believed), own, window),
             wheels=wheels,
             passing=tuple(
                 PassCounts.of(sample.outcomes[given == way], wheel.sets, legality.find_ready(()), own[way], window)
@@ -193,7 +200,8 @@ class Generation:
     @cached_property
     def _tree(self) -> tuple[Branch, ...]:
         """The lines of the tree: asked for in every round, and always the same."""
-        return tuple(_branches(self.mesh.tree, 0, 0))
+        tree = self.mesh.tree
+        return tree.branches() if isinstance(tree, Grid) else tuple(_branches(tree, 0, 0))
 
     def snapshot(self) -> dict[str, Any]:
         """Plain values."""
@@ -228,6 +236,45 @@ class Generation:
             wheels=tuple(map(Wheel.restore, state["wheels"])),
             passing=tuple(passing),
         )
+
+
+def _make_wheels(
+    mesh: Mesh, believed: Sequence[Floats], own: Floats, draws: tuple[Legality, float], sample: Sample
+) -> tuple[Wheel, ...]:
+    """Make the wheel of each way, by what is believed of its rows and what they cost.
+
+    What comes behind a way's own part is common to all, and nothing is drawn there.
+    """
+    legality, tolerance = draws
+    usual = sample.outcomes.mean(axis=0)
+    begun = mesh.own or [len(route) for route in mesh.routes]
+    drawn = [
+        or_sets(rows, costs, route[:own_part], legality, tolerance)
+        for rows, costs, route, own_part in zip(believed, own, mesh.routes, begun, strict=True)
+    ]
+    fixed = [[(operator,) for operator in route[own_part:]] for route, own_part in zip(mesh.routes, begun, strict=True)]
+    return tuple(Wheel((*sets, *rest), costs, usual) for sets, rest, costs in zip(drawn, fixed, own, strict=True))
+
+
+def _make_promise(
+    routes: Sequence[HopNumbers], given: Integers, outcomes: tuple[Floats, Floats], costs: Floats, window: int
+) -> Watch:
+    """Promise for each way what its rows cost by what is believed of them.
+
+    Where that is not what they did, all rows together say how far off a row is: a way may have but a few of them.
+    """
+    seen, believed = (
+        [row_costs(some[given == way], costs[way], [route])[:, 0] for way, route in enumerate(routes)]
+        for some in outcomes
+    )
+    off = float(np.sqrt(np.mean((np.concatenate(seen) - np.concatenate(believed)) ** 2)))
+    whole = _mean(np.concatenate(believed))
+    return Watch(
+        promised=np.array([_mean(seconds) if len(seconds) else whole for seconds in believed]),
+        spread=np.array([max(float(seconds.std()) if len(seconds) else 0.0, off) for seconds in seen]),
+        sampled=np.bincount(given, minlength=len(routes)).astype(np.float64),
+        window=window,
+    )
 
 
 def _mean(seconds: Floats) -> float:

@@ -11,7 +11,7 @@ from eddy.contracts import Prices
 from eddy.observe.statistics import NOTHING, Statistic, fading
 from eddy.policies.query_mesh.search.cost import Overheads
 from eddy.policies.shared.merit import INSTANT, Costs, step_price
-from eddy.policies.shared.orders import STEPS_PER_ORDER, price_orders
+from eddy.policies.shared.orders import STEPS_PER_ORDER
 from eddy.tuples import Hop
 from eddy.tuples.arrays import Floats
 
@@ -60,9 +60,12 @@ class OperatorRates:
 
     def price_common(self) -> float:
         """Price a row in the order of merit."""
-        rates, prices = self.shares(), self.prices()
-        order = np.argsort((rates - 1) / prices, kind="stable")
-        return float(price_orders(rates[None], prices, order[None])[0, 0])
+        spent, left = 0.0, 1.0
+        pairs = zip(self.shares().tolist(), self.prices().tolist(), strict=True)
+        for rate, price in sorted(pairs, key=lambda pair: (pair[0] - 1) / pair[1]):
+            spent += left * price
+            left *= rate
+        return spent
 
     def price_calls(self) -> float:
         """Price a call of every operator."""

@@ -16,10 +16,10 @@ from eddy.classes.classifier import choose
 from eddy.contracts import Leg, Observation, Policy, Setting, State, Task
 from eddy.errors import QueryError, check_choice, check_whole
 from eddy.observe.insight import Insight
-from eddy.observe.statistics import Statistic
 from eddy.policies.query_mesh.join_routes import JoinRoutes
 from eddy.policies.query_mesh.optimizer import STARTS, Settings, Start
-from eddy.policies.query_mesh.rusters import Count, Done, FirstHop, Handed, Ruster, Sampled
+from eddy.policies.query_mesh.round_steps import RoundSteps
+from eddy.policies.query_mesh.rusters import Handed, Ruster, Sampled
 from eddy.policies.query_mesh.search.search import Effort, Strategy
 from eddy.policies.query_mesh.stream_mesh import MeshSettings, StreamMesh
 from eddy.policies.shared.call_counts import SAMPLE, Uses
@@ -34,8 +34,8 @@ UNCLASSIFIED: tuple[int, ...] = ()
 
 NO_STREAM = (None, None)
 
-ARRAYS = ("buckets", "outcomes", "legs", "seconds")
-"""Arrays of a stream's sample; a snapshot from before legs were timed has the first two."""
+ARRAYS = ("buckets", "outcomes", "legs", "seconds", "tellers", "rates")
+"""Arrays of a stream's sample and its tables; older snapshots have the first two, or four."""
 
 MOST_HANDED = 4
 """Samples of others that are kept of a stream until its first rows come here: later ones tell more than older ones."""
@@ -91,9 +91,7 @@ class QueryMesh(Policy):
         self._restored_joins: dict[str, Mapping[str, Any]] = {}
         self._restored: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {}
         self._handed: dict[str, list[Handed]] = {}
-        self._steps: list[Done] = []
-        self._rusters: list[Ruster] = []
-        self._first_hops: list[FirstHop] = []
+        self._round = RoundSteps(self.features, self._watch)
         self._seeds: dict[str, int] = {}
         self._uses = Uses(self.features)
 
@@ -205,7 +203,7 @@ class QueryMesh(Policy):
         looks = stream.count_looks(count)
         if not used:
             ruster = Ruster(count, generation, 0, looks)
-            self._rusters.append(ruster)
+            self._round.start(ruster)
             return [Leg(route=legality.hops(self._draw(task, ruster)), rows=some, tag=ruster)]
         examples, which = number_classes(task.buckets(used, some))
         ways = generation.mesh.tree.routes(examples)
@@ -213,7 +211,7 @@ class QueryMesh(Policy):
         legs = []
         for way, part, told in split_lots(ways, which, rows, used, examples):
             ruster = Ruster(len(part), generation, way, -(-looks * len(part) // count))
-            self._rusters.append(ruster)
+            self._round.start(ruster)
             legs.append(Leg(route=legality.hops(self._draw(task, ruster)), rows=part, classes=told, tag=ruster))
         return legs
 
@@ -258,8 +256,7 @@ class QueryMesh(Policy):
         by = UNCLASSIFIED if current is None else current.mesh.tree.used
         self._uses.count(observation, by, observation.rows[0] if leg.exhaustive else 0)
         if len(stream.operators) > 1:
-            self._steps.append(Done.of(observation))
-            self._first_hops += FirstHop.of(observation)
+            self._round.keep(observation, stream)
         if isinstance(leg.tag, Sampled):
             stream.evidence.keep(observation.hops, observation.statistics, leg.tag.buckets, observation.outcomes)
 
@@ -267,14 +264,16 @@ class QueryMesh(Policy):
         """Count what the steps of the round did, and decide anew where there is a reason to."""
         for routes in self._joins.values():
             routes.learn()
-        self._count_steps()
-        self._look_at_first_hops()
+        streams = {origin: stream for origin, (stream, _) in self._streams.items()}
+        self._round.count(streams)
+        self._round.look(streams)
         for origin, (stream, legality) in self._streams.items():
             if not stream.guard.is_looking:
                 self._decide(origin, stream, legality)
             elif stream.guard.look():
                 stream.begin_anew()
-        self._steps, self._rusters, self._first_hops, self._seeds = [], [], [], {}
+        self._round.clear()
+        self._seeds = {}
 
     def _decide(self, origin: str, stream: StreamMesh, legality: Legality) -> None:
         """Decide about a stream, unless it is given up."""
@@ -284,48 +283,6 @@ class QueryMesh(Policy):
         started = self._watch()
         stream.decide(legality, self._seeds.get(origin, 0), self._clock)
         guard.pay(self._watch() - started)
-
-    def _count_steps(self) -> None:
-        """Count for each way what its rows cost."""
-        counts: dict[int, Count] = {}
-        for ruster in self._rusters:
-            count = counts.setdefault(id(ruster.generation), Count.of(ruster.generation))
-            count.rows[ruster.way] += ruster.rows
-        for origin, (stream, _) in self._streams.items():
-            started = self._watch()
-            steps = [step for step in self._steps if step.origin == origin]
-            totals: dict[Hop, Statistic] = {}
-            for step in steps:
-                for hop, statistic in zip(step.hops, step.statistics, strict=True):
-                    totals[hop] = totals[hop] + statistic if hop in totals else statistic
-                if not step.legs[0].exhaustive:
-                    self._pay(step, stream.operators.index(step.hops[0].operator), counts)
-            if steps:
-                # Once for all steps of an operator: a price is fitted anew each time that it is asked for.
-                stream.learn(list(totals), list(totals.values()))
-                stream.guard.spend(self._watch() - started)
-        for count in counts.values():
-            count.generation.pay(count.rows, count.cost)
-
-    def _look_at_first_hops(self) -> None:
-        """Look at rows by all attributes, those of a stream all at once: a look costs by its attributes."""
-        for origin in dict.fromkeys(hop.origin for hop in self._first_hops):
-            stream, _ = self._streams[origin]
-            started = self._watch()
-            taken = [
-                hop for hop in self._first_hops if hop.origin == origin and hop.ruster.generation is stream.current
-            ]
-            varied = stream.evidence.varied.tolist()
-            if taken and not stream.follow(taken[0].look.editions(varied), varied):
-                every = np.zeros((sum(len(hop.outcomes) for hop in taken), len(self.features.of(origin))), np.uint8)
-                every[:, varied] = taken[0].look.join([hop.look for hop in taken[1:]])(varied)
-                parts = np.split(every, np.cumsum([len(hop.outcomes) for hop in taken])[:-1])
-                stream.look(
-                    (hop.ruster.way, stream.operators.index(hop.operator), part, hop.outcomes)
-                    for hop, part in zip(taken, parts, strict=True)
-                )
-                stream.looks.pay(self._watch() - started)
-            stream.guard.spend(self._watch() - started)
 
     @property
     def is_calm(self) -> bool:
@@ -337,13 +294,11 @@ class QueryMesh(Policy):
         calm += [plain["calm"] for plain in restored if "calm" in plain]
         return bool(calm) and all(calm)
 
-    def _pay(self, step: Done, operator: int, counts: Mapping[int, Count]) -> None:
-        """Count a step's cost and its outputs for each way."""
-        for leg, rows, out in zip(step.legs, step.rows, step.left, strict=True):
-            if isinstance(leg.tag, Ruster) and rows:
-                _, generation, way, _ = leg.tag
-                counts[id(generation)].cost[way] += rows * generation.costs[way, operator]
-                generation.count(way, operator, rows, out)
+    @property
+    def is_urgent(self) -> bool:
+        """Whether some stream has changed, and waits for a sample."""
+        restored = [plain.get("urgent", False) for plain, _ in self._restored.values()]
+        return any(restored) or any(stream.is_urgent for stream, _ in self._streams.values())
 
     def snapshot(self) -> State:
         """The meshes of all streams, and the counts."""
@@ -358,7 +313,7 @@ class QueryMesh(Policy):
         for origin, (stream, _) in self._streams.items():
             known, own = stream.snapshot()
             made_for = self._setting(origin, stream.operators)
-            parts[origin] = (known | {"made for": made_for, "calm": stream.is_calm}, own)
+            parts[origin] = (known | {"made for": made_for, "calm": stream.is_calm, "urgent": stream.is_urgent}, own)
         for number, (origin, (plain, arrays)) in enumerate({**self._restored, **parts}.items()):
             state["streams"][origin] = plain
             state |= {f"{number} {name}": array for name, array in arrays.items()}

@@ -132,6 +132,9 @@ def _count_left(step: Observation) -> list[float]:
     """Count the tuples that a step has left of each of its legs."""
     if len(step.legs) == 1:
         return [step.statistics[0].rows_out]
-    ends, made = np.cumsum(step.rows).tolist(), step.outcomes[0]
-    parts = [made[end - rows : end] for end, rows in zip(ends, step.rows, strict=True)]
-    return [float(np.count_nonzero(part) if made.dtype == np.bool_ else part.sum()) for part in parts]
+    made, begun, left = step.outcomes[0], 0, []
+    count = np.count_nonzero if made.dtype == np.bool_ else np.sum
+    for rows in step.rows:
+        left.append(float(count(made[begun : begun + rows])))
+        begun += rows
+    return left

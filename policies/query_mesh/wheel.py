@@ -34,6 +34,9 @@ SLICE_POWER = 12.0
 """Slices are to this power: of two operators that drop 50 and 45 % the better one comes first three times in four,
 and of such as drop 50 and 40 % nearly always."""
 
+SMALLEST_SLICE = 1e-200
+"""A slice is never nothing, however dear its operator."""
+
 ROWS_REMEMBERED = 2_000
 """Rows that a slice remembers: known to a hundredth, and forgotten within a few rounds."""
 
@@ -76,14 +79,17 @@ class Wheel:
 
     def __init__(self, sets: Sets, costs: Floats, rates: Floats) -> None:
         self.sets = sets
-        self._costs = costs
-        self._seen = np.ones(len(costs))
-        self._out = rates.copy()
+        # Lists: a few numbers are looked up one by one, in every round.
+        self._costs = costs.tolist()
+        self._seen = [1.0] * len(costs)
+        self._out = rates.tolist()
+        # Where nothing is drawn there is nothing to count.
+        self._drawn = [operator for one in sets if len(one) > 1 for operator in one]
 
     @property
     def is_certain(self) -> bool:
         """Whether there is nothing to draw."""
-        return all(len(one) == 1 for one in self.sets)
+        return not self._drawn
 
     def draw(self, chance: np.random.Generator) -> HopNumbers:
         """Draw a route.
@@ -91,28 +97,33 @@ class Wheel:
         Of each set it takes one operator after the other, by the slices of those that are left. Who is drawn next is
         who waits shortest, if each waits for a random time, the shorter the larger its slice.
         """
-        waits = (chance.standard_exponential(len(self._costs)) / self._slices()).tolist()
-        return tuple(operator for one in self.sets for operator in sorted(one, key=waits.__getitem__))
+        waits = chance.standard_exponential(len(self._drawn)).tolist()
+        wait = {operator: one / part for operator, one, part in zip(self._drawn, waits, self._slices(), strict=True)}
+        return tuple(
+            operator for one in self.sets for operator in (one if len(one) == 1 else sorted(one, key=wait.__getitem__))
+        )
 
     def count(self, operator: int, rows: int, out: float) -> None:
         """Count what an operator made of rows on this way."""
+        if operator not in self._drawn:
+            return
         kept = min(1.0, ROWS_REMEMBERED / (self._seen[operator] + rows))
         self._seen[operator] = (self._seen[operator] + rows) * kept
         self._out[operator] = (self._out[operator] + out) * kept
 
-    def _slices(self) -> Floats:
-        worth: Floats = np.maximum(1 - self._out / self._seen, LEAST_DROPPED) / self._costs
-        slices: Floats = (worth / worth.max()) ** SLICE_POWER
-        return slices
+    def _slices(self) -> list[float]:
+        worth = [max(1 - self._out[op] / self._seen[op], LEAST_DROPPED) / self._costs[op] for op in self._drawn]
+        most = max(worth)
+        return [max((one / most) ** SLICE_POWER, SMALLEST_SLICE) for one in worth]
 
     def snapshot(self) -> list[Any]:
         """Plain values."""
-        return [list(map(list, self.sets)), self._costs.tolist(), self._seen.tolist(), self._out.tolist()]
+        return [list(map(list, self.sets)), list(self._costs), list(self._seen), list(self._out)]
 
     @staticmethod
     def restore(state: Sequence[Any]) -> Wheel:
         """From a snapshot."""
         sets, costs, seen, out = state
         wheel = Wheel(tuple(map(tuple, sets)), np.array(costs), np.array(out))
-        wheel._seen = np.array(seen)
+        wheel._seen = list(seen)
         return wheel

@@ -7,15 +7,15 @@ too, so a route becomes hops only when it is known as a whole.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from eddy.errors import EngineError
 from eddy.tuples import Hop
 from eddy.tuples.arrays import Integers
+from eddy.tuples.lineage import After
 
-After = Callable[[Sequence[Hop]], tuple[Hop, ...]]
 HopNumbers = tuple[int, ...]
 
 MOST_ROUTES_KEPT = 1_000

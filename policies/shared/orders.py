@@ -49,14 +49,20 @@ def best_orders(rates: Floats, costs: Floats, common: Integers, rows: Weights, p
     return few[find_cheapest(rates, costs, few)[0]]
 
 
-def order_by_merit(rates: Floats, costs: Floats, common: Integers, rows: Weights, price: float) -> Integers:
+def order_by_merit(
+    rates: Floats, costs: Floats, common: Integers, rows: Weights, price: float, lifts: Floats | None = None
+) -> Integers:
     """Order operators by merit for each class.
 
-    Late places, which hardly any tuple reaches, follow the common order.
+    Late places, which hardly any tuple reaches, follow the common order. With `lifts`, a line for each set of
+    operators, a row for each of them and a column for each class, it is the merit among rows that those before pass.
     """
     costs = np.broadcast_to(costs, rates.shape)
-    order = np.argsort((rates - 1) / costs, axis=1, kind="stable")
-    reach = _reach(np.take_along_axis(rates, order, axis=1))
+    if lifts is None:
+        order = np.argsort((rates - 1) / costs, axis=1, kind="stable")
+        reach = _reach(np.take_along_axis(rates, order, axis=1))
+    else:
+        order, reach = _order_together(rates, costs, lifts)
     # A place is late if few tuples come that far, or if all that do cost less there than the step itself.
     worth = reach * rows[:, None] * np.take_along_axis(costs, order, axis=1)
     late = (reach < SMALLEST_REACH) | (worth < price)
@@ -65,6 +71,21 @@ def order_by_merit(rates: Floats, costs: Floats, common: Integers, rows: Weights
     # Late operators are put behind all others, among themselves in the common order.
     place = np.where(late, len(common) + rank[order], np.arange(len(common)))
     return np.take_along_axis(order, np.argsort(place, axis=1, kind="stable"), axis=1)
+
+
+def _order_together(rates: Floats, costs: Floats, lifts: Floats) -> tuple[Integers, Floats]:
+    """Order operators by merit, one after the other, and give the share of a tuple that reaches each place."""
+    rows, every = np.arange(len(rates)), np.arange(rates.shape[1])
+    order, reach = np.empty(rates.shape, np.int64), np.ones(rates.shape)
+    passed, is_left = np.zeros(len(rates), np.int64), np.ones(rates.shape, np.bool_)
+    for place in range(rates.shape[1]):
+        among = np.minimum(rates * lifts[passed[:, None], every, rows[:, None]], 1.0)
+        best = np.where(is_left, (among - 1) / costs, np.inf).argmin(axis=1)
+        order[:, place], is_left[rows, best] = best, False
+        if place + 1 < rates.shape[1]:
+            reach[:, place + 1] = reach[:, place] * among[rows, best]
+        passed |= 1 << best
+    return order, reach
 
 
 def list_orders(own: Integers, common: Integers, rows: Weights) -> Integers:
@@ -79,7 +100,9 @@ def list_orders(own: Integers, common: Integers, rows: Weights) -> Integers:
     return np.array([first, *sorted(others, key=lambda order: -counts[order])[:MOST_CANDIDATES]])
 
 
-def choose_orders(orders: Integers, rates: Floats, costs: Floats, rows: Weights, price: float) -> Integers:
+def choose_orders(
+    orders: Integers, rates: Floats, costs: Floats, rows: Weights, price: float, lifts: Floats | None = None
+) -> Integers:
     """Choose the few orders that save most together.
 
     The first of them is the common one, and stays.
@@ -93,7 +116,7 @@ def choose_orders(orders: Integers, rates: Floats, costs: Floats, rows: Weights,
     #     spent   5 5 5 5      left  5 5 5 5      saved  0 0 0 0     worth  0
     #             2 6 5 5                                3 0 0 0            3   chosen: then left is 2 5 5 5
     #             3 5 4 5                                2 0 1 0            3   and this one is worth 1, the third class
-    spent = price_orders(rates, costs, orders)
+    spent = price_orders(rates, costs, orders, lifts)
     left, noise = spent[0], LEAST_SAVING * spent[0]
     chosen = [0]
     while len(chosen) <= MOST_ORDERS:
@@ -107,14 +130,16 @@ def choose_orders(orders: Integers, rates: Floats, costs: Floats, rows: Weights,
     return orders[chosen]
 
 
-def find_cheapest(rates: Floats, costs: Floats, orders: Integers) -> tuple[Integers, Floats]:
+def find_cheapest(
+    rates: Floats, costs: Floats, orders: Integers, lifts: Floats | None = None
+) -> tuple[Integers, Floats]:
     """Find the cheapest order for each row, and what it saves.
 
     It saves that beside the first order, which is the common one.
 
     Those that save next to nothing keep the common one.
     """
-    spent = price_orders(rates, costs, orders)
+    spent = price_orders(rates, costs, orders, lifts)
     best = spent.argmin(axis=0)
     saved = spent[0] - spent.min(axis=0)
     is_noise = saved <= LEAST_SAVING * spent[0]
@@ -122,7 +147,7 @@ def find_cheapest(rates: Floats, costs: Floats, orders: Integers) -> tuple[Integ
     return best, saved
 
 
-def price_orders(rates: Floats, costs: Floats, orders: Integers) -> Floats:
+def price_orders(rates: Floats, costs: Floats, orders: Integers, lifts: Floats | None = None) -> Floats:
     """Price each order for each class: a line for each order.
 
     >>> price_orders(np.array([[0.5, 1.0]]), np.array([2.0, 3.0]), np.array([[0, 1], [1, 0]])).tolist()
@@ -137,7 +162,10 @@ def price_orders(rates: Floats, costs: Floats, orders: Integers) -> Floats:
             begun = order[: depth + 1]
             if begun not in known:
                 spent, reach = known[order[:depth]]
-                known[begun] = (spent + reach * costs[:, operator], reach * rates[:, operator])
+                passed = rates[:, operator]
+                if lifts is not None:
+                    passed = np.minimum(passed * lifts[sum(1 << one for one in order[:depth]), operator], 1.0)
+                known[begun] = (spent + reach * costs[:, operator], reach * passed)
         priced[place] = known[order][0]
     return priced
 

@@ -75,6 +75,11 @@ class Reservoir:
     def __len__(self) -> int:
         return min(self.total - self.begun, len(self._buckets))
 
+    @property
+    def room(self) -> int:
+        """Rows that it keeps at most."""
+        return len(self._buckets)
+
     def newest(self, rows: int) -> tuple[Buckets, Floats]:
         """Buckets of the newest rows, the oldest of them first, and tuples that each operator made of each.
 

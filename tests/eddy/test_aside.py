@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 
 import eddy
 from eddy.contracts import NOTHING, UNSEEN, Leg, Observation, Policy, Task
-from eddy.operators import probe
+from eddy.operators import matching
 from eddy.routing import aside, side_by_side
 from eddy.tuples import Hop
 from tests.eddy.test_engine import batch, calls, engine, pairs, query
 from tests.eddy.test_router import A, B, C, route
+from tests.policies.wild import Wild
 
 OF = {A: 2, B: 3, C: 5}
 """What a tuple must be a multiple of to pass."""
@@ -235,7 +236,7 @@ def test_probes_tell_of_a_tuple_by_itself(
     policy = Routed(names, beside)
     running = engine(STAR, lambda _: policy, t=T, u=U)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(probe, "MOST_CANDIDATES", most)
+        patch.setattr(matching, "MOST_CANDIDATES", most)
         assert pairs(running, a=ARRIVED) == [(3, 6), (3, 6), (3, 7), (3, 7), (8, 9), (8, 9)]
     [profile] = [o for o in policy.observed if o.is_profile]
     assert told(profile) == expected
@@ -259,7 +260,7 @@ def test_a_hot_key_aside_comes_to_an_end() -> None:
     outcome = np.array(told(profile)["probe_t"])
     seen = int((outcome != UNSEEN).sum())
     assert outcome.tolist() == [1_000] * seen + [UNSEEN] * (rows - seen)
-    assert aside.MOST_LOOKED_AT <= seen * 1_000 < aside.MOST_LOOKED_AT + probe.MOST_CANDIDATES
+    assert aside.MOST_LOOKED_AT <= seen * 1_000 < aside.MOST_LOOKED_AT + matching.MOST_CANDIDATES
     assert calls(running)["probe_t"].evaluated == seen * 1_000
 
 
@@ -283,7 +284,7 @@ def test_legs_that_walk_in_parts_are_told_of_in_order() -> None:
         policy = Split((), ())
         running = engine(STAR, lambda _, policy=policy: policy, t=T, u=U)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(probe, "MOST_CANDIDATES", 7)
+            patch.setattr(matching, "MOST_CANDIDATES", 7)
             patch.setattr(side_by_side, "MOST_TOGETHER", most)
             assert len(pairs(running, a=rows)) == 6 * 20
         [profile] = [o for o in policy.observed if o.is_profile]
@@ -375,6 +376,41 @@ def test_a_filter_that_waits_for_another_is_not_asked_before_it() -> None:
         "probe_b": [1, 1, 0],
         "f": [0, UNSEEN, 1],
     }
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_filter_sees_a_row_once_whatever_is_aside(seed: int) -> None:
+    """Also rows that are stored, met again, and probed for along a path; a filter of two inputs each combination."""
+    chance, names = np.random.default_rng(seed), "abc" if seed % 2 else "ab"
+    rows = {name: list(enumerate(chance.integers(0, 6, 40).tolist())) for name in names}
+    seen: dict[str, list[Any]] = {"fa": [], "fb": [], "fab": []}
+
+    def judge(name: str) -> Callable[..., bool]:
+        def passes(*times: int) -> bool:
+            seen[name].append(times)
+            return sum(times) % 3 != seed % 3
+
+        return passes
+
+    filters = [
+        eddy.Filter("fa", on="a", function=judge("fa"), columns=["ts"], rowwise=True),
+        eddy.Filter("fb", on="b", function=judge("fb"), columns=["ts"], rowwise=True),
+        eddy.Filter("fab", on=["a", "b"], function=judge("fab"), columns=["a.ts", "b.ts"], rowwise=True, after="fb"),
+    ]
+    streams = [eddy.Stream(name, time="ts", window=eddy.Range(30), delay=40) for name in names]
+    asked = query(streams=streams, joins=["a.k = b.k", "b.ts % 6 = c.k"][: len(names) - 1], filters=filters)
+    found = {}
+    for policy in ("fixed", Wild):
+        for told_of in seen.values():
+            told_of.clear()
+        running = engine(asked, policy)
+        batches = [{name: part[start : start + 8] for name, part in rows.items()} for start in range(0, 40, 8)]
+        found[policy] = [pairs(running, **part) for part in batches]
+        # With c a combination of a and b may be in several.
+        once = [told_of for name, told_of in seen.items() if name != "fab" or "c" not in names]
+        assert all(len(told_of) == len(set(told_of)) > 0 for told_of in once)
+    assert found["fixed"] == found[Wild]
+    assert any(found[Wild])
 
 
 class Early(Policy):

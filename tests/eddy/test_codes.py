@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from eddy.tuples.codes import encode, is_exact
 from tests.reference import before, same
+from tests.tries import fewer
 
 STRATEGIES: dict[pa.DataType, st.SearchStrategy[Any]] = {
     pa.int64(): st.integers(-(2**63), 2**63 - 1),
@@ -31,6 +32,7 @@ STRATEGIES: dict[pa.DataType, st.SearchStrategy[Any]] = {
 
 
 @pytest.mark.parametrize("data_type", STRATEGIES, ids=str)
+@fewer(2)
 @given(data=st.data())
 def test_codes_agree_with_values(data_type: pa.DataType, data: st.DataObject) -> None:
     values = data.draw(st.lists(st.none() | STRATEGIES[data_type], min_size=1, max_size=8))

@@ -12,7 +12,7 @@ import pytest
 import eddy
 from eddy.contracts import Leg, Observation, Policy, Task
 from eddy.engine.emission import ROWS_PER_LOT
-from eddy.operators.probe import MOST_CANDIDATES
+from eddy.operators.matching import MOST_CANDIDATES
 from eddy.routing.router import MOST_WAITING
 from eddy.routing.side_by_side import MOST_TOGETHER
 from eddy.tuples import Hop, Lineage

@@ -19,7 +19,6 @@ from tests.damage import Damaged, engine, saved, sealed, written_in
 WHOLE = "fixed"
 
 
-@settings(max_examples=150)
 @given(damaged=damage.states())
 def test_damaged_state_is_refused(damaged: Damaged) -> None:
     damage.read_state(damaged)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import eddy
 from eddy import wiring
 from eddy.engine import Engine, rounds
-from eddy.operators import probe
+from eddy.operators import matching
 from eddy.operators.index import segments
 from eddy.policies.registry import POLICIES
 from eddy.routing import side_by_side
@@ -128,12 +128,13 @@ def test_steps_that_legs_take_together_in_parts_of_any_size_give_the_naive_answe
 ) -> None:
     """A probe stops after a few candidates or tuples, and what it has made goes before the others."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(probe, "MOST_CANDIDATES", most[0])
-        patch.setattr(probe, "MOST_TUPLES", most[1])
+        patch.setattr(matching, "MOST_CANDIDATES", most[0])
+        patch.setattr(matching, "MOST_TUPLES", most[1])
         patch.setattr(side_by_side, "MOST_TOGETHER", most[2])
         check_answer(policy, case, seed)
 
 
+@fewer(2)
 @given(case=joins.cases(late=False, by_rows=False, clocks=False), policy=st.sampled_from(NAMES))
 def test_duckdb_gives_the_same_answer(case: Case, policy: str) -> None:
     data = case.data()
@@ -145,6 +146,7 @@ def test_duckdb_gives_the_same_answer(case: Case, policy: str) -> None:
     assert found_in(run.results) == Counter(tuple(map(reference.plain, row)) for row in rows)
 
 
+@fewer(2)
 @given(
     case=joins.cases(faults=True),
     stops=st.lists(st.tuples(st.integers(0, 20), st.sampled_from(NAMES)), max_size=4),

@@ -66,3 +66,57 @@ def test_a_step_is_not_taken_twice() -> None:
     machine = machine_of(CHAIN)
     with pytest.raises(EngineError, match='has done "big"'):
         machine.after(machine.after(machine.start("a"), "big"), "big")
+
+
+STAR = {
+    "big": Rule(needs=frozenset("a")),
+    **{f"probe_{name}": Rule(near=frozenset([frozenset("a")]), gives=name) for name in "bc"},
+    **{f"meets_{name}": Rule(near=frozenset([frozenset("a")]), lacks=name, optional=True) for name in "bc"},
+}
+"""a in the middle, and an option for each of the others."""
+
+
+def options(machine: Machine, lineage: Lineage) -> list[str]:
+    return [hop.operator for hop in machine.options(lineage)]
+
+
+def test_an_option_is_never_ready_and_nobody_waits_for_it() -> None:
+    machine = machine_of(STAR)
+    start = machine.start("a")
+    assert {hop.operator for hop in machine.ready(start)} == {"big", "probe_b", "probe_c"}
+    assert options(machine, start) == ["meets_b", "meets_c"]
+    assert machine.options_after(start, [Hop("meets_b")]) == (Hop("meets_c", "a"),)
+    assert machine.is_complete(Lineage("a", frozenset("abc"), frozenset(["big", "probe_b", "probe_c"])))
+    assert not machine.is_complete(Lineage("a", frozenset("abc"), frozenset(STAR) - {"big"}))
+    assert options(machine, machine.start("b")) == []
+
+
+@pytest.mark.parametrize("asked", [[], ["meets_b"], ["meets_c", "meets_b"]])
+def test_options_change_nothing_for_the_others(asked: list[str]) -> None:
+    constant = {name: lambda lineage: "" for name in STAR}
+    machine, without = Machine(STAR, constant), Machine({n: r for n, r in STAR.items() if not r.optional}, constant)
+    lineage = start = machine.start("a")
+    for name in asked:
+        lineage = machine.after(lineage, name)
+    assert machine.ready(lineage) == without.ready(start)
+    assert machine.is_independent(lineage) == without.is_independent(start) is True
+    assert machine.is_complete(lineage) == without.is_complete(start) is False
+
+
+def test_a_tuple_that_was_asked_about_what_it_spans_is_like_one_that_was_not() -> None:
+    machine = machine_of(STAR)
+    asked = machine.after(machine.after(machine.start("a"), "meets_b"), "meets_c")
+    assert machine.after(asked, "probe_b") == Lineage("a", frozenset("ab"), frozenset(["probe_b", "meets_c"]))
+    last = machine.after(machine.after(asked, "probe_b"), "probe_c")
+    assert last == machine.after(machine.after(machine.start("a"), "probe_b"), "probe_c")
+    assert options(machine, last) == []
+
+
+@pytest.mark.parametrize("done", [["meets_b"], ["probe_b"]])
+def test_an_option_is_taken_once_and_before_its_input_is_spanned(done: list[str]) -> None:
+    machine = machine_of(STAR)
+    lineage = machine.start("a")
+    for name in done:
+        lineage = machine.after(lineage, name)
+    with pytest.raises(EngineError, match='operator "meets_b" may not act'):
+        machine.after(lineage, "meets_b")

@@ -23,9 +23,14 @@ DEAR = 100e-6
 class Learner(Policy):
     """Notes how many rows it is asked about between two lessons, and is calm when it has had some."""
 
-    def __init__(self, setting: Setting, calm_after: int | None = None) -> None:
+    def __init__(self, setting: Setting, calm_after: int | None = None, *, urgent: bool = False) -> None:
         self.rounds = [0]
         self.calm_after = calm_after
+        self.urgent = urgent
+
+    @property
+    def is_urgent(self) -> bool:
+        return self.urgent
 
     @property
     def is_calm(self) -> bool:
@@ -40,13 +45,15 @@ class Learner(Policy):
         self.rounds.append(0)
 
 
-def told(batches: Sequence[int], *, row: float, calm_after: int | None = None, streams: str = "s") -> list[int]:
+def told(
+    batches: Sequence[int], *, row: float, calm_after: int | None = None, streams: str = "s", urgent: bool = False
+) -> list[int]:
     """The rows of each round of some micro-batches, by a filter whose rows take so many seconds."""
     now = [0.0]
     made: list[Learner] = []
 
     def build(setting: Setting) -> Policy:
-        made.append(Learner(setting, calm_after))
+        made.append(Learner(setting, calm_after, urgent=urgent))
         return made[-1]
 
     def work(values: np.ndarray) -> np.ndarray:
@@ -89,6 +96,12 @@ def test_rounds_are_large_where_calls_would_cost_more_than_rows() -> None:
     assert sum(sizes) == 400_000
     # A call takes 20 microseconds, and so do the rows of a thousand: a round needs 99 times as many.
     assert min(sizes[1:-1]) > 90_000  # the last one has what is left
+
+
+def test_rounds_are_small_where_a_policy_waits_for_a_few_rows() -> None:
+    cheap = 1e-9
+    assert told([20_000], row=cheap, urgent=True) == told([20_000], row=DEAR)
+    assert told([20_000], row=cheap) != told([20_000], row=DEAR)
 
 
 def test_streams_are_cut_together() -> None:

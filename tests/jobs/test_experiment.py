@@ -91,6 +91,14 @@ def test_quick_leaves_little() -> None:
     assert quick.points[0].workload(0, rows=quick.rows).tuples == QUICK_ROWS
 
 
+def test_quick_tells_a_slip_in_what_it_leaves_out() -> None:
+    shares = [number / 20 for number in range(12)]
+    left_out = parse(values(workload={**STAR, "correlation": shares})).shrink().points
+    assert [point.label.endswith(f"={share}") for point, share in zip(left_out, shares[::3], strict=True)] == [True] * 4
+    with pytest.raises(QueryError, match="expected correlation to be a share from 0 to 1, got 2"):
+        parse(values(workload={**STAR, "correlation": [*shares[:-1], 2.0]})).shrink()
+
+
 @pytest.mark.parametrize("path", sorted((ROOT / "conf" / "experiments").glob("*.toml")), ids=lambda path: path.stem)
 def test_published_experiments_can_be_read_and_their_workloads_built(path: Path) -> None:
     experiment = load(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 import eddy
 from eddy.comparison.workload import Workload
 from eddy.errors import QueryError
+from eddy.jobs.workloads.ordering.exact import cost_by_row
 from eddy.jobs.workloads.registry import stream_star
 from eddy.jobs.workloads.selectivities import selectivities
 
@@ -125,6 +127,61 @@ def test_a_recurring_change_comes_back() -> None:
     assert workload.drift_points == (5_000, 10_000, 15_000)
 
 
+@pytest.mark.parametrize("form", ["filters", "tables"])
+def test_permuted_operators_change_their_selectivities_among_each_other(form: str) -> None:
+    shares = [0.1, 0.3, 0.5, 0.7, 0.9]
+    choice, drift = {"table": "uniform", "selectivity": shares}, {"kind": "permuted", "period": ROWS // 4}
+    workload = stream_star(5, choice, rows=ROWS, seed=1, drift=drift, form=form)
+    passed = outcomes(stream_star(5, choice, rows=ROWS, seed=1, drift=drift))
+    assert workload.truth is not None
+    told = [phase["selectivities"] for phase in workload.truth["phases"]]
+    orders = [[each[0] for each in one.values()] for one in told]
+    assert orders[0] == shares
+    assert all(sorted(one) == shares for one in orders)
+    assert len(set(map(tuple, orders))) == 4
+    for number, one in enumerate(orders):
+        assert near(passed[number * ROWS // 4 : (number + 1) * ROWS // 4], np.array(one))
+    assert workload.drift_points == (5_000, 10_000, 15_000)
+    assert workload.course is not None
+    assert workload.course.mean() == pytest.approx(1 + 0.1 + 0.03 + 0.015 + 0.0105, rel=0.03)
+
+
+# --- filters that depend on each other
+
+
+@pytest.mark.parametrize("more", [{"groups": 2}, {"groups": 3, "same": 0.9}, {"correlation": 0.5}])
+def test_the_best_order_is_found_on_the_data(more: dict[str, Any]) -> None:
+    choice = {"table": "uniform", "selectivity": [0.5, 0.45, 0.55, 0.6]}
+    workload = stream_star(4, choice, rows=ROWS, **more)
+    assert workload.best is not None
+    assert workload.course is not None
+    passed, numbers = outcomes(workload), [int(name[2:]) - 1 for name in workload.best]
+    course = {order: cost_by_row(passed, order, np.ones(4)).mean() for order in permutations(range(4))}
+    assert workload.course.mean() == course[tuple(numbers)] == min(course.values())
+    assert workload.facts["groups"] == more.get("groups", 1)
+
+
+def test_filters_of_a_group_agree_within_each_class() -> None:
+    workload = stream_star(4, {"table": "uniform", "selectivity": 0.5, "classes": 2}, rows=ROWS, groups=2)
+    passed, classes = outcomes(workload), column(workload)
+    for one, other, agree in ((0, 1, 0.8), (2, 3, 0.8), (0, 2, 0.5), (1, 3, 0.5)):
+        for number in (0, 1):
+            same = (passed[:, one] == passed[:, other])[classes == number]
+            assert near(same[:, None], np.array([agree]))
+
+
+def test_each_operator_may_have_its_cost() -> None:
+    choice = {"table": "uniform", "selectivity": [0.5, 0.6]}
+    costs: list[Any] = [0, [9, 1], [[9, 1]]]
+    cheap, dear, listed = (stream_star(2, choice, rows=500, cost_us=cost) for cost in costs)
+    assert (outcomes(cheap) == outcomes(dear)).all()
+    assert (cheap.best, dear.best, listed.best) == (["op1", "op2"], ["op2", "op1"], ["op2", "op1"])
+    assert (cheap.prices, dear.prices) == ({"op1": 1, "op2": 1}, {"op1": 9, "op2": 1})
+    assert dear.facts["cost_us"] == "9, 1"
+    assert dear.course is not None
+    assert dear.course.mean() == pytest.approx(1 + 0.6 * 9, rel=0.1)
+
+
 # --- the query
 
 
@@ -167,6 +224,19 @@ def test_the_bound_is_that_of_the_table() -> None:
         (
             {"form": "tables", "cost_us": 5},
             'stream_star: expected cost_us of 0 or more, with form "filters" only, got 5',
+        ),
+        (
+            {"cost_us": [1, 2, 3]},
+            "stream_star: expected a cost_us above 0 for each of 2 operators, or one for all, got [1, 2, 3]",
+        ),
+        ({"cost_us": [1, 0]}, "expected a cost_us above 0 for each of 2 operators, or one for all, got [1, 0]"),
+        ({"groups": 0}, "stream_star: groups: expected a whole number of 1 or more, got 0"),
+        ({"groups": 3}, "stream_star: expected groups of at most 2 operators, got 3"),
+        ({"groups": 2, "same": 1.2}, "stream_star: expected same to be a share from 0 to 1, got 1.2"),
+        ({"groups": 2, "correlation": 0.5}, "stream_star: expected correlation or groups, got both"),
+        (
+            {"drift": {"kind": "permuted", "period": 5, "selectivities": SKEWED}},
+            'drift permuted: unknown parameter "selectivities"',
         ),
         ({"drift": {"kind": "sudden", "at": 5}}, "drift: expected the selectivities that it leads to, got none"),
         (

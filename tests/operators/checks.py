@@ -12,8 +12,10 @@ from eddy import sql
 from eddy.contracts import Operator
 from eddy.operators.conditions import sort_conditions
 from eddy.operators.filter import FilterColumns, FilterOperator
+from eddy.operators.matching import MOST_CANDIDATES, Matching
+from eddy.operators.meets import Meets
 from eddy.operators.passing import Passing
-from eddy.operators.probe import MOST_CANDIDATES, Probe
+from eddy.operators.probe import Probe
 from eddy.operators.stem import Stem
 from eddy.predicates.faults import Faults
 from eddy.predicates.judge import Judge
@@ -21,6 +23,8 @@ from eddy.query import Range
 from eddy.sql import Column
 from eddy.tuples import Lineage, Tuples
 from eddy.tuples.lineage import Rule
+
+OPTION = Rule(near=frozenset([frozenset("a")]), lacks="b", optional=True)
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,24 @@ def a_filter_with_a_memory() -> Sample:
 
 def a_probe() -> Sample:
     """Joins every row with those of another stream that have its key, some of them several and some none."""
+    matching, tuples = _streams()
+    return Sample(Probe(matching, Rule(near=frozenset([frozenset("a")]), gives="b")), tuples)
+
+
+def a_meets_by_the_index() -> Sample:
+    """Passes the rows that have candidates in another stream."""
+    matching, tuples = _streams()
+    return Sample(Meets(matching, OPTION, "index"), tuples)
+
+
+def a_meets_that_verifies() -> Sample:
+    """Passes the rows that have a match in another stream."""
+    matching, tuples = _streams()
+    return Sample(Meets(matching, OPTION, "verified"), tuples)
+
+
+def _streams() -> tuple[Matching, Tuples]:
+    """Two streams with keys in common, and the rows of one."""
     rng = np.random.default_rng(0)
     stems, rows = {}, 100
     for name in "ab":
@@ -67,12 +89,23 @@ def a_probe() -> Sample:
         stems[name].append(table, np.arange(rows), np.arange(rows) * 2 + (name == "b"))
     types = {Column(name, column): pa.int64() for name in stems for column in ("ts", "k")}
     joins = sort_conditions([sql.parse("a.k = b.k", where="here")], types, stems, Faults())
-    probe = Probe("b", stems, joins, Rule(near=frozenset([frozenset("a")]), gives="b"))
-    return Sample(probe, Tuples(Lineage("a", frozenset("a"), frozenset()), {"a": np.arange(rows)}))
+    tuples = Tuples(Lineage("a", frozenset("a"), frozenset()), {"a": np.arange(rows)})
+    return Matching("b", stems, joins), tuples
 
 
 def a_probe_of_a_crowd() -> Sample:
     """Acts on the first of its tuples only: each has more candidates than half of what is looked at in one go."""
+    matching, tuples = _crowd()
+    return Sample(Probe(matching, Rule(near=frozenset([frozenset("a")]), gives="b")), tuples)
+
+
+def a_meets_of_a_crowd() -> Sample:
+    """Verifies as much, and acts on all of its tuples."""
+    matching, tuples = _crowd()
+    return Sample(Meets(matching, OPTION, "verified"), tuples)
+
+
+def _crowd() -> tuple[Matching, Tuples]:
     few, rows = 5, 2 * MOST_CANDIDATES // 3
     stems = {"a": Stem(pa.schema([("k", pa.int64())])), "b": Stem(pa.schema([("k", pa.int64())]))}
     stems["a"].append(pa.record_batch({"k": np.arange(few)}), np.zeros(few, np.int64), np.arange(few))
@@ -80,13 +113,13 @@ def a_probe_of_a_crowd() -> Sample:
     stems["b"].settle(None)
     types = {Column(s, "k"): pa.int64() for s in "ab"}
     joins = sort_conditions([sql.parse("a.k >= b.k", where="here")], types, stems, Faults())
-    probe = Probe("b", stems, joins, Rule(near=frozenset([frozenset("a")]), gives="b"))
-    return Sample(probe, Tuples(Lineage("a", frozenset("a"), frozenset()), {"a": np.arange(few)}))
+    return Matching("b", stems, joins), Tuples(Lineage("a", frozenset("a"), frozenset()), {"a": np.arange(few)})
 
 
 SAMPLES: Mapping[str, Sequence[Callable[[], Sample]]] = {
     "filter": (a_filter, a_filter_with_a_memory),
     "probe": (a_probe, a_probe_of_a_crowd),
+    "meets": (a_meets_by_the_index, a_meets_that_verifies, a_meets_of_a_crowd),
 }
 """Some for each registered operator; a test fails for one that has none."""
 

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eddy.operators.columns import FixedWidth, Growing, make_column
+from tests.tries import fewer
 
 VALUES: dict[pa.DataType, list[Any]] = {
     pa.int64(): [1, None, -(2**63), 2**63 - 1],
@@ -39,6 +40,7 @@ CHANGES = st.lists(
 
 
 @pytest.mark.parametrize("data_type", VALUES, ids=str)
+@fewer(2)
 @given(changes=CHANGES, sliced=st.booleans())
 def test_a_column_is_the_list_that_it_stands_for(
     data_type: pa.DataType, changes: list[tuple[str, Any]], *, sliced: bool

@@ -109,7 +109,7 @@ def test_rows_explore_together_and_seldom() -> None:
 
 @pytest.mark.parametrize("batch_rows", [1, 70, 250, 1_000, 50_000])
 def test_the_share_that_explores_does_not_depend_on_the_size_of_micro_batches(batch_rows: int) -> None:
-    rows = 20_000 if batch_rows < 1_000 else 200_000
+    rows = {1: 10_000, 1_000: 200_000, 50_000: 200_000}.get(batch_rows, 20_000)
     watches: list[Watched] = []
     run([0.3, 0.6], rows, counted({"name": "source", "costs": "unit"}, watches), batch_rows=batch_rows)
     # The second filter sees the rows that explore, and 30 % of the others.

@@ -11,7 +11,7 @@ import pytest
 import eddy
 from eddy import wiring
 from eddy.contracts import Leg, Policy, Setting
-from eddy.policies.content.trial import MOST_TO_DECIDE, ROWS_TO_DECIDE, HalfTrial
+from eddy.policies.content.trial import MOST_CONTROL, MOST_TO_DECIDE, ROWS_TO_DECIDE, HalfTrial
 from eddy.tuples import Hop
 
 HOP = Hop("f")
@@ -34,6 +34,13 @@ def test_rows_of_one_micro_batch_decide() -> None:
         split(trial, 1.0, new_price)
         assert trial.is_over
         assert trial.is_lost == is_lost
+
+
+def test_no_more_rows_do_without_than_decide() -> None:
+    trial = HalfTrial([HOP])
+    old, new = trial.split(np.arange(20_000), np.random.default_rng(0))
+    assert ROWS_TO_DECIDE < len(old) < 1.2 * MOST_CONTROL
+    assert len(old) + len(new) == 20_000
 
 
 def test_what_surely_costs_something_must_be_seen_to_pay() -> None:

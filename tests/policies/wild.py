@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from eddy.contracts import UNSEEN, Leg, Observation, Policy, Setting, State, Task
+from eddy.contracts import UNSEEN, Integers, Leg, Observation, Policy, Setting, State, Task
+from eddy.policies.shared.paths import find_paths
 from eddy.tuples import Hop
 
 
@@ -30,19 +31,34 @@ class Wild(Policy):
     def _leg(self, task: Task, ready: tuple[Hop, ...], rows: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Leg:
         if task.chance().random() < 0.3:
             some = task.chance().permutation(len(ready))[: task.chance().integers(1, len(ready) + 1)]
-            return Leg(route=tuple(ready[i] for i in some), rows=rows, exhaustive=True)
+            asked = [hop for hop in task.options(()) if task.chance().random() < 0.3]
+            route = (*asked, *(ready[i] for i in some), *self._beyond(task, ready, some))
+            return Leg(route=route, rows=rows, exhaustive=True)
         with_aside = task.chance().random() < 0.5
-        route: list[Hop] = []
+        steps: list[Hop] = []
         aside: list[tuple[Hop, ...]] = []
-        while ready and (not route or task.chance().random() < 0.7):
-            route.append(ready[task.chance().integers(len(ready))])
-            others = [hop for hop in ready if hop != route[-1] and task.chance().random() < 0.5]
-            aside.append(tuple(others))
-            ready = task.after(route)
-        return Leg(route=tuple(route), rows=rows, aside=tuple(aside) if with_aside else ())
+        while ready and (not steps or task.chance().random() < 0.7):
+            hops = (*ready, *task.options(steps))
+            steps.append(hops[task.chance().integers(len(hops))])
+            aside.append(tuple(hop for hop in ready if hop != steps[-1] and task.chance().random() < 0.5))
+            ready = task.after(steps)
+        return Leg(route=tuple(steps), rows=rows, aside=tuple(aside) if with_aside else ())
+
+    def _beyond(self, task: Task, ready: tuple[Hop, ...], some: Integers) -> Sequence[Hop]:
+        """Give probes that are not ready yet, each where its path is in the route by then."""
+        paths = find_paths(task.after, task.prices.probes)
+        route = {ready[i].operator for i in some}
+        beyond = []
+        for name, path in paths.items():
+            if len(path) > 1 and route.issuperset(hop.operator for hop in path[:-1]) and task.chance().random() < 0.7:
+                beyond.append(path[-1])
+                route.add(name)
+        return beyond
 
     def observe(self, observation: Observation) -> None:
         for hop, counts in zip(observation.hops, observation.outcomes, strict=True):
+            if hop.operator not in self._operators:  # an option
+                continue
             told = counts[counts != UNSEEN] if observation.is_profile else counts
             self.tuples[self._operators.index(hop.operator)] += len(told), int(told.sum())
 

@@ -123,9 +123,19 @@ def weigh_attributes(buckets: Buckets, targets: Floats) -> tuple[Floats, Floats]
     Certainty is in standard deviations, of the target for which it is greatest; the second figure is the share of the
     outcomes' variance that it explains, with the part that chance explains taken off. `targets` are standardised.
     """
+    certain, share = weigh_each(buckets, targets)
+    tells = np.isfinite(certain).any(axis=1)
+    return certain.max(axis=1, initial=-np.inf), np.where(tells, share.sum(axis=1), 0.0)
+
+
+def weigh_each(buckets: Buckets, targets: Floats) -> tuple[Floats, Floats]:
+    """How certainly, and how much, each attribute explains of each target.
+
+    Attributes have a row, targets a column.
+    """
     attributes, wanted = buckets.shape[1], targets.shape[1]
     if not attributes or not wanted or not len(targets):
-        return np.full(attributes, -np.inf), np.zeros(attributes)
+        return np.full((attributes, wanted), -np.inf), np.zeros((attributes, wanted))
     cells, owner = _number_cells(buckets)
     rows = np.bincount(cells, minlength=len(owner)).astype(np.float64)
     width = np.bincount(owner[rows > 0], minlength=attributes).astype(np.float64)
@@ -137,9 +147,9 @@ def weigh_attributes(buckets: Buckets, targets: Floats) -> tuple[Floats, Floats]
     left = np.maximum((targets**2).sum(axis=0) - targets.sum(axis=0) ** 2 / len(targets) - explained, 0)
     freedom = np.broadcast_to((width - 1)[:, None], left.shape)
     rest = np.broadcast_to((len(targets) - width)[:, None], left.shape)
-    certain = deviations(explained, left, freedom, rest, count_events(targets)).max(axis=1)
-    share = (explained - freedom * left / np.maximum(rest, 1.0)).sum(axis=1)
-    tells = width > 1
+    certain = deviations(explained, left, freedom, rest, count_events(targets))
+    share = explained - freedom * left / np.maximum(rest, 1.0)
+    tells = (width > 1)[:, None]
     return np.where(tells, certain, -np.inf), np.where(tells, share, 0.0)
 
 

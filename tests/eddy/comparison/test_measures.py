@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -11,17 +14,21 @@ import eddy
 from eddy.comparison.contender import Contender
 from eddy.comparison.measures import (
     adapting,
+    candidates_a_tuple,
     decided_calls,
+    distance_from_best,
     learning_time,
     measure,
     output_rate,
+    profiled_share,
     rows_to_gain,
     settling_point,
     sum_quickest,
     time_over_written,
 )
 from eddy.comparison.workload import Workload
-from eddy.jobs.workloads.registry import stream_star
+from eddy.contracts import Hop, Leg, Setting, Task
+from eddy.jobs.workloads.registry import lookups, stream_star, traps
 from eddy.observe.insight import Insight, Regret
 from eddy.policies.fixed import Fixed
 from eddy.wiring import PolicyChoice
@@ -92,6 +99,102 @@ def test_the_best_baseline_says_what_can_be_gained() -> None:
 @pytest.mark.parametrize(("points", "roles"), [([], ROLES), ([5], ["baseline", "", ""]), ([5], ["", "", "bound"])])
 def test_where_nothing_changes_or_nobody_knows_no_rows_are_counted(points: list[int], roles: list[str]) -> None:
     assert rows_to_gain(points, [([BATCH] * 10, MOST)] * 3, roles) == [{}] * 3
+
+
+SWITCHED = 1_200
+
+
+class Switching(Fixed):
+    """Takes the order of the query until some rows have come, and then the one that is best by then."""
+
+    def __init__(self, setting: Setting) -> None:
+        super().__init__(setting)
+        self._rows, self._best = 0, Fixed(setting, order=["op8", "op7"])
+
+    def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
+        self._rows += task.rows
+        return super().plan(task, ready) if self._rows <= SWITCHED else self._best.plan(task, ready)
+
+
+def test_a_run_is_held_against_the_best_order_of_its_time() -> None:
+    workload = traps("4.6.1", rows=2_000)
+    assert workload.course is not None
+    before, after = workload.course[:1_000].sum(), workload.course[1_000:].sum()
+    late = workload.course[500:1_000].sum() + workload.course[1_500:].sum()
+    found = {}
+    for policy in (Switching, Fixed):
+        report = eddy.run_local(workload.query, workload.data, policy=policy, batch_rows=BATCH).report
+        calls = report.batches()["routing_calls"].to_numpy()
+        found[policy] = distance_from_best(workload, report)
+        told = {
+            "over_best": pytest.approx(calls.sum() / (before + after) - 1),
+            "over_best_late": pytest.approx((calls[5:10].sum() + calls[15:].sum()) / late - 1),
+            "stays_after": SWITCHED - 1_000 if policy is Switching else 0,
+        }
+        assert found[policy] == told | {"stays_after_slowest": told["stays_after"]}
+        assert found[policy].items() <= measure(workload, 0, report).items()
+    assert found[Switching]["over_best_late"] < 0.05
+    assert found[Fixed]["over_best_late"] > 0.5
+
+
+def test_of_several_changes_the_mean_and_the_slowest_are_told() -> None:
+    selectivities = {"table": "uniform", "selectivity": [0.1, 0.9]}
+    drift = {"kind": "recurring", "period": 1_000, "selectivities": {**selectivities, "rotate": 1}}
+    workload = stream_star(2, selectivities, rows=3_000, drift=drift)
+
+    class Turning(Fixed):
+        """Follows the first change after 200 rows, and the second one after 600."""
+
+        def __init__(self, setting: Setting) -> None:
+            super().__init__(setting)
+            self._rows, self._other = 0, Fixed(setting, order=["op2"])
+
+        def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
+            self._rows += task.rows
+            return self._other.plan(task, ready) if 1_200 < self._rows <= 2_600 else super().plan(task, ready)
+
+    report = eddy.run_local(workload.query, workload.data, policy=Turning, batch_rows=BATCH).report
+    found = distance_from_best(workload, report)
+    assert (found["stays_after"], found["stays_after_slowest"]) == (400, 600)
+    assert found["over_best_late"] == pytest.approx(1 / 15 * 0.8 / 1.1, rel=0.3)
+
+
+def test_calls_count_as_much_as_operators_cost() -> None:
+    workload = stream_star(2, {"table": "uniform", "selectivity": [0.5, 0.5]}, rows=400, cost_us=[1, 9])
+    for order in (["op1", "op2"], ["op2", "op1"]):
+        policy = {"name": "fixed", "order": order}
+        report = eddy.run_local(workload.query, workload.data, policy=policy, batch_rows=BATCH).report
+        rows = report.operators().set_index("operator")["rows_in"]
+        assert workload.course is not None
+        spent = (rows["op1"] + 9 * rows["op2"]) / workload.course.sum()
+        assert distance_from_best(workload, report)["over_best"] == pytest.approx(spent - 1)
+        assert (spent == pytest.approx(1)) == (order == workload.best)
+
+
+def test_where_nobody_knows_the_best_order_nothing_is_told() -> None:
+    workload = stream_star(2, [[0.5, 0.5]], rows=50)
+    report = eddy.run_local(workload.query, workload.data).report
+    assert distance_from_best(replace(workload, course=None), report) == {}
+    assert distance_from_best(replace(workload, course=np.ones(49)), report) == {}
+
+
+def test_candidates_of_joins_are_counted_beside_the_tuples() -> None:
+    workload = lookups(tables=2, match=1.0, fan_out=3, keys=10, rows=100)
+    report = eddy.run_local(workload.query, workload.data).report
+    assert candidates_a_tuple(workload, report) == {"candidates": 3 + 9}
+    star = stream_star(2, [[0.5, 0.5]], rows=50)
+    assert candidates_a_tuple(star, eddy.run_local(star.query, star.data).report) == {}
+
+
+def test_what_is_profiled_counts_as_much_as_it_costs() -> None:
+    workload = stream_star(2, [[0.5, 0.5]], rows=1, cost_us=[1, 9])
+    frame = pd.DataFrame(
+        [("op1", "unclassified", 90), ("op2", "unclassified", 50), ("op1", "profiling", 10), ("op2", "profiling", 40)],
+        columns=["operator", "kind", "calls"],
+    )
+    assert profiled_share(workload, frame) == {"profiled": (10 + 9 * 40) / (100 + 9 * 90)}
+    assert profiled_share(workload, frame[:0]) == {}
+    assert profiled_share(replace(workload, prices={}), frame) == {"profiled": 50 / 190}
 
 
 def told(*rows: tuple[str, str, int]) -> pd.DataFrame:

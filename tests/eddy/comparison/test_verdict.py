@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from eddy.comparison.verdict import judge_workloads, verdict
+from eddy.comparison.summary import summary
+from eddy.comparison.verdict import judge, judge_workloads, verdict
 from tests.eddy.comparison.worlds import run, runs
 
 STEADY = {"fixed": [2.0, 2.02, 1.98], "again": [2.01, 1.99, 2.0]}
@@ -47,6 +48,21 @@ def test_a_noisy_machine_is_told_of() -> None:
     shaky = runs(fixed=[2.0, 2.0, 2.0], again=[1.4, 2.4, 2.6], content=[1.6, 1.61, 1.59])
     assert "ask for more repeats" in str(verdict(shaky))
     assert "ask for more repeats" not in str(verdict(runs(**STEADY, content=[1.0, 1.01, 0.99])))
+
+
+def test_calls_are_told_as_saved_where_the_medians_say_something_else() -> None:
+    calls = {"first": (100, 90), "second": (400, 200), "third": (420, 410)}
+    rows = [
+        run(policy, 2.0, calls=own, workload=workload, repeat=repeat)
+        for workload, pair in calls.items()
+        for repeat in range(3)
+        for policy, own in (("fixed", pair[0]), ("fixed (again)", pair[0]), ("content", pair[1]))
+    ]
+    said = str(judge(summary(rows), where="taken over all workloads"))
+    assert '"content" needs 24 % fewer calls of operators on average over workloads and turns' in said
+    assert "the median of all runs is 4.00 instead of 8.00 a tuple" in said
+    alone = str(judge(summary([row for row in rows if row["workload"] == "second"]), where="on this data"))
+    assert '"content" needs 50 % fewer calls of operators: 4.00 instead of 8.00 a tuple.' in alone
 
 
 def slow(policy: str, seconds: list[float], calls: int = 100, **parts: float) -> list[dict[str, Any]]:

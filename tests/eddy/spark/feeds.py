@@ -18,6 +18,10 @@ from tests import reference
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
+    from pyspark.sql.types import StructType
+
+SCHEMAS: dict[tuple[str | None, str], StructType] = {}
+"""Of Spark, by those of Arrow."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +56,16 @@ def write(place: Path, tables: Sequence[pa.Table]) -> None:
 def stream(spark: SparkSession, place: Path, tables: Sequence[pa.Table] = ()) -> DataFrame:
     """A stream that has one file in each micro-batch."""
     write(place, tables)
-    schema = spark.read.parquet(str(place)).schema
-    return spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(place))
+    return spark.readStream.schema(_schema(spark, place)).option("maxFilesPerTrigger", 1).parquet(str(place))
+
+
+def _schema(spark: SparkSession, place: Path) -> StructType:
+    """What Spark makes of the columns of a file: it takes a job to tell, so it is asked once for each schema."""
+    columns = pq.read_schema(min(place.glob("*.parquet"))).remove_metadata()
+    key = (spark.conf.get("spark.sql.session.timeZone"), columns.to_string())
+    if key not in SCHEMAS:
+        SCHEMAS[key] = spark.read.parquet(str(place)).schema
+    return SCHEMAS[key]
 
 
 def streams(spark: SparkSession, place: Path, feeds: Mapping[str, Sequence[pa.Table]]) -> dict[str, DataFrame]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import cloudpickle
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import eddy
@@ -24,6 +24,7 @@ from eddy.query.binding import Binding, bind
 from eddy.spark.layout.layout import Layout, check_layout
 from eddy.spark.layout.planning import MOST_CELLS, plan_layout
 from tests import joins, reference
+from tests.tries import fewer
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -159,7 +160,7 @@ def records(size: int) -> st.SearchStrategy[list[dict[str, Any]]]:
     return st.lists(st.fixed_dictionaries({"ts": st.just(0), **columns}), max_size=size)
 
 
-@settings(max_examples=150)
+@fewer(2)
 @given(graph=graphs(), cells=st.integers(2, 12), data=st.data())
 def test_values_that_the_engine_calls_equal_lead_to_one_cell(
     graph: tuple[list[str], list[str]], cells: int, data: st.DataObject
@@ -187,6 +188,7 @@ def test_large_numbers_that_are_equal_as_doubles_lead_to_one_cell(texts: list[st
 # --- heavy values
 
 
+@fewer(2)
 @given(rows=st.tuples(records(12), records(12), records(12)), cells=st.integers(2, 12), data=st.data())
 def test_heavy_values_are_divided_and_still_meet_once(
     rows: tuple[list[dict[str, Any]], ...], cells: int, data: st.DataObject
@@ -407,6 +409,7 @@ def test_rows_do_not_move_from_one_version_to_the_next(letter: str) -> None:
 SHOW = """
 import json
 from tests.eddy.spark.test_layout import one_key, plan
+from tests.tries import fewer
 layout = plan(["a.s = b.s", "b.s = c.s", "a.l = c.l", "a.d = b.i", "b.i = c.d", "c.d = a.i"])
 rows = one_key(40, 3)
 placed = {name: [(cell, part.column("id").to_pylist()) for cell, part, _ in layout.place(name, rows)] for name in "abc"}

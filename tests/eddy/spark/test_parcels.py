@@ -24,6 +24,7 @@ from eddy.spark.layout.hashing import label
 from eddy.spark.layout.layout import Layout
 from eddy.spark.layout.planning import plan_layout
 from eddy.spark.parcels import PARCEL_SCHEMA, find_latest, pack, payloads, report_text, rows_of, unpack, write
+from tests.tries import fewer
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -115,6 +116,7 @@ def sent(found: Iterable[pa.RecordBatch], cell: int) -> pd.DataFrame:
 # --- every type, there and back
 
 
+@fewer(2)
 @given(given=batches(), cells=st.integers(1, 5))
 def test_rows_come_out_as_they_went_in(given: list[pa.RecordBatch], cells: int) -> None:
     layout = laid_out(cells)
@@ -131,6 +133,7 @@ def test_rows_come_out_as_they_went_in(given: list[pa.RecordBatch], cells: int) 
     assert by_id.num_rows == whole.num_rows
 
 
+@fewer(2)
 @given(given=batches())
 def test_a_payload_is_its_rows(given: list[pa.RecordBatch]) -> None:
     for batch in given:

@@ -12,6 +12,7 @@ import pytest
 
 from eddy.errors import QueryError
 from eddy.sql import Column, parse
+from tests.conftest import CODEGEN
 from tests.eddy.sql import cases, generator
 from tests.eddy.sql.rows import TABLE, TYPES, columns, plain
 from tests.eddy.sql.test_limits import FOUND, IN_NEW_YORK, LATE, numbers
@@ -36,6 +37,13 @@ def frame(spark: SparkSession) -> DataFrame:
     plain = TABLE.set_column(place, "x", TABLE["x"].cast(pa.int64()).cast(pa.duration("us")))
     names = ["TIMESTAMP_NTZ '1970-01-01' + x AS x" if name == "x" else name for name in TABLE.column_names]
     return spark.createDataFrame(plain).selectExpr(*names)
+
+
+@pytest.fixture(scope="module", name="spark")
+def compiling(spark: SparkSession) -> Iterator[SparkSession]:
+    """The session as users have it: it compiles what it evaluates."""
+    with setting(spark, CODEGEN, "true"):
+        yield spark
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from eddy.jobs.commands.run import environment, spark_submit
+from tests.conftest import FEW_ROWS
 from tests.house import ROOT
 from tests.jobs.kafka.broker import PASSWORD, PLAIN, USER, Broker, Sent
 from tests.jobs.kafka.jars import Jars
@@ -20,6 +21,7 @@ PATIENCE = 200
 """Seconds for all jobs: what takes longer hangs."""
 
 SETTINGS = {
+    **FEW_ROWS,
     "spark.log.level": "INFO",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.shuffle.partitions": "1",

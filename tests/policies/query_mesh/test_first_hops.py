@@ -10,7 +10,16 @@ import pytest
 
 import eddy
 from eddy.policies.query_mesh.finding import agree
-from eddy.policies.query_mesh.first_hops import OLDEST, SURE_OF_CLASSES, FirstHops, compare, count_rows
+from eddy.policies.query_mesh.first_hops import (
+    LOOKED_AT,
+    MOST_LOOKED_AT,
+    OLDEST,
+    SURE_OF_CLASSES,
+    FirstHops,
+    Looks,
+    compare,
+    count_rows,
+)
 from tests.policies.query_mesh.streams import SKEWED, attribute, calls, mesh, outcomes, query, run, stream
 
 ROWS, CHANGE = 60_000, 40_000
@@ -37,6 +46,32 @@ def test_classes_that_appear_with_equal_totals_are_followed_within_ten_thousand_
     after = calls(found, first + 10) if batch == 1_000 else calls(found, first, first + 1)
     gain = (before - after) / (before - best)
     assert gain > (0.8 if batch == 1_000 else 0.5)
+
+
+def test_classes_that_appear_are_followed_in_the_next_micro_batch_where_rounds_are_as_large_as_it() -> None:
+    """Filters are so cheap that a small round would spend its time in calls: one is small when it decides."""
+    batch, now = 10_000, [0.0]
+    kind, passed = appearing(0)
+
+    def work(number: int) -> eddy.Filter:
+        def judge(passes: np.ndarray) -> np.ndarray:
+            now[0] += 20e-6 + 20e-9 * len(passes)
+            return passes
+
+        judge.__annotations__["passes"] = np.ndarray
+        return eddy.Filter(f"op{number}", on="s", function=judge, columns=[f"p{number}"])
+
+    asked = eddy.Query(streams=[eddy.Stream("s", time="ts")], filters=[work(n) for n in range(3)], select=["s.ts"])
+    data = stream({"kind": kind, "noise": attribute(ROWS, 20, 61)}, passed)
+    found = eddy.run_local(asked, {"s": data}, policy=mesh("kind", "noise"), batch_rows=batch, clock=lambda: now[0])
+    first = CHANGE // batch
+    before, best = sum(np.cumprod([1.0, *ALIKE[0][:2]])), 1 + 0.05 + 0.045
+    assert (before - calls(found, first + 1, first + 2)) / (before - best) > 0.7
+
+
+def test_a_look_is_as_large_as_its_round() -> None:
+    looks = Looks(is_free=True)
+    assert [looks.count(rows) for rows in (900, 100, 3_000, 100_000)] == [0, LOOKED_AT, 3 * LOOKED_AT, MOST_LOOKED_AT]
 
 
 def told(rates: list[float], rows: int, seed: int, others: int = 3) -> tuple[np.ndarray, np.ndarray]:

@@ -1,0 +1,97 @@
+"""A mesh whose routes follow from rates by bucket, and whose classifier is a grid.
+
+Where many values, or many attributes, tell what operators let through, a partition of sampled rows knows too few of
+each. Here the rates of each operator by the buckets of its own attribute say what each row costs on every route. The
+orders that save most are kept, as in `content`; and every combination of groups takes the cheapest of them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from eddy.policies.query_mesh.learn.class_rates import ClassRates
+from eddy.policies.query_mesh.learn.grid import BUCKETS, Grid, count_groups, group_buckets
+from eddy.policies.query_mesh.mesh import Mesh
+from eddy.policies.query_mesh.search.cost import Overheads
+from eddy.policies.shared.legality import Legality
+from eddy.policies.shared.orders import (
+    MOST_ORDERS,
+    STEPS_PER_ORDER,
+    choose_orders,
+    find_cheapest,
+    list_orders,
+    order_by_merit,
+    price_orders,
+)
+from eddy.policies.shared.sample import Sample
+from eddy.tuples.arrays import Floats, Integers
+
+FOUND_BY = "rates by bucket"
+
+
+def make_grid(
+    sample: Sample, rates: ClassRates, costs: Floats, legality: Legality, overheads: Overheads
+) -> Mesh | None:
+    """Make the mesh that follows from rates by bucket, for rows like those of a sample.
+
+    None where one route is best for all, or some operator waits for another.
+    """
+    usual = sample.outcomes.mean(axis=0)
+    if not rates.attributes or len(legality.find_ready(())) < len(usual):
+        return None
+    prices = np.broadcast_to(sample.price(costs), sample.outcomes.shape)
+    predicted = rates.predict(sample.buckets, usual)
+    common = np.argsort((usual - 1) / prices.mean(axis=0), kind="stable")
+    orders = _choose(predicted, prices, common, overheads)
+    if len(orders) == 1:
+        return None
+    grid = _fill(rates, usual, prices.mean(axis=0), orders)
+    given = grid.routes(sample.buckets[:, list(grid.used)])
+    # What no row of the sample takes is not worth a route.
+    orders = orders[np.unique(np.append(given, 0))]
+    grid = _fill(rates, usual, prices.mean(axis=0), orders)
+    given = grid.routes(sample.buckets[:, list(grid.used)])
+    spent = price_orders(predicted, prices, orders)
+    seconds = spent[given, np.arange(len(given))]
+    rows = np.bincount(given, minlength=len(orders))
+    levels = grid.levels(sample.buckets)
+    return Mesh(
+        routes=tuple(map(tuple, orders.tolist())),
+        tree=grid,
+        seconds=tuple((np.bincount(given, seconds, len(orders)) / np.maximum(rows, 1)).tolist()),
+        share=tuple((rows / len(given)).tolist()),
+        cost=overheads.total(seconds, levels, len(orders), len(grid.used)),
+        single_cost=float(spent[0].mean()),
+        start_cost=float(spent[0].mean()),
+        looks=0,
+        training=len(orders),
+        found_by=FOUND_BY,
+    )
+
+
+def _choose(predicted: Floats, prices: Floats, common: Integers, overheads: Overheads) -> Integers:
+    """Choose the orders that save most together, the common one first."""
+    weight = np.full(len(predicted), overheads.rows / len(predicted))
+    # A row that is priced by itself is believed to have as many of its kind beside it as a route has.
+    apart = np.full(len(predicted), overheads.rows / MOST_ORDERS)
+    own = order_by_merit(predicted, prices, common, apart, overheads.leg / STEPS_PER_ORDER)
+    return choose_orders(list_orders(own, common, weight), predicted, prices, weight, overheads.leg)
+
+
+def _fill(rates: ClassRates, usual: Floats, costs: Floats, orders: Integers) -> Grid:
+    """Put buckets into groups, and give each combination of groups its cheapest order."""
+    used, known, rows = rates.attributes, rates.rates(usual), rates.weights()
+    groups, middles = [], []
+    for attribute in used:
+        told = np.flatnonzero(rates.tellers == attribute)
+        group, middle = group_buckets(known[told].T, rows[attribute], count_groups(len(used)))
+        groups.append(np.pad(group, (0, BUCKETS - len(group))))
+        middles.append((told, middle))
+    sizes = tuple(len(middle) for _, middle in middles)
+    cells = np.indices(sizes).reshape(len(sizes), -1)
+    found = np.tile(usual, (cells.shape[1], 1))
+    for places, (told, middle) in zip(cells, middles, strict=True):
+        found[:, told] = middle[places]
+    route, _ = find_cheapest(found, costs, orders)
+    seen = np.stack([np.pad(rows[attribute] > 0, (0, BUCKETS - len(rows[attribute]))) for attribute in used])
+    return Grid(used=used, group=np.stack(groups), sizes=sizes, route=route, seen=seen)

@@ -1,0 +1,68 @@
+"""Routes that end alike where it hardly matters.
+
+Most rows are dropped by the first operators of their route. What is left of each way is a handful of rows, and an order
+of its own for them costs a call of every operator in every round. Where the common order costs less for them than the
+calls, routes end in it, and all ways take those steps together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from eddy.policies.query_mesh.mesh import Mesh
+from eddy.policies.query_mesh.search.cost import Overheads
+from eddy.policies.shared.legality import HopNumbers, Legality
+from eddy.policies.shared.orders import STEPS_PER_ORDER
+from eddy.policies.shared.reach import row_costs
+from eddy.policies.shared.sample import Sample
+from eddy.tuples.arrays import Floats
+
+
+def share_tails(mesh: Mesh, sample: Sample, costs: Floats, legality: Legality, overheads: Overheads) -> Mesh:
+    """Let the routes of a mesh end in the common order from where that pays."""
+    if len(mesh.routes) == 1:
+        return mesh
+    given = mesh.tree.routes(sample.buckets[:, list(mesh.tree.used)])
+    prices = np.broadcast_to(sample.price(costs), sample.outcomes.shape)
+    common = np.argsort((sample.outcomes.mean(axis=0) - 1) / prices.mean(axis=0), kind="stable").tolist()
+    found: list[tuple[HopNumbers, int]] = []
+    for way, route in enumerate(mesh.routes):
+        some = given == way
+        begun = [place for place in range(1, len(route) + 1) if _is_legal(_end(route, place, common), legality)]
+        if not some.any() or not begun:
+            found.append((route, len(route)))
+            continue
+        ends = [_end(route, place, common) for place in begun]
+        rows = overheads.rows * some.mean()
+        spent = row_costs(sample.outcomes[some], prices[some], ends).mean(axis=0) * rows
+        steps = np.array(begun) * overheads.leg / STEPS_PER_ORDER
+        best = int((spent + steps).argmin())
+        found.append((ends[best], begun[best]))
+    distinct = dict(found)
+    numbers = {route: number for number, route in enumerate(distinct)}
+    if len(distinct) == 1:
+        return replace(mesh, own=(len(mesh.routes[0]),) * len(mesh.routes))
+    renumbered = [numbers[route] for route, _ in found]
+    share, spent = np.zeros(len(distinct)), np.zeros(len(distinct))
+    np.add.at(share, renumbered, mesh.share)
+    np.add.at(spent, renumbered, np.array(mesh.share) * mesh.seconds)
+    return replace(
+        mesh,
+        routes=tuple(distinct),
+        own=tuple(distinct.values()),
+        tree=mesh.tree.renumber(renumbered),
+        share=tuple(share.tolist()),
+        seconds=tuple((spent / np.maximum(share, np.finfo(np.float64).tiny)).tolist()),
+    )
+
+
+def _end(route: HopNumbers, place: int, common: list[int]) -> HopNumbers:
+    """The route, in the common order from a place on."""
+    begun = route[:place]
+    return (*begun, *(operator for operator in common if operator not in begun))
+
+
+def _is_legal(route: HopNumbers, legality: Legality) -> bool:
+    return all(operator in legality.find_ready(route[:place]) for place, operator in enumerate(route))

@@ -1,0 +1,129 @@
+"""The first phase of a join in two: it drops nothing that would have joined, and changes no answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import eddy
+from eddy.contracts import Leg, Observation, Policy, Setting, Task
+from eddy.engine import rounds
+from eddy.operators import matching, meets
+from eddy.operators.index import segments
+from eddy.policies.registry import POLICIES
+from eddy.tuples import Hop
+from tests import reference
+from tests.eddy.test_joins import ANY, answered
+from tests.joins import Case
+from tests.policies.choices import chosen
+from tests.tries import fewer
+
+
+class Phases(Policy):
+    """Asks about some inputs before it joins, now and then about all, to hold that against the probes."""
+
+    def __init__(self, setting: Setting) -> None:
+        pass
+
+    def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
+        probes = tuple(hop for hop in ready if hop.operator.startswith("probe_"))
+        options, chance = task.options(()), task.chance()
+        if probes and options and chance.random() < 0.4:
+            return [Leg(route=(*options, *probes), exhaustive=True)]
+        halves = np.arange(task.rows) < chance.integers(task.rows + 1)
+        return [Leg(route=self._route(task), rows=np.flatnonzero(half)) for half in (halves, ~halves)]
+
+    def _route(self, task: Task) -> tuple[Hop, ...]:
+        route: list[Hop] = []
+        while task.after(route):
+            hops = task.options(route) if task.chance().random() < 0.6 else ()
+            hops = hops or task.after(route)
+            route.append(hops[task.chance().integers(len(hops))])
+        return tuple(route)
+
+    def observe(self, observation: Observation) -> None:
+        said = {hop.operator: counts for hop, counts in zip(observation.hops, observation.outcomes, strict=True)}
+        for name, counts in said.items():
+            if observation.legs[0].exhaustive and name.startswith("probe_"):
+                joined, passed = counts > 0, said[name.replace("probe_", "meets_")]
+                assert passed.dtype == np.bool_
+                assert passed[joined].all()
+                assert meets.STRENGTH == "index" or (passed == joined).all()
+
+
+@pytest.mark.parametrize("strength", ["index", "verified"])
+@fewer(4)
+@given(
+    case=ANY,
+    sizes=st.tuples(st.sampled_from([2, 1000]), st.integers(1, 6), st.integers(1, 12)),
+    seed=st.integers(0, 2**32),
+)
+def test_meets_says_what_a_probe_would_and_changes_no_answer(
+    strength: str, case: Case, sizes: tuple[int, int, int], seed: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(meets, "STRENGTH", strength)
+        patch.setattr(segments, "SMALLEST_SEALED", sizes[0])
+        patch.setattr(segments, "FEWEST_SEALED", 1)
+        patch.setattr(segments, "FEWEST_NARROWED", 1)
+        for name, size in zip(("MOST_CANDIDATES", "MOST_TUPLES"), sizes[1:], strict=True):
+            patch.setattr(matching, name, size)
+        patch.setattr(rounds, "FIRST_ROUND", sizes[1])
+        run = eddy.iter_local(case.query(), case.data(), policy=Phases, batch_rows=case.batch_rows, seed=seed)
+        assert answered(run, run.schema) == reference.answer(case.question(), case.batches())
+
+
+STAR = eddy.Query(
+    streams=[eddy.Stream("a", time="ts")],
+    tables=[eddy.Table("b"), eddy.Table("c")],
+    joins=["a.k = b.k", "a.k = c.k"],
+    filters=[eddy.Filter("few", on="a", where="k < 8")],
+    select=["a.ts"],
+)
+DATA = {
+    "a": pa.table({"ts": range(100), "k": [n % 10 for n in range(100)]}),
+    "b": pa.table({"k": [1, 1, 2]}),
+    "c": pa.table({"k": [2, 2, 9]}),
+}
+
+
+@pytest.mark.parametrize("policy", sorted(POLICIES))
+def test_no_policy_comes_to_see_an_option_that_it_did_not_ask_for(policy: str) -> None:
+    names = ["few", "probe_b", "probe_c"]
+    run = eddy.run_local(STAR, DATA, policy=chosen(policy, names, "a.k"), batch_rows=10)
+    assert run.results.num_rows == 20
+    assert set(run.report.operators()["operator"]) <= set(names)
+
+
+def test_a_policy_that_asks_is_told_and_reported() -> None:
+    class Asking(Policy):
+        def __init__(self, setting: Setting) -> None:
+            assert setting.operators == ("few", "probe_a", "probe_b", "probe_c")
+
+        def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
+            assert not any(hop.operator.startswith("meets_") for hop in ready)
+            route = task.options(())
+            assert [hop.operator for hop in route] == ["meets_b", "meets_c"]
+            while following := task.after(route):
+                route = (*route, following[-1])
+            return [Leg(route=route)]
+
+    run = eddy.run_local(STAR, DATA, policy=Asking, batch_rows=10)
+    assert run.results.num_rows == 20
+    told = run.report.operators()[["operator", "rows_in", "rows_out", "evaluated"]].to_numpy().tolist()
+    assert told[:2] == [["meets_b", 100, 20, 100], ["meets_c", 20, 10, 20]]
+    assert ["probe_c", 10, 20, 20] in told
+
+
+def test_a_filter_may_not_have_the_name_of_an_option() -> None:
+    with pytest.raises(eddy.QueryError, match='filter "meets_b": an operator that looks up "b" has this name'):
+        eddy.Query(
+            streams=[eddy.Stream("a", time="ts"), eddy.Stream("b", time="ts")],
+            joins=["a.k = b.k"],
+            filters=[eddy.Filter("meets_b", on="a", where="k < 8")],
+        )
