@@ -73,7 +73,7 @@ class Mesh:
     def snapshot(self) -> dict[str, Any]:
         """Plain values."""
         numbers = {name: getattr(self, name) for name in _NUMBERS}
-        lists = {name: list(getattr(self, name)) for name in ("seconds", "share", "own")}
+        lists = {name: list(getattr(self, name)) for name in ("seconds", "share", "own")[: 2 + bool(self.own)]}
         return {"routes": [list(route) for route in self.routes], **numbers, **lists, "tree": self.tree.snapshot()}
 
     @staticmethod
@@ -115,29 +115,28 @@ class Generation:
         costs: Floats,
         legality: Legality,
         how: tuple[float, int],
-        believed: Floats,
+        believed: tuple[Floats, Floats],
     ) -> Generation:
         """Take up a mesh.
 
-        `how` is the tolerance of or-sets, and the window of the watch; `believed` are the outcomes by which orders are
-        told from each other: those of the sample, or rates that are known better. Who decided adds the seconds that it
-        took.
+        `how` is the tolerance of or-sets, and the window of the watch; `believed` are the outcomes by which rows are
+        promised a cost, and those by which orders are told from each other: those of the sample, or rates that are
+        known better. Who decided adds the seconds that it took.
         """
-        tolerance, window = how
+        (tolerance, window), (promised, ordered) = how, believed
         given = mesh.tree.routes(sample.buckets[:, list(mesh.tree.used)])
         usual = sample.outcomes.mean(axis=0)
         prices = np.broadcast_to(sample.price(costs), sample.outcomes.shape)
         own = np.stack([_some(prices, given == way).mean(axis=0) for way in range(len(mesh.routes))])
+        begun = mesh.own or tuple(map(len, mesh.routes))
+        sets = [
+            or_sets(_some(ordered, given == way), own[way], route[: begun[way]], legality, tolerance)
+            for way, route in enumerate(mesh.routes)
+        ]
+        # What all ways share is drawn for none of them.
         wheels = tuple(
-            Wheel(
-                (
-                    *or_sets(_some(believed, given == way), own[way], route[:begun], legality, tolerance),
-                    *((operator,) for operator in route[begun:]),
-                ),
-                own[way],
-                usual,
-            )
-            for way, (route, begun) in enumerate(zip(mesh.routes, mesh.own or map(len, mesh.routes), strict=True))
+            Wheel((*sets[way], *((operator,) for operator in route[begun[way] :])), own[way], usual)
+            for way, route in enumerate(mesh.routes)
         )
         return Generation(
             number=number,
@@ -145,7 +144,7 @@ class Generation:
             seconds=0.0,
             mesh=mesh,
             costs=own,
-            watch=_make_promise(mesh.routes, given, (sample.outcomes, believed), own, window),
+            watch=_make_promise(mesh.routes, given, (sample.outcomes, promised), own, window),
             wheels=wheels,
             passing=tuple(
                 PassCounts.of(sample.outcomes[given == way], wheel.sets, legality.find_ready(()), own[way], window)
