@@ -125,19 +125,10 @@ class Generation:
         """
         (tolerance, window), (promised, ordered) = how, believed
         given = mesh.tree.routes(sample.buckets[:, list(mesh.tree.used)])
-        usual = sample.outcomes.mean(axis=0)
         prices = np.broadcast_to(sample.price(costs), sample.outcomes.shape)
         own = np.stack([_some(prices, given == way).mean(axis=0) for way in range(len(mesh.routes))])
-        begun = mesh.own or tuple(map(len, mesh.routes))
-        sets = [
-            or_sets(_some(ordered, given == way), own[way], route[: begun[way]], legality, tolerance)
-            for way, route in enumerate(mesh.routes)
-        ]
-        # What all ways share is drawn for none of them.
-        wheels = tuple(
-            Wheel((*sets[way], *((operator,) for operator in route[begun[way] :])), own[way], usual)
-            for way, route in enumerate(mesh.routes)
-        )
+        outcomes = [_some(ordered, given == way) for way in range(len(mesh.routes))]
+        wheels = _make_wheels(mesh, outcomes, own, sample.outcomes.mean(axis=0), legality, tolerance)
         return Generation(
             number=number,
             reason=reason,
@@ -245,6 +236,17 @@ class Generation:
             wheels=tuple(map(Wheel.restore, state["wheels"])),
             passing=tuple(passing),
         )
+
+
+def _make_wheels(
+    mesh: Mesh, outcomes: Sequence[Floats], costs: Floats, usual: Floats, legality: Legality, tolerance: float
+) -> tuple[Wheel, ...]:
+    """Make the wheel of each way; what all ways share is drawn for none of them."""
+    found = []
+    for way, (route, begun) in enumerate(zip(mesh.routes, mesh.own or map(len, mesh.routes), strict=True)):
+        sets = or_sets(outcomes[way], costs[way], route[:begun], legality, tolerance)
+        found.append(Wheel((*sets, *((operator,) for operator in route[begun:])), costs[way], usual))
+    return tuple(found)
 
 
 def _make_promise(
