@@ -28,8 +28,6 @@ class AGreedy(MatrixPolicy):
     {'streams': {}, 'uses': []}
     """
 
-    thesis_section = "4.3"
-
     def __init__(
         self,
         setting: Setting,

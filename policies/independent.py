@@ -21,8 +21,6 @@ class Independent(MatrixPolicy):
     {'streams': {}, 'uses': []}
     """
 
-    thesis_section = "4.5"
-
     def __init__(
         self,
         setting: Setting,

@@ -21,8 +21,6 @@ class LocalSwaps(MatrixPolicy):
     {'streams': {}, 'uses': []}
     """
 
-    thesis_section = "4.6"
-
     def __init__(
         self,
         setting: Setting,

@@ -21,8 +21,6 @@ class Sweep(MatrixPolicy):
     {'streams': {}, 'uses': []}
     """
 
-    thesis_section = "4.4"
-
     def __init__(
         self,
         setting: Setting,
