@@ -826,8 +826,8 @@ BUGS = (
     Bug(
         name="a hot key is counted along a path to its end",
         file="eddy/routing/exhaustive.py",
-        old="is_open = branch.find_open().take(at)",
-        new="is_open = (branch.find_open() | True).take(at)",
+        old="is_open = end.find_open().take(at)",
+        new="is_open = (end.find_open() | True).take(at)",
         tests=(EXHAUSTIVE,),
     ),
     Bug(
