@@ -971,6 +971,13 @@ BUGS = (
         tests=("tests/policies/matrix/test_asking.py",),
     ),
     Bug(
+        name="nobody is told that a snapshot of other operators was dropped",
+        file="policies/matrix/policy.py",
+        old="reason = WRITTEN if plain is None or is_ours else FOREIGN",
+        new="reason = WRITTEN",
+        tests=("tests/policies/matrix/test_policies.py", "-k", "other_operators"),
+    ),
+    Bug(
         name="a restart forgets what was asked first",
         file="policies/matrix/policy.py",
         old="            self._asking.restore(state[",
