@@ -1,8 +1,8 @@
 """Exhaustive legs: every hop of a route sees every tuple, whatever the others do.
 
 A probe that a tuple is not ready for by itself follows its path: the probes of the route that it needs, and no others.
-Then it counts the joined tuples along that path, as if the path were one operator: the logical filter of the thesis on
-A-Greedy (section 5.2.3), which drops a tuple of which nothing is left at the end.
+Then it counts the joined tuples along that path, as if the path were one operator: the logical filter of Babu's thesis
+(section 5.2.3), which drops a tuple of which nothing is left at the end.
 """
 
 from __future__ import annotations

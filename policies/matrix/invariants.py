@@ -1,5 +1,7 @@
 """The invariants of A-Greedy and its variants, as one table.
 
+Sections and figures are those of Babu's thesis.
+
 | variant | entries of V that are compared (figure 4.9) | who else sees a dropped tuple | how a violation is mended |
 | --- | --- | --- | --- |
 | A-Greedy (4.3) | the whole triangle | all later operators | figure 4.7 |
