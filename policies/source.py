@@ -128,6 +128,11 @@ class Source(Policy):
         orders = self._orders.values()
         return self._operators == 1 or (bool(orders) and all(order.is_settled for order in orders))
 
+    @property
+    def is_urgent(self) -> bool:
+        """Whether calls alone count."""
+        return self._costs == "unit"
+
     def _draw(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
         """Draw one hop for each tuple or group.
 

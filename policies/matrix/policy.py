@@ -104,6 +104,11 @@ class MatrixPolicy(Policy):
         calm += [plain["calm"] for plain, _ in self._restored.values()]
         return bool(calm) and all(calm)
 
+    @property
+    def is_urgent(self) -> bool:
+        """Whether calls alone count."""
+        return self._conduct.costs == "unit"
+
     def snapshot(self) -> State:
         """The order and the window of each stream, and the counts."""
         parts = {**self._restored, **{origin: stream.snapshot() for origin, stream in self._streams.items()}}
