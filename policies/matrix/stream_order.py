@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from eddy.contracts import UNSEEN, Branch, Decision, Hop, Leg, Observation, Prices, RouteCost, Task
+from eddy.policies.matrix.hopeful import find_hopeful
 from eddy.policies.matrix.invariants import INVARIANTS
 from eddy.policies.matrix.order import Problem, Saving, compare_orders, find_order, is_better
 from eddy.policies.matrix.profiler import Cost, Profiler
-from eddy.policies.matrix.trial import find_hopeful
 from eddy.policies.matrix.view import find_left
 from eddy.policies.matrix.watch import Place, Watch
 from eddy.policies.matrix.window import Window
