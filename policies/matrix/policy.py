@@ -24,7 +24,9 @@ LARGEST_WINDOW = 100_000
 class MatrixPolicy(Policy):
     """One order for all rows of a stream, from profiles of rows that several operators have seen."""
 
+    @abstractmethod
     def __init__(self, setting: Setting, conduct: Conduct) -> None:
+        # Each variant has parameters of its own, and says by them how it is conducted.
         where = f'policy "{conduct.variant}"'
         check_p(conduct.p, where=where)
         check_whole(conduct.window, "window", where=where, most=LARGEST_WINDOW)
@@ -44,18 +46,13 @@ class MatrixPolicy(Policy):
         self._asking = Asking(setting, conduct.costs) if is_asking else None
 
     @property
-    @abstractmethod
-    def thesis_section(self) -> str:
-        """Where the thesis describes it."""
-
-    @property
     def insight(self) -> Insight:
         """Calls of the operators, and the order of each stream."""
         decisions = [stream.decision for stream in self._streams.values()]
         return Insight(uses=self._uses.list_uses({}), decisions=[one for one in decisions if one is not None])
 
     def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
-        """One order for all, and asides for a few."""
+        """Send all rows the same way, and a few of them with asides."""
         stream = self._find_stream(task, ready)
         legs = stream.legs(task, ready)
         if self._asking is None or task.lineage.done:
@@ -65,7 +62,7 @@ class MatrixPolicy(Policy):
         return [ask_first(leg, taken.route) for leg in legs] if taken.asked else legs
 
     def _find_stream(self, task: Task, ready: tuple[Hop, ...]) -> StreamOrder:
-        """The order of a stream; it is made when the first rows come, since only then its hops are known."""
+        """Find the order of a stream; it is made when the first rows come, since only then its hops are known."""
         origin = task.lineage.origin
         found = self._streams.get(origin)
         if found is None:

@@ -7,16 +7,16 @@ variant's invariant, and `watch` sees a change before profile rows do.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from eddy.contracts import UNSEEN, Branch, Decision, Hop, Leg, Observation, Prices, RouteCost, Task
+from eddy.policies.matrix.hopeful import find_hopeful
 from eddy.policies.matrix.invariants import INVARIANTS
 from eddy.policies.matrix.order import Problem, Saving, compare_orders, find_order, is_better
 from eddy.policies.matrix.profiler import Cost, Profiler
-from eddy.policies.matrix.trial import find_hopeful
 from eddy.policies.matrix.view import find_left
 from eddy.policies.matrix.watch import Place, Watch
 from eddy.policies.matrix.window import Window
@@ -108,6 +108,7 @@ class StreamOrder:
         self._follow_route()
 
     def _list_places(self) -> list[Place]:
+        """List the places of the order, as those that are watched."""
         return [(bits(self._order[:place]), number) for place, number in enumerate(self._order)]
 
     def begin(self) -> None:
@@ -132,7 +133,7 @@ class StreamOrder:
         chosen = np.zeros(task.rows, np.bool_)
         chosen[task.chance().choice(task.rows, count, replace=False)] = True
         rest, drawn = np.flatnonzero(~chosen), np.flatnonzero(chosen)
-        return [Leg(route=main.route, rows=rest, tag=main.tag), _at(profiled, drawn)]
+        return [Leg(route=main.route, rows=rest, tag=main.tag), replace(profiled, rows=drawn)]
 
     def observe(self, observation: Observation) -> None:
         """Take note of a step, or of a profile."""
@@ -233,6 +234,7 @@ class StreamOrder:
             self._begin_stage()
 
     def _take(self, order: HopNumbers, saving: Saving) -> None:
+        """Take another order, and say why; what was seen of the former goes where the variant cannot use it."""
         place = next(place for place, number in enumerate(order) if number != self._order[place])
         told = self.operators[order[place]], place + 1, saving.saved / max(saving.cost, INSTANT)
         is_better_now = is_better(saving, least=LEAST_SAVING, sure=SURE)
@@ -265,6 +267,7 @@ class StreamOrder:
         self._costs = np.array([found.get(name, usual) for name in self.operators])
 
     def _follow_route(self) -> None:
+        """Write the order as a leg; hops are worked out once for each order."""
         hops = self._legality.hops(self._order)
         self._places = {hop: place for place, hop in enumerate(hops)}
         self._main = (Leg(route=hops, tag=self._number),)
@@ -382,7 +385,3 @@ class StreamOrder:
         self._costs = np.array(rest[3 : 3 + len(self.operators)])
         self._profiler.restore(rest[3 + len(self.operators) :])
         self._follow_route()
-
-
-def _at(leg: Leg, rows: Integers) -> Leg:
-    return Leg(route=leg.route, rows=rows, aside=leg.aside, label=leg.label, tag=leg.tag)
