@@ -110,7 +110,9 @@ class MatrixPolicy(Policy):
 
     def snapshot(self) -> State:
         """The order and the window of each stream, and the counts."""
-        parts = {**self._restored, **{origin: stream.snapshot() for origin, stream in self._streams.items()}}
+        # In one order, whichever stream's rows came first after a restart.
+        found = {**self._restored, **{origin: stream.snapshot() for origin, stream in self._streams.items()}}
+        parts = dict(sorted(found.items()))
         state: dict[str, Any] = {"streams": {}, "uses": self._uses.snapshot()}
         for number, (origin, (plain, arrays)) in enumerate(parts.items()):
             state["streams"][origin] = plain
