@@ -21,7 +21,8 @@ class AGreedy(MatrixPolicy):
 
     `p` is the probability with which a row is profiled, or "auto": as many as `price`, a share of what rows cost,
     pays for. `window` is the number of profile rows that are kept, `alpha` how much less than a later operator one may
-    drop before they change places, `search` is "greedy", or "exact" for the best order of up to ten operators.
+    drop before they change places. `search` is "greedy", or "exact" for the best order of up to ten operators. Where
+    both are left as they are, orders that promise something are tried, whatever `alpha` is.
 
     >>> AGreedy(Setting(operators=("cheap", "dear")), p=0.01).snapshot()
     {'streams': {}, 'uses': []}

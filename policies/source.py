@@ -80,6 +80,8 @@ class Source(Policy):
         order = self._find_order(task.lineage.origin)
         if task.lineage.done:
             return order.legs(task, ready)
+        if task.independent and self._explore and not any(task.statistics[hop].rows_in for hop in ready):
+            return rotate(task, ready)
         order.arrive(task, ready)
         best = order.legs(task, ready)
         if len(ready) == 1 or not (count := self._count_due(task, ready, order)):
@@ -126,6 +128,11 @@ class Source(Policy):
         orders = self._orders.values()
         return self._operators == 1 or (bool(orders) and all(order.is_settled for order in orders))
 
+    @property
+    def is_urgent(self) -> bool:
+        """Whether calls alone count."""
+        return self._costs == "unit"
+
     def _draw(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
         """Draw one hop for each tuple or group.
 
@@ -151,3 +158,18 @@ class Source(Policy):
         for origin, (due, needed, order) in state.items():
             self._due[origin], self._needed[origin] = due, needed
             self._find_order(origin).restore(order)
+
+
+def rotate(task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
+    """Send the first rows of a stream round: each operator is the first for as many of them.
+
+    Nothing is known, so the written order is as good as any, and may be the worst; a part of the rows in each rotation
+    costs what orders cost on average, and shows what every operator makes of rows as they arrive.
+    """
+    ways = min(len(ready), max(task.rows // FEW_SEEN, 1))
+    legs = []
+    for way in range(ways):
+        first = len(ready) * way // ways
+        places = {hop: place for place, hop in enumerate((*ready[first:], *ready[:first]))}
+        legs.append(Leg(route=greedy_route(task, ready, places.__getitem__), rows=np.arange(way, task.rows, ways)))
+    return legs

@@ -36,6 +36,27 @@ class Bug:
 
 BUGS = (
     Bug(
+        name="a profile row that an operator has not seen counts as dropped by it",
+        file="policies/matrix/window.py",
+        old="return np.where(self._rows == UNSEEN, np.nan, self._rows.astype(np.float64))",
+        new="return np.maximum(self._rows.astype(np.float64), 0.0)",
+        tests=("tests/policies/matrix/test_window.py",),
+    ),
+    Bug(
+        name="what an operator drops is counted of all rows, and not of those that are left at its place",
+        file="policies/matrix/view.py",
+        old="left[:, 1:] = outcomes[:, list(order[:-1])].cumprod(axis=1)",
+        new="left[:, 1:] = 1.0",
+        tests=("tests/policies/matrix/test_view.py",),
+    ),
+    Bug(
+        name="a change is no reason to profile at once",
+        file="policies/matrix/stream_order.py",
+        old="        self._profiler.want()\n",
+        new="",
+        tests=("tests/policies/matrix/test_policies.py",),
+    ),
+    Bug(
         name="the edge of an arriving row's window is outside",
         file="operators/matching.py",
         old="mask &= age(latest.take(at), target) <= own",
@@ -455,6 +476,13 @@ BUGS = (
         old="if self.fresh < FRESH_ROWS:",
         new="if self.fresh < 1_000_000 * FRESH_ROWS:",
         tests=("tests/policies/test_learning.py", "-k", "appear"),
+    ),
+    Bug(
+        name="the first rows of a stream all go in the written order",
+        file="policies/source.py",
+        old="first = len(ready) * way // ways",
+        new="first = 0",
+        tests=("tests/policies/test_source.py",),
     ),
     Bug(
         name="an operator is judged by the rows that others have left",

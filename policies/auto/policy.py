@@ -131,9 +131,9 @@ class Auto(Policy):
 
     @property
     def is_urgent(self) -> bool:
-        """Whether an arm in charge wants small rounds."""
+        """Whether an arm in charge wants small rounds, or calls alone count."""
         champions = [course.champion for course in self._courses.values()]
-        return any(champion is not None and champion.policy.is_urgent for champion in champions)
+        return self._conduct.unit or any(one is not None and one.policy.is_urgent for one in champions)
 
     @property
     def insight(self) -> Insight:

@@ -38,6 +38,10 @@ ROWS_REMEMBERED = 4_000
 LEAST_ROWS = 60
 """Rows that an operator must have seen as they arrive, before anything is known of it."""
 
+LEAST_COVERED = 0.9
+"""Of all rows so many must be of classes of which an operator has seen some as they arrive. Others are sent elsewhere
+first, and what it passes of those that are sent to it says nothing of them."""
+
 LEANING = 20.0
 """A lift is weighed as if so many more had passed as often as without."""
 
@@ -72,6 +76,11 @@ class Fitted:
     attribute: int
     rates: Floats
     lifts: Floats
+
+    @property
+    def attributes(self) -> tuple[int, ...]:
+        """The attribute that classes go by, if any."""
+        return () if self.attribute == NO_ATTRIBUTE else (self.attribute,)
 
 
 class Table(NamedTuple):
@@ -131,17 +140,32 @@ class Lifts:
         """Forget everything, since buckets mean something else now."""
         self.attribute, self.is_sure, self._tables = attribute, False, {}
 
-    def _count_first(self, operator: int) -> float:
+    def _count_arrivals(self) -> Floats:
+        """Count rows as they arrive, by bucket: each of them comes to some operator first."""
+        first = [tables[frozenset()].seen for tables in self._tables.values() if frozenset() in tables]
+        found: Floats = np.sum([np.zeros(self._cells), *first], axis=0)
+        return found
+
+    def _find_share(self, operator: int, arrivals: Floats) -> float | None:
+        """Find the share of all rows that an operator passes as they arrive; None where too few are known.
+
+        Rows of some classes are sent to it first more often than others, so each class counts by its arrivals.
+        """
         table = self._tables.get(operator, {}).get(frozenset())
-        return 0.0 if table is None else float(table.seen.sum())
+        if table is None or table.seen.sum() < LEAST_ROWS:
+            return None
+        is_seen = table.seen > 0
+        known = arrivals[is_seen]
+        if known.sum() < LEAST_COVERED * arrivals.sum():
+            return None
+        return float((table.out[is_seen] / table.seen[is_seen]) @ known / known.sum())
 
     def estimate(self, operators: Sequence[int], usual: Floats) -> Floats:
         """Estimate what operators pass of rows as they arrive; as usual where too few are known."""
-        found = usual.copy()
+        found, arrivals = usual.copy(), self._count_arrivals()
         for place, operator in enumerate(operators):
-            if self.is_sure and self._count_first(operator) >= LEAST_ROWS:
-                table = self._tables[operator][frozenset()]
-                found[place] = table.out.sum() / table.seen.sum()
+            if self.is_sure and (share := self._find_share(operator, arrivals)) is not None:
+                found[place] = share
         return found
 
     def fit(self, operators: Sequence[int]) -> Fitted | None:
@@ -150,6 +174,7 @@ class Lifts:
         if not LEAST_OPERATORS <= len(operators) <= MOST_OPERATORS:
             return None
         places = {operator: place for place, operator in enumerate(operators)}
+        arrivals = self._count_arrivals()
         rates, found, is_sure = [], {}, False
         for place, operator in enumerate(operators):
             tables = {
@@ -157,9 +182,10 @@ class Lifts:
                 for passed, table in self._tables.get(operator, {}).items()
                 if passed <= places.keys()
             }
-            if self._count_first(operator) < LEAST_ROWS:
+            share = self._find_share(operator, arrivals)
+            if share is None:
                 return None
-            own, known, sure = _fit(tables)
+            own, known, sure = _fit(tables, share)
             rates.append(own)
             is_sure |= sure
             found.update({(passed, place): lift for passed, lift in known.items()})
@@ -186,10 +212,12 @@ class Lifts:
             self._tables.setdefault(operator, {})[frozenset(passed)] = Table(seen.copy(), out.copy())
 
 
-def _fit(tables: Mapping[int, Table]) -> tuple[Floats, dict[int, tuple[Floats, Floats]], bool]:
-    """Fit one operator's shares, and its lifts by set with their weights; says if one is surely no chance."""
+def _fit(tables: Mapping[int, Table], whole: float) -> tuple[Floats, dict[int, tuple[Floats, Floats]], bool]:
+    """Fit one operator's shares, and its lifts by set with their weights; says if one is surely no chance.
+
+    `whole` is the share of all rows that it passes.
+    """
     first = tables[0]
-    whole = first.out.sum() / first.seen.sum()
     sets, counts = list(tables), list(tables.values())
     seen, out = np.array([table.seen for table in counts]), np.array([table.out for table in counts])
     is_first, passed = np.array(sets) == 0, out.sum(axis=1)

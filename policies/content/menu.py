@@ -187,7 +187,8 @@ def make_menu(task: Task, ready: Route, beliefs: Beliefs, known: Sequence[Hop]) 
     """
     used = beliefs.list_attributes(ready if task.independent else known)
     fitted = beliefs.fit(ready) if task.independent and len(used) <= 1 else None
-    if fitted is not None and (fitted.attribute,) in (used, (NO_ATTRIBUTE,)):
+    # Classes that lifts do not tell apart yet save more than lifts do.
+    if fitted is not None and used == fitted.attributes:
         return _make_fitted_menu(task, ready, beliefs, fitted)
     common = greedy_route(task, ready, beliefs.rank)
     if not used:
@@ -219,13 +220,15 @@ def make_menu(task: Task, ready: Route, beliefs: Beliefs, known: Sequence[Hop]) 
 
 def _make_fitted_menu(task: Task, ready: Route, beliefs: Beliefs, fitted: Fitted) -> Menu:
     """Choose the routes where operators depend on each other: by what each passes of the rows that others have left."""
-    used = () if fitted.attribute == NO_ATTRIBUTE else (fitted.attribute,)
+    used = fitted.attributes
     some = np.arange(0, task.rows, -(-task.rows // ROWS_WEIGHED))
     cells, counts = _list_cells(task.buckets(used, some), beliefs.cells)
     rows = counts * (task.rows / len(some))
     rates, lifts = fitted.rates.T[: len(cells)], fitted.lifts[:, :, : len(cells)]
     _, costs = beliefs.estimate(ready, used, cells)
     common = _order_all(rates, costs, lifts, rows)
+    if not used:
+        return Menu(ready=ready, hops=ready, orders=common[None])
     step = beliefs.price_step(ready)
     own = order_by_merit(rates, costs, common, rows, step, lifts)
     orders = choose_orders(list_orders(own, common, rows), rates, costs, rows, STEPS_PER_ORDER * step, lifts)
@@ -286,13 +289,13 @@ def _grow_routes(
 def _list_cells(buckets: Buckets, cells: int) -> tuple[Buckets, Floats]:
     """List all cells of a table over some rows' buckets, and count the rows in each."""
     width = buckets.shape[1]
-    listed: Buckets = np.indices((cells,) * width, np.uint8).reshape(width, -1).T
+    listed: Buckets = np.indices((cells,) * width, np.uint8).reshape(width, cells**width).T
     return listed, np.bincount(_number_cells(buckets, cells), minlength=len(listed)).astype(np.float64)
 
 
 def _number_cells(buckets: Buckets, cells: int) -> Integers:
     """Number the cell of each row in a table over its buckets."""
-    codes: Integers = buckets[:, 0].astype(np.int64)
-    for column in buckets.T[1:]:
+    codes: Integers = np.zeros(len(buckets), np.int64)
+    for column in buckets.T:
         codes = codes * cells + column
     return codes

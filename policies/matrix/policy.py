@@ -108,6 +108,11 @@ class MatrixPolicy(Policy):
         calm += [plain["calm"] for plain, _ in self._restored.values()]
         return bool(calm) and all(calm)
 
+    @property
+    def is_urgent(self) -> bool:
+        """Whether calls alone count."""
+        return self._conduct.costs == "unit"
+
     def snapshot(self) -> State:
         """The order and the window of each stream, and the counts."""
         # In one order, whichever stream's rows came first after a restart.

@@ -25,14 +25,23 @@ BURST_ROWS = 32
 FIRST_ROWS = 32
 """Rows of the first burst: nobody knows yet who is dear, and what each is shown for nothing."""
 
-ROWS_WANTED = 256
-"""Rows that are profiled at once when nothing is known: rates are then known to three in a hundred."""
+ROWS_WANTED = 128
+"""Rows that are profiled at once when nothing is known: enough to tell good orders from bad ones. Of the good ones rows
+that take them tell more."""
 
 URGENT_SHARE = 0.25
 """What bursts at once may take of a task, so that a short stream is not for profiling alone."""
 
-CREDIT_ROWS = 200_000
+CREDIT_ROWS = 100_000
 """Rows whose share of the purse may be spent before it is there: a burst at once is not paid yet when it is needed."""
+
+RENEWAL_SHARE = 0.1
+"""What bursts at once may take of what rows have cost since the last change, if there is no credit left: a stream that
+changes often pays for it, and one that does seldom hardly does."""
+
+REPAID = 0.5
+"""The part of what goes into the purse that pays debts, while there are any. The rest is for bursts now and then, which
+alone show changes that the rows' own way does not."""
 
 MOST_SAVED = 3.0
 """Bursts that the purse holds at most: an old stream pays no more for a single look than a young one."""
@@ -72,7 +81,9 @@ class Profiler:
     def __init__(self, p: float | str, share: float) -> None:
         self._p = None if isinstance(p, str) else float(p)
         self._share = share
-        self._purse = self._urgent = self._due = 0.0
+        # What may be spent on bursts now and then; what bursts at once have cost and is not paid; what those may take
+        # of the rows by now, and since the last change; what rows have cost since then; rows that are due.
+        self._purse = self._debt = self._urgent = self._renewal = self._since = self._due = 0.0
         self.wanted = ROWS_WANTED if self.is_auto else 0
 
     @property
@@ -83,6 +94,7 @@ class Profiler:
     def want(self) -> None:
         """Ask for a burst at once: what was known is of a stream that is no more."""
         self.wanted, self._urgent = (ROWS_WANTED if self.is_auto else 0), 0.0
+        self._renewal, self._since = RENEWAL_SHARE * self._since, 0.0
 
     def count(self, rows: int, known: int, cost: Cost, chance: Chance) -> int:
         """Say how many of a task's rows to profile, where so many are in the window."""
@@ -98,28 +110,37 @@ class Profiler:
     def _count_affordable(self, rows: int, known: int, cost: Cost) -> int:
         if cost.row <= 0:
             return 0
-        self._purse = min(
-            self._purse + self._share * rows * cost.row, MOST_SAVED * cost.burst(max(BURST_ROWS, self._enough(cost)))
-        )
-        if self.wanted:
-            return self._count_urgent(rows, known, cost)
+        self._since += rows * cost.row
+        self._earn(self._share * rows * cost.row, cost)
+        if self.wanted and (count := self._count_urgent(rows, known, cost)):
+            return count
         count = min(int((self._purse - cost.step) / max(cost.aside, LEAST)), rows)
         if count < min(max(BURST_ROWS, self._enough(cost)), rows):
             return 0
         self._purse -= cost.burst(count)
         return count
 
+    def _earn(self, earned: float, cost: Cost) -> None:
+        """Put a share of what rows cost into the purse, and pay debts."""
+        repaid = min(REPAID * earned, self._debt)
+        self._debt -= repaid
+        most = MOST_SAVED * cost.burst(max(BURST_ROWS, self._enough(cost)))
+        self._purse = min(self._purse + earned - repaid, most)
+
     def _count_urgent(self, rows: int, known: int, cost: Cost) -> int:
         # What bursts at once may take is saved up too: a task of few rows would not pay for any.
         self._urgent = min(self._urgent + URGENT_SHARE * rows * cost.row, cost.burst(ROWS_WANTED))
-        credit = self._purse + self._share * CREDIT_ROWS * cost.row
-        affordable = int((min(self._urgent, credit) - cost.step) / max(cost.aside, LEAST))
-        count = min(self.wanted, rows, affordable, ROWS_WANTED if known else FIRST_ROWS)
+        limit = self._share * CREDIT_ROWS * cost.row
+        affordable = min(self._urgent, max(limit - self._debt, self._renewal)) - cost.step
+        most = ROWS_WANTED if known else FIRST_ROWS
+        count = min(self.wanted, rows, int(affordable / max(cost.aside, LEAST)), most)
         if count < min(FIRST_ROWS, rows, self.wanted):
             return 0
         self.wanted -= count
-        self._urgent -= cost.burst(count)
-        self._purse -= cost.burst(count)
+        price = cost.burst(count)
+        self._urgent -= price
+        self._renewal = max(self._renewal - price, 0.0)
+        self._debt = min(self._debt + price, max(limit, self._debt))
         return count
 
     def _enough(self, cost: Cost) -> int:
@@ -128,9 +149,9 @@ class Profiler:
 
     def snapshot(self) -> list[float]:
         """Plain values."""
-        return [self._purse, self._urgent, self._due, self.wanted]
+        return [self._purse, self._debt, self._urgent, self._renewal, self._since, self._due, self.wanted]
 
     def restore(self, state: Sequence[float]) -> None:
         """Go on from a snapshot."""
-        self._purse, self._urgent, self._due, wanted = state
+        self._purse, self._debt, self._urgent, self._renewal, self._since, self._due, wanted = state
         self.wanted = int(wanted)

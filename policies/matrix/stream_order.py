@@ -38,14 +38,17 @@ FEWEST_ROWS = 30
 STAGE_ROWS = 200
 """Profile rows after which a stage of Sweep is over that has found nothing; the thesis prescribes some number."""
 
+SECONDS_OF_A_LOOK, SECONDS_OF_A_TRY = 40e-6, 250e-6
+"""What it takes, for each operator, to look at a round's counts, and to think of another order."""
+
+THINKING_SHARE = 0.01
+"""The share of what rows cost that thinking may take."""
+
+MOST_PATIENCE = 10
+"""Orders that may be thought of at once, when nothing was for long."""
+
 ROWS_OF_A_TRY = 4_000
 """Rows for which a new order is thought about after each round: by then it is known what its places do."""
-
-SURE_OF_CUT = 4.5
-"""Standard errors by which the newest profile rows must differ from the others to be of another stream."""
-
-NEWEST = (64, 128, 256)
-"""Newest profile rows that are held against the older ones."""
 
 SURE_OF_DROPS = 2.0
 """Standard errors by which an operator may drop less than its rows say, where dear ones are left out of profiles."""
@@ -96,6 +99,8 @@ class StreamOrder:
         self._stage, self._staged = min(1, len(self._order) - 1), 0
         self._reason, self._noticed = reason, ""
         self._predicted: float | None = None
+        # Seconds that may go into thinking; rows at which prices are looked at again, while there are none.
+        self._patience = self._next_look = 0.0
         self._cost = Cost(0.0, 0.0, 0.0)
         self._asides: tuple[tuple[Hop, ...], ...] = ((),) * len(self._order)
         # The probes that get only tuples which were asked first; as long as there are any, steps tell of these alone.
@@ -115,6 +120,8 @@ class StreamOrder:
             places = {self.operators[number]: place for place, number in enumerate(self._order)}
             return [Leg(route=greedy_route(task, ready, lambda hop: places[hop.operator]))]
         self._stood += task.rows
+        most = MOST_PATIENCE * SECONDS_OF_A_TRY * len(self._order)
+        self._patience = min(self._patience + THINKING_SHARE * task.rows * self._cost.row, most)
         count = self._profiler.count(task.rows, len(self._window), self._cost, task.chance)
         if not count or len(self._order) == 1:
             return self._main
@@ -147,20 +154,37 @@ class StreamOrder:
 
     def learn(self) -> None:
         """Look at the round that is over, and take another order if there is a better one."""
+        if not self._fresh and not self._may_think(SECONDS_OF_A_LOOK):
+            return
         place = self._watch.look()
         if self._profiler.is_auto:
             if place is not None:
                 self._begin_anew(PLACE_CHANGED.format(self.operators[self._order[place]]), self._fresh)
-            elif self._fresh and (rows := _find_break(self._window.outcomes())):
+            elif self._fresh and (rows := self._window.find_break()):
                 self._begin_anew(ROWS_CHANGED, rows)
         if self._fresh:
             self._decide()
             self._fresh = 0
             self._refresh()
-        elif self._is_hopeful and self._stood < ROWS_OF_A_TRY:
+        elif self._is_hopeful and self._stood < ROWS_OF_A_TRY and self._may_think(SECONDS_OF_A_TRY):
             self._try()
         elif not self._cost.row:
             self._refresh()
+
+    def _may_think(self, seconds: float) -> bool:
+        """Tell whether rows are dear enough to think about them; where only calls count, it costs nothing."""
+        if self._conduct.costs == "unit":
+            return True
+        if not self._cost.row:
+            # Nobody knows yet, or rows cost nothing: look again when there are twice as many.
+            is_time = self._stood >= self._next_look
+            self._next_look = 2.0 * self._stood if is_time else self._next_look
+            return is_time
+        seconds *= len(self._order)
+        if self._patience < seconds:
+            return False
+        self._patience -= seconds
+        return True
 
     def _begin_anew(self, noticed: str, rows: int) -> None:
         """The stream has changed: older rows tell nothing of it."""
@@ -337,7 +361,9 @@ class StreamOrder:
         for number, one in self._known.items():
             known[number] = one
         predicted = np.nan if self._predicted is None else self._predicted
-        costs = np.array([predicted, *self._cost, *self._profiler.snapshot(), *self._costs])
+        costs = np.array(
+            [predicted, self._patience, self._next_look, *self._cost, *self._costs, *self._profiler.snapshot()]
+        )
         return plain, {**self._window.snapshot(), **arrays, "known": known, "costs": costs}
 
     def restore(self, plain: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
@@ -351,11 +377,11 @@ class StreamOrder:
         for number, (price, spread, looks) in enumerate(arrays["known"].tolist()):
             if looks > 0:
                 self._known[number] = Known(price, spread, int(looks))
-        predicted, *rest = arrays["costs"].tolist()
+        predicted, self._patience, self._next_look, *rest = arrays["costs"].tolist()
         self._predicted = None if np.isnan(predicted) else predicted
         self._cost = Cost(*rest[:3])
-        self._profiler.restore(rest[3:7])
-        self._costs = np.array(rest[7:])
+        self._costs = np.array(rest[3 : 3 + len(self.operators)])
+        self._profiler.restore(rest[3 + len(self.operators) :])
         self._follow_route()
 
 
@@ -374,18 +400,3 @@ def tell(stream: str, plain: Mapping[str, Any]) -> Decision | None:
 
 def _at(leg: Leg, rows: Integers) -> Leg:
     return Leg(route=leg.route, rows=rows, aside=leg.aside, label=leg.label, tag=leg.tag)
-
-
-def _find_break(outcomes: Floats) -> int:
-    """Count the newest profile rows that are unlike the older ones by more than chance; 0 for none."""
-    for rows in NEWEST:
-        newest, older = outcomes[-rows:], outcomes[:-rows]
-        if len(older) < rows:
-            break
-        # What was shown some rows only depends on the order they took.
-        whole = ~np.isnan(outcomes).any(axis=0)
-        spread = outcomes[:, whole].std(axis=0) * (1 / len(newest) + 1 / len(older)) ** 0.5
-        apart = np.abs(newest[:, whole].mean(axis=0) - older[:, whole].mean(axis=0))
-        if (apart > SURE_OF_CUT * spread).any():
-            return rows
-    return 0

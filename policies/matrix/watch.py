@@ -29,9 +29,6 @@ HALF_LIVES = (500, 5_000)
 KNOWN_HALF_LIFE = 50_000
 """Rows of the stream after which what is known of a place counts half: what was long ago may be tried again."""
 
-MOST_REFERENCE = 20_000.0
-"""Rows since the order was taken that the newest ones are held against. More would make small differences sure."""
-
 MOST_KEPT = 64
 """Places of former orders that are kept, the newest ones."""
 
@@ -48,25 +45,31 @@ EVENTS = 10.0
 """Rows that pass, and rows that do not, without which no test counts on averages."""
 
 ROWS, OUT, SQUARES = range(3)
-_NOTHING = (0.0, 0.0, 0.0, 0.0)
-"""Of a former place: when it was left, and its counts."""
+NOTHING = (0.0, 0.0, 0.0)
+"""The counts of a place that nobody has seen."""
 
-NEW, KNOWN, REFERENCE, RECENT = range(4)
-"""The round's counts; all that fade slowly; those that the newest are held against; the newest, by half-life."""
+NEW, KNOWN, RECENT = range(3)
+"""The round's counts; those that fade slowly, against which the newest are held; the newest, by half-life."""
 
 
 class Watch:
     """Rows in, tuples out and their squares at each place of the present order, and of former ones."""
 
     def __init__(self, places: Sequence[Place]) -> None:
-        self._places = list(places)
+        self._follow(places)
         self._counts = np.zeros((RECENT + len(HALF_LIVES), 3, len(places)))
         self._clock = 0.0
         self._former: dict[Place, list[float]] = {}
 
+    def _follow(self, places: Sequence[Place]) -> None:
+        self._places = list(places)
+        self._numbers = {place: number for number, place in enumerate(places)}
+        self._new = [list(NOTHING) for _ in places]
+
     def begin(self) -> None:
         """Begin anew: the stream is another one."""
         self._counts[:] = 0.0
+        self._new = [list(NOTHING) for _ in self._places]
         self._former.clear()
 
     def switch(self, places: Sequence[Place]) -> None:
@@ -74,12 +77,15 @@ class Watch:
         for number, place in enumerate(self._places):
             self._former.pop(place, None)
             self._former[place] = [self._clock, *self._counts[KNOWN, :, number].tolist()]
-        self._places = list(places)
-        self._counts = np.zeros_like(self._counts)
+        standing, counts = self._numbers, self._counts
+        self._follow(places)
+        self._counts = np.zeros_like(counts)
         for number, place in enumerate(places):
-            if place in self._former:
+            if place in standing:
+                self._counts[:, :, number] = counts[:, :, standing[place]]
+            elif place in self._former:
                 self._counts[KNOWN, :, number] = self._recall(place)
-                del self._former[place]
+            self._former.pop(place, None)
         for place in list(self._former)[:-MOST_KEPT]:
             del self._former[place]
 
@@ -89,28 +95,31 @@ class Watch:
         squares = out
         if outcomes.dtype != np.bool_:
             out, squares = float(outcomes.sum()), float((outcomes * outcomes).sum())
-        self._counts[NEW, :, place] += len(outcomes), out, squares
+        # Lists, since this is done for every step of the stream: a cell of an array takes ten times as long.
+        new = self._new[place]
+        new[ROWS] += len(outcomes)
+        new[OUT] += out
+        new[SQUARES] += squares
 
     def look(self) -> int | None:
         """Count the round that is over; gives the place at which rows do otherwise than before, if there is one."""
-        new = self._counts[NEW]
+        new = self._counts[NEW] = np.array(self._new).T
+        self._new = [list(NOTHING) for _ in self._places]
         rows = float(new[ROWS, 0])
         self._clock += rows
         kept = np.array([fading(rows, half_life) for half_life in HALF_LIVES])
         self._counts[RECENT:] = self._counts[RECENT:] * kept[:, None, None] + new
-        self._counts[KNOWN] = self._counts[KNOWN] * fading(rows, KNOWN_HALF_LIFE) + new
-        reference = self._counts[REFERENCE]
-        sure = np.stack([_compare(recent, reference) for recent in self._counts[RECENT:]]).max(axis=0)
-        reference += np.where(reference[ROWS] < MOST_REFERENCE, new, 0.0)
-        self._counts[NEW] = 0.0
+        known = self._counts[KNOWN]
+        sure = _compare(self._counts[RECENT:], known).max(axis=0)
+        self._counts[KNOWN] = known * fading(rows, KNOWN_HALF_LIFE) + new
         return int(sure.argmax()) if len(sure) and sure.max() > SURE_OF_CHANGE else None
 
     def known(self, place: Place) -> Sequence[float]:
         """Rows, tuples out and squares that an operator is known by, where some others have seen rows before it."""
         if place in self._former:
             return self._recall(place)
-        number = self._places.index(place) if place in self._places else None
-        found: Sequence[float] = (0.0, 0.0, 0.0) if number is None else self._counts[KNOWN, :, number].tolist()
+        number = self._numbers.get(place)
+        found: Sequence[float] = NOTHING if number is None else self._counts[KNOWN, :, number].tolist()
         return found
 
     def _recall(self, place: Place) -> Sequence[float]:
@@ -128,19 +137,21 @@ class Watch:
         """Plain values, and former places as arrays of one size: state must not grow."""
         operators = len(self._places)
         sets = np.zeros((MOST_KEPT, operators), np.bool_)
-        former = np.zeros((MOST_KEPT, 1 + len(_NOTHING)))
+        former = np.zeros((MOST_KEPT, 2 + len(NOTHING)))
         former[:, 0] = -1
         for row, ((before, operator), known) in enumerate(self._former.items()):
             sets[row] = [before >> number & 1 for number in range(operators)]
             former[row] = operator, *known
+        self._counts[NEW] = np.array(self._new).T
         plain = [self._clock, [list(place) for place in self._places]]
         return plain, {"counts": self._counts.copy(), "sets": np.packbits(sets), "former": former}
 
     def restore(self, plain: Sequence[Any], arrays: Mapping[str, Numbers]) -> None:
         """Go on from a snapshot."""
         self._clock, places = plain
-        self._places = [(before, operator) for before, operator in places]
+        self._follow([(before, operator) for before, operator in places])
         self._counts = arrays["counts"].copy()
+        self._new = self._counts[NEW].T.tolist()
         shape = MOST_KEPT, len(self._places)
         sets = np.unpackbits(arrays["sets"], count=shape[0] * shape[1]).reshape(shape)
         for before, (operator, *known) in zip(sets, arrays["former"].tolist(), strict=True):
@@ -148,15 +159,14 @@ class Watch:
                 self._former[bits(np.flatnonzero(before).tolist()), int(operator)] = known
 
 
-def _compare(recent: Floats, reference: Floats) -> Floats:
+def _compare(recent: Floats, known: Floats) -> Floats:
     """Hold recent rows against earlier ones; gives standard errors, by place, where the difference is worth it."""
-    rows, before = np.maximum(recent[ROWS], 1.0), np.maximum(reference[ROWS], 1.0)
-    apart = np.abs(recent[OUT] / rows - reference[OUT] / before)
-    whole = recent + reference
-    mean = whole[OUT] / np.maximum(whole[ROWS], 1.0)
+    rows, before = np.maximum(recent[:, ROWS], 1.0), np.maximum(known[ROWS], 1.0)
+    apart = np.abs(recent[:, OUT] / rows - known[OUT] / before)
+    whole = recent + known
+    all_rows = np.maximum(whole[:, ROWS], 1.0)
+    mean = whole[:, OUT] / all_rows
     # A filter that has passed all, or none, has no spread: the next one that differs is no proof.
-    least = np.minimum(EVENTS / np.maximum(whole[ROWS], 1.0), 0.25)
-    spread = np.maximum(whole[SQUARES] / np.maximum(whole[ROWS], 1.0) - mean**2, least)
-    enough = (recent[ROWS] >= ROWS_TO_NOTICE) & (reference[ROWS] >= ROWS_TO_NOTICE)
-    enough &= apart >= LEAST_CHANGE * np.maximum(mean, 1.0)
+    spread = np.maximum(whole[:, SQUARES] / all_rows - mean**2, np.minimum(EVENTS / all_rows, 0.25))
+    enough = (rows >= ROWS_TO_NOTICE) & (before >= ROWS_TO_NOTICE) & (apart >= LEAST_CHANGE * np.maximum(mean, 1.0))
     return np.where(enough, apart / np.sqrt(spread * (1 / rows + 1 / before)), 0.0)

@@ -18,6 +18,12 @@ from eddy.tuples.arrays import Floats, Integers, Numbers
 MOST_FINDS = 1 << 14
 """Tuples out of a probe that are told apart: beyond, no order is for it."""
 
+SURE_OF_BREAK = 4.5
+"""Standard errors by which the newest rows must differ from the others to be of another stream."""
+
+NEWEST = (32, 64, 128, 256)
+"""Newest rows that are held against the older ones."""
+
 
 class Window:
     """The newest profile rows, the oldest first.
@@ -50,6 +56,19 @@ class Window:
     def outcomes(self) -> Floats:
         """Give a row for each profiled row, a column for each operator; NaN where it has not seen the row."""
         return np.where(self._rows == UNSEEN, np.nan, self._rows.astype(np.float64))
+
+    def find_break(self) -> int:
+        """Count the newest rows that are unlike the older ones by more than chance; 0 for none."""
+        # What was shown some rows only depends on the order they took.
+        rows = self._rows[:, (self._rows != UNSEEN).all(axis=0)].astype(np.float64)
+        for count in NEWEST:
+            newest, older = rows[-count:], rows[:-count]
+            if len(older) < count:
+                break
+            spread = rows.std(axis=0) * (1 / len(newest) + 1 / len(older)) ** 0.5
+            if (np.abs(newest.mean(axis=0) - older.mean(axis=0)) > SURE_OF_BREAK * spread).any():
+                return count
+        return 0
 
     def snapshot(self) -> dict[str, Numbers]:
         """Give the rows as bits where operators drop or pass, as two bytes where they do more."""

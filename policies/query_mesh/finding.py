@@ -19,7 +19,7 @@ from eddy.policies.query_mesh.first_hops import compare, count_rows
 from eddy.policies.query_mesh.grid_mesh import make_grid
 from eddy.policies.query_mesh.learn.class_rates import ClassRates
 from eddy.policies.query_mesh.mesh import Mesh
-from eddy.policies.query_mesh.optimizer import Settings, optimize, refine_routes, restate
+from eddy.policies.query_mesh.optimizer import Settings, find_single, optimize, refine_routes, restate
 from eddy.policies.query_mesh.tails import share_tails
 from eddy.policies.shared.legality import Legality
 from eddy.policies.shared.sample import Sample
@@ -59,6 +59,7 @@ class Finder:
     chance: np.random.Generator
     clock: Clock
     by_bucket: ClassRates
+    is_independent: bool
 
     def find(self, sample: Sample, present: Mesh | None, former: Sequence[Mesh]) -> Found:
         """Find a mesh; one of the former ones, if it does as well."""
@@ -66,7 +67,8 @@ class Finder:
         return Found(self._share_tails(mesh, sample), gain)
 
     def _share_tails(self, mesh: Mesh, sample: Sample) -> Mesh:
-        return share_tails(mesh, sample, self.prices, self.legality, self.settings.overheads)
+        overheads, is_independent = self.settings.overheads, self.is_independent
+        return share_tails(mesh, sample, self.prices, self.legality, overheads, is_independent=is_independent)
 
     def _find(self, sample: Sample, present: Mesh | None, former: Sequence[Mesh]) -> Found:
         found = self._search(sample, present)
@@ -85,8 +87,12 @@ class Finder:
         if len(sample) < ROWS_UNSPARED or held.all() or not held.any():
             mesh, _ = self._optimize(sample, present)
             return Found(mesh, mesh.single_cost - mesh.cost)
-        mesh, single = self._optimize(sample.part(~held), present)
         test = sample.part(held)
+        if self.is_independent and self.by_bucket.tells_all(sample):
+            quick = self._try_grid(find_single(sample, self.prices, self.legality), sample, test)
+            if quick is not None and quick.gain > 0:
+                return quick
+        mesh, single = self._optimize(sample.part(~held), present)
         found = self._test(mesh, single, test)
         grid = self._try_grid(single, sample, test)
         if grid is not None and grid.gain > found.gain:

@@ -15,8 +15,6 @@ from eddy.policies.query_mesh.mesh import Mesh
 from eddy.policies.query_mesh.search.cost import Overheads
 from eddy.policies.shared.legality import Legality
 from eddy.policies.shared.orders import (
-    MOST_ORDERS,
-    STEPS_PER_ORDER,
     choose_orders,
     find_cheapest,
     list_orders,
@@ -72,9 +70,8 @@ def make_grid(
 def _choose(predicted: Floats, prices: Floats, common: Integers, overheads: Overheads) -> Integers:
     """Choose the orders that save most together, the common one first."""
     weight = np.full(len(predicted), overheads.rows / len(predicted))
-    # A row that is priced by itself is believed to have as many of its kind beside it as a route has.
-    apart = np.full(len(predicted), overheads.rows / MOST_ORDERS)
-    own = order_by_merit(predicted, prices, common, apart, overheads.leg / STEPS_PER_ORDER)
+    # Which places are too late to matter is found when the ways are known (`tails`).
+    own = order_by_merit(predicted, prices, common, weight, 0.0)
     return choose_orders(list_orders(own, common, weight), predicted, prices, weight, overheads.leg)
 
 

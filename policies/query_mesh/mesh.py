@@ -73,7 +73,7 @@ class Mesh:
     def snapshot(self) -> dict[str, Any]:
         """Plain values."""
         numbers = {name: getattr(self, name) for name in _NUMBERS}
-        lists = {name: list(getattr(self, name)) for name in ("seconds", "share", "own")}
+        lists = {name: list(getattr(self, name)) for name in ("seconds", "share", "own")[: 2 + bool(self.own)]}
         return {"routes": [list(route) for route in self.routes], **numbers, **lists, "tree": self.tree.snapshot()}
 
     @staticmethod
@@ -115,37 +115,27 @@ class Generation:
         costs: Floats,
         legality: Legality,
         how: tuple[float, int],
-        believed: Floats,
+        believed: tuple[Floats, Floats],
     ) -> Generation:
         """Take up a mesh.
 
-        `how` is the tolerance of or-sets, and the window of the watch; `believed` are the outcomes by which orders are
-        told from each other: those of the sample, or rates that are known better. Who decided adds the seconds that it
-        took.
+        `how` is the tolerance of or-sets, and the window of the watch; `believed` are the outcomes by which rows are
+        promised a cost, and those by which orders are told from each other: those of the sample, or rates that are
+        known better. Who decided adds the seconds that it took.
         """
-        tolerance, window = how
+        (tolerance, window), (promised, ordered) = how, believed
         given = mesh.tree.routes(sample.buckets[:, list(mesh.tree.used)])
-        usual = sample.outcomes.mean(axis=0)
         prices = np.broadcast_to(sample.price(costs), sample.outcomes.shape)
         own = np.stack([_some(prices, given == way).mean(axis=0) for way in range(len(mesh.routes))])
-        wheels = tuple(
-            Wheel(
-                (
-                    *or_sets(_some(believed, given == way), own[way], route[:begun], legality, tolerance),
-                    *((operator,) for operator in route[begun:]),
-                ),
-                own[way],
-                usual,
-            )
-            for way, (route, begun) in enumerate(zip(mesh.routes, mesh.own or map(len, mesh.routes), strict=True))
-        )
+        outcomes = [_some(ordered, given == way) for way in range(len(mesh.routes))]
+        wheels = _make_wheels(mesh, outcomes, own, sample.outcomes.mean(axis=0), legality, tolerance)
         return Generation(
             number=number,
             reason=reason,
             seconds=0.0,
             mesh=mesh,
             costs=own,
-            watch=_make_promise(mesh.routes, given, (sample.outcomes, believed), own, window),
+            watch=_make_promise(mesh.routes, given, (sample.outcomes, promised), own, window),
             wheels=wheels,
             passing=tuple(
                 PassCounts.of(sample.outcomes[given == way], wheel.sets, legality.find_ready(()), own[way], window)
@@ -246,6 +236,17 @@ class Generation:
             wheels=tuple(map(Wheel.restore, state["wheels"])),
             passing=tuple(passing),
         )
+
+
+def _make_wheels(
+    mesh: Mesh, outcomes: Sequence[Floats], costs: Floats, usual: Floats, legality: Legality, tolerance: float
+) -> tuple[Wheel, ...]:
+    """Make the wheel of each way; what all ways share is drawn for none of them."""
+    found = []
+    for way, (route, begun) in enumerate(zip(mesh.routes, mesh.own or map(len, mesh.routes), strict=True)):
+        sets = or_sets(outcomes[way], costs[way], route[:begun], legality, tolerance)
+        found.append(Wheel((*sets, *((operator,) for operator in route[begun:])), costs[way], usual))
+    return tuple(found)
 
 
 def _make_promise(

@@ -82,7 +82,7 @@ class OperatorRates:
         if self.costs == "unit":
             return Overheads(level=0.0, bucket=0.0, leg=CALLS_PER_ROUTE, rows=rows)
         step = step_price(list(self._hops.values()), self._price_list, self.costs)
-        return Overheads(leg=STEPS_PER_ORDER * step, rows=rows)
+        return Overheads(leg=STEPS_PER_ORDER * step, rows=rows, step=step)
 
     def snapshot(self) -> dict[str, Any]:
         """Plain values."""

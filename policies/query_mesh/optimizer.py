@@ -96,6 +96,25 @@ def optimize(
     return (several if several.cost < single.cost * (1 - LEAST_SAVING) else single), single
 
 
+def find_single(sample: Sample, costs: Floats, legality: Legality) -> Mesh:
+    """Find the best single route."""
+    prices = np.maximum(sample.price(costs), INSTANT)
+    route = pricer(sample.outcomes, np.zeros(len(sample), np.int64), prices, legality).routes(np.ones((1, 1)))[0]
+    cost = float(row_costs(sample.outcomes, prices, [route]).mean())
+    return Mesh(
+        routes=(route,),
+        tree=leaf(0),
+        seconds=(cost,),
+        share=(1.0,),
+        cost=cost,
+        single_cost=cost,
+        start_cost=cost,
+        looks=0,
+        training=1,
+        found_by="one for all",
+    )
+
+
 def refine_routes(mesh: Mesh, sample: Sample, costs: Floats, legality: Legality) -> Mesh:
     """Find the best routes anew for a larger sample, same tree.
 

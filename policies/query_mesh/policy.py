@@ -296,9 +296,10 @@ class QueryMesh(Policy):
 
     @property
     def is_urgent(self) -> bool:
-        """Whether some stream has changed, and waits for a sample."""
+        """Whether some stream has changed, and waits for a sample; or calls alone count."""
         restored = [plain.get("urgent", False) for plain, _ in self._restored.values()]
-        return any(restored) or any(stream.is_urgent for stream, _ in self._streams.values())
+        waiting = any(restored) or any(stream.is_urgent for stream, _ in self._streams.values())
+        return waiting or self._plan.costs == "unit"
 
     def snapshot(self) -> State:
         """The meshes of all streams, and the counts."""

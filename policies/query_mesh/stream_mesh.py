@@ -46,6 +46,9 @@ MOST_FORMER = 4
 """Former meshes that are kept: a stream that returns to what it was mostly has two or three states."""
 
 
+SURE_OF_ORDERS = 2.0
+"""Outcomes counted by bucket, for each of the sample, from which the orders that follow from them are not drawn."""
+
 CLASSES_CHANGED = "{} treats classes otherwise than before, by {:.1f} standard errors"
 
 NO_TABLES: Mapping[str, Any] = {"old": (), "new": ()}
@@ -197,7 +200,10 @@ class StreamMesh:
         number = int(schedule.numbers["next"])
         schedule.numbers["next"] += 1
         how = (self._plan.tolerance, self._plan.window)
-        believed = rates.predict(sample.buckets, self.rates.shares()) if mesh.is_grid else sample.outcomes
+        promised = rates.predict(sample.buckets, self.rates.shares()) if mesh.is_grid else sample.outcomes
+        # Rates that are from the sample alone are no surer than it: a lottery learns the order from the rows that come.
+        is_counted = rates.rows > SURE_OF_ORDERS * sample.outcomes.size
+        believed = promised, promised if is_counted else sample.outcomes
         decided = Generation.decide(number, self._reason, mesh, sample, prices, legality, how, believed)
         self._watch_first_hops(decided, rows, legality)
         seconds = clock() - started
@@ -207,6 +213,10 @@ class StreamMesh:
 
     def _find(self, sample: Sample, prices: Floats, legality: Legality, seed: int, clock: Clock) -> Found:
         """Find a mesh: by a search, or by what has been counted since, if nothing else is new."""
+        present = None if self.current is None else self.current.mesh
+        is_recount = present is not None and present.is_grid and self.schedule.is_recount
+        if not is_recount:
+            self.evidence.find_tellers(len(sample))
         finder = Finder(
             settings=replace(self._plan.settings, overheads=self.rates.overheads(self.schedule.numbers["batch"])),
             prices=prices,
@@ -214,11 +224,10 @@ class StreamMesh:
             chance=np.random.default_rng(seed),
             clock=clock,
             by_bucket=self.evidence.by_bucket,
+            is_independent=self.evidence.is_independent,
         )
-        present = None if self.current is None else self.current.mesh
-        if present is not None and present.is_grid and self.schedule.is_recount:
+        if present is not None and is_recount:
             return finder.recount(sample, present)
-        self.evidence.find_tellers(len(sample))
         # After a change the present mesh is the last of the former ones; before the first it has no rivals.
         return finder.find(sample, present, self._former if self.schedule.is_staged else ())
 

@@ -14,19 +14,26 @@ import numpy as np
 from eddy.policies.query_mesh.mesh import Mesh
 from eddy.policies.query_mesh.search.cost import Overheads
 from eddy.policies.shared.legality import HopNumbers, Legality
-from eddy.policies.shared.orders import STEPS_PER_ORDER
 from eddy.policies.shared.reach import row_costs
 from eddy.policies.shared.sample import Sample
 from eddy.tuples.arrays import Floats
 
 
-def share_tails(mesh: Mesh, sample: Sample, costs: Floats, legality: Legality, overheads: Overheads) -> Mesh:
-    """Let the routes of a mesh end in the common order from where that pays."""
-    if len(mesh.routes) == 1:
+def share_tails(
+    mesh: Mesh, sample: Sample, costs: Floats, legality: Legality, overheads: Overheads, *, is_independent: bool = False
+) -> Mesh:
+    """Let the routes of a mesh end in the common order from where that pays.
+
+    Where operators are independent within a way, what comes far follows from their rates: hardly any row of a sample
+    does.
+    """
+    # Where only calls count, a step costs nothing.
+    if len(mesh.routes) == 1 or not overheads.step:
         return mesh
     given = mesh.tree.routes(sample.buckets[:, list(mesh.tree.used)])
     prices = np.broadcast_to(sample.price(costs), sample.outcomes.shape)
-    common = np.argsort((sample.outcomes.mean(axis=0) - 1) / prices.mean(axis=0), kind="stable").tolist()
+    usual = sample.outcomes.mean(axis=0)
+    common = np.argsort((usual - 1) / prices.mean(axis=0), kind="stable").tolist()
     found: list[tuple[HopNumbers, int]] = []
     for way, route in enumerate(mesh.routes):
         some = given == way
@@ -35,16 +42,21 @@ def share_tails(mesh: Mesh, sample: Sample, costs: Floats, legality: Legality, o
             found.append((route, len(route)))
             continue
         ends = [_end(route, place, common) for place in begun]
-        rows = overheads.rows * some.mean()
-        spent = row_costs(sample.outcomes[some], prices[some], ends).mean(axis=0) * rows
-        steps = np.array(begun) * overheads.leg / STEPS_PER_ORDER
+        outcomes = _take_mean(sample.outcomes[some], usual) if is_independent else sample.outcomes[some]
+        spent = row_costs(outcomes, prices[some].mean(axis=0), ends).mean(axis=0) * overheads.rows * some.mean()
+        steps = np.array(begun) * overheads.step
         best = int((spent + steps).argmin())
         found.append((ends[best], begun[best]))
+    return _renumber(mesh, found)
+
+
+def _renumber(mesh: Mesh, found: list[tuple[HopNumbers, int]]) -> Mesh:
+    """The mesh with other routes, and from where on each is shared; alike ones become one."""
     distinct = dict(found)
     numbers = {route: number for number, route in enumerate(distinct)}
-    if len(distinct) == 1:
-        return replace(mesh, own=(len(mesh.routes[0]),) * len(mesh.routes))
     renumbered = [numbers[route] for route, _ in found]
+    if len(distinct) == 1:
+        return mesh
     share, spent = np.zeros(len(distinct)), np.zeros(len(distinct))
     np.add.at(share, renumbered, mesh.share)
     np.add.at(spent, renumbered, np.array(mesh.share) * mesh.seconds)
@@ -56,6 +68,12 @@ def share_tails(mesh: Mesh, sample: Sample, costs: Floats, legality: Legality, o
         share=tuple(share.tolist()),
         seconds=tuple((spent / np.maximum(share, np.finfo(np.float64).tiny)).tolist()),
     )
+
+
+def _take_mean(outcomes: Floats, usual: Floats) -> Floats:
+    """One row with the rates of some, and one ordinary row beside them."""
+    mean: Floats = (outcomes.sum(axis=0, keepdims=True) + usual) / (len(outcomes) + 1)
+    return mean
 
 
 def _end(route: HopNumbers, place: int, common: list[int]) -> HopNumbers:

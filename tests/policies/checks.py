@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import Any
@@ -282,6 +282,24 @@ def check_state_does_not_grow(name: str) -> None:
         snapshot = old.snapshot()
         sizes.append(len(snapshot.meta) + len(snapshot.blob))
     assert sizes[2] <= 1.1 * sizes[0]
+
+
+def check_rounds_are_small_where_calls_alone_count(name: str) -> None:
+    """However cheap rows are: a policy that has learned something soon saves calls in the same micro-batch."""
+    if "costs" not in wiring.policy_parameters(name):
+        return
+    choice = chosen(name, FILTERS, "a.k")
+    own = dict(choice) if isinstance(choice, Mapping) else {"name": name}
+    made: list[Policy] = []
+
+    def keep(setting: Setting) -> Policy:
+        made.append(wiring.make_policy({**own, "costs": costs}, setting))
+        return made[-1]
+
+    for costs in ("unit", "time"):
+        wiring.engine(query(), {"a": stream().schema}, keep, tables={}, clock=steady_clock(), seed=0)
+        # Who has nothing to learn gets a micro-batch whole.
+        assert made[-1].is_calm or made[-1].is_urgent == (costs == "unit")
 
 
 def check_an_unknown_parameter_is_refused(name: str) -> None:

@@ -91,6 +91,30 @@ def test_few_rows_say_nothing() -> None:
     assert Lifts(CELLS).fit(range(20)) is None
 
 
+def test_an_operator_that_has_not_seen_some_class_first_has_no_share() -> None:
+    """What it passes of the classes that are sent to it says nothing of the others."""
+    kind, passed = draw(ROWS)
+    by_rate = np.argsort(CLASSES, axis=1).tolist()
+    assert learn(kind, passed, by_rate, share=0.0).fit(range(6)) is None
+    fitted, usual = learn(kind, passed, by_rate), np.zeros(6)
+    assert fitted.fit(range(6)) is not None
+    assert fitted.estimate(range(6), usual) == pytest.approx(passed.mean(axis=0), abs=0.03)
+
+
+@pytest.mark.parametrize("attributes", [[], ["s.noise"]])
+def test_dependent_operators_are_ordered_where_no_attribute_tells_rows_apart(attributes: list[str]) -> None:
+    _, passed = draw(ROWS // 2)
+    noise = np.random.default_rng(4).integers(0, 3, len(passed))
+    table = pa.table({"ts": np.arange(len(passed)), "noise": noise, **{f"p{i}": passed[:, i] for i in range(6)}})
+    filters = [eddy.Filter(f"op{i}", on="s", where=f"p{i}") for i in range(6)]
+    query = eddy.Query(streams=[eddy.Stream("s", time="ts")], filters=filters, select=["s.ts"])
+    policy = {"name": "content", "attributes": attributes, "costs": "unit"}
+    found = eddy.run_local(query, {"s": table}, policy=policy, batch_rows=1_000)
+    batches = found.report.batches()[len(passed) // 2_000 :]
+    assert found.results.num_rows == passed.all(axis=1).sum()
+    assert batches["routing_calls"].sum() / batches["rows"].sum() < 1.05 * find_exact(passed)
+
+
 def test_lifts_go_on_after_a_restart_and_forget_no_rows_as_they_arrive() -> None:
     kind, passed = draw(ROWS)
     lifts, other = learn(kind, passed, np.argsort(CLASSES, axis=1).tolist()), Lifts(CELLS)

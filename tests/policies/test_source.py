@@ -82,6 +82,14 @@ def test_noise_in_times_changes_no_order(seed: int) -> None:
     assert per_row(found, 20) < 1.01 * best(UNEVEN)
 
 
+def test_the_first_rows_do_not_all_go_the_worst_way() -> None:
+    shares = [0.95, 0.9, 0.85, 0.8, 0.7, 0.6]
+    written = 1 + np.cumprod(shares[:-1]).sum()
+    found = run(shares, 10_000)
+    assert per_row(found, 0, 1) < 0.9 * written
+    assert per_row(found, 1) < 1.03 * best(shares)
+
+
 def test_a_price_that_differs_is_no_noise() -> None:
     """Two filters alike in what they drop, one five times as dear."""
     clock = Wavering()

@@ -16,6 +16,7 @@ import numpy as np
 
 from eddy.classes.divider import Buckets
 from eddy.policies.query_mesh.learn.best_attributes import EVENTS_TO_JUDGE, count_events, limit, weigh_each
+from eddy.policies.shared.sample import Sample
 from eddy.tuples.arrays import Floats, Integers
 
 NO_ATTRIBUTE = -1
@@ -81,6 +82,17 @@ class ClassRates:
         met = (self._seen > 0).sum(axis=1)
         found: Floats = self._seen.sum(axis=1) / np.maximum(met, 1)
         return found
+
+    def tells_all(self, sample: Sample) -> bool:
+        """Tell whether one attribute explains what operators let through, and nothing beside it shows.
+
+        Then no search would find more. What needs two attributes at once does not show so, unless it makes operators
+        agree, or exclude each other.
+        """
+        if len(self.attributes) != 1 or not self.is_fine(len(sample)) or sample.prices is not None:
+            return False
+        rest = sample.outcomes - self.predict(sample.buckets, sample.outcomes.mean(axis=0))
+        return bool((_find_tellers(sample.buckets, rest, ()) == NO_ATTRIBUTE).all())
 
     def forget(self) -> None:
         """Begin anew: buckets mean something else now, or the stream does."""

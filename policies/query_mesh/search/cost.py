@@ -43,6 +43,7 @@ class Overheads:
     bucket: float = SECONDS_PER_BUCKET
     leg: float = USUAL_LEG
     rows: float = ROWS_ASSUMED
+    step: float = 0.0
 
     def overhead(self, routes: int) -> float:
         """Seconds per row for several routes.

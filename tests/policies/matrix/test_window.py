@@ -48,3 +48,21 @@ def test_a_snapshot_gives_the_same_rows(rows: int, operators: int, most: int) ->
 def test_a_thousand_rows_of_filters_take_two_bits_each() -> None:
     window = fill(2_000, 8, 1_000, most=1)
     assert sum(array.nbytes for array in window.snapshot().values()) < 1_000 * 8 * 2 / 8 + 100
+
+
+@pytest.mark.parametrize("rows", [40, 64, 200])
+def test_newest_rows_that_are_unlike_the_others_are_found(rows: int) -> None:
+    chance = np.random.default_rng(0)
+    window = Window(operators=3, room=1_000)
+    window.add((chance.random((400, 3)) < [0.9, 0.5, 0.5]).astype(np.int64))
+    assert window.find_break() == 0
+    window.add((chance.random((rows, 3)) < [0.2, 0.5, 0.5]).astype(np.int64))
+    assert 32 <= window.find_break() <= rows
+
+
+def test_an_operator_that_some_rows_were_not_shown_tells_no_break() -> None:
+    window = Window(operators=2, room=1_000)
+    window.add(np.tile([1, 1], (200, 1)))
+    window.add(np.tile([1, UNSEEN], (10, 1)))
+    window.add(np.tile([1, 0], (90, 1)))
+    assert window.find_break() == 0

@@ -115,6 +115,19 @@ def test_a_grid_is_what_its_snapshot_says() -> None:
     assert told == set(mesh.tree.routes(buckets).tolist())
 
 
+@pytest.mark.parametrize(("other", "is_all"), [(0.0, True), (0.8, False)])
+def test_nothing_is_searched_for_where_one_attribute_tells_all(other: float, is_all: bool) -> None:
+    """The second attribute tells nothing, or which rows of a class the first operator drops besides."""
+    chance = np.random.default_rng(6)
+    buckets = chance.integers(0, 8, (300, 2)).astype(np.uint8)
+    rates = np.where(buckets[:, :1] % 3 == np.arange(3), 0.1, 0.9)
+    rates[:, 0] *= 1 - other * (buckets[:, 1] >= 4)
+    rows = Sample(buckets=buckets, outcomes=(chance.random((300, 3)) < rates).astype(np.float64))
+    known = ClassRates(3, 9)
+    known.find(rows.buckets, rows.outcomes, anew=True)
+    assert known.tells_all(rows) == is_all
+
+
 def test_like_buckets_are_grouped() -> None:
     values = np.array([[0.1], [0.9], [0.11], [0.88], [0.5]])
     group, middles = group_buckets(values, np.array([5.0, 9.0, 5.0, 1.0, 0.0]), 2)
