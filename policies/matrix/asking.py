@@ -77,6 +77,8 @@ class Asking:
 
 def ask_first(leg: Leg, route: Route) -> Leg:
     """Give a leg that takes a longer route; what is dropped where inputs are asked, all that comes later sees aside."""
+    if leg.exhaustive:
+        return leg
     if not leg.aside:
         return replace(leg, route=route)
     aside: list[tuple[Hop, ...]] = []

@@ -10,11 +10,11 @@ from eddy.contracts import NO_FEATURES, Hop, Insight, Leg, Observation, Policy, 
 from eddy.errors import check_choice, check_whole
 from eddy.policies.matrix.asking import Asking, ask_first
 from eddy.policies.matrix.order import SEARCHES
+from eddy.policies.matrix.path_order import make_order
 from eddy.policies.matrix.profiler import check_p
 from eddy.policies.matrix.stream_order import FOREIGN, WRITTEN, Conduct, StreamOrder
 from eddy.policies.shared.call_counts import Uses
 from eddy.policies.shared.checks import check_costs, check_share
-from eddy.policies.shared.legality import Legality
 from eddy.policies.shared.merit import find_reachable
 
 LARGEST_WINDOW = 100_000
@@ -72,9 +72,8 @@ class MatrixPolicy(Policy):
             operators = find_reachable(task, self._operators)
             plain, arrays = self._restored.pop(origin, (None, {}))
             is_ours = plain is not None and plain["operators"] == list(operators)
-            legality = Legality(operators, task.after, free=ready if task.independent else ())
             reason = WRITTEN if plain is None or is_ours else FOREIGN
-            found = self._streams[origin] = StreamOrder(origin, legality, self._conduct, self._prices, reason)
+            found = self._streams[origin] = make_order(task, ready, operators, self._conduct, self._prices, reason)
             if plain is not None and is_ours:
                 found.restore(plain, arrays)
             else:
@@ -83,15 +82,14 @@ class MatrixPolicy(Policy):
 
     def observe(self, observation: Observation) -> None:
         """Count a step, or keep a profile."""
-        if not observation.is_profile:
-            self._uses.count_plain(observation)
-        elif observation.legs[0].exhaustive:
-            self._uses.count(observation, (), sum(observation.rows))
-        else:
+        if observation.is_profile:
             self._uses.count_aside(observation)
-        if self._asking is not None:
-            self._asking.observe(observation)
+        else:
+            self._uses.count_plain(observation)
         stream = self._streams.get(observation.origin)
+        # Along a path a probe is counted for the row that arrived, and not for those that it was called with.
+        if self._asking is not None and not (observation.is_profile and stream is not None and stream.is_along_paths):
+            self._asking.observe(observation)
         if stream is not None:
             stream.observe(observation)
 

@@ -7,7 +7,7 @@ variant's invariant, and `watch` sees a change before profile rows do.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -79,6 +79,10 @@ class Conduct:
 class StreamOrder:
     """One order for all rows of a stream."""
 
+    is_along_paths = False
+    # For each operator those that it waits for.
+    needed: Sequence[HopNumbers] = ()
+
     def __init__(
         self, stream: str, legality: Legality, conduct: Conduct, prices: Prices, reason: str = WRITTEN
     ) -> None:
@@ -125,14 +129,17 @@ class StreamOrder:
         count = self._profiler.count(task.rows, len(self._window), self._cost, task.chance)
         if not count or len(self._order) == 1:
             return self._main
-        (main,) = self._main
-        profiled = Leg(route=main.route, aside=self._asides, label=SAMPLE, tag=main.tag)
+        (main,), profiled = self._main, self._make_profile()
         if count == task.rows:
             return [profiled]
         chosen = np.zeros(task.rows, np.bool_)
         chosen[task.chance().choice(task.rows, count, replace=False)] = True
         rest, drawn = np.flatnonzero(~chosen), np.flatnonzero(chosen)
-        return [Leg(route=main.route, rows=rest, tag=main.tag), _at(profiled, drawn)]
+        return [replace(main, rows=rest), replace(profiled, rows=drawn)]
+
+    def _make_profile(self) -> Leg:
+        """Make the leg of the rows that are profiled."""
+        return replace(self._main[0], aside=self._asides, label=SAMPLE)
 
     def observe(self, observation: Observation) -> None:
         """Take note of a step, or of a profile."""
@@ -203,10 +210,10 @@ class StreamOrder:
 
     def _try(self) -> None:
         """Try an order that may be better."""
-        if len(self._window) < FEWEST_ROWS:
+        if len(self._window) < FEWEST_ROWS and not self.is_along_paths:
             return
-        problem = Problem.of(self._window.outcomes(), self._costs, self._legality)
-        other = find_hopeful(problem, self._order, self._watch.known, self._cost.row)
+        problem = self._make_problem()
+        other = find_hopeful(problem, self._order, self._watch.known, self._cost.row, self.needed)
         if other != self._order:
             self._take(other, compare_orders(problem, self._order, other))
             self._refresh()
@@ -220,17 +227,24 @@ class StreamOrder:
             return
         if len(self._window) < FEWEST_ROWS:
             return
-        problem = Problem.of(self._window.outcomes(), self._costs, self._legality)
-        conduct, independent = self._conduct, self._invariant.by_first_row
-        other = find_order(
-            problem, self._order, conduct.variant, stage=self._stage, alpha=conduct.alpha, search=conduct.search
-        )
+        problem, conduct, independent = self._make_problem(), self._conduct, self._invariant.by_first_row
+        other = self._find_other(problem)
         saving = compare_orders(problem, self._order, other, by_first_row=independent)
         self._predicted = saving.cost
         if other != self._order and is_better(saving, least=LEAST_SAVING, sure=SURE):
             self._take(other, saving)
         elif self._invariant.has_stages and self._staged >= min(STAGE_ROWS, conduct.window):
             self._begin_stage()
+
+    def _make_problem(self) -> Problem:
+        return Problem.of(self._window.outcomes(), self._costs, self._legality)
+
+    def _find_other(self, problem: Problem) -> HopNumbers:
+        """Find the order that the variant asks for."""
+        conduct = self._conduct
+        return find_order(
+            problem, self._order, conduct.variant, stage=self._stage, alpha=conduct.alpha, search=conduct.search
+        )
 
     def _take(self, order: HopNumbers, saving: Saving) -> None:
         place = next(place for place, number in enumerate(order) if number != self._order[place])
@@ -275,7 +289,7 @@ class StreamOrder:
         self._follow_route()
         if not self._known:
             self._follow_prices()
-        outcomes = Problem.of(self._window.outcomes(), self._costs, self._legality).outcomes
+        outcomes = self._make_problem().outcomes
         if not len(outcomes):
             # Nobody knows who drops what: every operator sees every row.
             outcomes = np.ones((1, len(self.operators)))
@@ -382,7 +396,3 @@ class StreamOrder:
         self._costs = np.array(rest[3 : 3 + len(self.operators)])
         self._profiler.restore(rest[3 + len(self.operators) :])
         self._follow_route()
-
-
-def _at(leg: Leg, rows: Integers) -> Leg:
-    return Leg(route=leg.route, rows=rows, aside=leg.aside, label=leg.label, tag=leg.tag)
