@@ -113,8 +113,6 @@ def _rank(problem: Problem, way: Sequence[int], left: Floats) -> tuple[float, Fl
 class PathOrder(StreamOrder):
     """An order for all rows of a stream, from profiles along paths."""
 
-    is_along_paths = True
-
     def __init__(
         self, stream: str, legality: Legality, conduct: Conduct, prices: Prices, reason: str, paths: Paths
     ) -> None:

@@ -60,6 +60,9 @@ class MatrixPolicy(Policy):
         legs = stream.legs(task, ready)
         if self._asking is None or task.lineage.done:
             return legs
+        if stream.is_trying:
+            stream.asked = frozenset()
+            return legs
         taken = self._asking.find_route(task, legs[0].route)
         stream.asked = taken.asked
         return [ask_first(leg, taken.route) for leg in legs] if taken.asked else legs
@@ -88,7 +91,7 @@ class MatrixPolicy(Policy):
             self._uses.count_plain(observation)
         stream = self._streams.get(observation.origin)
         # Along a path a probe is counted for the row that arrived, and not for those that it was called with.
-        if self._asking is not None and not (observation.is_profile and stream is not None and stream.is_along_paths):
+        if self._asking is not None and not (observation.is_profile and stream is not None and stream.needed):
             self._asking.observe(observation)
         if stream is not None:
             stream.observe(observation)

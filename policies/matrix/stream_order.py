@@ -79,9 +79,8 @@ class Conduct:
 class StreamOrder:
     """One order for all rows of a stream."""
 
-    is_along_paths = False
-    # For each operator those that it waits for.
     needed: Sequence[HopNumbers] = ()
+    """For each operator those that it waits for, where rows are profiled along paths."""
 
     def __init__(
         self, stream: str, legality: Legality, conduct: Conduct, prices: Prices, reason: str = WRITTEN
@@ -113,6 +112,11 @@ class StreamOrder:
 
     def _list_places(self) -> list[Place]:
         return [(bits(self._order[:place]), number) for place, number in enumerate(self._order)]
+
+    @property
+    def is_trying(self) -> bool:
+        """Tell whether steps should be of all tuples: where inputs are asked first, they say nothing of the order."""
+        return bool(self.needed) and self._profiler.is_auto and self._stood < ROWS_OF_A_TRY
 
     def begin(self) -> None:
         """Begin without a snapshot."""
@@ -210,7 +214,7 @@ class StreamOrder:
 
     def _try(self) -> None:
         """Try an order that may be better."""
-        if len(self._window) < FEWEST_ROWS and not self.is_along_paths:
+        if len(self._window) < FEWEST_ROWS and not self.needed:
             return
         problem = self._make_problem()
         other = find_hopeful(problem, self._order, self._watch.known, self._cost.row, self.needed)
@@ -241,10 +245,8 @@ class StreamOrder:
 
     def _find_other(self, problem: Problem) -> HopNumbers:
         """Find the order that the variant asks for."""
-        conduct = self._conduct
-        return find_order(
-            problem, self._order, conduct.variant, stage=self._stage, alpha=conduct.alpha, search=conduct.search
-        )
+        own = self._conduct
+        return find_order(problem, self._order, own.variant, stage=self._stage, alpha=own.alpha, search=own.search)
 
     def _take(self, order: HopNumbers, saving: Saving) -> None:
         place = next(place for place, number in enumerate(order) if number != self._order[place])

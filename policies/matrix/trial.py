@@ -16,7 +16,7 @@ import numpy as np
 
 from eddy.policies.matrix.order import Problem
 from eddy.policies.shared.legality import HopNumbers, bits
-from eddy.tuples.arrays import Floats
+from eddy.tuples.arrays import Floats, Mask
 
 HOPE = 1.5
 """Standard errors by which an operator may be better than what is known of it."""
@@ -40,7 +40,7 @@ def find_hopeful(
     while ready := problem.legality.find_ready(found):
         place, before = len(found), bits(found)
         ways = list_ways(ready, found, needed)
-        ranks, hopes, costs = _rank_ways(problem, ways, left, before, known)
+        ranks, hopes, costs = _rank_ways(problem, ways, left, before, known, needed)
         chosen = ways[int(ranks.argmax())]
         if before == bits(order[:place]):
             taken = [number for number, way in enumerate(ways) if order[place : place + len(way)] == way]
@@ -70,11 +70,18 @@ def list_ways(ready: HopNumbers, done: HopNumbers, needed: Sequence[HopNumbers] 
 
 
 def _rank_ways(
-    problem: Problem, ways: Sequence[HopNumbers], left: Floats, before: int, known: Known
+    problem: Problem,
+    ways: Sequence[HopNumbers],
+    left: Floats,
+    before: int,
+    known: Known,
+    needed: Sequence[HopNumbers],
 ) -> tuple[Floats, Floats, Floats]:
     """Rank operators, or several as one, as far as is known and at best; gives what a row costs there, too."""
     numbers = [way[0] for way in ways if len(way) == 1]
-    mean, best = _know(problem, numbers, left, [known((before, number)) for number in numbers])
+    # What comes to a probe another way than by its path joins otherwise: rows that take that way tell.
+    told = np.array([not needed or bits(needed[number]) & ~before == 0 for number in numbers])
+    mean, best = _know(problem, numbers, left, [known((before, number)) for number in numbers], told)
     costs = problem.costs[numbers]
     ranks, hopes = (1 - mean) / costs, (1 - best) / costs
     for way in ways[len(numbers) :]:
@@ -90,11 +97,12 @@ def _rank_ways(
 
 
 def _know(
-    problem: Problem, numbers: list[int], left: Floats, known: Sequence[Sequence[float]]
+    problem: Problem, numbers: list[int], left: Floats, known: Sequence[Sequence[float]], told: Mask | bool = True
 ) -> tuple[Floats, Floats]:
     """Tell how many tuples come out of operators for one: as far as is known, and at best."""
     own = problem.outcomes[:, numbers]
-    rows, out, squares = np.stack((np.full(len(numbers), left.sum()), left @ own, left @ own**2)) + np.array(known).T
+    counts = np.stack((np.full(len(numbers), left.sum()), left @ own, left @ own**2))
+    rows, out, squares = counts * told + np.array(known).T
     mean = (out + 0.5) / (rows + 1.0)
     spread = np.maximum(squares / np.maximum(rows, 1.0) - mean**2, 0.25 / (rows + 1.0))
     return mean, np.maximum(mean - HOPE * np.sqrt(spread / (rows + 1.0)), 0.0)
