@@ -10,7 +10,7 @@ what it drops, since later probes are called for each joined row.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +19,7 @@ from eddy.contracts import MOST_ALONG_PATH, Hop, Leg, Prices, Task
 from eddy.policies.matrix.order import Problem
 from eddy.policies.matrix.profiler import Cost
 from eddy.policies.matrix.stream_order import Conduct, StreamOrder
-from eddy.policies.matrix.trial import list_ways
+from eddy.policies.matrix.trial import Along, list_ways
 from eddy.policies.shared.call_counts import SAMPLE
 from eddy.policies.shared.legality import HopNumbers, Legality
 from eddy.policies.shared.merit import step_price
@@ -32,12 +32,14 @@ class Paths(NamedTuple):
     """What the operators of a stream wait for.
 
     `route` is the exhaustive leg by which they are profiled. `needed` has for each operator the probes on its path
-    without itself, the nearest first; `profiled` are the probes that the leg tells of along a path.
+    without itself, the nearest first; `profiled` are the probes that the leg tells of along a path. Where there are no
+    circles, each probe has one path whatever comes before it: `is_tree`.
     """
 
     route: tuple[Hop, ...]
     needed: Sequence[HopNumbers]
     profiled: HopNumbers
+    is_tree: bool = True
 
     @staticmethod
     def of(task: Task, ready: tuple[Hop, ...], operators: Sequence[str]) -> Paths:
@@ -49,7 +51,8 @@ class Paths(NamedTuple):
         found = [paths.get(name) or find_path(task.after, list(paths), name) for name in operators]
         needed = [tuple(numbers[hop.operator] for hop in path[:-1]) for path in found]
         profiled = tuple(numbers[name] for name in paths if len(paths[name]) > 1)
-        return Paths((*first, *(path[-1] for path in paths.values())), needed, profiled)
+        route = (*first, *(path[-1] for path in paths.values()))
+        return Paths(route, needed, profiled, all(_has_one_path(task, path[-1], paths) for path in paths.values()))
 
     def relate(self, counts: Floats) -> Floats:
         """Turn joined rows along a path into those of each row that its earlier part has joined.
@@ -76,6 +79,14 @@ class Paths(NamedTuple):
             if not needed or number in self.profiled:
                 calls[number] = np.minimum(outcomes[:, needed].prod(axis=1), MOST_ALONG_PATH).mean()
         return calls
+
+
+def _has_one_path(task: Task, probe: Hop, probes: Collection[str]) -> bool:
+    """Tell whether a probe is the same hop once all probes have come that do not wait for it."""
+    route: list[Hop] = []
+    while others := [hop for hop in task.after(route) if hop.operator in probes and hop.operator != probe.operator]:
+        route.append(others[0])
+    return probe in task.after(route)
 
 
 def order_by_paths(problem: Problem, needed: Sequence[HopNumbers]) -> HopNumbers:
@@ -116,7 +127,8 @@ class PathOrder(StreamOrder):
     def __init__(
         self, stream: str, legality: Legality, conduct: Conduct, prices: Prices, reason: str, paths: Paths
     ) -> None:
-        self._paths, self.needed = paths, paths.needed
+        # In a circle the way by the tree may be the dearer one: probes are tried there one by one.
+        self._paths, self.along = paths, Along(paths.needed if paths.is_tree else (), frozenset(paths.route))
         super().__init__(stream, legality, conduct, prices, reason)
 
     def _make_profile(self) -> Leg:

@@ -91,7 +91,7 @@ class MatrixPolicy(Policy):
             self._uses.count_plain(observation)
         stream = self._streams.get(observation.origin)
         # Along a path a probe is counted for the row that arrived, and not for those that it was called with.
-        if self._asking is not None and not (observation.is_profile and stream is not None and stream.needed):
+        if self._asking is not None and not (observation.is_profile and stream is not None and stream.along):
             self._asking.observe(observation)
         if stream is not None:
             stream.observe(observation)

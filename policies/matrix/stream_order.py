@@ -16,7 +16,7 @@ from eddy.contracts import UNSEEN, Branch, Decision, Hop, Leg, Observation, Pric
 from eddy.policies.matrix.invariants import INVARIANTS
 from eddy.policies.matrix.order import Problem, Saving, compare_orders, find_order, is_better
 from eddy.policies.matrix.profiler import Cost, Profiler
-from eddy.policies.matrix.trial import find_hopeful
+from eddy.policies.matrix.trial import Along, find_hopeful
 from eddy.policies.matrix.view import find_left
 from eddy.policies.matrix.watch import Place, Watch
 from eddy.policies.matrix.window import Window
@@ -79,8 +79,8 @@ class Conduct:
 class StreamOrder:
     """One order for all rows of a stream."""
 
-    needed: Sequence[HopNumbers] = ()
-    """For each operator those that it waits for, where rows are profiled along paths."""
+    along: Along | None = None
+    """What operators wait for, where rows are profiled along paths."""
 
     def __init__(
         self, stream: str, legality: Legality, conduct: Conduct, prices: Prices, reason: str = WRITTEN
@@ -116,7 +116,7 @@ class StreamOrder:
     @property
     def is_trying(self) -> bool:
         """Tell whether steps should be of all tuples: where inputs are asked first, they say nothing of the order."""
-        return bool(self.needed) and self._profiler.is_auto and self._stood < ROWS_OF_A_TRY
+        return self.along is not None and self._profiler.is_auto and self._stood < ROWS_OF_A_TRY
 
     def begin(self) -> None:
         """Begin without a snapshot."""
@@ -214,10 +214,10 @@ class StreamOrder:
 
     def _try(self) -> None:
         """Try an order that may be better."""
-        if len(self._window) < FEWEST_ROWS and not self.needed:
+        if len(self._window) < FEWEST_ROWS and self.along is None:
             return
         problem = self._make_problem()
-        other = find_hopeful(problem, self._order, self._watch.known, self._cost.row, self.needed)
+        other = find_hopeful(problem, self._order, self._watch.known, self._cost.row, self.along)
         if other != self._order:
             self._take(other, compare_orders(problem, self._order, other))
             self._refresh()

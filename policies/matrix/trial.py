@@ -10,10 +10,12 @@ This goes beyond the thesis, whose A-Greedy knows operators by profile rows alon
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
+from eddy.contracts import Hop
 from eddy.policies.matrix.order import Problem
 from eddy.policies.shared.legality import HopNumbers, bits
 from eddy.tuples.arrays import Floats, Mask
@@ -28,19 +30,26 @@ Known = Callable[[tuple[int, int]], Sequence[float]]
 """Rows, tuples out and squares of an operator behind a set of others, as rows of the stream have shown."""
 
 
+class Along(NamedTuple):
+    """For each operator those that it waits for, and the hops that profile rows tell of."""
+
+    needed: Sequence[HopNumbers]
+    profiled: Collection[Hop]
+
+
 def find_hopeful(
-    problem: Problem, order: HopNumbers, known: Known, row: float, needed: Sequence[HopNumbers] = ()
+    problem: Problem, order: HopNumbers, known: Known, row: float, along: Along | None = None
 ) -> HopNumbers:
     """Give the order to take next, where a row costs so much in the present one; perhaps the same.
 
-    `needed` has for each operator those on its path, if some wait for others: an operator is ranked with them.
+    With `along` some operators wait for others, and are ranked with them.
     """
     found: HopNumbers = ()
     left = np.ones(len(problem.outcomes))
     while ready := problem.legality.find_ready(found):
         place, before = len(found), bits(found)
-        ways = list_ways(ready, found, needed)
-        ranks, hopes, costs = _rank_ways(problem, ways, left, before, known, needed)
+        ways = list_ways(ready, found, along.needed if along else ())
+        ranks, hopes, costs = _rank_ways(problem, ways, left, found, known, along)
         chosen = ways[int(ranks.argmax())]
         if before == bits(order[:place]):
             taken = [number for number, way in enumerate(ways) if order[place : place + len(way)] == way]
@@ -73,31 +82,40 @@ def _rank_ways(
     problem: Problem,
     ways: Sequence[HopNumbers],
     left: Floats,
-    before: int,
+    found: HopNumbers,
     known: Known,
-    needed: Sequence[HopNumbers],
+    along: Along | None,
 ) -> tuple[Floats, Floats, Floats]:
     """Rank operators, or several as one, as far as is known and at best; gives what a row costs there, too."""
     numbers = [way[0] for way in ways if len(way) == 1]
-    # What comes to a probe another way than by its path joins otherwise: rows that take that way tell.
-    told = np.array([not needed or bits(needed[number]) & ~before == 0 for number in numbers])
+    before = bits(found)
+    told = np.array([_is_told(problem, (*found, number), along) for number in numbers])
     mean, best = _know(problem, numbers, left, [known((before, number)) for number in numbers], told)
     costs = problem.costs[numbers]
     ranks, hopes = (1 - mean) / costs, (1 - best) / costs
     for way in ways[len(numbers) :]:
-        rows, done, kept, hoped, spent, least = left, before, 1.0, 1.0, 0.0, 0.0
+        rows, done, kept, hoped, spent, least = left, found, 1.0, 1.0, 0.0, 0.0
         for number in way:
-            mean, best = _know(problem, [number], rows, [known((done, number))])
+            is_told = _is_told(problem, (*done, number), along)
+            mean, best = _know(problem, [number], rows, [known((bits(done), number))], is_told)
             spent, least = spent + kept * float(problem.costs[number]), least + hoped * float(problem.costs[number])
             kept, hoped = kept * float(mean[0]), hoped * float(best[0])
-            rows, done = rows * problem.outcomes[:, number], done | 1 << number
+            rows, done = rows * problem.outcomes[:, number], (*done, number)
         ranks, hopes = np.append(ranks, (1 - kept) / spent), np.append(hopes, (1 - hoped) / least)
         costs = np.append(costs, spent)
     return ranks, hopes, costs
 
 
+def _is_told(problem: Problem, route: HopNumbers, along: Along | None) -> bool:
+    """Tell whether profile rows say what the last operator of a route does there.
+
+    A probe that is come to by another way than its path searches by other keys: rows that take that way tell.
+    """
+    return along is None or problem.legality.hops(route)[-1] in along.profiled
+
+
 def _know(
-    problem: Problem, numbers: list[int], left: Floats, known: Sequence[Sequence[float]], told: Mask | bool = True
+    problem: Problem, numbers: list[int], left: Floats, known: Sequence[Sequence[float]], told: Mask | bool
 ) -> tuple[Floats, Floats]:
     """Tell how many tuples come out of operators for one: as far as is known, and at best."""
     own = problem.outcomes[:, numbers]
