@@ -99,10 +99,10 @@ def ring() -> tuple[Making, list[pa.RecordBatch]]:
     return make, [rows.slice(n, BATCH) for n in range(0, ROWS, BATCH)]
 
 
-def run(running: Engine, batch: pa.RecordBatch) -> tuple[int, dict[str, int]]:
+def run(running: Engine, batch: pa.RecordBatch) -> tuple[int, dict[str, float]]:
     """The results of a micro-batch, and each operator's calls."""
     results = sum(part.num_rows for part in running.run({"a": batch}))
-    calls = dict[str, int]()
+    calls: dict[str, float] = {}
     for hop, statistic in running.read_counters().operators.items():
         calls[hop.operator] = calls.get(hop.operator, 0) + statistic.rows_in
     return results, calls
@@ -111,7 +111,7 @@ def run(running: Engine, batch: pa.RecordBatch) -> tuple[int, dict[str, int]]:
 def per_row(running: Engine, batches: list[pa.RecordBatch]) -> tuple[int, float]:
     """All results, and calls a row in the second half."""
     found = [run(running, batch) for batch in batches]
-    late = [sum(calls.values()) for _, calls in found[len(found) // 2 :]]
+    late = [sum(by.values()) for _, by in found[len(found) // 2 :]]
     return sum(rows for rows, _ in found), sum(late) / len(late) / BATCH
 
 
