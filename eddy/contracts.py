@@ -32,6 +32,7 @@ from eddy.tuples.lineage import Rule
 from eddy.tuples.runs import Ranges, Reach, Segment, find_probes, scan_all
 
 __all__ = [
+    "MOST_ALONG_PATH",
     "MOST_BUCKETS",
     "NOTHING",
     "NO_FEATURES",
@@ -102,6 +103,10 @@ Clock = Callable[[], float]
 
 UNSEEN = -1
 """Stands in a profile where a hop has not seen a tuple: no hop makes fewer than none of one."""
+
+MOST_ALONG_PATH = 1 << 12
+"""Joined tuples that are counted along a path for one tuple; there may be more. Whether it is dropped is known from the
+first, and a fan-out of thousands is told from one of hundreds: what a hot key makes of a path need not be counted."""
 
 
 class Outcome(NamedTuple):

@@ -12,8 +12,8 @@ do, an order must save something surely to take the place of another, and probes
 from __future__ import annotations
 
 from eddy.contracts import Setting
+from eddy.policies.matrix.invariants import Conduct
 from eddy.policies.matrix.policy import MatrixPolicy
-from eddy.policies.matrix.stream_order import Conduct
 from eddy.policies.shared.merit import Costs
 
 

@@ -7,8 +7,8 @@ cheap to do. An order may stay wrong though each two neighbours are right.
 from __future__ import annotations
 
 from eddy.contracts import Setting
+from eddy.policies.matrix.invariants import Conduct
 from eddy.policies.matrix.policy import MatrixPolicy
-from eddy.policies.matrix.stream_order import Conduct
 from eddy.policies.shared.merit import Costs
 
 

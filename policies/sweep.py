@@ -8,8 +8,8 @@ profiling.
 from __future__ import annotations
 
 from eddy.contracts import Setting
+from eddy.policies.matrix.invariants import Conduct
 from eddy.policies.matrix.policy import MatrixPolicy
-from eddy.policies.matrix.stream_order import Conduct
 from eddy.policies.shared.merit import Costs
 
 

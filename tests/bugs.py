@@ -978,6 +978,27 @@ BUGS = (
         tests=("tests/policies/matrix/test_policies.py", "-k", "other_operators"),
     ),
     Bug(
+        name="a probe is ranked without those that wait for it",
+        file="policies/matrix/hopeful.py",
+        old="        if waited and number not in done and number not in ready:\n",
+        new="        if waited and number in done:\n",
+        tests=("tests/policies/matrix/test_path_order.py",),
+    ),
+    Bug(
+        name="what is no longer counted along a path counts as dropped",
+        file="policies/matrix/path_order.py",
+        old="told = (before > 0) & (counts[:, number] < MOST_ALONG_PATH)",
+        new="told = before > 0",
+        tests=("tests/policies/matrix/test_path_order.py",),
+    ),
+    Bug(
+        name="rows that are profiled along paths are asked first",
+        file="policies/matrix/asking.py",
+        old="    if leg.exhaustive:\n        return leg\n",
+        new="",
+        tests=("tests/policies/matrix/test_asking.py",),
+    ),
+    Bug(
         name="a restart forgets what was asked first",
         file="policies/matrix/policy.py",
         old="            self._asking.restore(state[",

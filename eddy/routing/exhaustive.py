@@ -12,17 +12,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eddy.contracts import NOTHING, Counts, Leg, Statistic
+from eddy.contracts import MOST_ALONG_PATH, NOTHING, Counts, Leg, Statistic
 from eddy.routing.aside import Step
 from eddy.tuples import Hop, Lineage, Tuples
 from eddy.tuples.arrays import FaultCodes, Integers, Mask, RowIds
 from eddy.tuples.lineage import Machine
 
 NO_HOPS: tuple[Hop, ...] = ()
-
-MOST_ALONG_PATH = 1 << 12
-"""Joined tuples that are counted along a path for one tuple; there may be more. Whether it is dropped is known from the
-first, and a fan-out of thousands is told from one of hundreds: what a hot key makes of a path need not be counted."""
 
 
 class Exhausted(NamedTuple):

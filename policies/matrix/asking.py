@@ -80,6 +80,8 @@ def ask_first(leg: Leg, route: Route) -> Leg:
 
     What is dropped where one is asked is shown to the hop that comes next, and to those that see what this one drops.
     """
+    if leg.exhaustive:
+        return leg
     if not leg.aside:
         return replace(leg, route=route)
     aside: list[tuple[Hop, ...]] = []

@@ -15,10 +15,12 @@ The thesis profiles with p = 0.01, and Independent with p = 0.005.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
+from eddy.policies.shared.merit import Costs
 from eddy.tuples.arrays import Mask
 
 Compared = Callable[[int, int], Mask]
@@ -77,3 +79,16 @@ INVARIANTS: Mapping[str, Invariant] = {
     "independent": Invariant(_all_later, _show_all_later, mends_greedily=True, by_first_row=True),
     "local_swaps": Invariant(_next_diagonal, _show_next, keeps_rows=False),
 }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conduct:
+    """What a user may say of a variant."""
+
+    variant: str
+    p: float | str
+    window: int
+    alpha: float
+    costs: Costs
+    price: float
+    search: str = "greedy"

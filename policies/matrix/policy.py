@@ -9,12 +9,14 @@ from typing import Any
 from eddy.contracts import NO_FEATURES, Hop, Insight, Leg, Observation, Policy, QueryError, Setting, State, Task
 from eddy.errors import check_choice, check_whole
 from eddy.policies.matrix.asking import Asking, ask_first
+from eddy.policies.matrix.decision import tell_decision
+from eddy.policies.matrix.invariants import Conduct
 from eddy.policies.matrix.order import SEARCHES
+from eddy.policies.matrix.path_order import make_order
 from eddy.policies.matrix.profiler import check_p
-from eddy.policies.matrix.stream_order import FOREIGN, WRITTEN, Conduct, StreamOrder, tell
+from eddy.policies.matrix.stream_order import FOREIGN, WRITTEN, StreamOrder
 from eddy.policies.shared.call_counts import Uses
 from eddy.policies.shared.checks import check_costs, check_share
-from eddy.policies.shared.legality import Legality
 from eddy.policies.shared.merit import find_reachable
 
 LARGEST_WINDOW = 100_000
@@ -49,7 +51,7 @@ class MatrixPolicy(Policy):
     def insight(self) -> Insight:
         """Calls of the operators, and the order of each stream."""
         decisions = [stream.decision for stream in self._streams.values()]
-        decisions += [tell(origin, plain) for origin, (plain, _) in self._restored.items()]
+        decisions += [tell_decision(origin, plain) for origin, (plain, _) in self._restored.items()]
         return Insight(uses=self._uses.list_uses({}), decisions=[one for one in decisions if one is not None])
 
     def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
@@ -57,6 +59,9 @@ class MatrixPolicy(Policy):
         stream = self._find_stream(task, ready)
         legs = stream.legs(task, ready)
         if self._asking is None or task.lineage.done:
+            return legs
+        if stream.is_trying:
+            stream.asked = frozenset()
             return legs
         taken = self._asking.find_route(task, legs[0].route)
         stream.asked = taken.asked
@@ -70,9 +75,8 @@ class MatrixPolicy(Policy):
             operators = find_reachable(task, self._operators)
             plain, arrays = self._restored.pop(origin, (None, {}))
             is_ours = plain is not None and plain["operators"] == list(operators)
-            legality = Legality(operators, task.after, free=ready if task.independent else ())
             reason = WRITTEN if plain is None or is_ours else FOREIGN
-            found = self._streams[origin] = StreamOrder(origin, legality, self._conduct, self._prices, reason)
+            found = self._streams[origin] = make_order(task, ready, operators, self._conduct, self._prices, reason)
             if plain is not None and is_ours:
                 found.restore(plain, arrays)
             else:
@@ -81,15 +85,14 @@ class MatrixPolicy(Policy):
 
     def observe(self, observation: Observation) -> None:
         """Count a step, or keep a profile."""
-        if not observation.is_profile:
-            self._uses.count_plain(observation)
-        elif observation.legs[0].exhaustive:
-            self._uses.count(observation, (), sum(observation.rows))
-        else:
+        if observation.is_profile:
             self._uses.count_aside(observation)
-        if self._asking is not None:
-            self._asking.observe(observation)
+        else:
+            self._uses.count_plain(observation)
         stream = self._streams.get(observation.origin)
+        # Along a path a probe is counted for the row that arrived, and not for those that it was called with.
+        if self._asking is not None and not (observation.is_profile and stream is not None and stream.along):
+            self._asking.observe(observation)
         if stream is not None:
             stream.observe(observation)
 

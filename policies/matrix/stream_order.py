@@ -7,14 +7,15 @@ variant's invariant, and `watch` sees a change before profile rows do.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from eddy.contracts import UNSEEN, Branch, Decision, Hop, Leg, Observation, Prices, RouteCost, Task
-from eddy.policies.matrix.hopeful import find_hopeful
-from eddy.policies.matrix.invariants import INVARIANTS
+from eddy.contracts import UNSEEN, Decision, Hop, Leg, Observation, Prices, Task
+from eddy.policies.matrix.decision import tell_decision
+from eddy.policies.matrix.hopeful import Along, find_hopeful
+from eddy.policies.matrix.invariants import INVARIANTS, Conduct
 from eddy.policies.matrix.order import Problem, Saving, compare_orders, find_order, is_better
 from eddy.policies.matrix.profiler import Cost, Profiler
 from eddy.policies.matrix.view import find_left
@@ -22,7 +23,7 @@ from eddy.policies.matrix.watch import Place, Watch
 from eddy.policies.matrix.window import Window
 from eddy.policies.shared.call_counts import SAMPLE
 from eddy.policies.shared.legality import HopNumbers, Legality, bits
-from eddy.policies.shared.merit import INSTANT, Costs, greedy_route, row_price, step_price
+from eddy.policies.shared.merit import INSTANT, greedy_route, row_price, step_price
 from eddy.policies.shared.standing_order import ROWS_TO_SETTLE, Known, follow_price, join_alike
 from eddy.tuples.arrays import Floats, Integers
 
@@ -63,21 +64,11 @@ PLACE_CHANGED = '"{}" lets other rows pass than before; '
 ROWS_CHANGED = "the newest profile rows are unlike the others; "
 
 
-@dataclass(frozen=True, kw_only=True)
-class Conduct:
-    """What a user may say of a variant."""
-
-    variant: str
-    p: float | str
-    window: int
-    alpha: float
-    costs: Costs
-    price: float
-    search: str = "greedy"
-
-
 class StreamOrder:
     """One order for all rows of a stream."""
+
+    along: Along | None = None
+    """What operators wait for, where rows are profiled along paths."""
 
     def __init__(
         self, stream: str, legality: Legality, conduct: Conduct, prices: Prices, reason: str = WRITTEN
@@ -111,6 +102,11 @@ class StreamOrder:
         """List the places of the order, as those that are watched."""
         return [(bits(self._order[:place]), number) for place, number in enumerate(self._order)]
 
+    @property
+    def is_trying(self) -> bool:
+        """Tell whether steps should be of all tuples: where inputs are asked first, they say nothing of the order."""
+        return self.along is not None and self._profiler.is_auto and self._stood < ROWS_OF_A_TRY
+
     def begin(self) -> None:
         """Begin without a snapshot."""
         self._refresh()
@@ -126,14 +122,17 @@ class StreamOrder:
         count = self._profiler.count(task.rows, len(self._window), self._cost, task.chance)
         if not count or len(self._order) == 1:
             return self._main
-        (main,) = self._main
-        profiled = Leg(route=main.route, aside=self._asides, label=SAMPLE, tag=main.tag)
+        (main,), profiled = self._main, self._make_profile()
         if count == task.rows:
             return [profiled]
         chosen = np.zeros(task.rows, np.bool_)
         chosen[task.chance().choice(task.rows, count, replace=False)] = True
         rest, drawn = np.flatnonzero(~chosen), np.flatnonzero(chosen)
-        return [Leg(route=main.route, rows=rest, tag=main.tag), replace(profiled, rows=drawn)]
+        return [replace(main, rows=rest), replace(profiled, rows=drawn)]
+
+    def _make_profile(self) -> Leg:
+        """Make the leg of the rows that are profiled."""
+        return replace(self._main[0], aside=self._asides, label=SAMPLE)
 
     def observe(self, observation: Observation) -> None:
         """Take note of a step, or of a profile."""
@@ -204,10 +203,10 @@ class StreamOrder:
 
     def _try(self) -> None:
         """Try an order that may be better."""
-        if len(self._window) < FEWEST_ROWS:
+        if len(self._window) < FEWEST_ROWS and self.along is None:
             return
-        problem = Problem.of(self._window.outcomes(), self._costs, self._legality)
-        other = find_hopeful(problem, self._order, self._watch.known, self._cost.row)
+        problem = self._make_problem()
+        other = find_hopeful(problem, self._order, self._watch.known, self._cost.row, self.along)
         if other != self._order:
             self._take(other, compare_orders(problem, self._order, other))
             self._refresh()
@@ -221,17 +220,22 @@ class StreamOrder:
             return
         if len(self._window) < FEWEST_ROWS:
             return
-        problem = Problem.of(self._window.outcomes(), self._costs, self._legality)
-        conduct, independent = self._conduct, self._invariant.by_first_row
-        other = find_order(
-            problem, self._order, conduct.variant, stage=self._stage, alpha=conduct.alpha, search=conduct.search
-        )
+        problem, conduct, independent = self._make_problem(), self._conduct, self._invariant.by_first_row
+        other = self._find_other(problem)
         saving = compare_orders(problem, self._order, other, by_first_row=independent)
         self._predicted = saving.cost
         if other != self._order and is_better(saving, least=LEAST_SAVING, sure=SURE):
             self._take(other, saving)
         elif self._invariant.has_stages and self._staged >= min(STAGE_ROWS, conduct.window):
             self._begin_stage()
+
+    def _make_problem(self) -> Problem:
+        return Problem.of(self._window.outcomes(), self._costs, self._legality)
+
+    def _find_other(self, problem: Problem) -> HopNumbers:
+        """Find the order that the variant asks for."""
+        own = self._conduct
+        return find_order(problem, self._order, own.variant, stage=self._stage, alpha=own.alpha, search=own.search)
 
     def _take(self, order: HopNumbers, saving: Saving) -> None:
         """Take another order, and say why; what was seen of the former goes where the variant cannot use it."""
@@ -278,7 +282,7 @@ class StreamOrder:
         self._follow_route()
         if not self._known:
             self._follow_prices()
-        outcomes = Problem.of(self._window.outcomes(), self._costs, self._legality).outcomes
+        outcomes = self._make_problem().outcomes
         if not len(outcomes):
             # Nobody knows who drops what: every operator sees every row.
             outcomes = np.ones((1, len(self.operators)))
@@ -337,7 +341,7 @@ class StreamOrder:
     @property
     def decision(self) -> Decision | None:
         """The order that rows take, for reports."""
-        return tell(self._stream, self._tell())
+        return tell_decision(self._stream, self._tell())
 
     def _tell(self) -> dict[str, Any]:
         """What reports say of the order; None for costs that nobody knows yet."""
@@ -386,15 +390,3 @@ class StreamOrder:
         self._costs = np.array(rest[3 : 3 + len(self.operators)])
         self._profiler.restore(rest[3 + len(self.operators) :])
         self._follow_route()
-
-
-def tell(stream: str, plain: Mapping[str, Any]) -> Decision | None:
-    """The order that rows take, for reports: also from a snapshot, since after a restart no rows may have come yet."""
-    predicted, observed = plain.get("priced", (None, None))
-    if predicted is None:
-        return None
-    route = tuple(plain["operators"][number] for number in plain["order"])
-    priced = np.nan if observed is None else observed
-    ways = (RouteCost(route=route, share=1.0, predicted=predicted, observed=priced),)
-    number, (reason, _), tree = plain["numbers"][2], plain["told"], (Branch(level=0, way=0),)
-    return Decision(stream=stream, number=number, reason=reason, seconds=0.0, ways=ways, tree=tree)

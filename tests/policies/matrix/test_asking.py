@@ -87,3 +87,5 @@ def test_what_is_dropped_where_an_input_is_asked_is_shown_to_all_that_come_later
     assert (longer.label, longer.tag) == ("profiling", 3)
     assert ask_first(leg, (B, ASKED, C, D)).aside == ((C, D), (C, D), (D,), ())
     assert ask_first(Leg(route=(B, C, D)), (ASKED, B, C, D)).aside == ()
+    exhaustive = Leg(route=(B, C, D), exhaustive=True)
+    assert ask_first(exhaustive, (ASKED, B, C, D)) is exhaustive
