@@ -21,10 +21,10 @@ from eddy.contracts import Counts, Observation
 from eddy.policies.content.profile import NO_ATTRIBUTE, Profile
 from eddy.policies.content.samples import ONWARD
 from eddy.tuples import Hop
-from eddy.tuples.arrays import Floats
+from eddy.tuples.arrays import Floats, Integers
 
-MOST_OPERATORS = 8
-"""Operators up to which lifts are known: there are 2^n sets."""
+MOST_OPERATORS = 6
+"""Operators up to which lifts are known: there are 2^n sets, and to work out those of eight takes 40 ms."""
 
 LEAST_OPERATORS = 3
 """Of two filters that agree the one that drops more for its price goes first, whatever they have in common."""
@@ -53,6 +53,12 @@ SURE = 5.0
 
 WEIGHT_OF_OTHERS = 0.01
 """The weight of what is known of all classes, where one class has seen little, when two ways to a set are weighed."""
+
+FEWEST_COMPARED = 30
+"""Rows of a step that are held against what is known of others that came the same way, and of each class of these."""
+
+CHANGED = 6.0
+"""Standard deviations from it by which a stream has changed: tens of tables are compared in every round."""
 
 SMALLEST_WEIGHT = 1e-3
 """Keeps means finite, where nothing is known of any way to a set."""
@@ -89,6 +95,27 @@ class Table(NamedTuple):
     out: Floats
 
 
+def has_changed(table: Table, rows: Integers, out: Floats) -> bool:
+    """Tell whether new rows pass unlike those in a table, by more than chance.
+
+    >>> table = Table(np.array([400.0]), np.array([200.0]))
+    >>> has_changed(table, np.array([100]), np.array([55.0])), has_changed(table, np.array([100]), np.array([95.0]))
+    (False, True)
+    """
+    # Nothing can be said of classes that were hardly seen.
+    is_known = (table.seen >= FEWEST_COMPARED) & (rows > 0)
+    rows, seen = rows[is_known], table.seen[is_known]
+    if rows.sum() < FEWEST_COMPARED:
+        return False
+    usual = (table.out[is_known] + 1) / (seen + 2)
+    off = out[is_known] - rows * usual
+    chance = usual * (1 - usual) * (rows + rows**2 / seen)
+    # Classes may change together, or one for another so that the whole stays.
+    together = abs(off.sum()) > CHANGED * np.sqrt(max(float(chance.sum()), 1.0))
+    apart = np.sqrt((off**2 / np.maximum(chance, 1.0)).sum()) > np.sqrt(len(off)) + CHANGED
+    return bool(together or apart)
+
+
 class Lifts:
     """Rows of each operator by the set of others that have passed them, and by bucket of one attribute."""
 
@@ -105,10 +132,16 @@ class Lifts:
         tables, key = self._tables.setdefault(operator, {}), frozenset(passed)
         table = tables.pop(key, None) or Table(np.zeros(self._cells), np.zeros(self._cells))
         buckets = np.zeros(len(outcomes), np.uint8) if buckets is None else buckets
-        seen = table.seen + np.bincount(buckets, minlength=self._cells)
+        rows = np.bincount(buckets, minlength=self._cells)
+        out = np.bincount(buckets, outcomes, self._cells).astype(np.float64)
+        if has_changed(table, rows, out):
+            # Samples come seldom: what they told of other operators would stand for long after it has ceased to be so.
+            self._tables, table = {}, Table(np.zeros(self._cells), np.zeros(self._cells))
+            tables = self._tables.setdefault(operator, {})
+        seen = table.seen + rows
         fade = min(ROWS_REMEMBERED / max(seen.sum(), 1.0), 1.0)
         # The set that was met last stands last, and the one that is longest gone makes room; that of none stays.
-        tables[key] = Table(seen * fade, (table.out + np.bincount(buckets, outcomes, self._cells)) * fade)
+        tables[key] = Table(seen * fade, (table.out + out) * fade)
         if len(tables) > MOST_SETS:
             del tables[next(other for other in tables if other)]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -153,7 +154,7 @@ class StreamContent:
         buckets = task.buckets(attributes, rows)
         timed = {hop: self._cut_parts(hop, np.arange(i, len(rows), len(pupils)), buckets) for i, hop in pairs}
         if not task.independent:
-            rank = self._beliefs().rank
+            rank = cache(self._beliefs().rank)
             routes = {hop: greedy_route(task, (hop,), rank) for hop in pupils}
             return send_samples(pupils, [((), np.arange(len(rows)))], rows, attributes, buckets, routes, timed)
         ways = [

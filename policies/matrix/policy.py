@@ -11,7 +11,7 @@ from eddy.errors import check_choice, check_whole
 from eddy.policies.matrix.asking import Asking, ask_first
 from eddy.policies.matrix.order import SEARCHES
 from eddy.policies.matrix.profiler import check_p
-from eddy.policies.matrix.stream_order import FOREIGN, WRITTEN, Conduct, StreamOrder
+from eddy.policies.matrix.stream_order import FOREIGN, WRITTEN, Conduct, StreamOrder, tell
 from eddy.policies.shared.call_counts import Uses
 from eddy.policies.shared.checks import check_costs, check_share
 from eddy.policies.shared.legality import Legality
@@ -49,6 +49,7 @@ class MatrixPolicy(Policy):
     def insight(self) -> Insight:
         """Calls of the operators, and the order of each stream."""
         decisions = [stream.decision for stream in self._streams.values()]
+        decisions += [tell(origin, plain) for origin, (plain, _) in self._restored.items()]
         return Insight(uses=self._uses.list_uses({}), decisions=[one for one in decisions if one is not None])
 
     def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
@@ -111,7 +112,9 @@ class MatrixPolicy(Policy):
 
     def snapshot(self) -> State:
         """The order and the window of each stream, and the counts."""
-        parts = {**self._restored, **{origin: stream.snapshot() for origin, stream in self._streams.items()}}
+        # In one order, whichever stream's rows came first after a restart.
+        found = {**self._restored, **{origin: stream.snapshot() for origin, stream in self._streams.items()}}
+        parts = dict(sorted(found.items()))
         state: dict[str, Any] = {"streams": {}, "uses": self._uses.snapshot()}
         for number, (origin, (plain, arrays)) in enumerate(parts.items()):
             state["streams"][origin] = plain

@@ -289,14 +289,15 @@ class StreamOrder:
         costs = self._costs
         aside = sum(float(dropped[place]) * float(costs[list(some)].sum()) for place, some in enumerate(asides))
         row = float(left.mean(axis=0) @ costs[list(self._order)])
-        self._asides = tuple(
-            tuple(self._legality.hops((*self._order[:place], number))[-1] for number in some)
-            for place, some in enumerate(asides)
-        )
+        self._asides = tuple(self._list_hops(place, some) for place, some in enumerate(asides))
         seen = dict.fromkeys(hop for some in self._asides for hop in some)
         step = (len(seen) + 1) * step_price(tuple(seen), self._prices, self._conduct.costs)
         is_known = self._conduct.costs == "unit" or bool(self._known)
         self._cost = Cost(row, max(aside, 0.0), step) if is_known else Cost(0.0, 0.0, 0.0)
+
+    def _list_hops(self, place: int, numbers: HopNumbers) -> tuple[Hop, ...]:
+        ready = self._legality.find_ready_hops(self._order[:place])
+        return tuple(ready[number] for number in numbers)
 
     def _find_asides(self, left: Floats, ordered: Floats) -> Sequence[HopNumbers]:
         """Find the operators that also see what is dropped at each place."""
@@ -336,25 +337,25 @@ class StreamOrder:
     @property
     def decision(self) -> Decision | None:
         """The order that rows take, for reports."""
+        return tell(self._stream, self._tell())
+
+    def _tell(self) -> dict[str, Any]:
+        """What reports say of the order; None for costs that nobody knows yet."""
         observed = self._watch.price(self._costs[list(self._order)])
         predicted = observed if self._predicted is None else self._predicted
-        if np.isnan(predicted):
-            return None
-        route = tuple(self.operators[number] for number in self._order)
-        ways = (RouteCost(route=route, share=1.0, predicted=predicted, observed=observed),)
-        tree = (Branch(level=0, way=0),)
-        return Decision(
-            stream=self._stream, number=self._number, reason=self._reason, seconds=0.0, ways=ways, tree=tree
-        )
+        return {
+            "operators": list(self.operators),
+            "order": list(self._order),
+            "numbers": [self._fresh, self._stood, self._number, self._stage, self._staged],
+            "told": [self._reason, self._noticed],
+            "priced": [None if np.isnan(cost) else float(cost) for cost in (predicted, observed)],
+        }
 
     def snapshot(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Plain values, and the arrays of the window."""
         watch, arrays = self._watch.snapshot()
         plain = {
-            "operators": list(self.operators),
-            "order": list(self._order),
-            "numbers": [self._fresh, self._stood, self._number, self._stage, self._staged],
-            "told": [self._reason, self._noticed],
+            **self._tell(),
             "asides": [[list(hop) for hop in some] for some in self._asides],
             "watch": watch,
             "calm": self.is_calm,
@@ -385,3 +386,15 @@ class StreamOrder:
         self._costs = np.array(rest[3 : 3 + len(self.operators)])
         self._profiler.restore(rest[3 + len(self.operators) :])
         self._follow_route()
+
+
+def tell(stream: str, plain: Mapping[str, Any]) -> Decision | None:
+    """The order that rows take, for reports: also from a snapshot, since after a restart no rows may have come yet."""
+    predicted, observed = plain.get("priced", (None, None))
+    if predicted is None:
+        return None
+    route = tuple(plain["operators"][number] for number in plain["order"])
+    priced = np.nan if observed is None else observed
+    ways = (RouteCost(route=route, share=1.0, predicted=predicted, observed=priced),)
+    number, (reason, _), tree = plain["numbers"][2], plain["told"], (Branch(level=0, way=0),)
+    return Decision(stream=stream, number=number, reason=reason, seconds=0.0, ways=ways, tree=tree)
