@@ -161,9 +161,11 @@ def _join_inputs(binding: Binding, tables: Mapping[str, pa.RecordBatch], faults:
     filters = [_filter(f, binding, takes, faults, m) for f, m in zip(query.filters, memories, strict=True)]
     sets = [predicate.inputs for predicate in query.predicates]
     near = {name: find_near(name, query.inputs, sets) for name in query.inputs}
-    rows = {name: Matching(name, stems, joins) for name in query.inputs}
-    probes = [OPERATORS["probe"](rows[name], Rule(near=near[name], gives=name)) for name in query.inputs]
-    meets = [OPERATORS["meets"](rows[name], Rule(near=near[name], lacks=name, optional=True)) for name in query.inputs]
+    matching = {name: Matching(name, stems, joins) for name in query.inputs}
+    probes = [OPERATORS["probe"](matching[name], Rule(near=near[name], gives=name)) for name in query.inputs]
+    meets = [
+        OPERATORS["meets"](matching[name], Rule(near=near[name], lacks=name, optional=True)) for name in query.inputs
+    ]
     return Machinery([*filters, *probes, *meets], stems, faults)
 
 

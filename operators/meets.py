@@ -40,19 +40,19 @@ class Asked(NamedTuple):
 class Meets:
     """Lets the tuples pass that may have a match in one input."""
 
-    def __init__(self, rows: Matching, rule: Rule, strength: Strength | None = None) -> None:
-        self.name = meets_name(rows.target)
+    def __init__(self, matching: Matching, rule: Rule, strength: Strength | None = None) -> None:
+        self.name = meets_name(matching.target)
         self.rule = rule
-        self._rows = rows
+        self._matching = matching
         self._ask = self._ask_index if (strength or STRENGTH) == "index" else self._verify
 
     def pattern(self, lineage: Lineage) -> str:
         """Write by which keys tuples of a lineage search."""
-        return self._rows.pattern(lineage)
+        return self._matching.pattern(lineage)
 
     def reads(self, lineage: Lineage) -> frozenset[str]:
         """Read what a probe would read."""
-        return self._rows.reads(lineage)
+        return self._matching.reads(lineage)
 
     def run(self, tuples: Tuples) -> Outcome:
         """Keep the tuples that may have a match."""
@@ -68,20 +68,20 @@ class Meets:
 
     def _ask_index(self, tuples: Tuples) -> Asked:
         """Let the tuples pass that have a candidate."""
-        search = self._rows.search(tuples)
+        search = self._matching.search(tuples)
         passed = search.ranges.per_probe() > 0
-        self._rows.keep(search, np.flatnonzero(passed))
+        self._matching.keep(search, np.flatnonzero(passed))
         return Asked(passed, 0)
 
     def _verify(self, tuples: Tuples) -> Asked:
         """Let the tuples pass that have a match, or a candidate with a fault."""
-        search = self._rows.search(tuples)
-        (at, rows, _), taken, evaluated = self._rows.match(search)
+        search = self._matching.search(tuples)
+        (at, rows, _), taken, evaluated = self._matching.match(search)
         counts = np.bincount(at, minlength=taken)
         passed = counts > 0
         # The pairs stand tuple by tuple, so those of a tuple are a run, and the probe need look at no other rows:
         #
         #     at [0 0 2]  rows [7 9 4]   ->   counts [2 0 1], starts [0 2 2]
         ranges = Ranges((np.cumsum(counts) - counts)[:, None], counts[:, None], rows)
-        self._rows.keep(search._replace(ranges=ranges), np.flatnonzero(passed), are_own=True)
+        self._matching.keep(search._replace(ranges=ranges), np.flatnonzero(passed), are_own=True)
         return Asked(passed, evaluated)

@@ -14,26 +14,26 @@ from eddy.tuples.lineage import Rule
 class Probe:
     """Looks up the rows of one input that join."""
 
-    def __init__(self, rows: Matching, rule: Rule) -> None:
-        self.name = probe_name(rows.target)
+    def __init__(self, matching: Matching, rule: Rule) -> None:
+        self.name = probe_name(matching.target)
         self.rule = rule
-        self._rows = rows
+        self._matching = matching
 
     def pattern(self, lineage: Lineage) -> str:
         """Write by which keys tuples of a lineage search."""
-        return self._rows.pattern(lineage)
+        return self._matching.pattern(lineage)
 
     def reads(self, lineage: Lineage) -> frozenset[str]:
         """Read what the search reads, and the conditions."""
-        return self._rows.reads(lineage)
+        return self._matching.reads(lineage)
 
     def run(self, tuples: Tuples) -> Outcome:
         """Join the first tuples, up to a bounded number of candidates."""
-        search = self._rows.search(tuples)
-        (at, rows, faults), taken, evaluated = self._rows.match(search)
+        search = self._matching.search(tuples)
+        (at, rows, faults), taken, evaluated = self._matching.match(search)
         # `at` repeats a tuple for each row that it joins; the counts say how often, 0 included:
         #
         #     at [0 0 2]  rows [7 9 4]   ->   tuples 0 0 2 beside rows 7 9 4, counts [2 0 1]
         joined = search.tuples.take(at)
-        joined = Tuples(joined.lineage, {**joined.ids, self._rows.target: rows}, joined.faults).with_faults(faults)
+        joined = Tuples(joined.lineage, {**joined.ids, self._matching.target: rows}, joined.faults).with_faults(faults)
         return Outcome(tuples=joined, counts=np.bincount(at, minlength=taken), evaluated=evaluated)

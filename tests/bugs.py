@@ -882,8 +882,8 @@ BUGS = (
     Bug(
         name="meets asks about rows that came later too",
         file="operators/meets.py",
-        old="self._rows.match(search)",
-        new="self._rows.match(search._replace(before=None))",
+        old="self._matching.match(search)",
+        new="self._matching.match(search._replace(before=None))",
         tests=(MEETS, "tests/operators/test_meets.py"),
     ),
     Bug(

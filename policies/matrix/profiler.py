@@ -46,7 +46,6 @@ alone show changes that the rows' own way does not."""
 MOST_SAVED = 3.0
 """Bursts that the purse holds at most: an old stream pays no more for a single look than a young one."""
 
-
 LEAST = 1e-12
 """Seconds below which a profiled row costs nothing."""
 

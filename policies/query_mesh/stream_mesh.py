@@ -45,7 +45,6 @@ USUAL_TRY = 50e-3
 MOST_FORMER = 4
 """Former meshes that are kept: a stream that returns to what it was mostly has two or three states."""
 
-
 SURE_OF_ORDERS = 2.0
 """Outcomes counted by bucket, for each of the sample, from which the orders that follow from them are not drawn."""
 

@@ -21,7 +21,6 @@ HopNumbers = tuple[int, ...]
 MOST_ROUTES_KEPT = 1_000
 """Routes whose hops are kept: a mesh has tens of them, and lotteries draw a few orders of each in every round."""
 
-
 MOST_SETS_KEPT = 4_096
 """Sets of operators that are kept with what may follow them: all sets of twelve."""
 
