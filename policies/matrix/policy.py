@@ -6,12 +6,26 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from eddy.contracts import NO_FEATURES, Hop, Insight, Leg, Observation, Policy, QueryError, Setting, State, Task
+from eddy.contracts import (
+    NO_FEATURES,
+    Branch,
+    Decision,
+    Hop,
+    Insight,
+    Leg,
+    Observation,
+    Policy,
+    QueryError,
+    RouteCost,
+    Setting,
+    State,
+    Task,
+)
 from eddy.errors import check_choice, check_whole
 from eddy.policies.matrix.asking import Asking, ask_first
 from eddy.policies.matrix.order import SEARCHES
 from eddy.policies.matrix.profiler import check_p
-from eddy.policies.matrix.stream_order import FOREIGN, WRITTEN, Conduct, StreamOrder, tell
+from eddy.policies.matrix.stream_order import FOREIGN, WRITTEN, Conduct, StreamOrder
 from eddy.policies.shared.call_counts import Uses
 from eddy.policies.shared.checks import check_costs, check_share
 from eddy.policies.shared.legality import Legality
@@ -51,8 +65,9 @@ class MatrixPolicy(Policy):
     @property
     def insight(self) -> Insight:
         """Calls of the operators, and the order of each stream."""
-        decisions = [stream.decision for stream in self._streams.values()]
-        decisions += [tell(origin, plain) for origin, (plain, _) in self._restored.items()]
+        told = {origin: plain for origin, (plain, _) in self._restored.items()}
+        told |= {origin: stream.tell() for origin, stream in self._streams.items()}
+        decisions = [_describe_order(origin, plain) for origin, plain in sorted(told.items())]
         return Insight(uses=self._uses.list_uses({}), decisions=[one for one in decisions if one is not None])
 
     def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
@@ -136,3 +151,16 @@ class MatrixPolicy(Policy):
             first = f"{number} "
             arrays = {name.removeprefix(first): array for name, array in state.items() if name.startswith(first)}
             self._restored[origin] = plain, arrays
+
+
+def _describe_order(stream: str, plain: Mapping[str, Any]) -> Decision | None:
+    """The order that rows take, for reports: also from a snapshot, since after a restart no rows may have come yet."""
+    predicted, observed = plain.get("priced", (None, None))
+    if predicted is None:
+        return None
+    route = tuple(plain["operators"][number] for number in plain["order"])
+    priced = float("nan") if observed is None else observed
+    ways = (RouteCost(route=route, share=1.0, predicted=predicted, observed=priced),)
+    tree = (Branch(level=0, way=0),)
+    number, (reason, _) = plain["numbers"][2], plain["told"]
+    return Decision(stream=stream, number=number, reason=reason, seconds=0.0, ways=ways, tree=tree)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from eddy.contracts import UNSEEN, Branch, Decision, Hop, Leg, Observation, Prices, RouteCost, Task
+from eddy.contracts import UNSEEN, Hop, Leg, Observation, Prices, Task
 from eddy.policies.matrix.invariants import INVARIANTS
 from eddy.policies.matrix.order import Problem, Saving, compare_orders, find_order, is_better
 from eddy.policies.matrix.profiler import Cost, Profiler
@@ -331,12 +331,7 @@ class StreamOrder:
         """Tell whether the order has stood for long, and nothing says that it is wrong."""
         return len(self._order) == 1 or (self._stood >= ROWS_TO_SETTLE and not self._profiler.wanted)
 
-    @property
-    def decision(self) -> Decision | None:
-        """The order that rows take, for reports."""
-        return tell(self._stream, self._tell())
-
-    def _tell(self) -> dict[str, Any]:
+    def tell(self) -> dict[str, Any]:
         """What reports say of the order; None for costs that nobody knows yet."""
         observed = self._watch.price(self._costs[list(self._order)])
         predicted = observed if self._predicted is None else self._predicted
@@ -352,7 +347,7 @@ class StreamOrder:
         """Plain values, and the arrays of the window."""
         watch, arrays = self._watch.snapshot()
         plain = {
-            **self._tell(),
+            **self.tell(),
             "asides": [[list(hop) for hop in some] for some in self._asides],
             "watch": watch,
             "calm": self.is_calm,
@@ -383,19 +378,6 @@ class StreamOrder:
         self._costs = np.array(rest[3 : 3 + len(self.operators)])
         self._profiler.restore(rest[3 + len(self.operators) :])
         self._follow_route()
-
-
-def tell(stream: str, plain: Mapping[str, Any]) -> Decision | None:
-    """The order that rows take, for reports: also from a snapshot, since after a restart no rows may have come yet."""
-    predicted, observed = plain.get("priced", (None, None))
-    if predicted is None:
-        return None
-    route = tuple(plain["operators"][number] for number in plain["order"])
-    priced = np.nan if observed is None else observed
-    ways = (RouteCost(route=route, share=1.0, predicted=predicted, observed=priced),)
-    tree = (Branch(level=0, way=0),)
-    number, (reason, _) = plain["numbers"][2], plain["told"]
-    return Decision(stream=stream, number=number, reason=reason, seconds=0.0, ways=ways, tree=tree)
 
 
 def _at(leg: Leg, rows: Integers) -> Leg:
