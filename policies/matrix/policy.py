@@ -6,7 +6,18 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from eddy.contracts import NO_FEATURES, Hop, Insight, Leg, Observation, Policy, QueryError, Setting, State, Task
+from eddy.contracts import (
+    NO_FEATURES,
+    Hop,
+    Insight,
+    Leg,
+    Observation,
+    Policy,
+    QueryError,
+    Setting,
+    State,
+    Task,
+)
 from eddy.errors import check_choice, check_whole
 from eddy.policies.matrix.asking import Asking, ask_first
 from eddy.policies.matrix.decision import tell_decision
@@ -50,8 +61,9 @@ class MatrixPolicy(Policy):
     @property
     def insight(self) -> Insight:
         """Calls of the operators, and the order of each stream."""
-        decisions = [stream.decision for stream in self._streams.values()]
-        decisions += [tell_decision(origin, plain) for origin, (plain, _) in self._restored.items()]
+        told = {origin: plain for origin, (plain, _) in self._restored.items()}
+        told |= {origin: stream.tell() for origin, stream in self._streams.items()}
+        decisions = [tell_decision(origin, plain) for origin, plain in sorted(told.items())]
         return Insight(uses=self._uses.list_uses({}), decisions=[one for one in decisions if one is not None])
 
     def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:

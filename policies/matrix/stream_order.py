@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from eddy.contracts import UNSEEN, Decision, Hop, Leg, Observation, Prices, Task
-from eddy.policies.matrix.decision import tell_decision
+from eddy.contracts import UNSEEN, Hop, Leg, Observation, Prices, Task
 from eddy.policies.matrix.hopeful import Along, find_hopeful
 from eddy.policies.matrix.invariants import INVARIANTS, Conduct
 from eddy.policies.matrix.order import Problem, Saving, compare_orders, find_order, is_better
@@ -338,12 +337,7 @@ class StreamOrder:
         """Tell whether the order has stood for long, and nothing says that it is wrong."""
         return len(self._order) == 1 or (self._stood >= ROWS_TO_SETTLE and not self._profiler.wanted)
 
-    @property
-    def decision(self) -> Decision | None:
-        """The order that rows take, for reports."""
-        return tell_decision(self._stream, self._tell())
-
-    def _tell(self) -> dict[str, Any]:
+    def tell(self) -> dict[str, Any]:
         """What reports say of the order; None for costs that nobody knows yet."""
         observed = self._watch.price(self._costs[list(self._order)])
         predicted = observed if self._predicted is None else self._predicted
@@ -359,7 +353,7 @@ class StreamOrder:
         """Plain values, and the arrays of the window."""
         watch, arrays = self._watch.snapshot()
         plain = {
-            **self._tell(),
+            **self.tell(),
             "asides": [[list(hop) for hop in some] for some in self._asides],
             "watch": watch,
             "calm": self.is_calm,
