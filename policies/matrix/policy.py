@@ -6,11 +6,11 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from eddy.contracts import NO_FEATURES, Hop, Insight, Leg, Observation, Policy, QueryError, Setting, State, Task
+from eddy.contracts import NO_FEATURES, Hop, Insight, Leg, Observation, Policy, Setting, State, Task
 from eddy.errors import check_choice, check_whole
 from eddy.policies.matrix.asking import Asking, ask_first
 from eddy.policies.matrix.order import SEARCHES
-from eddy.policies.matrix.profiler import check_p
+from eddy.policies.matrix.profiler import check_p, check_price
 from eddy.policies.matrix.stream_order import FOREIGN, WRITTEN, Conduct, StreamOrder
 from eddy.policies.shared.call_counts import Uses
 from eddy.policies.shared.checks import check_costs, check_share
@@ -31,9 +31,7 @@ class MatrixPolicy(Policy):
         check_share(conduct.alpha, "alpha", where=where)
         check_choice(conduct.search, SEARCHES, "search", where=where)
         check_costs(conduct.costs, where=where)
-        check_share(conduct.price, "price", where=where)
-        if conduct.price == 1:
-            raise QueryError(f"{where}: price: expected a share below 1, got {conduct.price!r}")
+        check_price(conduct.price, where=where)
         self._conduct = conduct
         self._operators, self._prices = setting.operators, setting.prices
         self._streams: dict[str, StreamOrder] = {}
@@ -51,8 +49,10 @@ class MatrixPolicy(Policy):
     @property
     def insight(self) -> Insight:
         """Calls of the operators, and the order of each stream."""
-        decisions = [stream.decision for stream in self._streams.values()]
-        return Insight(uses=self._uses.list_uses({}), decisions=[one for one in decisions if one is not None])
+        decisions = [found for stream in self._streams.values() if (found := stream.decision) is not None]
+        if self._asking is not None:
+            decisions = [self._asking.tell(one) for one in decisions]
+        return Insight(uses=self._uses.list_uses({}), decisions=decisions)
 
     def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
         """One order for all, and asides for a few."""
