@@ -334,8 +334,9 @@ class StreamOrder:
     def decision(self) -> Decision | None:
         """The order that rows take, for reports."""
         observed = self._watch.price(self._costs[list(self._order)])
-        predicted = observed if self._predicted is None else self._predicted
-        if np.isnan(predicted):
+        # Nobody has promised anything of the first order.
+        predicted = np.nan if self._predicted is None else self._predicted
+        if np.isnan(predicted) and np.isnan(observed):
             return None
         route = tuple(self.operators[number] for number in self._order)
         ways = (RouteCost(route=route, share=1.0, predicted=predicted, observed=observed),)

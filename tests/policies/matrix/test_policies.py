@@ -122,6 +122,11 @@ def test_explain_says_how_many_decisions_there_were_and_writes_nothing_for_what_
     assert "nan" not in " ".join(lines).split()
 
 
+def test_an_order_that_nobody_chose_has_no_price_that_was_promised() -> None:
+    (first,) = run(groups(3_000, [0.5], 1), {"name": "a_greedy", **UNIT}).report.decisions().itertuples()
+    assert (first.reason, first.observed, np.isnan(first.predicted)) == ("first rows", 1.0, True)
+
+
 @pytest.mark.parametrize("policy", ["a_greedy", "sweep", "independent", "local_swaps"])
 def test_every_variant_finds_the_order_of_filters_that_are_independent(policy: str) -> None:
     shares = [0.9, 0.3, 0.6]
