@@ -1,6 +1,6 @@
 """Drops tuples that have no match in one more input, and joins nothing.
 
-It is the first phase of a join in two (5.2.2 of the adaptive-ordering thesis): a tuple that one input has no match for
+It is the first phase of a join in two (section 5.2.2 of Babu's thesis): a tuple that one input has no match for
 costs nothing in the others, and does not come out of them many times over before it is dropped. What it finds is kept
 for the probe of the same rows, which then does not search again.
 

@@ -1,8 +1,9 @@
 """A-Greedy: the order that the joint behaviour of operators asks for.
 
-It follows section 4.3 of the thesis: rows are profiled by every operator, also by those that come after the one that
-drops them, and the order is kept so that at each place the operator stands that drops most for its cost of what is
-left there. Such an order costs at most four times as much as the best, and nearly always as little.
+It follows section 4.3 of Babu's thesis, Adaptive Query Processing in Data Stream Management Systems (2005). Some rows
+are profiled by every operator, also by those that come after the one that drops them. The order is kept so that at each
+place the operator stands that drops most for its cost of what is left there. Such an order costs at most four times as
+much as the best, and nearly always as little.
 
 Beyond the thesis: profiling takes its share of the cost and no more (`p = "auto"`), a change is seen in what all rows
 do, an order must save something surely to take the place of another, and probes are ordered too.
@@ -27,8 +28,6 @@ class AGreedy(MatrixPolicy):
     >>> AGreedy(Setting(operators=("cheap", "dear")), p=0.01).snapshot()
     {'streams': {}, 'uses': []}
     """
-
-    thesis_section = "4.3"
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
 """Independent: operators are taken for independent of each other.
 
-It follows section 4.5 of the thesis, for comparisons: where filters agree or exclude each other, its order may cost as
-many times the best as there are filters.
+It follows section 4.5 of Babu's thesis, for comparisons: where filters agree or exclude each other, its order may cost
+as many times the best as there are filters.
 """
 
 from __future__ import annotations
@@ -20,8 +20,6 @@ class Independent(MatrixPolicy):
     >>> Independent(Setting(operators=("cheap", "dear"))).snapshot()
     {'streams': {}, 'uses': []}
     """
-
-    thesis_section = "4.5"
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
 """LocalSwaps: only neighbours change places.
 
-It follows section 4.6 of the thesis, for comparisons: a dropped row is shown to the next operator alone, which is cheap
-to do. An order may stay wrong though each two neighbours are right.
+It follows section 4.6 of Babu's thesis, for comparisons: a dropped row is shown to the next operator alone, which is
+cheap to do. An order may stay wrong though each two neighbours are right.
 """
 
 from __future__ import annotations
@@ -20,8 +20,6 @@ class LocalSwaps(MatrixPolicy):
     >>> LocalSwaps(Setting(operators=("cheap", "dear"))).snapshot()
     {'streams': {}, 'uses': []}
     """
-
-    thesis_section = "4.6"
 
     def __init__(
         self,

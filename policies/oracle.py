@@ -17,7 +17,7 @@ from eddy.classes.divider import Buckets
 from eddy.contracts import Leg, Policy, Setting, State, Task
 from eddy.policies.shared.checks import check_costs
 from eddy.policies.shared.merit import Costs, greedy_route, row_price, step_price
-from eddy.policies.shared.orders import best_orders, number_classes, split_lots
+from eddy.policies.shared.orders import best_orders, number_classes, sort_by_merit, split_lots
 from eddy.policies.shared.truth import Truth
 from eddy.tuples import Hop, Lineage
 from eddy.tuples.arrays import Integers
@@ -135,7 +135,7 @@ class Knows(Policy):
             ]
         )
         costs = np.array([row_price(hop, task.prices, self._costs) for hop in hops])
-        common = np.argsort((np.average(rates, axis=0, weights=rows) - 1) / costs, kind="stable")
+        common = sort_by_merit(np.average(rates, axis=0, weights=rows), costs)
         return best_orders(rates, costs, common, rows, step_price(hops, task.prices, self._costs))
 
     def _find_route(self, task: Task, ready: tuple[Hop, ...], order: Sequence[Hop]) -> tuple[Hop, ...]:

@@ -1,7 +1,8 @@
 """Sweep: one operator is profiled at a time.
 
-It follows section 4.4 of the thesis. In each stage the operator at one place is also shown rows that others drop before
-it, and moves forward if it belongs there. It comes to an order of A-Greedy's kind, later and with less profiling.
+It follows section 4.4 of Babu's thesis. In each stage the operator at one place is also shown rows that others drop
+before it, and moves forward if it belongs there. It comes to an order of A-Greedy's kind, later and with less
+profiling.
 """
 
 from __future__ import annotations
@@ -20,8 +21,6 @@ class Sweep(MatrixPolicy):
     >>> Sweep(Setting(operators=("cheap", "dear"))).snapshot()
     {'streams': {}, 'uses': []}
     """
-
-    thesis_section = "4.4"
 
     def __init__(
         self,

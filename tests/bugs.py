@@ -826,8 +826,8 @@ BUGS = (
     Bug(
         name="a hot key is counted along a path to its end",
         file="eddy/routing/exhaustive.py",
-        old="is_open = branch.find_open().take(at)",
-        new="is_open = (branch.find_open() | True).take(at)",
+        old="is_open = end.find_open().take(at)",
+        new="is_open = (end.find_open() | True).take(at)",
         tests=(EXHAUSTIVE,),
     ),
     Bug(
@@ -969,6 +969,13 @@ BUGS = (
         old="aside.append((leg.route[place], *leg.aside[place]))",
         new="aside.append(())",
         tests=("tests/policies/matrix/test_asking.py",),
+    ),
+    Bug(
+        name="nobody is told that a snapshot of other operators was dropped",
+        file="policies/matrix/policy.py",
+        old="reason = WRITTEN if plain is None or is_ours else FOREIGN",
+        new="reason = WRITTEN",
+        tests=("tests/policies/matrix/test_policies.py", "-k", "other_operators"),
     ),
     Bug(
         name="a restart forgets what was asked first",

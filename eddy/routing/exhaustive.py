@@ -1,8 +1,8 @@
 """Exhaustive legs: every hop of a route sees every tuple, whatever the others do.
 
 A probe that a tuple is not ready for by itself follows its path: the probes of the route that it needs, and no others.
-Then it counts the joined tuples along that path, as if the path were one operator: the logical filter of the thesis on
-A-Greedy (section 5.2.3), which drops a tuple of which nothing is left at the end.
+Then it counts the joined tuples along that path, as if the path were one operator: the logical filter of Babu's thesis
+(section 5.2.3), which drops a tuple of which nothing is left at the end.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ class Exhausted(NamedTuple):
     last: tuple[Hop, ...]
 
 
-class Branch:
+class PathEnd:
     """A probe at the end of a path, and those that need it."""
 
     def __init__(self, hop: Hop, rows: int) -> None:
         self.hop = hop
         self.counts: Integers = np.zeros(rows, np.int64)
         self.statistic = NOTHING
-        self.below: dict[str, Branch] = {}
+        self.below: dict[str, PathEnd] = {}
 
     def find_open(self) -> Mask:
         """Mask the tuples for which something is still to be counted, here or below."""
         is_open: Mask = self.counts < MOST_ALONG_PATH
-        for branch in self.below.values():
-            is_open |= branch.find_open()
+        for end in self.below.values():
+            is_open |= end.find_open()
         return is_open
 
 
@@ -100,24 +100,24 @@ class Exhaustion:
             last,
         )
 
-    def _grow(self, route: Sequence[Hop], lineage: Lineage, rows: int) -> tuple[dict[Hop, Branch], dict[str, Branch]]:
-        """Grow the tree of all paths: the branches of the hops that follow one, and those at the start."""
+    def _grow(self, route: Sequence[Hop], lineage: Lineage, rows: int) -> tuple[dict[Hop, PathEnd], dict[str, PathEnd]]:
+        """Grow the tree of all paths: the probes at the end of one, by hop, and those at the start, by operator."""
         # Paths that begin alike go there together:
         #
         #     c, d need b; e needs b, d      ->      b  -  c
         #                                               \  d  -  e
-        ends: dict[Hop, Branch] = {}
-        roots: dict[str, Branch] = {}
+        ends: dict[Hop, PathEnd] = {}
+        roots: dict[str, PathEnd] = {}
         for place, hop in enumerate(route):
             if self._machine.may_act(lineage, hop.operator):
                 continue
             below = roots
             for one in self._machine.find_path(lineage, route[:place], hop):
-                ends[hop] = below.setdefault(one.operator, Branch(one, rows))
+                ends[hop] = below.setdefault(one.operator, PathEnd(one, rows))
                 below = ends[hop].below
         return ends, roots
 
-    def _count(self, hop: Hop, tuples: Tuples, root: Branch | None) -> HopCounts:
+    def _count(self, hop: Hop, tuples: Tuples, root: PathEnd | None) -> HopCounts:
         """Run a hop on every tuple, for its counts and faults alone, and whoever needs it on what it makes."""
         parts: list[Counts] = []
         statistic, begun, faults = NOTHING, 0, None
@@ -134,25 +134,25 @@ class Exhaustion:
             begun += len(outcome.counts)
         return HopCounts(join_counts(parts), statistic, faults)
 
-    def _count_below(self, branch: Branch, made: Tuples, at: RowIds, lineage: Lineage) -> None:
-        """Count what the branches below one make of its tuples; `at` is where each comes from."""
-        onward = self._machine.after(lineage, branch.hop.operator)
-        for other in branch.below.values():
+    def _count_below(self, end: PathEnd, made: Tuples, at: RowIds, lineage: Lineage) -> None:
+        """Count what the probes below one make of its tuples; `at` is where each comes from."""
+        onward = self._machine.after(lineage, end.hop.operator)
+        for other in end.below.values():
             self._count_along(other, made.with_lineage(onward), at)
 
-    def _count_along(self, branch: Branch, tuples: Tuples, at: RowIds) -> None:
-        """Count what comes out of a branch, part by part, and all that comes of a part before the next."""
+    def _count_along(self, end: PathEnd, tuples: Tuples, at: RowIds) -> None:
+        """Count what comes out of a probe, part by part, and all that comes of a part before the next."""
         while len(tuples):
-            is_open = branch.find_open().take(at)
+            is_open = end.find_open().take(at)
             if not is_open.all():
                 tuples, at = tuples.take(np.flatnonzero(is_open)), at[is_open]
                 continue
-            outcome, taken = self._step(branch.hop, tuples)
-            branch.statistic += taken
+            outcome, taken = self._step(end.hop, tuples)
+            end.statistic += taken
             acted = len(outcome.counts)
-            np.add.at(branch.counts, at[:acted], outcome.counts)
-            if branch.below:
-                self._count_below(branch, outcome.tuples, np.repeat(at[:acted], outcome.counts), tuples.lineage)
+            np.add.at(end.counts, at[:acted], outcome.counts)
+            if end.below:
+                self._count_below(end, outcome.tuples, np.repeat(at[:acted], outcome.counts), tuples.lineage)
             tuples, at = tuples.rest(acted), at[acted:]
 
 

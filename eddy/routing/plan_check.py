@@ -20,7 +20,7 @@ NO_ROWS: RowIds = np.empty(0, np.int64)
 
 
 def check_plan(legs: object, lineage: Lineage, rows: int, machine: Machine) -> Sequence[Leg]:
-    """The legs of a task, if a policy may plan them: it may not lose a tuple, double it, or lead it astray."""
+    """Give the legs of a task back, if a policy may plan them: none loses a tuple, doubles it, or leads it astray."""
     if not isinstance(legs, list | tuple) or not all(isinstance(leg, Leg) for leg in legs):
         raise EngineError(f"it must plan a list of Leg(...), and planned {legs!r}")
     for leg in legs:
@@ -33,7 +33,7 @@ def check_plan(legs: object, lineage: Lineage, rows: int, machine: Machine) -> S
 
 
 def _check_partition(legs: Sequence[Leg], rows: int) -> None:
-    """Every row in exactly one leg."""
+    """Check that every row is in exactly one leg."""
     # Where the legs have as many rows as the task, and every row is in one of them, none is in two.
     taken = np.zeros(rows, np.bool_)
     for leg in legs:
@@ -51,7 +51,7 @@ def _check_partition(legs: Sequence[Leg], rows: int) -> None:
 
 
 def _check_route(leg: Leg, lineage: Lineage, machine: Machine) -> None:
-    """Every step legal after those before it; the steps of an exhaustive leg by themselves, or along a path."""
+    """Check that every step is legal after those before it; of an exhaustive leg, by itself or along a path."""
     if leg.exhaustive:
         for place, hop in enumerate(leg.route):
             if not machine.may_act(lineage, hop.operator):
@@ -62,7 +62,7 @@ def _check_route(leg: Leg, lineage: Lineage, machine: Machine) -> None:
 
 
 def _check_aside(leg: Leg, lineage: Lineage, machine: Machine) -> None:
-    """At each place hops that the dropped tuples were ready for, and that have not seen them."""
+    """Check that dropped tuples were ready for the hops at their place, and that none of these has seen them."""
     if leg.exhaustive:
         raise EngineError("an exhaustive leg has nothing aside: its hops see every tuple")
     if not isinstance(leg.aside, tuple) or not all(map(_is_hops, leg.aside)):

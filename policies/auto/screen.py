@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from eddy.classes.divider import Buckets
+from eddy.policies.shared.orders import sort_by_merit
 from eddy.tuples.arrays import Floats, Integers
 
 WEIGHT_OF_WHOLE = 5.0
@@ -91,7 +92,7 @@ def _order_classes(outcomes: Floats, buckets: Buckets, costs: Floats, single: In
             continue
         sums = np.stack([np.bincount(column, made, BUCKETS) for made in outcomes.T], axis=1)[present]
         rates = (sums + WEIGHT_OF_WHOLE * whole) / (rows[present] + WEIGHT_OF_WHOLE)[:, None]
-        orders = np.argsort((rates - 1) / costs, axis=1, kind="stable")
+        orders = sort_by_merit(rates, costs)
         spent = float((_price(rates, costs, orders) * rows[present]).sum())
         if best is None or spent < best[0]:
             by_bucket = np.broadcast_to(single, (BUCKETS, len(single))).copy()

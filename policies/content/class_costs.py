@@ -44,7 +44,7 @@ MOST_FORETOLD = 0.5
 """The share that is enough however few the parts are."""
 
 MOST_ABOVE = 10.0
-"""A part counts as at most so many times the median."""
+"""A part counts as at most so many times the median: beyond, it is a pause of the machine and no class."""
 
 STIFFNESS = 0.02
 """The weight of the belief that all buckets cost the same, in squared shares of a part."""

@@ -15,7 +15,7 @@ import numpy as np
 from eddy.classes.divider import Buckets
 from eddy.contracts import Observation
 from eddy.policies.content.class_costs import ClassCosts
-from eddy.policies.content.lifts import LEAST_OPERATORS, MOST_OPERATORS, Came, Fitted, Lifts
+from eddy.policies.content.lifts import LEAST_OPERATORS, MOST_OPERATORS, Fitted, Lifts, StepCounts
 from eddy.policies.content.profile import NO_ATTRIBUTE, Profile
 from eddy.policies.content.samples import Lesson, count_untaught, join_lessons
 from eddy.policies.content.selectivities import RunningSelectivities
@@ -250,7 +250,7 @@ class Knowledge:
 
         Steps whose operators go by the same attribute are taken together, so that each attribute is looked at once.
         """
-        lots: dict[int, list[Came]] = {}
+        lots: dict[int, list[StepCounts]] = {}
         for step in steps:
             for hop, counts in zip(step.hops, step.outcomes, strict=True):
                 number = self._number(hop)

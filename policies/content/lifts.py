@@ -21,10 +21,10 @@ from eddy.contracts import Counts, Observation
 from eddy.policies.content.profile import NO_ATTRIBUTE, Profile
 from eddy.policies.content.samples import ONWARD
 from eddy.tuples import Hop
-from eddy.tuples.arrays import Floats
+from eddy.tuples.arrays import Floats, Integers
 
-MOST_OPERATORS = 8
-"""Operators up to which lifts are known: there are 2^n sets."""
+MOST_OPERATORS = 6
+"""Operators up to which lifts are known: there are 2^n sets, and to work out those of eight takes 40 ms."""
 
 LEAST_OPERATORS = 3
 """Of two filters that agree the one that drops more for its price goes first, whatever they have in common."""
@@ -54,14 +54,19 @@ SURE = 5.0
 WEIGHT_OF_OTHERS = 0.01
 """The weight of what is known of all classes, where one class has seen little, when two ways to a set are weighed."""
 
-SMALLEST_LIFT = 1e-3
-"""Keeps lifts finite: so little passes of no class."""
+FEWEST_COMPARED = 30
+"""Rows of a step that are held against what is known of others that came the same way, and of each class of these."""
 
+CHANGED = 6.0
+"""Standard deviations from it by which a stream has changed: tens of tables are compared in every round."""
 
-PURE = 2
-"""Judgements of an operator up to which its evidence is of samples."""
+SMALLEST_WEIGHT = 1e-3
+"""Keeps means finite, where nothing is known of any way to a set."""
 
-Came = tuple[int, Counts, Observation]
+YOUNG = 2
+"""Judgements of an operator up to which its evidence is of samples alone, which are rows as they arrive."""
+
+StepCounts = tuple[int, Counts, Observation]
 """An operator's number, what it made of the rows of a step, and the step."""
 
 
@@ -90,40 +95,74 @@ class Table(NamedTuple):
     out: Floats
 
 
+def has_changed(table: Table, rows: Integers, out: Floats) -> bool:
+    """Tell whether new rows pass unlike those in a table, by more than chance.
+
+    >>> table = Table(np.array([400.0]), np.array([200.0]))
+    >>> has_changed(table, np.array([100]), np.array([55.0])), has_changed(table, np.array([100]), np.array([95.0]))
+    (False, True)
+    """
+    # Nothing can be said of classes that were hardly seen.
+    is_known = (table.seen >= FEWEST_COMPARED) & (rows > 0)
+    rows, seen = rows[is_known], table.seen[is_known]
+    if rows.sum() < FEWEST_COMPARED:
+        return False
+    usual = (table.out[is_known] + 1) / (seen + 2)
+    off = out[is_known] - rows * usual
+    chance = usual * (1 - usual) * (rows + rows**2 / seen)
+    # Classes may change together, or one for another so that the whole stays.
+    together = abs(off.sum()) > CHANGED * np.sqrt(max(float(chance.sum()), 1.0))
+    apart = np.sqrt((off**2 / np.maximum(chance, 1.0)).sum()) > np.sqrt(len(off)) + CHANGED
+    return bool(together or apart)
+
+
 class Lifts:
     """Rows of each operator by the set of others that have passed them, and by bucket of one attribute."""
 
     def __init__(self, cells: int) -> None:
+        # Buckets of an attribute at most; where no attribute classifies, all rows are of the first.
         self._cells = cells
         self.attribute = NO_ATTRIBUTE
         # Whether operators depend on each other, as far as is known.
         self.is_sure = False
         self._tables: dict[int, dict[frozenset[int], Table]] = {}
 
-    def add(self, operator: int, passed: Collection[int], cells: Buckets | None, outcomes: Counts) -> None:
+    def add(self, operator: int, passed: Collection[int], buckets: Buckets | None, outcomes: Counts) -> None:
         """Count rows that came to an operator after others."""
         tables, key = self._tables.setdefault(operator, {}), frozenset(passed)
         table = tables.pop(key, None) or Table(np.zeros(self._cells), np.zeros(self._cells))
-        cells = np.zeros(len(outcomes), np.uint8) if cells is None else cells
-        seen = table.seen + np.bincount(cells, minlength=self._cells)
+        buckets = np.zeros(len(outcomes), np.uint8) if buckets is None else buckets
+        rows = np.bincount(buckets, minlength=self._cells)
+        out = np.bincount(buckets, outcomes, self._cells).astype(np.float64)
+        if has_changed(table, rows, out):
+            # Samples come seldom: what they told of other operators would stand for long after it has ceased to be so.
+            self._tables, table = {}, Table(np.zeros(self._cells), np.zeros(self._cells))
+            tables = self._tables.setdefault(operator, {})
+        seen = table.seen + rows
         fade = min(ROWS_REMEMBERED / max(seen.sum(), 1.0), 1.0)
         # The set that was met last stands last, and the one that is longest gone makes room; that of none stays.
-        tables[key] = Table(seen * fade, (table.out + np.bincount(cells, outcomes, self._cells)) * fade)
+        tables[key] = Table(seen * fade, (table.out + out) * fade)
         if len(tables) > MOST_SETS:
             del tables[next(other for other in tables if other)]
 
-    def count(self, lot: Sequence[Came], cells: Buckets | None, numbers: Mapping[Hop, int]) -> None:
-        """Count the rows of filters by the operators that stand before in the routes of their legs."""
-        end = 0
+    def count(self, lot: Sequence[StepCounts], buckets: Buckets | None, numbers: Mapping[Hop, int]) -> None:
+        """Count the rows of filters by the operators that stand before in the routes of their legs.
+
+        `buckets` are those of all rows of the lot, one step's after the other's.
+        """
+        first = 0
         for number, counts, step in lot:
-            begun, end = end, end + len(counts)
+            own = None if buckets is None else buckets[first : first + len(counts)]
+            first += len(counts)
+            # A probe has counts of its own, and the hops of a profile have not seen what others have left.
             if counts.dtype != np.bool_ or len(step.hops) > 1:
                 continue
+            begun = 0
             for leg, rows in zip(step.legs, step.rows, strict=True):
                 if rows and leg.tag != ONWARD:
                     passed = [numbers[hop] for hop in leg.route[: leg.route.index(step.hops[0])] if hop in numbers]
-                    own = None if cells is None else cells[begun : begun + rows]
-                    self.add(number, passed, own, counts[begun - end + len(counts) :][:rows])
+                    part = slice(begun, begun + rows)
+                    self.add(number, passed, None if own is None else own[part], counts[part])
                 begun += rows
 
     def follow(self, profiles: Sequence[Profile]) -> None:
@@ -132,7 +171,7 @@ class Lifts:
         attribute = telling.pop() if len(telling) == 1 else NO_ATTRIBUTE
         if attribute != self.attribute:
             # First samples are of rows as they arrive; later on there are others among the evidence.
-            young = [number for number, p in enumerate(profiles) if attribute != NO_ATTRIBUTE and p.judged <= PURE]
+            young = [number for number, p in enumerate(profiles) if attribute != NO_ATTRIBUTE and p.judged <= YOUNG]
             self.forget(attribute)
             self._tables = {number: {frozenset(): Table(*profiles[number].count_by(attribute))} for number in young}
 
@@ -215,7 +254,7 @@ class Lifts:
 def _fit(tables: Mapping[int, Table], whole: float) -> tuple[Floats, dict[int, tuple[Floats, Floats]], bool]:
     """Fit one operator's shares, and its lifts by set with their weights; says if one is surely no chance.
 
-    `whole` is the share of all rows that it passes.
+    `whole` is the share of all rows that it passes. `tables` has one for no others: rows as they arrive.
     """
     first = tables[0]
     sets, counts = list(tables), list(tables.values())
@@ -241,13 +280,15 @@ def _spread(found: Mapping[tuple[int, int], tuple[Floats, Floats]], operators: i
     What all operators of a set pass together, over what they would by themselves, does not depend on who came last. So
     it follows from the lift of any of them, after the others; and what was never seen from the pairs in it.
     """
+    # Logarithms: together(S + last) = together(S) + lift of S for `last`. Of one operator it is 0, and sets grow with
+    # their number, so those with one member less are done.
     together = np.zeros((1 << operators, cells))
     for members in range(1 << operators):
         ways = [(members & ~(1 << last), last) for last in range(operators) if members >> last & 1]
         seen = [way for way in ways if way in found]
         if len(ways) > 1 and seen:
             logs = np.array([together[rest] + np.log(found[rest, last][0]) for rest, last in seen])
-            weights = np.array([found[way][1] for way in seen]) + SMALLEST_LIFT
+            weights = np.array([found[way][1] for way in seen]) + SMALLEST_WEIGHT
             together[members] = (logs * weights).sum(axis=0) / weights.sum(axis=0)
         elif len(ways) > 2:
             together[members] = np.mean([together[rest] + _guess(together, rest, last) for rest, last in ways], axis=0)

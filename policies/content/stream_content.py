@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from eddy.policies.content.trial import HalfTrial
 from eddy.policies.shared.call_counts import Uses
 from eddy.policies.shared.guard import Guard
 from eddy.policies.shared.merit import Costs, greedy_route, row_price, step_price
-from eddy.policies.shared.orders import price_orders
+from eddy.policies.shared.orders import price_orders, sort_by_merit
 from eddy.tuples import Hop
 from eddy.tuples.arrays import Floats, Integers
 
@@ -153,7 +154,7 @@ class StreamContent:
         buckets = task.buckets(attributes, rows)
         timed = {hop: self._cut_parts(hop, np.arange(i, len(rows), len(pupils)), buckets) for i, hop in pairs}
         if not task.independent:
-            rank = self._beliefs().rank
+            rank = cache(self._beliefs().rank)
             routes = {hop: greedy_route(task, (hop,), rank) for hop in pupils}
             return send_samples(pupils, [((), np.arange(len(rows)))], rows, attributes, buckets, routes, timed)
         ways = [
@@ -176,7 +177,7 @@ class StreamContent:
     def _price_sample(self, ready: tuple[Hop, ...], pupils: Sequence[Hop]) -> float:
         """Price a row that goes to its teacher first, beside one on the common way."""
         rates, costs = self.known.estimate_whole(ready), self._row_prices(ready)
-        common = np.argsort((rates - 1) / costs, kind="stable")
+        common = sort_by_merit(rates, costs)
         ways = [common, *(np.append(i, common[common != i]) for i, hop in enumerate(ready) if hop in pupils)]
         prices: list[float] = price_orders(rates[None], costs, np.array(ways))[:, 0].tolist()
         usual, *others = prices

@@ -103,7 +103,10 @@ class Asking:
 
 
 def ask_first(leg: Leg, route: Route) -> Leg:
-    """Give a leg that takes a longer route; what is dropped where inputs are asked, all that comes later sees aside."""
+    """Give the same leg on a longer route, which asks some inputs first.
+
+    What is dropped where one is asked is shown to the hop that comes next, and to those that see what this one drops.
+    """
     if not leg.aside:
         return replace(leg, route=route)
     aside: list[tuple[Hop, ...]] = []

@@ -86,7 +86,7 @@ def _find_ready(problem: Problem, order: HopNumbers) -> Mask:
 def mend(problem: Problem, order: HopNumbers, found: Violation, invariant: Invariant) -> HopNumbers:
     """Give the order in which that place is right."""
     place, later = found
-    if invariant.mend == "greedy":
+    if invariant.mends_greedily:
         return mend_greedily(problem, order, place, by_first_row=invariant.by_first_row)
     return (*order[:place], order[later], *order[place:later], *order[later + 1 :])
 

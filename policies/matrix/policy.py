@@ -11,7 +11,7 @@ from eddy.errors import check_choice, check_whole
 from eddy.policies.matrix.asking import Asking, ask_first
 from eddy.policies.matrix.order import SEARCHES
 from eddy.policies.matrix.profiler import check_p, check_price
-from eddy.policies.matrix.stream_order import FOREIGN, WRITTEN, Conduct, StreamOrder
+from eddy.policies.matrix.stream_order import FOREIGN, WRITTEN, Conduct, StreamOrder, tell
 from eddy.policies.shared.call_counts import Uses
 from eddy.policies.shared.checks import check_costs, check_share
 from eddy.policies.shared.legality import Legality
@@ -24,7 +24,9 @@ LARGEST_WINDOW = 100_000
 class MatrixPolicy(Policy):
     """One order for all rows of a stream, from profiles of rows that several operators have seen."""
 
+    @abstractmethod
     def __init__(self, setting: Setting, conduct: Conduct) -> None:
+        # Each variant has parameters of its own, and says by them how it is conducted.
         where = f'policy "{conduct.variant}"'
         check_p(conduct.p, where=where)
         check_whole(conduct.window, "window", where=where, most=LARGEST_WINDOW)
@@ -42,20 +44,17 @@ class MatrixPolicy(Policy):
         self._asking = Asking(setting, conduct.costs) if is_asking else None
 
     @property
-    @abstractmethod
-    def thesis_section(self) -> str:
-        """Where the thesis describes it."""
-
-    @property
     def insight(self) -> Insight:
         """Calls of the operators, and the order of each stream."""
-        decisions = [found for stream in self._streams.values() if (found := stream.decision) is not None]
+        told = [stream.decision for stream in self._streams.values()]
+        told += [tell(origin, plain) for origin, (plain, _) in self._restored.items()]
+        decisions = [one for one in told if one is not None]
         if self._asking is not None:
             decisions = [self._asking.tell(one) for one in decisions]
         return Insight(uses=self._uses.list_uses({}), decisions=decisions)
 
     def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
-        """One order for all, and asides for a few."""
+        """Send all rows the same way, and a few of them with asides."""
         stream = self._find_stream(task, ready)
         legs = stream.legs(task, ready)
         if self._asking is None or task.lineage.done:
@@ -65,7 +64,7 @@ class MatrixPolicy(Policy):
         return [ask_first(leg, taken.route) for leg in legs] if taken.asked else legs
 
     def _find_stream(self, task: Task, ready: tuple[Hop, ...]) -> StreamOrder:
-        """The order of a stream; it is made when the first rows come, since only then its hops are known."""
+        """Find the order of a stream; it is made when the first rows come, since only then its hops are known."""
         origin = task.lineage.origin
         found = self._streams.get(origin)
         if found is None:
@@ -114,7 +113,9 @@ class MatrixPolicy(Policy):
 
     def snapshot(self) -> State:
         """The order and the window of each stream, and the counts."""
-        parts = {**self._restored, **{origin: stream.snapshot() for origin, stream in self._streams.items()}}
+        # In one order, whichever stream's rows came first after a restart.
+        found = {**self._restored, **{origin: stream.snapshot() for origin, stream in self._streams.items()}}
+        parts = dict(sorted(found.items()))
         state: dict[str, Any] = {"streams": {}, "uses": self._uses.snapshot()}
         for number, (origin, (plain, arrays)) in enumerate(parts.items()):
             state["streams"][origin] = plain

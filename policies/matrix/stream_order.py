@@ -7,16 +7,16 @@ variant's invariant, and `watch` sees a change before profile rows do.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from eddy.contracts import UNSEEN, Branch, Decision, Hop, Leg, Observation, Prices, RouteCost, Task
+from eddy.policies.matrix.hopeful import find_hopeful
 from eddy.policies.matrix.invariants import INVARIANTS
 from eddy.policies.matrix.order import Problem, Saving, compare_orders, find_order, is_better
 from eddy.policies.matrix.profiler import Cost, Profiler
-from eddy.policies.matrix.trial import find_hopeful
 from eddy.policies.matrix.view import find_left
 from eddy.policies.matrix.watch import Place, Watch
 from eddy.policies.matrix.window import Window
@@ -108,6 +108,7 @@ class StreamOrder:
         self._follow_route()
 
     def _list_places(self) -> list[Place]:
+        """List the places of the order, as those that are watched."""
         return [(bits(self._order[:place]), number) for place, number in enumerate(self._order)]
 
     def begin(self) -> None:
@@ -132,7 +133,7 @@ class StreamOrder:
         chosen = np.zeros(task.rows, np.bool_)
         chosen[task.chance().choice(task.rows, count, replace=False)] = True
         rest, drawn = np.flatnonzero(~chosen), np.flatnonzero(chosen)
-        return [Leg(route=main.route, rows=rest, tag=main.tag), _at(profiled, drawn)]
+        return [Leg(route=main.route, rows=rest, tag=main.tag), replace(profiled, rows=drawn)]
 
     def observe(self, observation: Observation) -> None:
         """Take note of a step, or of a profile."""
@@ -233,6 +234,7 @@ class StreamOrder:
             self._begin_stage()
 
     def _take(self, order: HopNumbers, saving: Saving) -> None:
+        """Take another order, and say why; what was seen of the former goes where the variant cannot use it."""
         place = next(place for place, number in enumerate(order) if number != self._order[place])
         told = self.operators[order[place]], place + 1, saving.saved / max(saving.cost, INSTANT)
         is_better_now = is_better(saving, least=LEAST_SAVING, sure=SURE)
@@ -265,6 +267,7 @@ class StreamOrder:
         self._costs = np.array([found.get(name, usual) for name in self.operators])
 
     def _follow_route(self) -> None:
+        """Write the order as a leg; hops are worked out once for each order."""
         hops = self._legality.hops(self._order)
         self._places = {hop: place for place, hop in enumerate(hops)}
         self._main = (Leg(route=hops, tag=self._number),)
@@ -286,14 +289,15 @@ class StreamOrder:
         costs = self._costs
         aside = sum(float(dropped[place]) * float(costs[list(some)].sum()) for place, some in enumerate(asides))
         row = float(left.mean(axis=0) @ costs[list(self._order)])
-        self._asides = tuple(
-            tuple(self._legality.hops((*self._order[:place], number))[-1] for number in some)
-            for place, some in enumerate(asides)
-        )
+        self._asides = tuple(self._list_hops(place, some) for place, some in enumerate(asides))
         seen = dict.fromkeys(hop for some in self._asides for hop in some)
         step = (len(seen) + 1) * step_price(tuple(seen), self._prices, self._conduct.costs)
         is_known = self._conduct.costs == "unit" or bool(self._known)
         self._cost = Cost(row, max(aside, 0.0), step) if is_known else Cost(0.0, 0.0, 0.0)
+
+    def _list_hops(self, place: int, numbers: HopNumbers) -> tuple[Hop, ...]:
+        ready = self._legality.find_ready_hops(self._order[:place])
+        return tuple(ready[number] for number in numbers)
 
     def _find_asides(self, left: Floats, ordered: Floats) -> Sequence[HopNumbers]:
         """Find the operators that also see what is dropped at each place."""
@@ -333,26 +337,26 @@ class StreamOrder:
     @property
     def decision(self) -> Decision | None:
         """The order that rows take, for reports."""
+        return tell(self._stream, self._tell())
+
+    def _tell(self) -> dict[str, Any]:
+        """What reports say of the order; None for costs that nobody knows yet."""
         observed = self._watch.price(self._costs[list(self._order)])
         # Nobody has promised anything of the first order.
         predicted = np.nan if self._predicted is None else self._predicted
-        if np.isnan(predicted) and np.isnan(observed):
-            return None
-        route = tuple(self.operators[number] for number in self._order)
-        ways = (RouteCost(route=route, share=1.0, predicted=predicted, observed=observed),)
-        tree = (Branch(level=0, way=0),)
-        return Decision(
-            stream=self._stream, number=self._number, reason=self._reason, seconds=0.0, ways=ways, tree=tree
-        )
+        return {
+            "operators": list(self.operators),
+            "order": list(self._order),
+            "numbers": [self._fresh, self._stood, self._number, self._stage, self._staged],
+            "told": [self._reason, self._noticed],
+            "priced": [None if np.isnan(cost) else float(cost) for cost in (predicted, observed)],
+        }
 
     def snapshot(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Plain values, and the arrays of the window."""
         watch, arrays = self._watch.snapshot()
         plain = {
-            "operators": list(self.operators),
-            "order": list(self._order),
-            "numbers": [self._fresh, self._stood, self._number, self._stage, self._staged],
-            "told": [self._reason, self._noticed],
+            **self._tell(),
             "asides": [[list(hop) for hop in some] for some in self._asides],
             "watch": watch,
             "calm": self.is_calm,
@@ -385,5 +389,13 @@ class StreamOrder:
         self._follow_route()
 
 
-def _at(leg: Leg, rows: Integers) -> Leg:
-    return Leg(route=leg.route, rows=rows, aside=leg.aside, label=leg.label, tag=leg.tag)
+def tell(stream: str, plain: Mapping[str, Any]) -> Decision | None:
+    """The order that rows take, for reports: also from a snapshot, since after a restart no rows may have come yet."""
+    told = plain.get("priced", ())
+    if all(cost is None for cost in told):
+        return None
+    predicted, observed = (np.nan if cost is None else cost for cost in told)
+    route = tuple(plain["operators"][number] for number in plain["order"])
+    ways = (RouteCost(route=route, share=1.0, predicted=predicted, observed=observed),)
+    number, (reason, _), tree = plain["numbers"][2], plain["told"], (Branch(level=0, way=0),)
+    return Decision(stream=stream, number=number, reason=reason, seconds=0.0, ways=ways, tree=tree)

@@ -45,7 +45,7 @@ EVENTS = 10.0
 """Rows that pass, and rows that do not, without which no test counts on averages."""
 
 ROWS, OUT, SQUARES = range(3)
-NOTHING = (0.0, 0.0, 0.0)
+NO_COUNTS = (0.0, 0.0, 0.0)
 """The counts of a place that nobody has seen."""
 
 NEW, KNOWN, RECENT = range(3)
@@ -64,12 +64,12 @@ class Watch:
     def _follow(self, places: Sequence[Place]) -> None:
         self._places = list(places)
         self._numbers = {place: number for number, place in enumerate(places)}
-        self._new = [list(NOTHING) for _ in places]
+        self._new = [list(NO_COUNTS) for _ in places]
 
     def begin(self) -> None:
         """Begin anew: the stream is another one."""
         self._counts[:] = 0.0
-        self._new = [list(NOTHING) for _ in self._places]
+        self._new = [list(NO_COUNTS) for _ in self._places]
         self._former.clear()
 
     def switch(self, places: Sequence[Place]) -> None:
@@ -104,7 +104,7 @@ class Watch:
     def look(self) -> int | None:
         """Count the round that is over; gives the place at which rows do otherwise than before, if there is one."""
         new = self._counts[NEW] = np.array(self._new).T
-        self._new = [list(NOTHING) for _ in self._places]
+        self._new = [list(NO_COUNTS) for _ in self._places]
         rows = float(new[ROWS, 0])
         self._clock += rows
         kept = np.array([fading(rows, half_life) for half_life in HALF_LIVES])
@@ -119,7 +119,7 @@ class Watch:
         if place in self._former:
             return self._recall(place)
         number = self._numbers.get(place)
-        found: Sequence[float] = NOTHING if number is None else self._counts[KNOWN, :, number].tolist()
+        found: Sequence[float] = NO_COUNTS if number is None else self._counts[KNOWN, :, number].tolist()
         return found
 
     def _recall(self, place: Place) -> Sequence[float]:
@@ -137,7 +137,7 @@ class Watch:
         """Plain values, and former places as arrays of one size: state must not grow."""
         operators = len(self._places)
         sets = np.zeros((MOST_KEPT, operators), np.bool_)
-        former = np.zeros((MOST_KEPT, 2 + len(NOTHING)))
+        former = np.zeros((MOST_KEPT, 2 + len(NO_COUNTS)))
         former[:, 0] = -1
         for row, ((before, operator), known) in enumerate(self._former.items()):
             sets[row] = [before >> number & 1 for number in range(operators)]

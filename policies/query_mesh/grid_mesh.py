@@ -20,6 +20,7 @@ from eddy.policies.shared.orders import (
     list_orders,
     order_by_merit,
     price_orders,
+    sort_by_merit,
 )
 from eddy.policies.shared.sample import Sample
 from eddy.tuples.arrays import Floats, Integers
@@ -39,7 +40,7 @@ def make_grid(
         return None
     prices = np.broadcast_to(sample.price(costs), sample.outcomes.shape)
     predicted = rates.predict(sample.buckets, usual)
-    common = np.argsort((usual - 1) / prices.mean(axis=0), kind="stable")
+    common = sort_by_merit(usual, prices.mean(axis=0))
     orders = _choose(predicted, prices, common, overheads)
     if len(orders) == 1:
         return None

@@ -9,6 +9,7 @@ pattern that it has there. Now and then a few rows take another whole route, for
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,9 @@ MOST_EXPLORED = 0.1
 
 EXPLORED_ROUNDS = 0.1
 """The share of rounds in which a few rows take another route: each of its steps is a call."""
+
+MOST_BEGUN = 32
+"""Beginnings of other routes that are followed to their end: those seen least, where there are more."""
 
 FEWEST_TRUSTED = 6.0
 """Rows, as they count by now, of which a hop must be known before all rows take it: half of an exploration."""
@@ -158,17 +162,18 @@ class JoinRoutes:
     def _deviate(self, route: HopNumbers) -> HopNumbers | None:
         """A route that leaves the best one for a hop that was hardly seen, and goes on as it looks best."""
         begun = [
-            (*route[:place], number)
+            (self._seen.get(hop, NEVER)[0], (*route[:place], number))
             for place in range(len(route))
-            for number in self._legality.find_ready(route[:place])
+            for number, hop in sorted(self._legality.find_ready_hops(route[:place]).items())
             if number != route[place]
         ]
         if not begun:
             return None
-        routes = [self._find_route(some, usual=False) for some in begun]
+        if len(begun) > MOST_BEGUN:
+            begun = sorted(begun, key=itemgetter(0))[:MOST_BEGUN]
         # What was seen least, and sooner what is cheap: a route that is far from the best has far to come.
-        seen = [self._seen.get(self._legality.hops(some)[-1], NEVER)[0] for some in begun]
-        worth = [rows * self._price(route) for rows, route in zip(seen, routes, strict=True)]
+        routes = [self._find_route(some, usual=False) for _, some in begun]
+        worth = [rows * self._price(route) for (rows, _), route in zip(begun, routes, strict=True)]
         return routes[worth.index(min(worth))]
 
     def _finish(self, task: Task, ready: tuple[Hop, ...]) -> tuple[Hop, ...]:
@@ -189,9 +194,8 @@ class JoinRoutes:
             found = known.get(mask)
             if found is None:
                 found = np.inf, ()
-                ready = self._legality.find_ready(done)
-                for number in ready:
-                    hop = self._legality.hops((*done, number))[-1]
+                ready = self._legality.find_ready_hops(done)
+                for number, hop in sorted(ready.items()):
                     cost, onward = rest((*done, number))
                     whole = self._row_price(hop) + self._rate(hop, usual=usual) * cost
                     if not done and usual:
@@ -207,10 +211,9 @@ class JoinRoutes:
     def _follow_ranks(self, begun: HopNumbers, *, usual: bool) -> HopNumbers:
         """At every step the hop of the lowest rank."""
         route = list(begun)
-        while ready := self._legality.find_ready(route):
-            hops = {number: self._legality.hops((*route, number))[-1] for number in ready}
+        while hops := self._legality.find_ready_hops(route):
             rates = {number: self._rate(hop, usual=usual) for number, hop in hops.items()}
-            route.append(min(ready, key=lambda n: (rates[n] - 1) / self._row_price(hops[n])))
+            route.append(min(sorted(hops), key=lambda n: (rates[n] - 1) / self._row_price(hops[n])))
         return tuple(route)
 
     def _price(self, route: HopNumbers) -> float:

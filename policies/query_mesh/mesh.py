@@ -73,7 +73,8 @@ class Mesh:
     def snapshot(self) -> dict[str, Any]:
         """Plain values."""
         numbers = {name: getattr(self, name) for name in _NUMBERS}
-        lists = {name: list(getattr(self, name)) for name in ("seconds", "share", "own")[: 2 + bool(self.own)]}
+        names = ("seconds", "share", "own") if self.own else ("seconds", "share")
+        lists = {name: list(getattr(self, name)) for name in names}
         return {"routes": [list(route) for route in self.routes], **numbers, **lists, "tree": self.tree.snapshot()}
 
     @staticmethod

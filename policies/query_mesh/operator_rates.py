@@ -60,6 +60,7 @@ class OperatorRates:
 
     def price_common(self) -> float:
         """Price a row in the order of merit."""
+        # Plain numbers: it is asked in every round, and arrays of so few take longer.
         spent, left = 0.0, 1.0
         pairs = zip(self.shares().tolist(), self.prices().tolist(), strict=True)
         for rate, price in sorted(pairs, key=lambda pair: (pair[0] - 1) / pair[1]):

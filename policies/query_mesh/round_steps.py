@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
 
 from eddy.classes.classifier import Features, Look
 from eddy.classes.nature import spread_evenly
-from eddy.contracts import Hop, Observation, Statistic
+from eddy.contracts import Clock, Hop, Observation, Statistic
 from eddy.policies.query_mesh.rusters import Count, Done, FirstHop, Ruster
 from eddy.policies.query_mesh.stream_mesh import StreamMesh
 from eddy.tuples.arrays import Floats, Integers
@@ -30,7 +30,7 @@ class Fates(NamedTuple):
 class RoundSteps:
     """What is kept of a round; `watch` is the clock by which guards are told what counting takes."""
 
-    def __init__(self, features: Features, watch: Callable[[], float]) -> None:
+    def __init__(self, features: Features, watch: Clock) -> None:
         self._features, self._watch = features, watch
         self.clear()
 
@@ -53,6 +53,7 @@ class RoundSteps:
         self._steps.append(Done.of(step))
         if self._is_looking:
             self._first_hops += FirstHop.of(step)
+        # Asked once a round for each stream: it is a look at all tables, and nothing is counted before the round ends.
         if step.origin not in self._is_counting:
             self._is_counting[step.origin] = stream.evidence.is_counting
         # Samples are counted where they are kept.

@@ -14,6 +14,7 @@ import numpy as np
 from eddy.policies.query_mesh.mesh import Mesh
 from eddy.policies.query_mesh.search.cost import Overheads
 from eddy.policies.shared.legality import HopNumbers, Legality
+from eddy.policies.shared.orders import sort_by_merit
 from eddy.policies.shared.reach import row_costs
 from eddy.policies.shared.sample import Sample
 from eddy.tuples.arrays import Floats
@@ -33,7 +34,7 @@ def share_tails(
     given = mesh.tree.routes(sample.buckets[:, list(mesh.tree.used)])
     prices = np.broadcast_to(sample.price(costs), sample.outcomes.shape)
     usual = sample.outcomes.mean(axis=0)
-    common = np.argsort((usual - 1) / prices.mean(axis=0), kind="stable").tolist()
+    common = sort_by_merit(usual, prices.mean(axis=0)).tolist()
     found: list[tuple[HopNumbers, int]] = []
     for way, route in enumerate(mesh.routes):
         some = given == way

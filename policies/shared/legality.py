@@ -53,7 +53,7 @@ class Legality:
 
         They are in the order of the query.
         """
-        return tuple(sorted(self._ready(route)))
+        return tuple(sorted(self.find_ready_hops(route)))
 
     def hops(self, route: HopNumbers) -> tuple[Hop, ...]:
         """Give a legal route as hops.
@@ -70,7 +70,7 @@ class Legality:
     def _find_hops(self, route: HopNumbers) -> tuple[Hop, ...]:
         found: list[Hop] = []
         for place, number in enumerate(route):
-            ready = self._ready(route[:place])
+            ready = self.find_ready_hops(route[:place])
             if number not in ready:
                 done = [self.operators[n] for n in route[:place]]
                 raise EngineError(f'operator "{self.operators[number]}" may not act on a tuple that has done {done}')
@@ -130,7 +130,8 @@ class Legality:
             row[list(numbers)] = 1
         return np.array(list(reached), np.int64), ready
 
-    def _ready(self, route: Sequence[int]) -> Mapping[int, Hop]:
+    def find_ready_hops(self, route: Sequence[int]) -> Mapping[int, Hop]:
+        """Give the operators that may follow a legal route, as hops."""
         done = bits(route)
         found = self._known.get(done)
         if found is None and len(self._known) >= MOST_SETS_KEPT:
@@ -150,4 +151,7 @@ def bits(numbers: Sequence[int]) -> int:
     >>> bits([0, 3])
     9
     """
-    return sum(1 << number for number in set(numbers))
+    found = 0
+    for number in numbers:
+        found |= 1 << number
+    return found

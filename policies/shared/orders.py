@@ -59,7 +59,7 @@ def order_by_merit(
     """
     costs = np.broadcast_to(costs, rates.shape)
     if lifts is None:
-        order = np.argsort((rates - 1) / costs, axis=1, kind="stable")
+        order = sort_by_merit(rates, costs)
         reach = _reach(np.take_along_axis(rates, order, axis=1))
     else:
         order, reach = _order_together(rates, costs, lifts)
@@ -71,6 +71,15 @@ def order_by_merit(
     # Late operators are put behind all others, among themselves in the common order.
     place = np.where(late, len(common) + rank[order], np.arange(len(common)))
     return np.take_along_axis(order, np.argsort(place, axis=1, kind="stable"), axis=1)
+
+
+def sort_by_merit(rates: Floats, costs: Floats) -> Integers:
+    """Sort operators by merit, those that are independent of each other; of equals the first comes first.
+
+    >>> sort_by_merit(np.array([0.5, 0.5, 0.1]), np.array([1.0, 1.0, 9.0]))
+    array([0, 1, 2])
+    """
+    return np.argsort((rates - 1) / costs, axis=-1, kind="stable")
 
 
 def _order_together(rates: Floats, costs: Floats, lifts: Floats) -> tuple[Integers, Floats]:

@@ -2,7 +2,7 @@
 
 A policy knows no join graph, but it can ask what is ready after a route. A probe that is not ready yet follows a path:
 the probes that it needs. An exhaustive leg that has the probes in this order tells of each as of a logical filter: the
-join along its path, which drops a tuple of which nothing is left (section 5.2.3 of the thesis on A-Greedy).
+join along its path, which drops a tuple of which nothing is left (section 5.2.3 of Babu's thesis).
 """
 
 from __future__ import annotations

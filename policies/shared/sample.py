@@ -53,7 +53,7 @@ class Sample:
         return costs if self.prices is None else self.prices
 
 
-UNSEEN = np.iinfo(np.uint16).max
+UNKNOWN = np.iinfo(np.uint16).max
 """An operator that could not act on rows as they arrive, such as a probe that another one must precede. What it would
 have made of them is not known; a fan-out that is as large is one less."""
 
@@ -87,7 +87,7 @@ class Reservoir:
         """
         places = np.arange(self.total - min(rows, len(self)), self.total) % len(self._buckets)
         outcomes = self._outcomes[places]
-        return self._buckets[places], np.where(outcomes == UNSEEN, np.nan, outcomes)
+        return self._buckets[places], np.where(outcomes == UNKNOWN, np.nan, outcomes)
 
     def timed(self, rows: int) -> tuple[Integers, Floats]:
         """The legs of the newest rows, and the mean seconds of a row there with each operator; NaN if unknown."""
@@ -98,7 +98,7 @@ class Reservoir:
         """Keep some rows more, in the place of the oldest; all are of one leg, which took so long a row."""
         places = (self.total + np.arange(len(buckets))) % len(self._buckets)
         self._buckets[places] = buckets
-        self._outcomes[places] = np.where(np.isnan(outcomes), UNSEEN, np.minimum(outcomes, UNSEEN - 1))
+        self._outcomes[places] = np.where(np.isnan(outcomes), UNKNOWN, np.minimum(outcomes, UNKNOWN - 1))
         self._legs[places] = self.total
         self._seconds[places] = np.nan if seconds is None else seconds
         self.total += len(buckets)

@@ -1,6 +1,6 @@
 """Joins in two phases: which inputs to ask for a match before anything is joined.
 
-Follows 5.2.2 of the adaptive-ordering thesis, which asks every input first. Where it does better: an input is asked
+It follows section 5.2.2 of Babu's thesis, which asks every input first. Where it does better: an input is asked
 only where that pays, and where in the route it pays most. A row that has no match in some input is best dropped before
 other inputs multiply it; but where nearly all rows have a match, to ask first is to look everything up twice.
 

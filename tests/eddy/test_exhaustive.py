@@ -22,7 +22,7 @@ from eddy.tuples.lineage import Machine, Rule
 from tests.eddy.test_engine import SCHEMA, batch, calls, engine, pairs, query
 
 EDGES = {"2": "1", "3": "1", "4": "3", "5": "3", "6": "5"}
-"""Figure 5.3 (a) of the thesis on A-Greedy: R1 in the middle of R2 and R3, and R4, R5 and R6 beyond R3."""
+"""Figure 5.3 (a) of Babu's thesis: R1 in the middle of R2 and R3, and R4, R5 and R6 beyond R3."""
 
 
 def machine(edges: Sequence[tuple[str, str]]) -> Machine:

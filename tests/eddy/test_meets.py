@@ -57,7 +57,7 @@ class Phases(Policy):
 
 
 @pytest.mark.parametrize("strength", ["index", "verified"])
-@fewer(4)
+@fewer(8)
 @given(
     case=ANY,
     sizes=st.tuples(st.sampled_from([2, 1000]), st.integers(1, 6), st.integers(1, 12)),

@@ -22,6 +22,7 @@ from eddy.local import Run
 from eddy.observe.insight import Insight
 from eddy.policies.registry import POLICIES
 from eddy.tuples import Hop
+from eddy.tuples.arrow import no_rows
 from eddy.wiring import PolicyChoice
 from tests import reference
 from tests.policies.choices import chosen
@@ -229,6 +230,19 @@ def check_what_is_restored_goes_on_as_it_was(name: str) -> None:
             restored[number] = engine(name)
             restored[number].restore(first.snapshot())
     assert all(first.snapshot() == second.snapshot() for second in restored.values())
+
+
+def check_a_restart_changes_no_report(name: str) -> None:
+    """What a policy has learned of a stream is told before the stream's next rows come."""
+    first, second = engine(name), engine(name)
+    for batch in batches(0, ROWS):
+        list(first.run(batch))
+    second.restore(first.snapshot())
+    for one in (first, second):
+        list(one.run({"a": no_rows(stream().schema)}))
+    told, again = first.read_counters(), second.read_counters()
+    assert repr(told.insight.decisions) == repr(again.insight.decisions)
+    assert first.snapshot() == second.snapshot()
 
 
 def check_nothing_is_kept_of_rows_that_are_gone(name: str) -> None:

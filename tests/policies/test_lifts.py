@@ -84,6 +84,17 @@ def test_independent_operators_have_no_lifts() -> None:
     assert not lifts.is_sure
 
 
+def test_a_change_is_seen_in_any_rows_and_everything_is_learned_anew() -> None:
+    """Samples of other operators come seldom: until they do, what was known of these would be believed."""
+    kind, passed = draw(ROWS)
+    by_rate = np.argsort(CLASSES, axis=1).tolist()
+    lifts = learn(kind, passed, by_rate)
+    lifts.add(0, [], kind[:1_000].astype(np.uint8), passed[:1_000, 0])
+    assert lifts.fit(range(6)) is not None
+    lifts.add(0, [], kind[:1_000].astype(np.uint8), ~passed[:1_000, 0])
+    assert lifts.fit(range(6)) is None
+
+
 def test_few_rows_say_nothing() -> None:
     kind, passed = draw(LEAST_ROWS)
     assert learn(kind, passed, np.argsort(CLASSES, axis=1).tolist()).fit(range(6)) is None

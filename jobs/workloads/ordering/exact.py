@@ -35,7 +35,7 @@ def find_cheapest(left: Floats, costs: Floats) -> list[int]:
 
 
 def share_left(passed: Mask) -> Floats:
-    """Find the share of the rows that pass all of a set.
+    """Find the share of the rows that pass all of a set, for each set of operators.
 
     >>> share_left(np.array([[True, False], [True, True]]))
     array([1. , 1. , 0.5, 0.5])
@@ -86,4 +86,4 @@ def best_course(passed: Mask, costs: Floats, begins: Sequence[int]) -> Floats | 
     if passed.shape[1] > MOST_OPERATORS:
         return None
     parts = [passed[begin:end] for begin, end in zip(begins, [*begins[1:], len(passed)], strict=True)]
-    return np.concatenate([cost_by_row(part, best_on_data(part, costs) or [], costs) for part in parts])
+    return np.concatenate([cost_by_row(part, find_cheapest(share_left(part), costs), costs) for part in parts])

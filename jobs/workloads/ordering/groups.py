@@ -1,4 +1,4 @@
-"""Filters in groups that agree: the correlation of the A-Greedy paper (section 4.7.2).
+"""Filters in groups that agree: the correlation of Babu's thesis (section 4.7.2).
 
 Filters of one group give the same result on a share of the tuples, those of different groups are independent, and each
 passes the share of the tuples that it is asked to.
@@ -12,7 +12,7 @@ from eddy.errors import QueryError, check_whole
 from eddy.tuples.arrays import Floats, Mask
 
 SAME = 0.8
-"""The share of the tuples on which filters of a group agree, as in the paper."""
+"""The share of the tuples on which filters of a group agree, as in the thesis."""
 
 
 def check_groups(operators: int, groups: object, same: object, correlation: float, where: str) -> None:

@@ -1,6 +1,6 @@
 """Lookups: a stream joined to tables in which a row finds nothing, or several rows.
 
-A star join as in section 5.2.2 of the A-Greedy paper, with the stream as its root.
+A star join as in section 5.2.2 of Babu's thesis, with the stream as its root.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Traps: filters by which policies are caught that look at too little (examples 4.5.1 and 4.6.1 of the A-Greedy paper).
+"""Traps: filters by which policies are caught that look at too little (examples 4.5.1 and 4.6.1 of Babu's thesis).
 
 A tuple is a number, and a filter passes the numbers that it contains.
 """
@@ -56,7 +56,7 @@ def pass_all_but_one(filters: int) -> Contents:
 
 
 EXAMPLES: dict[str, Callable[[int], Contents]] = {"4.5.1": pass_alike, "4.6.1": pass_all_but_one}
-"""The examples, by their numbers in the paper."""
+"""The examples, by their numbers in the thesis."""
 
 
 def traps(

@@ -39,6 +39,9 @@ LEAST_BELIEF, MOST_BELIEF = 1.0, 100.0
 ROWS_PER_BUCKET = 50
 """Rows of a sample for each bucket from which the sample itself says enough."""
 
+TINY = 1e-9
+"""Keeps quotients finite, where rates have no spread."""
+
 ENOUGH_ROWS = 200.0
 """Rows of a bucket, on average over all and all operators, from which more would hardly change a route."""
 
@@ -148,12 +151,14 @@ class ClassRates:
         own = self._out / np.maximum(self._seen, 1.0)
         between = (self._seen * (own - whole) ** 2).sum(axis=1)
         groups = (self._seen > 0).sum(axis=1)
-        within = np.maximum((whole * (1 - whole))[:, 0], 1e-9) if (whole <= 1).all() else np.maximum(whole[:, 0], 1e-9)
+        # What passes a filter is spread as draws are, and what comes out of a probe about as counts of rare events.
+        spread = whole * (1 - whole) if (whole <= 1).all() else whole
+        within = np.maximum(spread[:, 0], TINY)
         # The sum of squares between groups is (groups - 1) * within from chance alone, and what is more comes from
         # differences between them.
         even = seen - (self._seen**2).sum(axis=1) / np.maximum(seen, 1.0)
         apart = np.maximum(between - (groups - 1) * within, 0.0) / np.maximum(even, 1.0)
-        belief = np.clip(within / np.maximum(apart, 1e-9), LEAST_BELIEF, MOST_BELIEF)[:, None]
+        belief = np.clip(within / np.maximum(apart, TINY), LEAST_BELIEF, MOST_BELIEF)[:, None]
         found: Floats = (self._out + belief * whole) / (self._seen + belief)
         return found
 

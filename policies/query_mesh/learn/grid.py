@@ -24,6 +24,9 @@ MOST_CELLS = 10_000
 BUCKETS = 256
 """A bucket is a byte."""
 
+ROUNDING = 1e-9
+"""What roots of whole numbers may be off by."""
+
 ROUNDS_OF_GROUPING = 8
 """Times that groups are moved to the middle of their buckets: they hardly move after a few."""
 
@@ -97,7 +100,8 @@ def count_groups(attributes: int) -> int:
     >>> [count_groups(attributes) for attributes in (1, 2, 4, 12)]
     [256, 100, 10, 2]
     """
-    return min(max(int(MOST_CELLS ** (1 / attributes) + 1e-9), 2), BUCKETS)
+    # A root that is a whole number may come out as a little less.
+    return min(max(int(MOST_CELLS ** (1 / attributes) + ROUNDING), 2), BUCKETS)
 
 
 def group_buckets(values: Floats, rows: Floats, most: int) -> tuple[Integers, Floats]:
@@ -117,7 +121,7 @@ def group_buckets(values: Floats, rows: Floats, most: int) -> tuple[Integers, Fl
             near = _find_nearest(known, middles)
             total = np.bincount(near, weight, len(middles))
             sums = np.stack([np.bincount(near, weight * column, len(middles)) for column in known.T], axis=1)
-            middles = np.where(total[:, None] > 0, sums / np.maximum(total, 1e-9)[:, None], middles)
+            middles = np.divide(sums, total[:, None], out=middles.copy(), where=total[:, None] > 0)
     return _find_nearest(values, middles), middles
 
 

@@ -1,4 +1,4 @@
-"""Traps: what the two examples of the A-Greedy paper cost, in which order."""
+"""Traps: what the two examples of Babu's thesis cost, in which order."""
 
 from __future__ import annotations
 

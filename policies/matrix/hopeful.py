@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from eddy.policies.matrix.order import Problem
+from eddy.policies.matrix.watch import Place
 from eddy.policies.shared.legality import HopNumbers, bits
 from eddy.tuples.arrays import Floats
 
@@ -24,11 +25,11 @@ HOPE = 1.5
 LEAST_HOPE = 0.003
 """What a try must promise, as a share of a row's cost: orders that are about alike are left as they are."""
 
-Known = Callable[[tuple[int, int]], Sequence[float]]
-"""Rows, tuples out and squares of an operator behind a set of others, as rows of the stream have shown."""
+Recall = Callable[[Place], Sequence[float]]
+"""Gives rows, tuples out and squares of an operator behind a set of others, as rows of the stream have shown."""
 
 
-def find_hopeful(problem: Problem, order: HopNumbers, known: Known, row: float) -> HopNumbers:
+def find_hopeful(problem: Problem, order: HopNumbers, recall: Recall, row: float) -> HopNumbers:
     """Give the order to take next, where a row costs so much in the present one; perhaps the same."""
     found: HopNumbers = ()
     left = np.ones(len(problem.outcomes))
@@ -39,7 +40,7 @@ def find_hopeful(problem: Problem, order: HopNumbers, known: Known, row: float) 
         own = np.stack(
             (np.full(len(numbers), left.sum()), left @ problem.outcomes[:, numbers], left @ squares[:, numbers])
         )
-        ranks, hopes = _rank(own + np.array([known((before, number)) for number in numbers]).T, problem.costs[numbers])
+        ranks, hopes = _rank(own + np.array([recall((before, number)) for number in numbers]).T, problem.costs[numbers])
         chosen = numbers[int(ranks.argmax())]
         if before == bits(order[:place]):
             present = numbers.index(order[place])
