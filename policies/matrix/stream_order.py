@@ -340,9 +340,8 @@ class StreamOrder:
         return tell(self._stream, self._tell())
 
     def _tell(self) -> dict[str, Any]:
-        """What reports say of the order; None for costs that nobody knows yet."""
+        """What reports say of the order; None for costs that nobody knows, as what was promised of the first one."""
         observed = self._watch.price(self._costs[list(self._order)])
-        # Nobody has promised anything of the first order.
         predicted = np.nan if self._predicted is None else self._predicted
         return {
             "operators": list(self.operators),
