@@ -64,7 +64,7 @@ def check_target(path: str | Path, suffixes: Sequence[str] = tuple(FORMATS)) -> 
     if found.suffix not in suffixes:
         raise QueryError(f'"{path}": expected a name that ends in {quote(suffixes)}, got "{found.suffix}"')
     if not found.parent.is_dir():
-        raise QueryError(f'"{path}": there is no such folder; make it first')
+        raise QueryError(f'"{path}": there is no such folder as "{found.parent}"; make it first')
     return found
 
 

@@ -238,13 +238,14 @@ def _list_decisions(report: Report) -> Iterator[str]:
             [
                 f"{row.batch}",
                 f"{row.ways}",
-                f"{row.predicted:.3g}",
-                f"{row.observed:.3g}",
+                f"{row.predicted:.3g}".replace("nan", ""),
+                f"{row.observed:.3g}".replace("nan", ""),
                 _cut(str(row.reason), WIDEST_REASON),
             ]
             for row in part.tail(MOST_DECISIONS).itertuples()
         ]
-        yield from ("", f'decisions about "{stream}"{by}, and what a row costs', *align_columns(rows, ">>>><"))
+        last = f", the last {MOST_DECISIONS} of {len(part)}" if len(part) > MOST_DECISIONS else ""
+        yield from ("", f'decisions about "{stream}"{by}, and what a row costs{last}', *align_columns(rows, ">>>><"))
 
 
 def _list_reasons(decisions: pd.DataFrame) -> Iterator[str]:

@@ -108,13 +108,15 @@ class _Spark:
 def contenders(job: Job, policies: Sequence[str]) -> list[Contender]:
     """List the baseline, the job's own policy, and others.
 
-    The job's policy has its parameters, and each name stands once.
+    The job's policy has its parameters. Who asks for it by name gets it without them as well.
     """
     own = dict(job.policy)
-    named = {name: {"name": name} for name in (BASE, own["name"], *(policies or OTHERS))} | {own["name"]: own}
+    others = [{"name": name} for name in policies or OTHERS if name != BASE and (policies or name != own["name"])]
+    baseline = own if own["name"] == BASE else {"name": BASE}
+    chosen = {label_of(choice): choice for choice in (baseline, own, *others)}
     return [
-        Contender(label=label_of(choice), role=BASELINE if name == BASE else "", policy=choice)
-        for name, choice in named.items()
+        Contender(label=label, role=BASELINE if choice == baseline else "", policy=choice)
+        for label, choice in chosen.items()
     ]
 
 

@@ -6,25 +6,28 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from eddy.contracts import (
     NO_FEATURES,
+    Branch,
+    Decision,
     Hop,
     Insight,
     Leg,
     Observation,
     Policy,
-    QueryError,
+    RouteCost,
     Setting,
     State,
     Task,
 )
 from eddy.errors import check_choice, check_whole
 from eddy.policies.matrix.asking import Asking, ask_first
-from eddy.policies.matrix.decision import tell_decision
 from eddy.policies.matrix.invariants import Conduct
 from eddy.policies.matrix.order import SEARCHES
 from eddy.policies.matrix.path_order import make_order
-from eddy.policies.matrix.profiler import check_p
+from eddy.policies.matrix.profiler import check_p, check_price
 from eddy.policies.matrix.stream_order import FOREIGN, WRITTEN, StreamOrder
 from eddy.policies.shared.call_counts import Uses
 from eddy.policies.shared.checks import check_costs, check_share
@@ -46,9 +49,7 @@ class MatrixPolicy(Policy):
         check_share(conduct.alpha, "alpha", where=where)
         check_choice(conduct.search, SEARCHES, "search", where=where)
         check_costs(conduct.costs, where=where)
-        check_share(conduct.price, "price", where=where)
-        if conduct.price == 1:
-            raise QueryError(f"{where}: price: expected a share below 1, got {conduct.price!r}")
+        check_price(conduct.price, where=where)
         self._conduct = conduct
         self._operators, self._prices = setting.operators, setting.prices
         self._streams: dict[str, StreamOrder] = {}
@@ -63,8 +64,11 @@ class MatrixPolicy(Policy):
         """Calls of the operators, and the order of each stream."""
         told = {origin: plain for origin, (plain, _) in self._restored.items()}
         told |= {origin: stream.tell() for origin, stream in self._streams.items()}
-        decisions = [tell_decision(origin, plain) for origin, plain in sorted(told.items())]
-        return Insight(uses=self._uses.list_uses({}), decisions=[one for one in decisions if one is not None])
+        found = [_tell_decision(origin, plain) for origin, plain in sorted(told.items())]
+        decisions = [one for one in found if one is not None]
+        if self._asking is not None:
+            decisions = [self._asking.tell(one) for one in decisions]
+        return Insight(uses=self._uses.list_uses({}), decisions=decisions)
 
     def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
         """Send all rows the same way, and a few of them with asides."""
@@ -148,3 +152,15 @@ class MatrixPolicy(Policy):
             first = f"{number} "
             arrays = {name.removeprefix(first): array for name, array in state.items() if name.startswith(first)}
             self._restored[origin] = plain, arrays
+
+
+def _tell_decision(stream: str, plain: Mapping[str, Any]) -> Decision | None:
+    """Tell of an order, also from a snapshot: after a restart no rows may have come yet."""
+    told = plain.get("priced", ())
+    if all(cost is None for cost in told):
+        return None
+    predicted, observed = (np.nan if cost is None else cost for cost in told)
+    route = tuple(plain["operators"][number] for number in plain["order"])
+    ways = (RouteCost(route=route, share=1.0, predicted=predicted, observed=observed),)
+    number, (reason, _), tree = plain["numbers"][2], plain["told"], (Branch(level=0, way=0),)
+    return Decision(stream=stream, number=number, reason=reason, seconds=0.0, ways=ways, tree=tree)

@@ -74,6 +74,12 @@ def check_p(p: object, *, where: str) -> None:
         ) from None
 
 
+def check_price(price: object, *, where: str) -> None:
+    """Refuse what is no share, and everything: who spends all on profiling has nothing to spend it of."""
+    if not isinstance(price, int | float) or isinstance(price, bool) or not 0 < price < 1:
+        raise QueryError(f"{where}: price: expected a share above 0 and below 1, such as 0.005, got {price!r}")
+
+
 class Profiler:
     """Says how many rows of a task to profile."""
 

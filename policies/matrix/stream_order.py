@@ -338,9 +338,9 @@ class StreamOrder:
         return len(self._order) == 1 or (self._stood >= ROWS_TO_SETTLE and not self._profiler.wanted)
 
     def tell(self) -> dict[str, Any]:
-        """What reports say of the order; None for costs that nobody knows yet."""
+        """What reports say of the order; None for costs that nobody knows, as what was promised of the first one."""
         observed = self._watch.price(self._costs[list(self._order)])
-        predicted = observed if self._predicted is None else self._predicted
+        predicted = np.nan if self._predicted is None else self._predicted
         return {
             "operators": list(self.operators),
             "order": list(self._order),

@@ -156,6 +156,10 @@ class TwoPhases:
                 return former if least >= kept else route
             least, route = price, other
 
+    def price(self, task: Task, route: tuple[Hop, ...]) -> float:
+        """Price an arriving row on a route."""
+        return price_route(route, {hop: self._price(task, hop) for hop in route})
+
     def _price(self, task: Task, hop: Hop) -> HopPrice:
         call = step_price([hop], task.prices, self._costs)
         # All probes do the same, and their steps together tell best what a row more of it takes.

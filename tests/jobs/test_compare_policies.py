@@ -125,7 +125,7 @@ def test_a_place_that_cannot_be_written_is_found_before_the_runs(
     conf: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([str(conf), "--json", str(conf.parent / "nowhere" / "out.json")]) == 2
-    assert "there is no such folder" in capsys.readouterr().err
+    assert f'there is no such folder as "{conf.parent / "nowhere"}"; make it first' in capsys.readouterr().err
 
 
 def lab_only(policies: list[Any]) -> Comparison:

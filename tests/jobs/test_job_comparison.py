@@ -112,6 +112,9 @@ def test_its_own_policy_is_among_them_once_and_with_its_parameters() -> None:
     )
     assert (own.label, own.role) == ("fixed(order=['signed'])", "baseline")
     assert "fixed" not in [c.label for c in others]
+    tuned = load(QUICKSTART, map(from_command, ["policy.name=a_greedy", "policy.p=0.05"]))
+    asked = job_comparison.contenders(tuned, ["a_greedy", "fixed", "sweep"])
+    assert [c.label for c in asked] == ["fixed", "a_greedy(p=0.05)", "a_greedy", "sweep"]
 
 
 def test_what_spark_evaluates_before_the_eddy_is_done_before(capsys: pytest.CaptureFixture[str]) -> None:

@@ -59,6 +59,24 @@ def test_inputs_are_asked_first_where_few_rows_match() -> None:
     assert (stream, rows > BATCH / 2, route[0].startswith("meets_")) == ("a", True, True)
 
 
+def test_a_decision_says_what_is_asked_first_and_what_that_is_to_cost() -> None:
+    make, batches = star(0.1, 20)
+    running = make()
+    for batch in batches[:-1]:
+        run(running, batch)
+    _, calls = run(running, batches[-1])
+    counters = running.read_counters()
+    (_, _, route), _ = max(counters.routes.items(), key=lambda one: one[1])
+    (decision,) = counters.insight.decisions
+    (way,) = decision.ways
+    assert way.route == route
+    assert counters.trees[decision.key] == ("-> " + " > ".join(route),)
+    asked = [f'"{name}"' for name in route if name.startswith("meets_")]
+    assert decision.reason.startswith(f"{', '.join(asked)} first, as few rows match; ")
+    per_row = sum(s.rows_in for s in calls.values()) / BATCH
+    assert 0.5 * per_row < way.predicted < 2 * per_row
+
+
 @pytest.mark.parametrize(("match", "fan"), [(0.9, 1), (1.0, 2)])
 def test_nothing_is_asked_where_most_rows_match(match: float, fan: int) -> None:
     make, batches = star(match, fan)
@@ -77,6 +95,7 @@ def test_a_run_that_is_stopped_everywhere_asks_as_one_that_is_not() -> None:
         assert found == expected
         assert {n: s.rows_in for n, s in calls.items()} == {n: s.rows_in for n, s in steady_calls.items()}
         assert stopped.read_counters().routes == steady.read_counters().routes
+        assert str(stopped.read_counters().insight.decisions) == str(steady.read_counters().insight.decisions)
 
 
 def test_what_is_dropped_where_an_input_is_asked_is_shown_to_all_that_come_later() -> None:

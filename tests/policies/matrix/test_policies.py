@@ -111,6 +111,23 @@ def test_a_greedy_takes_little_more_than_the_best_order_for_long(operators: int,
     assert per_row(run(passed, {"name": "a_greedy", **UNIT})) <= 1.015 * best(passed)
 
 
+def test_explain_says_how_many_decisions_there_were_and_writes_nothing_for_what_nobody_knows() -> None:
+    passed = groups(40_000, [0.9, 0.8, 0.6, 0.4, 0.2], 1)
+    found = run(passed, {"name": "local_swaps", "p": 0.2, **UNIT})
+    lines = eddy.explain(found).splitlines()
+    decisions = found.report.decisions()
+    assert len(decisions) > 8
+    assert f'decisions about "s", and what a row costs, the last 8 of {len(decisions)}' in lines
+    assert decisions["observed"].isna().any()
+    assert "nan" not in " ".join(lines).split()
+
+
+def test_an_order_that_nobody_chose_has_no_price_that_was_promised() -> None:
+    decisions = run(groups(3_000, [0.5], 1), {"name": "a_greedy", **UNIT}).report.decisions()
+    assert (decisions["reason"].tolist(), decisions["observed"].tolist()) == (["first rows"], [1.0])
+    assert decisions["predicted"].isna().all()
+
+
 @pytest.mark.parametrize("policy", ["a_greedy", "sweep", "independent", "local_swaps"])
 def test_every_variant_finds_the_order_of_filters_that_are_independent(policy: str) -> None:
     shares = [0.9, 0.3, 0.6]
@@ -189,8 +206,9 @@ def test_a_stream_that_stays_as_it_is_keeps_its_order() -> None:
         ({"window": 10**9}, "window: expected a whole number from 1 to 100,000"),
         ({"alpha": 0}, "alpha: expected a share above 0 and up to 1, got 0"),
         ({"alpha": 1.1}, "alpha: expected a share above 0 and up to 1, got 1.1"),
-        ({"price": 0}, "price: expected a share above 0 and up to 1, got 0"),
-        ({"price": 1}, "price: expected a share below 1, got 1"),
+        ({"price": 0}, "price: expected a share above 0 and below 1, such as 0.005, got 0"),
+        ({"price": 1}, "price: expected a share above 0 and below 1, such as 0.005, got 1"),
+        ({"price": "dear"}, "price: expected a share above 0 and below 1, such as 0.005, got 'dear'"),
         ({"costs": "calls"}, 'costs: expected "time" or "unit"'),
     ],
 )
