@@ -288,7 +288,8 @@ class Course:
         gain, error = duel.compare(extra)
         share, compared = f"± {error / written:.0%} of the written order", "rounds" if duel.turns else "rows"
         told = f"saves {gain / written:.0%} {share}" if gain >= 0 else f"costs {-gain / written:.0%} {share} more"
-        told = f"{challenger.name} {told}, {duel.seen:,.0f} {compared} compared"
+        than = "" if self.champion is None else f", held against {self.champion.name}"
+        told = f"{challenger.name} {told}{than}, {duel.seen:,.0f} {compared} compared"
         if verdict == WON:
             self.champion, self.guard, self.prospect.patience = challenger, ArmGuard(turns=duel.turns), 0
             self.prospect.waits.pop(challenger.name, None)
@@ -301,10 +302,10 @@ class Course:
 
     def _demote(self, arm: Arm) -> None:
         """Go back to the written order."""
-        times = (self.guard.arm.mean + self.ledger.extra(arm)) / max(self.ledger.in_order, INSTANT)
-        wait = self.prospect.postpone(arm.name, self.rows)
+        wait, told = self.prospect.postpone(arm.name, self.rows), self.guard.tell(self.ledger.extra(arm))
+        times = told[1] / max(self.ledger.in_order, INSTANT)
         self.decide(
-            f"{arm.name} costs {times:.2f} times the written order, which goes on; tried again after {wait:,} rows"
+            f"{arm.name} {told[0]} {times:.2f} times the written order, which goes on; tried again after {wait:,} rows"
         )
         self.champion = self.duel = self.challenger = self.prospect.found = None
         self.prospect.next_sample = self.rows

@@ -69,6 +69,12 @@ class ArmGuard:
         is_too_dear = self.last.mean + overhead - doubt > TOO_DEAR * written.mean
         return is_too_dear or gain < -SURE * error
 
+    def tell(self, overhead: float) -> tuple[str, float]:
+        """Tell what a case costs by an arm that has to go: on the whole, or in its last round if that was dearer."""
+        if self.last.mean > self.arm.mean:
+            return "cost in its last round", self.last.mean + overhead
+        return "costs", self.arm.mean + overhead
+
     def snapshot(self) -> dict[str, Any]:
         """Plain values."""
         return {"turns": self.turns, "arm": self.arm.sums, "last": self.last.sums}

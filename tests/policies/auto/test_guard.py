@@ -56,6 +56,15 @@ def test_one_round_that_is_far_too_dear_is_enough() -> None:
     assert guard.count(cases([9.0, 11.0] * 50))
     assert guard.arm.mean < 4.0
     assert guard.fails(0.0, written())
+    # On the whole it is cheaper than the written order: nobody would understand that it has to go.
+    assert guard.tell(0.5) == ("cost in its last round", 10.5)
+
+
+def test_an_arm_that_was_always_dear_is_told_as_a_whole() -> None:
+    guard = ArmGuard(turns=False)
+    for _ in range(2):
+        guard.count(cases([5.0, 7.0] * 100))
+    assert guard.tell(0.5) == ("costs", 6.5)
 
 
 def test_a_round_without_rows_says_nothing() -> None:
