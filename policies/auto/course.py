@@ -302,11 +302,9 @@ class Course:
 
     def _demote(self, arm: Arm) -> None:
         """Go back to the written order."""
-        wait, told = self.prospect.postpone(arm.name, self.rows), self.guard.tell(self.ledger.extra(arm))
-        times = told[1] / max(self.ledger.in_order, INSTANT)
-        self.decide(
-            f"{arm.name} {told[0]} {times:.2f} times the written order, which goes on; tried again after {wait:,} rows"
-        )
+        told = self.guard.tell(self.ledger.extra(arm), max(self.ledger.in_order, INSTANT))
+        wait = self.prospect.postpone(arm.name, self.rows)
+        self.decide(f"{arm.name} {told}; that order goes on, and it is tried again after {wait:,} rows")
         self.champion = self.duel = self.challenger = self.prospect.found = None
         self.prospect.next_sample = self.rows
 

@@ -69,11 +69,11 @@ class ArmGuard:
         is_too_dear = self.last.mean + overhead - doubt > TOO_DEAR * written.mean
         return is_too_dear or gain < -SURE * error
 
-    def tell(self, overhead: float) -> tuple[str, float]:
-        """Tell what a case costs by an arm that has to go: on the whole, or in its last round if that was dearer."""
-        if self.last.mean > self.arm.mean:
-            return "cost in its last round", self.last.mean + overhead
-        return "costs", self.arm.mean + overhead
+    def tell(self, overhead: float, written: float) -> str:
+        """Tell what an arm that has to go costs: on the whole, or in its last round if only that was too dear."""
+        if self.arm.mean + overhead <= written:
+            return f"cost {(self.last.mean + overhead) / written:.2f} times the written order in its last round"
+        return f"costs {(self.arm.mean + overhead) / written:.2f} times the written order"
 
     def snapshot(self) -> dict[str, Any]:
         """Plain values."""

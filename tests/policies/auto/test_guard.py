@@ -57,14 +57,14 @@ def test_one_round_that_is_far_too_dear_is_enough() -> None:
     assert guard.arm.mean < 4.0
     assert guard.fails(0.0, written())
     # On the whole it is cheaper than the written order: nobody would understand that it has to go.
-    assert guard.tell(0.5) == ("cost in its last round", 10.5)
+    assert guard.tell(0.4, 4.0) == "cost 2.60 times the written order in its last round"
 
 
 def test_an_arm_that_was_always_dear_is_told_as_a_whole() -> None:
     guard = ArmGuard(turns=False)
     for _ in range(2):
-        guard.count(cases([5.0, 7.0] * 100))
-    assert guard.tell(0.5) == ("costs", 6.5)
+        guard.count(cases([6.0, 8.0] * 100))
+    assert guard.tell(1.0, 4.0) == "costs 2.00 times the written order"
 
 
 def test_a_round_without_rows_says_nothing() -> None:
