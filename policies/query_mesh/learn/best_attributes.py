@@ -124,7 +124,8 @@ def weigh_attributes(buckets: Buckets, targets: Floats) -> tuple[Floats, Floats]
     outcomes' variance that it explains, with the part that chance explains taken off. `targets` are standardised.
     """
     certain, share = weigh_each(buckets, targets)
-    tells = np.isfinite(certain).any(axis=1)
+    # An attribute that explains everything is infinitely certain.
+    tells = (certain > -np.inf).any(axis=1)
     return certain.max(axis=1, initial=-np.inf), np.where(tells, share.sum(axis=1), 0.0)
 
 

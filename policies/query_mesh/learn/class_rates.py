@@ -199,7 +199,7 @@ def _find_tellers(buckets: Buckets, outcomes: Floats, used: Collection[int]) -> 
     certain, share = weigh_each(buckets[:, varied], targets)
     bar = limit(certain.size)
     # What an attribute tells of all operators together shows sooner than what it tells of each.
-    together = np.where(np.isfinite(certain), certain, 0.0).sum(axis=1) / np.sqrt(len(known))
+    together = np.where(certain > -np.inf, certain, 0.0).sum(axis=1) / np.sqrt(len(known))
     tells = (certain > bar).any(axis=1) | (together > bar)
     bars = np.where(tells, SURE_OF_OTHERS, np.inf)
     share = np.where(certain > bars[:, None], share, 0.0)
