@@ -1,0 +1,61 @@
+"""Key maps: how the values of a row's keys become the code by which it is found.
+
+A map is an ordered list of fields. One field with all keys of an access pattern is a hash index of that pattern; one
+field for each key is a bit-address index (section 4.1 of the AMRI paper); none at all leaves the rows in the order of
+one key, or of time.
+
+    hash(user, place) 16 bits                code = hhhhhhhhhhhhhhhh
+    user 5 bits, place 2 bits, kind 3 bits   code = uuuuuppkkk        a search by user and kind: four runs, uuuuu??kkk
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Field:
+    """Some bits of a code, made of one or more keys.
+
+    `keys` are their places among all keys of the STeM. The keys are hashed together or, if `ranked`, a single one is
+    mapped by the rank of its value among those that the part has.
+    """
+
+    keys: tuple[int, ...]
+    bits: int
+    ranked: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class KeyMap:
+    """Fields, and what rows of the same code stand in order of: a key, or the time where there is none."""
+
+    fields: tuple[Field, ...] = ()
+    then: int | None = None
+
+    @property
+    def bits(self) -> int:
+        """The bits of a code."""
+        return sum(field.bits for field in self.fields)
+
+    def serves(self, pattern: int) -> bool:
+        """Whether a search by some keys, as a mask of their places, finds its rows with it.
+
+        >>> both = KeyMap(fields=(Field(keys=(0, 1), bits=16),))
+        >>> both.serves(0b11), both.serves(0b01)
+        (True, False)
+        """
+        return any(all(pattern >> key & 1 for key in field.keys) for field in self.fields)
+
+    def describe(self, names: Sequence[str]) -> str:
+        """Write it in words.
+
+        >>> KeyMap(fields=(Field(keys=(0,), bits=12),)).describe(["user"])
+        'hash(user) 12 bits, time'
+        """
+        parts = [
+            f"{'rank' if field.ranked else 'hash'}({', '.join(names[key] for key in field.keys)}) {field.bits} bits"
+            for field in self.fields
+        ]
+        return ", ".join([*parts, "time" if self.then is None else names[self.then]])
