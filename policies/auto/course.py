@@ -22,7 +22,8 @@ from eddy.policies.auto.conduct import Challenge, Conduct
 from eddy.policies.auto.deal import Dealer
 from eddy.policies.auto.duel import OPEN, WON, Bill, Duel, Trail
 from eddy.policies.auto.guard import ArmGuard
-from eddy.policies.auto.ledger import CHALLENGER, CHAMPION, SAMPLE, Ledger
+from eddy.policies.auto.idle import IdleRows
+from eddy.policies.auto.ledger import CHALLENGER, CHAMPION, CHANGED_SHARE, SAMPLE, Ledger
 from eddy.policies.auto.prospect import Prospect
 from eddy.policies.auto.sample import TriedRows
 from eddy.policies.shared.account import Account
@@ -49,9 +50,6 @@ QUIET_ROUNDS = 3
 ROWS_TO_COUNT = 8_000
 """Rows of a round from which on counting costs nothing that shows."""
 
-CHANGED_SHARE = 0.15
-"""The share by which the written order's cost must change for an old sample to be worth nothing."""
-
 DECISIONS_KEPT = 8
 """Decisions that are told; older ones have been reported long since."""
 
@@ -72,6 +70,7 @@ class Course:
         self.guard = ArmGuard(turns=False)
         self.sample: TriedRows | None = None
         self.prospect = Prospect(self.ledger, conduct.arms)
+        self.idle = IdleRows()
         # Rows so far, and idle rows until the next look.
         self.rows, self.look = 0, FIRST_LOOK
         self.ready: tuple[Hop, ...] = ()
@@ -179,6 +178,9 @@ class Course:
         if arm is None:
             tag = Lane(bill, Trail(), alone=True)
             return [replace(leg, rows=rows, tag=tag) for leg in self._plan_written(task, ready)]
+        if lane == CHALLENGER and self.champion is None and self.duel is not None and not self.duel.rounds:
+            # Its first order is to be the one that made it a challenger.
+            task = replace(task, statistics=self.idle.see(task.statistics))
         started = self.conduct.clock()
         legs = arm.ask(task, ready, rows, bill)
         if not task.lineage.done and any(comes_back(leg, task, ready) for leg in legs):
@@ -225,11 +227,14 @@ class Course:
         self.ledger.note_round(self._round)
         self._let_arms_learn()
         self.ledger.settle(self._round, self._bills, self.guard, self.champion, self.challenger)
+        if self.ledger.has_changed:
+            self.prospect.begin_anew(self.rows)
         self._judge()
         if self.duel is None and self.sample is None:
             self._consider()
         if self.is_idle:
             self.look = FIRST_LOOK
+            self.idle.begin(self._route, self._statistics)
         self._bills, self._round = {}, 0
         self._coming_back.clear()
         self.dealer.end_round()
@@ -274,6 +279,9 @@ class Course:
         if challenger.policy.is_calm:
             duel.warm = 0
         duel.count(*(self.ledger.cases(self._bills.get(lane)) for lane in (CHALLENGER, CHAMPION)))
+        if self.ledger.has_changed:
+            # Neither side has planned for such rows yet.
+            duel.forget()
         if self.dealer.starved >= MOST_STARVED:
             wait = self.prospect.postpone(challenger.name, self.rows)
             self.decide(f"{challenger.name} costs more to try than there is to spend; tried again after {wait:,} rows")
@@ -284,21 +292,33 @@ class Course:
         is_young = duel.rounds < YOUNG_ROUNDS and not challenger.policy.is_calm
         verdict = duel.judge(extra, written, is_young=is_young)
         if verdict == OPEN:
+            if duel.warm and CHALLENGER in self._bills:
+                duel.end_warming()
             return
+        gain, _ = duel.compare(extra)
+        told = self._tell_duel(duel, extra, written)
+        if verdict == WON:
+            self._adopt(challenger, turns=duel.turns)
+        else:
+            wait = self.prospect.postpone(challenger.name, self.rows, -gain * duel.seen)
+            told = f"{told}: not enough; tried again after {wait:,} rows"
+        self.decide(told)
+        self.duel = self.challenger = None
+
+    def _tell_duel(self, duel: Duel, extra: float, written: float) -> str:
+        """Tell what a duel has shown."""
         gain, error = duel.compare(extra)
         share, compared = f"± {error / written:.0%} of the written order", "rounds" if duel.turns else "rows"
         told = f"saves {gain / written:.0%} {share}" if gain >= 0 else f"costs {-gain / written:.0%} {share} more"
         than = "" if self.champion is None else f", held against {self.champion.name}"
-        told = f"{challenger.name} {told}{than}, {duel.seen:,.0f} {compared} compared"
-        if verdict == WON:
-            self.champion, self.guard, self.prospect.patience = challenger, ArmGuard(turns=duel.turns), 0
-            self.prospect.waits.pop(challenger.name, None)
-            self.decide(told)
-        else:
-            self.decide(
-                f"{told}: not enough; tried again after {self.prospect.postpone(challenger.name, self.rows):,} rows"
-            )
-        self.duel = self.challenger = None
+        return f"{duel.arm} {told}{than}, {duel.seen:,.0f} {compared} compared"
+
+    def _adopt(self, arm: Arm, *, turns: bool) -> None:
+        """Put an arm in charge; who was before has lost, and waits."""
+        if self.champion is not None:
+            self.prospect.postpone(self.champion.name, self.rows)
+        self.prospect.waits.pop(arm.name, None)
+        self.champion, self.guard, self.prospect.patience = arm, ArmGuard(turns=turns), 0
 
     def _demote(self, arm: Arm) -> None:
         """Go back to the written order."""
@@ -306,6 +326,8 @@ class Course:
         wait = self.prospect.postpone(arm.name, self.rows)
         self.decide(f"{arm.name} {told}; that order goes on, and it is tried again after {wait:,} rows")
         self.champion = self.duel = self.challenger = self.prospect.found = None
+        # The others have lost against one that has gone.
+        self.prospect.waits = {arm.name: self.prospect.waits[arm.name]}
         self.prospect.next_sample = self.rows
 
     def decide(self, reason: str) -> None:
@@ -318,9 +340,13 @@ class Course:
         """Look at an idle stream: settle its account, and see whether something could be gained."""
         started = self.conduct.clock()
         self.rows += self.ledger.idle_rows
-        changed = self.ledger.settle_idle(self._route, self._statistics, self._attributes, self.conduct.cells)
+        self.idle.look(self._route, self._statistics, self.ledger.idle_rows)
+        fresh = self.idle.see(self._statistics)
+        changed = self.ledger.settle_idle(self._route, fresh, self._attributes, self.conduct.cells)
         if changed > CHANGED_SHARE:
             self.prospect.begin_anew(self.rows)
+        if self.independent:
+            self.prospect.glance(self._route, fresh)
         if len(self.ready) > 1 or not self.independent:
             self._consider()
         saves = self.prospect.wanted > 0
@@ -332,7 +358,8 @@ class Course:
     def _consider(self) -> None:
         """Take a sample, or begin a duel, if that may pay and can be paid for."""
         self.prospect.wanted, self.next_challenge = 0.0, None
-        if self.rows >= self.prospect.next_sample:
+        # What rows show on their way is for nothing, so whoever gains by that alone comes before a sample.
+        if self.rows >= self.prospect.next_sample and not self.prospect.glanced:
             self._consider_sample()
             return
         current = self.ledger.current(self.champion, self.guard)
@@ -343,6 +370,9 @@ class Course:
             if self.prospect.buy(price):
                 self.next_challenge = Challenge(name, hoped, hoped * self.ledger.usual)
             break
+        else:
+            if self.rows >= self.prospect.next_sample:
+                self._consider_sample()
         if not self.conduct.shares_verdicts:
             self.challenge()
 
@@ -363,7 +393,7 @@ class Course:
             return
         # Rows of an arm that saves much are cheap beside those of a sample: it comes the more seldom.
         since = current * (self.rows - self.prospect.sampled)
-        if self.champion is not None and price > self.conduct.regret * since:
+        if self.champion is not None and self.prospect.sampled and price > self.conduct.regret * since:
             return
         if self.prospect.buy(price):
             self.sample = TriedRows(self.ready)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eddy.contracts import Chance
-from eddy.policies.auto.duel import Duel
+from eddy.policies.auto.duel import LEAST_PAIRED, Duel
 from eddy.policies.auto.ledger import CHALLENGER, CHAMPION, CONTROL, Ledger
 from eddy.policies.shared.merit import INSTANT
 from eddy.tuples.arrays import Integers
@@ -121,7 +121,9 @@ class Dealer:
         feared = max(2 * error - gain, LEAST_FEARED * ledger.in_order, INSTANT)
         left = max(ledger.account.left - ledger.arm_price(duel.arm), 0.0)
         count = int(min(rows * LARGEST_CHALLENGE, left / feared))
-        return count if count and count >= min(FEWEST_CHALLENGED, int(rows * LARGEST_CHALLENGE)) else 0
+        # Where only calls count, thinking takes nothing.
+        fewest = LEAST_PAIRED if ledger.unit else FEWEST_CHALLENGED
+        return count if count and count >= min(fewest, int(rows * LARGEST_CHALLENGE)) else 0
 
     def _count_control(self, rows: int) -> int:
         """Count the rows that go on in the written order."""

@@ -7,10 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from eddy.policies.auto.duel import HALF_LIFE_TURNS, SURE, Cost
-
-TOO_DEAR = 1.5
-"""Times the written order: an arm that costs so much is not waited for."""
+from eddy.policies.auto.duel import HALF_LIFE_TURNS, SURE, TOO_DEAR, Cost
 
 UNUSUAL_SHARE = 0.25
 """The share by which a round's cost must be off for the written order to be asked at once."""

@@ -6,6 +6,7 @@ clock. Where only calls count (`costs = "unit"`), a call costs 1, and nothing el
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -35,6 +36,13 @@ MIXING_SHARE = 0.05
 
 CHEAP_ROW = 2e-6
 """Seconds of a row below which dealing out is taken to be dear, before it has been seen."""
+
+ROWS_OF_A_ROUND = 100
+"""Rows of one lane in a round that say what rows of this round cost by it; fewer, and what is usual says it better."""
+
+CHANGED_SHARE, SURELY_CHANGED = 0.15, 4.0
+"""The share by which the written order's cost must change for an old sample to be worth nothing, and the standard
+errors that it must change by: each round is held against those before."""
 
 NEWEST_WEIGHT = 0.2
 """The weight of the newest round in what is usual."""
@@ -88,6 +96,8 @@ class Ledger:
         self.unit = unit
         self.turns = False
         self.written = Cost()
+        # Whether the last round has shown that the written order costs something else by now.
+        self.has_changed = False
         self.calls = 0.0
         self.usual = 0.0
         self.thinking: dict[str, Thinking] = {}
@@ -217,6 +227,10 @@ class Ledger:
             sample = SAMPLE_ROWS * sum(prices)
             self.account.allowance = (sample + min(sample, self.screening_price(attributes)) + calls) / cells
         self.row, self.row_calls = row, calls
+        known = row + (calls / self.usual if self.turns else 0.0)
+        if abs(known - self.written.mean) > CHANGED_SHARE * self.written.mean:
+            # What was compared long ago says nothing of rows as they are now.
+            self.written = Cost()
         self.account.pay_rows(self.unsettled, self.unsettled)
         self.idle_rows = self.idle_rounds = 0
         return abs(row - former) / former if former else 0.0
@@ -231,18 +245,19 @@ class Ledger:
     ) -> None:
         """Write down what a round would have cost in the written order, and what it did cost."""
         in_order = bills.get(CONTROL if champion is not None else CHAMPION)
+        self.has_changed = False
         if in_order is not None and in_order.rows:
-            self.written.half_life = HALF_LIFE_TURNS if self.turns else HALF_LIFE_ROWS
-            self.written.add(*self.cases(in_order))
-            self.calls = _follow(self.calls, in_order.calls)
+            self._note_written(in_order)
         # Rows that are tried on count as if they had cost what those of the champion do: the rest is what trying costs.
         #
         #     written   |---------------------------|      what the rows would have cost in the written order
         #     champion  |-----------------|  saved         what they cost by the champion
         #     tried     |--------------------|             what a challenger's, the control's, the sample's do cost
         #                                  ^^ spent besides
-        now, calls = self.current(champion, guard), 0.0 if self.turns else self.calls
-        written, usual = self.in_order * rows + calls, now * rows + calls
+        usually, calls = self.current(champion, guard), 0.0 if self.turns else self.calls
+        now = self._find_now(bills.get(CHAMPION), usually)
+        # Nothing was saved where nobody is in charge.
+        written, usual = (self.in_order if champion is not None else now) * rows + calls, now * rows + calls
         for name, bill in bills.items():
             expected = now * bill.rows
             if name == CHAMPION and champion is not None:
@@ -260,7 +275,27 @@ class Ledger:
         self._found_prices = {}
         self.account.pay_rows(written, usual)
         if champion is not None and self.quiet_rounds:
-            self._settle_quiet(champion, now)
+            self._settle_quiet(champion, usually)
+
+    def _note_written(self, bill: Bill) -> None:
+        """Note what rows in the written order have cost; what they cost before a change says nothing of them."""
+        self.written.half_life = HALF_LIFE_TURNS if self.turns else HALF_LIFE_ROWS
+        newest = Cost()
+        newest.add(*self.cases(bill))
+        if not self.turns and min(newest.cases, self.written.cases) >= ROWS_OF_A_ROUND:
+            off, error = abs(newest.mean - self.written.mean), math.hypot(newest.error, self.written.error)
+            self.has_changed = off > max(SURELY_CHANGED * error, CHANGED_SHARE * self.written.mean)
+        if self.has_changed:
+            self.written.sums = newest.sums
+        else:
+            self.written.add(*self.cases(bill))
+        self.calls = _follow(self.calls, bill.calls)
+
+    def _find_now(self, bill: Bill | None, usually: float) -> float:
+        """Find what a row costs as it is routed now: by the round's own rows, if the others may be of another time."""
+        if self.turns or bill is None or bill.rows < ROWS_OF_A_ROUND:
+            return usually
+        return bill.seconds / bill.rows
 
     def _settle_quiet(self, champion: Arm, now: float) -> None:
         """Write down the rounds in which nobody counted."""

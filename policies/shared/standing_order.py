@@ -11,12 +11,16 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from eddy.contracts import Leg, Lineage, Task
+from eddy.contracts import Leg, Lineage, Observation, Statistic, Task
 from eddy.policies.shared.merit import INSTANT, Costs, greedy_route, merit, row_price
+from eddy.policies.shared.recent_rates import RecentRates
 from eddy.tuples import Hop
 
 ROWS_BETWEEN_LOOKS = 3_000
 """Rows from one look at the order to the next; at the beginning it is looked at when the rows have doubled."""
+
+ROWS_BETWEEN_CHECKS = 1_000
+"""Rows from one time that it is asked whether filters have changed to the next: a comparison for each."""
 
 MOST_ROWS_BETWEEN = 30_000
 """Rows from one look to the next where rows are so cheap that looking would cost more than its share."""
@@ -68,20 +72,39 @@ class StandingOrder:
 
     def __init__(self, costs: Costs) -> None:
         self._costs = costs
-        self._rows = self._unseen = self._stood = 0
+        self._rows = self._unseen = self._stood = self._unchecked = 0
         self._between = ROWS_BETWEEN_LOOKS
         self._prices: dict[Hop, Known] = {}
         self._merits: dict[Hop, float] = {}
         self._legs: dict[Lineage, tuple[Leg, ...]] = {}
+        # What filters did of late, and the rates that the order goes by.
+        self._recent = RecentRates()
+        self._rates: dict[Hop, float] = {}
+
+    def observe(self, observation: Observation) -> None:
+        """Take note of a step, or of a sample that somebody else has drawn."""
+        self._recent.observe(observation)
 
     def arrive(self, task: Task, ready: tuple[Hop, ...]) -> None:
-        """Count rows that arrive; looks at the order if it is time."""
-        if self._unseen >= min(self._rows // 2, self._between):
+        """Count rows that arrive; looks at the order if it is time, or if filters have changed."""
+        if self._unseen >= min(self._rows // 2, self._between) or self._has_changed():
             self._look(task, ready)
             self._unseen = 0
         self._rows += task.rows
         self._unseen += task.rows
+        self._unchecked += task.rows
         self._stood += task.rows
+
+    def _has_changed(self) -> bool:
+        """Tell whether a filter does something else by now than the order goes by."""
+        if self._unchecked < ROWS_BETWEEN_CHECKS:
+            return False
+        self._unchecked = 0
+        return any(self._recent.differs(hop, rate) for hop, rate in self._rates.items())
+
+    def _see(self, task: Task, hop: Hop) -> Statistic:
+        """Say what to go by for a hop."""
+        return self._recent.find(hop, task.statistics[hop])
 
     @property
     def is_settled(self) -> bool:
@@ -112,7 +135,9 @@ class StandingOrder:
             self._follow(task, hop)
         # Routes follow from the merits, so these are all that must survive a restart.
         alike = join_alike(self._prices)
-        standing, self._merits = self._merits, {hop: merit(task.statistics[hop], alike[hop]) for hop in alike}
+        seen = {hop: self._see(task, hop) for hop in alike}
+        standing, self._merits = self._merits, {hop: merit(seen[hop], alike[hop]) for hop in alike}
+        self._rates = {hop: one.rate for hop, one in seen.items() if not hop.pattern}
         new = self.route(task, ready)
         old = greedy_route(task, ready, lambda hop: standing.get(hop, 0.0)) if standing else ()
         saved = self._expect(task, old, alike) - self._expect(task, new, alike)
@@ -129,7 +154,7 @@ class StandingOrder:
         if found is None:
             if hop not in self._prices:
                 self._follow(task, hop)
-            found = self._merits[hop] = merit(task.statistics[hop], self._prices[hop].price)
+            found = self._merits[hop] = merit(self._see(task, hop), self._prices[hop].price)
         return found
 
     def _expect(self, task: Task, route: Sequence[Hop], alike: Mapping[Hop, float]) -> float:
@@ -137,7 +162,7 @@ class StandingOrder:
         reach, spent = 1.0, 0.0
         for hop in route:
             spent += reach * alike.get(hop, self._prices[hop].price)
-            reach *= task.statistics[hop].rate
+            reach *= self._see(task, hop).rate
         return spent
 
     def _follow(self, task: Task, hop: Hop) -> None:
@@ -145,17 +170,21 @@ class StandingOrder:
         self._prices[hop] = follow_price(self._prices.get(hop), row_price(hop, task.prices, self._costs))
 
     def snapshot(self) -> list[Any]:
-        """Numbers of rows; prices and merits of hops."""
+        """Numbers of rows; prices and merits of hops; what filters did of late, and the rates that are gone by."""
         prices = [[*hop, *known] for hop, known in self._prices.items()]
-        numbers = [self._rows, self._unseen, self._between, self._stood]
-        return [numbers, prices, [[*hop, one] for hop, one in self._merits.items()]]
+        numbers = [self._rows, self._unseen, self._between, self._stood, self._unchecked]
+        merits, rates = ([[*hop, one] for hop, one in found.items()] for found in (self._merits, self._rates))
+        return [numbers, prices, merits, self._recent.snapshot(), rates]
 
     def restore(self, state: Sequence[Any]) -> None:
-        """Go on from a snapshot."""
-        numbers, prices, merits = state
-        self._rows, self._unseen, self._between, self._stood = numbers
+        """Go on from a snapshot; an older version did not know what filters did of late."""
+        (self._rows, self._unseen, self._between, self._stood, *unchecked), prices, merits, *others = state
         self._prices = {Hop(operator, pattern): Known(*known) for operator, pattern, *known in prices}
         self._merits = {Hop(operator, pattern): found for operator, pattern, found in merits}
+        if others:
+            (self._unchecked,) = unchecked
+            self._recent.restore(others[0])
+            self._rates = {Hop(operator, pattern): rate for operator, pattern, rate in others[1]}
 
 
 def follow_price(known: Known | None, newest: float) -> Known:
