@@ -40,6 +40,9 @@ SHARE_AT_FIRST = 0.1
 LITTLE = 0.02
 """Where no order could save more than this share, or another leg costs more than it, rows explore seldom."""
 
+WORTH_NOTING = 200e-6
+"""Seconds of a step from which on it is noted what it did: that takes a fiftieth of it at most."""
+
 SELDOM = 10
 """Times as many rows from one exploration to the next where there is little to gain."""
 
@@ -97,7 +100,10 @@ class Source(Policy):
 
     def observe(self, observation: Observation) -> None:
         """Take note of what filters do just now, or of a sample that somebody else has drawn."""
-        if self._greedy:
+        is_worth_it = (
+            self._costs == "unit" or observation.is_profile or observation.statistics[0].seconds >= WORTH_NOTING
+        )
+        if self._greedy and is_worth_it:
             self._find_order(observation.origin).observe(observation)
 
     def _count_due(self, task: Task, ready: tuple[Hop, ...], order: StandingOrder) -> int:

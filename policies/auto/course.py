@@ -295,12 +295,11 @@ class Course:
             if duel.warm and CHALLENGER in self._bills:
                 duel.end_warming()
             return
-        gain, _ = duel.compare(extra)
-        told = self._tell_duel(duel, extra, written)
+        told, lost = self._tell_duel(duel, extra, written), -duel.compare(extra)[0] * duel.seen
         if verdict == WON:
             self._adopt(challenger, turns=duel.turns)
         else:
-            wait = self.prospect.postpone(challenger.name, self.rows, -gain * duel.seen)
+            wait = self.prospect.postpone(challenger.name, self.rows, lost)
             told = f"{told}: not enough; tried again after {wait:,} rows"
         self.decide(told)
         self.duel = self.challenger = None
@@ -359,7 +358,8 @@ class Course:
         """Take a sample, or begin a duel, if that may pay and can be paid for."""
         self.prospect.wanted, self.next_challenge = 0.0, None
         # What rows show on their way is for nothing, so whoever gains by that alone comes before a sample.
-        if self.rows >= self.prospect.next_sample and not self.prospect.glanced:
+        is_time = self.rows >= self.prospect.next_sample
+        if is_time and not self.prospect.glanced:
             self._consider_sample()
             return
         current = self.ledger.current(self.champion, self.guard)
@@ -371,7 +371,7 @@ class Course:
                 self.next_challenge = Challenge(name, hoped, hoped * self.ledger.usual)
             break
         else:
-            if self.rows >= self.prospect.next_sample:
+            if is_time:
                 self._consider_sample()
         if not self.conduct.shares_verdicts:
             self.challenge()
@@ -424,4 +424,7 @@ class Course:
         self.ledger.think(self.challenger).waking = seconds
         if not self.ledger.unit:
             self.ledger.account.pay("duels", seconds)
-        self.duel = Duel(name, self.ledger.turns, WARM_ROUNDS if lesson is None else 0, hoped)
+        glanced = self.prospect.found is None
+        # Whoever is seen at a glance knows what that has shown.
+        warm = 0 if glanced or lesson is not None else WARM_ROUNDS
+        self.duel = Duel(name, self.ledger.turns, warm, hoped, glanced=glanced)

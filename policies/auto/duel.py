@@ -42,6 +42,10 @@ LEAST_ROUNDS = 2
 """Rounds in which a challenger must have planned for some rows before it loses, unless it is far too dear: its first
 plan is made from what it knew of others' rows."""
 
+LEAST_OF_HOPE = 0.25
+"""The part of what was hoped for that a challenger must save where operators were taken not to depend on each other:
+less shows that they do, and a sample will tell what is to be had."""
+
 OPEN, WON, LOST = "open", "won", "lost"
 
 
@@ -172,7 +176,8 @@ class Duel:
     """A challenger beside the one in charge.
 
     `turns` says whether whole rounds take turns. `warm` are the rounds that the challenger may still learn in, and in
-    which it can only win; `hoped` is what each case was hoped to save.
+    which it can only win; `hoped` is what each case was hoped to save, and `glanced`
+    says that no sample has shown that.
     """
 
     arm: str
@@ -181,6 +186,7 @@ class Duel:
     hoped: float
     seen: float = 0.0
     rounds: int = 0
+    glanced: bool = False
     challenger: Cost = field(default_factory=Cost)
     champion: Cost = field(default_factory=Cost)
     pairs: Pairs = field(default_factory=Pairs)
@@ -255,7 +261,8 @@ class Duel:
             return WON
         if self.warm > 0:
             return OPEN
-        if gain + (overhead if is_young else 0.0) + SURE * error < needed and self._has_shown(gain, overhead):
+        likely = gain + (overhead if is_young else 0.0) + SURE * error
+        if likely < max(needed, LEAST_OF_HOPE * self.hoped * self.glanced) and self._has_shown(gain, overhead):
             return LOST
         return LOST if self.seen >= most else OPEN
 
@@ -268,16 +275,17 @@ class Duel:
 
     def snapshot(self) -> dict[str, Any]:
         """Plain values."""
-        numbers = [self.turns, self.warm, self.hoped, self.seen, self.rounds]
+        numbers = [self.turns, self.warm, self.hoped, self.seen, self.rounds, self.glanced]
         sides = [self.challenger.sums, self.champion.sums, *(side.sums for side in self.level)]
         return {"arm": self.arm, "numbers": numbers, "sides": sides, "pairs": self.pairs.sums}
 
     @staticmethod
     def restore(state: dict[str, Any]) -> Duel:
         """From a snapshot."""
-        turns, warm, hoped, seen, rounds = state["numbers"]
+        turns, warm, hoped, seen, rounds, *glanced = state["numbers"]
         duel = Duel(str(state["arm"]), bool(turns), int(warm), float(hoped), float(seen), int(rounds))
-        if len(state["sides"]) == 2 + len(duel.level):
+        if glanced:
+            (duel.glanced,) = map(bool, glanced)
             sides = (duel.challenger, duel.champion, *duel.level)
             for side, sums in zip(sides, state["sides"], strict=True):
                 side.sums = list(map(float, sums))
