@@ -17,6 +17,9 @@ from eddy.tuples.arrays import Integers
 LARGEST_CHALLENGE = 0.5
 """The largest share of a round's rows that go to a challenger, and of the rounds of a duel that are its turn."""
 
+MOST_STARVED = 6
+"""Rounds that a challenger waits for what its turn may cost, before it leaves its place to others."""
+
 FEWEST_CHALLENGED = 400
 """Rows of a round that are worth the thinking that they take; or half of the round, if that is less."""
 
@@ -57,10 +60,12 @@ class Dealer:
         # Rounds since some rows went in the written order.
         self.rounds_since = 0
 
-    def call_control(self) -> None:
-        """Let the next round have rows in the written order, unless some have had it of late."""
-        if self.rounds_since >= ROUNDS_BETWEEN_CALLS:
+    def call_control(self) -> bool:
+        """Let the next round have rows in the written order, unless some have had it of late; says whether it will."""
+        is_called = self.rounds_since >= ROUNDS_BETWEEN_CALLS and not self._ledger.turns
+        if is_called:
             self.control_due = max(self.control_due, float(CONTROL_BURST))
+        return is_called
 
     @property
     def wants_control(self) -> bool:

@@ -46,6 +46,12 @@ LEAST_OF_HOPE = 0.25
 """The part of what was hoped for that a challenger must save where operators were taken not to depend on each other:
 less shows that they do, and a sample will tell what is to be had."""
 
+WARM_ROUNDS = 2
+"""Rounds in which a challenger may learn before it is judged, if there was no sample to learn from."""
+
+YOUNG_ROUNDS = 4
+"""Rounds in which a challenger may think more than it will later, unless it is calm sooner."""
+
 OPEN, WON, LOST = "open", "won", "lost"
 
 
@@ -271,7 +277,15 @@ class Duel:
         if self.turns or self.rounds >= LEAST_ROUNDS:
             return True
         usual = self.challenger.mean + gain + overhead
-        return self.challenger.mean > TOO_DEAR * usual
+        return self.challenger.mean + overhead > TOO_DEAR * usual
+
+    def tell(self, overhead: float, written: float, champion: str | None) -> str:
+        """Tell what it has shown, against whom."""
+        gain, error = self.compare(overhead)
+        share, compared = f"± {error / written:.0%} of the written order", "rounds" if self.turns else "rows"
+        told = f"saves {gain / written:.0%} {share}" if gain >= 0 else f"costs {-gain / written:.0%} {share} more"
+        than = "" if champion is None else f", held against {champion}"
+        return f"{self.arm} {told}{than}, {self.seen:,.0f} {compared} compared"
 
     def snapshot(self) -> dict[str, Any]:
         """Plain values."""

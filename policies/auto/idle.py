@@ -12,7 +12,7 @@ from typing import Any
 
 from eddy.contracts import Statistic, Statistics, fading
 from eddy.observe.statistics import HALF_LIFE
-from eddy.policies.shared.recent_rates import RecentRates
+from eddy.policies.shared.standing_order import RecentRates
 from eddy.tuples import Hop
 
 FEWEST = 1.0
@@ -32,11 +32,16 @@ class IdleRows:
     def __init__(self) -> None:
         self._seen: dict[Hop, tuple[float, float]] = {}
         self._recent = RecentRates()
+        self.is_begun = False
 
     def begin(self, route: Sequence[Hop], statistics: Statistics) -> None:
-        """Begin: rows went other ways until now, or there were none."""
-        self._recent = RecentRates()
+        """Begin before the first rows that go along the route."""
+        self.is_begun = True
         self._keep(route, statistics)
+
+    def forget(self) -> None:
+        """Forget everything: rows went other ways."""
+        self._seen, self._recent, self.is_begun = {}, RecentRates(), False
 
     def _keep(self, route: Sequence[Hop], statistics: Statistics) -> None:
         self._seen = {hop: (statistics[hop].rows_in, statistics[hop].rows_out) for hop in route}
@@ -62,12 +67,13 @@ class IdleRows:
 
     def snapshot(self) -> list[Any]:
         """Plain values."""
-        return [[[*hop, *counts] for hop, counts in self._seen.items()], self._recent.snapshot()]
+        return [[[*hop, *counts] for hop, counts in self._seen.items()], self._recent.snapshot(), self.is_begun]
 
     def restore(self, state: Sequence[Any]) -> None:
         """Go on from a snapshot."""
         self._seen = {Hop(operator, pattern): (rows, out) for operator, pattern, rows, out in state[0]}
         self._recent.restore(state[1])
+        self.is_begun = state[2]
 
 
 class FreshStatistics(Statistics):

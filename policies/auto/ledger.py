@@ -37,6 +37,9 @@ MIXING_SHARE = 0.05
 CHEAP_ROW = 2e-6
 """Seconds of a row below which dealing out is taken to be dear, before it has been seen."""
 
+FIRST_LOOK, LATEST_LOOK = 500, 40_000
+"""Rows between two looks at an idle stream: at first soon, later seldom, since each look takes some steps in Python."""
+
 ROWS_OF_A_ROUND = 100
 """Rows of one lane in a round that say what rows of this round cost by it; fewer, and what is usual says it better."""
 
@@ -202,6 +205,16 @@ class Ledger:
         looks = 1 + attributes
         return 0.0 if self.unit else max(self.screening.price.seconds(looks), USUAL_SCREENING * looks)
 
+    def pay_thinking(self, kind: str, seconds: float) -> None:
+        """Count what was thought: nothing where only calls count."""
+        if not self.unit:
+            self.account.pay(kind, seconds)
+
+    def pay_screening(self, looks: int, seconds: float) -> None:
+        """Count a look at a sample, and note what each attribute of it takes."""
+        self.screening.add(looks, looks, seconds)
+        self.pay_thinking("sampling", seconds)
+
     def note_round(self, rows: int) -> None:
         """Note the rows of a round."""
         self.usual = _follow(self.usual, rows)
@@ -210,6 +223,10 @@ class Ledger:
         """Note a step that several lanes took together: the router has more to do than for one."""
         if not self.unit and self.prices[SHARED].step:
             self.mixing += max(self.prices[SHARED].seconds(rows) - self.prices[ALONE].seconds(rows), 0.0)
+
+    def is_time_to_look(self, look: int) -> bool:
+        """Tell whether an idle stream is to be looked at: after so many rows, and not each of few large rounds."""
+        return self.idle_rows >= look and self.idle_rounds >= look // FIRST_LOOK
 
     def settle_idle(self, route: Sequence[Hop], statistics: Statistics, attributes: int, cells: int) -> float:
         """Write down idle rows at what they cost by all that has been seen; gives the share by which that changed.
@@ -269,8 +286,7 @@ class Ledger:
                 self.account.pay("sampling" if name == SAMPLE else "control", bill.total - expected)
         kind = "sampling" if SAMPLE in bills else "duels" if CHALLENGER in bills else "control"
         self.account.pay(kind, self.mixing)
-        if not self.unit:
-            self.account.pay("learning", self.bookkeeping)
+        self.pay_thinking("learning", self.bookkeeping)
         self.mixing = self.bookkeeping = 0.0
         self._found_prices = {}
         self.account.pay_rows(written, usual)
