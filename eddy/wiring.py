@@ -26,6 +26,7 @@ from eddy.operators.matching import Matching
 from eddy.operators.passing import Passing
 from eddy.operators.registry import OPERATORS
 from eddy.operators.stem import Stem
+from eddy.operators.tuning.settings import IndexSettings
 from eddy.policies.registry import POLICIES
 from eddy.predicates.faults import Faults
 from eddy.predicates.judge import Judge
@@ -56,6 +57,7 @@ def engine(  # noqa: PLR0913  all that a cell is made of, most of it by keyword
     cell: int = 0,
     cells: int = 1,
     parts: Mapping[str, str] | None = None,
+    index: IndexSettings | None = None,
 ) -> Engine:
     """Build the engine of one cell.
 
@@ -65,7 +67,7 @@ def engine(  # noqa: PLR0913  all that a cell is made of, most of it by keyword
     """
     binding = bind(query, {**schemas, **{name: table.schema for name, table in tables.items()}})
     faults = Faults(values=query.show_values)
-    made = _join_inputs(binding, tables, faults) if len(query.inputs) > 1 else _pass_input(binding, faults)
+    made = _join_inputs(binding, tables, faults, index) if len(query.inputs) > 1 else _pass_input(binding, faults)
     setting = _setting(binding, clock, cells)
     return Engine(
         binding,
@@ -133,7 +135,9 @@ def _pass_input(binding: Binding, faults: Faults) -> Machinery:
     return Machinery(filters, {name: store}, faults)
 
 
-def _join_inputs(binding: Binding, tables: Mapping[str, pa.RecordBatch], faults: Faults) -> Machinery:
+def _join_inputs(
+    binding: Binding, tables: Mapping[str, pa.RecordBatch], faults: Faults, index: IndexSettings | None
+) -> Machinery:
     """Make a STeM, a probe and its first phase for every input, and the filters.
 
     The filters remember.
@@ -148,10 +152,14 @@ def _join_inputs(binding: Binding, tables: Mapping[str, pa.RecordBatch], faults:
             delay=s.delay_ticks,
             window=s.window,
             filters=own[s.name],
+            index=index,
         )
         for s in query.streams
     }
-    stems |= {table.name: Stem(binding.find_stored(table.name), filters=own[table.name]) for table in query.tables}
+    stems |= {
+        table.name: Stem(binding.find_stored(table.name), filters=own[table.name], index=index)
+        for table in query.tables
+    }
     joins = sort_conditions(query.predicates, binding.types, stems, faults)
     for name, table in tables.items():
         stems[name].append(table, np.zeros(table.num_rows, np.int64), np.arange(table.num_rows))
