@@ -203,7 +203,7 @@ class Offsets:
 class Occupied:
     """The codes that there are, of 16 or 32 bits, each with its rows; leading bits say where to look among them.
 
-    So did all indexes of joins until they were made of key maps. Wide codes leave few rows to compare that do not match.
+    So did all indexes of joins until they were made of key maps. Wide codes leave few rows that do not match.
     """
 
     def __init__(self, keys: Ints) -> None:

@@ -199,7 +199,8 @@ class BTree(Tree):
         keys = self._keys
         while len(keys) > self._node:
             above = keys[self._node :: wide]
-            padded = _pad(keys, wide).reshape(-1, wide)[:, : self._node]
+            # Behind the last key that went up is a node too, be it an empty one: below it there may be more.
+            padded = _pad(np.append(keys, NO_KEY), wide).reshape(-1, wide)[:, : self._node]
             self._levels.append(np.ascontiguousarray(padded).ravel())
             keys = above
         self._levels.append(_pad(keys, self._node))
