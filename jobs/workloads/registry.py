@@ -18,6 +18,7 @@ from eddy.jobs.workloads.equi_join import equi_join
 from eddy.jobs.workloads.lab import lab
 from eddy.jobs.workloads.lab_places import lab_places
 from eddy.jobs.workloads.market import market
+from eddy.jobs.workloads.multi_route import multi_route
 from eddy.jobs.workloads.ordering.lookups import lookups
 from eddy.jobs.workloads.ordering.traps import traps
 from eddy.jobs.workloads.parameters import call
@@ -38,6 +39,7 @@ __all__ = [
     "lab_places",
     "lookups",
     "market",
+    "multi_route",
     "shop",
     "stream_star",
     "traps",
@@ -53,6 +55,7 @@ WORKLOADS: dict[str, Callable[..., Workload]] = {
     "lab": lab,
     "lab_places": lab_places,
     "market": market,
+    "multi_route": multi_route,
     "web": web,
     "shop": shop,
     "flights": flights,
