@@ -14,11 +14,11 @@ from eddy.jobs.flights.queries import flights
 from eddy.jobs.public_data.airports import airports
 from eddy.jobs.public_data.baseball import baseball
 from eddy.jobs.workloads.attributes import attributes
-from eddy.jobs.workloads.equi_join import equi_join
+from eddy.jobs.workloads.joins.equi_join import equi_join
+from eddy.jobs.workloads.joins.multi_route import multi_route
 from eddy.jobs.workloads.lab import lab
 from eddy.jobs.workloads.lab_places import lab_places
 from eddy.jobs.workloads.market import market
-from eddy.jobs.workloads.multi_route import multi_route
 from eddy.jobs.workloads.ordering.lookups import lookups
 from eddy.jobs.workloads.ordering.traps import traps
 from eddy.jobs.workloads.parameters import call

@@ -16,7 +16,7 @@ import pytest
 import eddy
 from eddy.comparison.workload import Workload
 from eddy.errors import QueryError
-from eddy.jobs.workloads.equi_join import ARRIVAL_US, IN_WINDOW
+from eddy.jobs.workloads.joins.equi_join import ARRIVAL_US, IN_WINDOW
 from eddy.jobs.workloads.lab import SENSORS, generate_readings
 from eddy.jobs.workloads.market import AGRICULTURE, BULLISH, POOR, WRITTEN
 from eddy.jobs.workloads.registry import equi_join, lab, lab_places, market

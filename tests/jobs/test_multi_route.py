@@ -11,7 +11,7 @@ import pytest
 import eddy
 from eddy.comparison.workload import Workload
 from eddy.errors import QueryError
-from eddy.jobs.workloads.multi_route import Recipe
+from eddy.jobs.workloads.joins.multi_route import Recipe
 from eddy.jobs.workloads.registry import build, lab, multi_route
 from eddy.query import Range
 from tests.reference import Question, Source, answer
@@ -28,8 +28,8 @@ def question(workload: Workload) -> Question:
     for join in workload.query.joins:
         (one, key), (other, same) = (side.strip().split(".") for side in str(join).split("="))
         conditions.append(lambda found, a=one, b=other, k=key, m=same: found[a][k] == found[b][m])
-    select = [tuple(str(column).split(" ")[0].split(".")) for column in workload.query.select or ()]
-    return Question(streams=streams, conditions=conditions, select=select)  # type: ignore[arg-type]
+    columns = [str(column).split(" ")[0].partition(".") for column in workload.query.select or ()]
+    return Question(streams=streams, conditions=conditions, select=[(one, name) for one, _, name in columns])
 
 
 TINY: dict[str, dict[str, Any]] = {

@@ -152,26 +152,21 @@ def multi_route(  # noqa: PLR0913  what a config file may say
     >>> multi_route(streams=3, paths=2, rows=300).query.inputs
     ('a', 'b', 'c')
     """
-    for name, value in (("phase", phase), ("window", window), ("rows", rows)):
-        check_whole(value, name, where="multi_route")
-    check_whole(streams, "streams", 3, where="multi_route", most=len(NAMES))
-    check_whole(selected, "selected", 0, where="multi_route")
+    _check(streams, phase=phase, window=window, rows=rows, selected=selected)
     said: dict[str, Any] = {"paths": paths, "cardinality": cardinality, "skew": skew, "fan_out": fan_out}
     before = _recipe(streams, **said)
     each = max(rows // streams, 1)
-    rng = np.random.default_rng([seed, 11])
-    at, after = _read_change(change, streams, said) if change is not None else (each, before)
-    made = Maker(rng, phase, window)
-    tables = [made.make(before, 0, min(at, each)), made.make(after, min(at, each), each)]
-    keys = {s: {key: np.concatenate([table[s][key] for table in tables]) for key in tables[0][s]} for s in tables[0]}
-    points = (*range(phase, each, phase), *([at] if change is not None and at < each else ()))
+    at, after = (each, before) if change is None else _read_change(change, streams, said)
+    made = Maker(rng := np.random.default_rng([seed, 11]), phase, window)
+    keys = made.make(before, after, min(at, each), each)
+    points = sorted({*range(phase, each, phase), min(at, each)} - {each})
     return Workload(
         name="multi_route",
         query=_query(streams, window, selected),
         data={s: _add_columns(rng, columns, selected) for s, columns in keys.items()},
         best=[f"probe_{NAMES[s]}" for s in made.find_best(before)],
-        drift_points=tuple(sorted({point * streams for point in points})),
-        facts={"streams": streams, "operators": streams, "cardinality": cardinality, "skew": skew, "phase": phase},
+        drift_points=tuple(point * streams for point in points),
+        facts={"streams": streams, "operators": streams - 1, "cardinality": cardinality, "skew": skew},
     )
 
 
@@ -182,7 +177,12 @@ class Maker:
         self._rng, self._phase, self._window = rng, phase, window
         self._dealt: list[Dealing] = []
 
-    def make(self, recipe: Recipe, start: int, stop: int) -> dict[str, dict[str, Integers]]:
+    def make(self, before: Recipe, after: Recipe, at: int, rows: int) -> dict[str, dict[str, Integers]]:
+        """Draw the keys of all streams' rows, which change at one of them."""
+        first, second = self._draw(before, 0, at), self._draw(after, at, rows)
+        return {s: {key: np.append(values, second[s][key]) for key, values in first[s].items()} for s in first}
+
+    def _draw(self, recipe: Recipe, start: int, stop: int) -> dict[str, dict[str, Integers]]:
         """Draw the keys of some rows of each stream, the same number of each."""
         names = [NAMES[one] + NAMES[other] for one, other in recipe.pairs]
         data = {
@@ -218,6 +218,12 @@ class Maker:
             return float(sum(count_candidates(share, route, self._window).sum() for route in routes))
 
         return min(itertools.permutations(range(recipe.streams)), key=looked)
+
+
+def _check(streams: object, **sizes: object) -> None:
+    check_whole(streams, "streams", 3, where="multi_route", most=len(NAMES))
+    for name, value in sizes.items():
+        check_whole(value, name, 0 if name == "selected" else 1, where="multi_route")
 
 
 def _recipe(streams: int, paths: object, cardinality: object, skew: object, fan_out: object) -> Recipe:
