@@ -78,6 +78,7 @@ ENGINE = ("tuples", "predicates", "classes", "query", "operators", "routing", "e
 KINDS = {
     "operators": ("run", "OPERATORS"),
     "operators/index": ("search", "INDEXES"),
+    "operators/tuning/assess": ("counts", "ASSESSMENTS"),
     "policies": ("plan", "POLICIES"),
 }
 
