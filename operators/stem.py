@@ -17,6 +17,7 @@ from eddy.operators.columns import FixedWidth, Growing, Rowwise, Stored, make_co
 from eddy.operators.index.catalog import Catalog
 from eddy.operators.index.segments import Segments
 from eddy.operators.keys import ColumnKey, ComputedKey, Key, is_plain
+from eddy.operators.tuning.settings import IndexSettings
 from eddy.predicates.faults import FAIL, PASS, PENDING, UNKNOWN, Faults
 from eddy.predicates.judge import Judged
 from eddy.query import Range, Rows, Unbounded, Window
@@ -45,11 +46,12 @@ class Stem:
         window: Window | None = None,
         delay: float | None = None,
         filters: Sequence[str] = (),
+        index: IndexSettings | None = None,
     ) -> None:
         self.schema = schema
         self.window = window or Unbounded()
         self.segments = Segments(self.window, delay, stays=time is None)
-        self.catalog = Catalog(self.segments)
+        self.catalog = Catalog(self.segments, index or IndexSettings())
         self.fresh = 0
         self.arrived = 0
         self.dead = 0

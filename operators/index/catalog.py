@@ -9,6 +9,7 @@ from eddy.operators.index.registry import INDEXES
 from eddy.operators.index.searches import Searches
 from eddy.operators.index.segments import Segments
 from eddy.operators.keys import Key
+from eddy.operators.tuning.settings import IndexSettings
 from eddy.tuples.arrays import KeyCodes, Valid
 
 IndexKind = tuple[str, tuple[Key, ...]]
@@ -17,7 +18,8 @@ IndexKind = tuple[str, tuple[Key, ...]]
 class Catalog:
     """Hands out fresh indexes, and keeps those asked for last."""
 
-    def __init__(self, segments: Segments) -> None:
+    def __init__(self, segments: Segments, settings: IndexSettings) -> None:
+        self.settings = settings
         self._segments = segments
         self._indexes: dict[IndexKind, Index] = {}
         self._fresh: set[IndexKind] = set()

@@ -1,1 +1,1 @@
-"""Tests of how indexes are chosen."""
+"""Tests of the indexes."""
