@@ -79,6 +79,7 @@ KINDS = {
     "operators": ("run", "OPERATORS"),
     "operators/index": ("search", "INDEXES"),
     "operators/tuning/assess": ("counts", "ASSESSMENTS"),
+    "operators/tuning/select": ("select", "SELECTIONS"),
     "policies": ("plan", "POLICIES"),
 }
 

@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+from eddy.operators.index.key_map import KeyMap
+from eddy.operators.tuning.workload import Workload
+
 REST = 0
 """The access pattern without keys: searches that no index serves, and those that were counted away to no pattern."""
 
@@ -35,6 +38,16 @@ class Assessment(Protocol):
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on from a snapshot; ValueError if it is none."""
+
+
+class Selection(Protocol):
+    """Chooses the key maps of one input.
+
+    It is made with the settings of `[index]`. The same workload gives the same maps, within its room.
+    """
+
+    def select(self, workload: Workload) -> Sequence[KeyMap]:
+        """Give the maps for a workload like this one."""
 
 
 class Schedule(Protocol):

@@ -148,7 +148,7 @@ def drop_dear(priced: Priced, room: float) -> list[int]:
     fits = np.flatnonzero((saved > 0) & (priced.nbytes <= room))
     order: Integers = fits[np.argsort(-saved[fits], kind="stable")]
     searches, bounds = priced.searches[order], np.stack([upkeep[order], priced.nbytes[order]], axis=1)
-    # beats[a, b]: a serves every search as well as b for no more upkeep and room. Of two that are alike the first stays.
+    # beats[a, b]: a serves every search as well as b for no more upkeep and room. Of two alike the first stays.
     beats = (searches[:, None] <= searches[None]).all(axis=2) & (bounds[:, None] <= bounds[None]).all(axis=2)
     alike = beats & beats.T
     beaten = (beats & ~alike).any(axis=0) | np.triu(alike, 1).any(axis=0)

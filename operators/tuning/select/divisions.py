@@ -1,7 +1,7 @@
 """How the bits of one index are divided among the keys (section 6 of the AMRI paper).
 
-All divisions are priced, or where there are too many, those that differ from the best one by few bits. Before that EPrune
-takes away the keys that cost more than they can save.
+All divisions are priced, or where there are too many, those that differ from the best one by few bits. Before that
+EPrune takes away the keys that cost more than they can save.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ def divide(workload: Workload, bits: int, prices: Prices, *, exact: bool = True)
 
     >>> from eddy.operators.tuning.cost import COSTS
     >>> from eddy.operators.tuning.workload import Spread
-    >>> asked = Workload(arrived=1, searches={0b01: 10, 0b11: 90}, stored=4_096, keys=Spread(chances={}))
+    >>> asked = Workload(arrived=1, searches={0b01: 10, 0b10: 50, 0b11: 90}, stored=4_096, keys=Spread(chances={}))
     >>> divide(asked, 4, COSTS["paper"])
-    {0: 3, 1: 1}
+    {1: 3, 0: 1}
     """
     keys = prune(workload, bits, prices)
     if not keys:

@@ -40,7 +40,8 @@ def chain_map(patterns: Sequence[int], bits: int, workload: Workload) -> KeyMap:
 
     Each field has the bits for its values, and the last one the rest.
     """
-    fields, before, left = [], 0, bits
+    fields: list[Field] = []
+    before, left = 0, bits
     for pattern in patterns:
         rest = len(patterns) - len(fields) - 1
         # One more bit than the values fill, so that few of them have one in common.

@@ -65,7 +65,7 @@ def check_the_same_workload_gives_the_same_maps(name: str) -> None:
             stored=20_000.0,
             keys=Spread(chances={key: float(rng.random() / 10) for key in range(KEYS)}),
         )
-        turned = replace(workload, searches=dict(reversed(workload.searches.items())))
+        turned = replace(workload, searches={p: workload.searches[p] for p in reversed(patterns)})
         fresh = SELECTIONS[name](IndexSettings(kind=name))
         assert list(used.select(workload)) == list(used.select(turned)) == list(fresh.select(workload))
 
