@@ -80,6 +80,8 @@ KINDS = {
     "operators/index": ("search", "INDEXES"),
     "operators/tuning/assess": ("counts", "ASSESSMENTS"),
     "operators/tuning/select": ("select", "SELECTIONS"),
+    "operators/tuning/schedule": ("ask", "SCHEDULES"),
+    "operators/tuning/migrate": ("choose", "MIGRATIONS"),
     "policies": ("plan", "POLICIES"),
 }
 

@@ -7,6 +7,7 @@ The tuner calls them at the end of micro-batches, in this order: `Assessment.add
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from eddy.operators.index.key_map import KeyMap
@@ -53,8 +54,8 @@ class Selection(Protocol):
 class Schedule(Protocol):
     """Says when the indexes of which input are chosen anew.
 
-    It is made with `period` and `trigger`, in searches. `note` comes once a micro-batch with what all inputs were
-    asked; then `ask` gives those that are to be assessed now, in order.
+    It is made with the inputs, and `period` and `trigger` in searches. `note` comes once a micro-batch with what all
+    inputs were asked; then `ask` gives those that are to be assessed now, in order.
     """
 
     def note(self, searches: Mapping[str, int]) -> None:
@@ -68,3 +69,23 @@ class Schedule(Protocol):
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on from a snapshot; ValueError if it is none."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OldPart:
+    """A part that does not have the maps in force.
+
+    `saved` is what searches would cost less until it leaves, and `work` what it costs to put its rows in order again.
+    """
+
+    number: int
+    rows: int
+    saved: float
+    work: float
+
+
+class Migration(Protocol):
+    """Says which parts get the maps in force; how many at once is the tuner's business."""
+
+    def choose(self, parts: Sequence[OldPart]) -> Sequence[OldPart]:
+        """Give those that are to be migrated, of parts from the newest to the oldest, in that order."""
