@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from eddy.contracts import Index
-from eddy.observe.indexing import IndexCount
 from eddy.operators.index.counts import IndexCounts, Served
 from eddy.operators.index.key_map import Field, KeyMap
 from eddy.operators.index.registry import INDEXES
@@ -170,10 +169,6 @@ class Catalog:
         """Give what was counted since the last time."""
         counts, self._counts = self._counts, IndexCounts()
         return counts
-
-    def count(self) -> Sequence[IndexCount]:
-        """Give what the micro-batch that has just ended has cost, for reports."""
-        raise NotImplementedError
 
     def rest(self, room: int) -> None:
         """End the micro-batch, and keep the latest indexes.
