@@ -22,6 +22,7 @@ from eddy.errors import QueryError, describe_error, quote, unknown_name, warn
 from eddy.observe.prices import Prices
 from eddy.operators.conditions import sort_conditions
 from eddy.operators.filter import FilterColumns, Memory, Take
+from eddy.operators.joined_indexes import JoinIndexes
 from eddy.operators.matching import Matching
 from eddy.operators.passing import Passing
 from eddy.operators.registry import OPERATORS
@@ -198,7 +199,8 @@ def _join_inputs(
     meets = [
         OPERATORS["meets"](matching[name], Rule(near=near[name], lacks=name, optional=True)) for name in query.inputs
     ]
-    return Machinery([*filters, *probes, *meets], stems, faults)
+    indexes = JoinIndexes({name: stem.catalog for name, stem in stems.items()})
+    return Machinery([*filters, *probes, *meets], stems, faults, indexes)
 
 
 def make_policy(choice: PolicyChoice, setting: Setting) -> Policy:

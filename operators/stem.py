@@ -51,7 +51,7 @@ class Stem:
         self.schema = schema
         self.window = window or Unbounded()
         self.segments = Segments(self.window, delay, stays=time is None)
-        self.catalog = Catalog(self.segments, index or IndexSettings())
+        self.catalog = Catalog(self.segments, index)
         self.fresh = 0
         self.arrived = 0
         self.dead = 0
@@ -116,10 +116,14 @@ class Stem:
         """
         column = expression.as_column()
         stored = self._columns[column.name] if column else None
+        key: Key
         if isinstance(stored, FixedWidth) and is_plain(stored.type, bound.type):
-            return ColumnKey(stored)
-        made = ComputedKey(bound, expression.text, faults)
-        return self._keys.setdefault((expression.text, str(bound.type)), made)
+            key = ColumnKey(stored)
+        else:
+            made = ComputedKey(bound, expression.text, faults)
+            key = self._keys.setdefault((expression.text, str(bound.type)), made)
+        self.catalog.add_key(key, expression.text, str(bound.type))
+        return key
 
     def append(self, rows: pa.RecordBatch, ticks: Ticks, arrivals: Integers) -> RowIds:
         """Store rows in the order of arrival, and give their ids.
@@ -143,7 +147,7 @@ class Stem:
             key.append(coded)
         self.segments.extend(ticks)
         self.arrived += count
-        self.catalog.invalidate()
+        self.catalog.note_arrived(count)
         self._arrivals = arrivals
         return np.arange(self.fresh, len(self))
 
