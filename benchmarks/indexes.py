@@ -157,17 +157,17 @@ def _cells(workload: Workload, policy: PolicyChoice, name: str, rows: int) -> It
     arrow = sum(table.nbytes for table in data.values()) / sum(table.num_rows for table in data.values())
     seconds = took["seconds"].sum()
     yield f"{found['sorted_rows'].sum() / took['rows'].sum():14.1f}"
-    yield f"{last['bytes'].sum() / last['stored'].sum():14.1f}{1.5 * arrow + 16:14.1f}"
+    yield f"{last['nbytes'].sum() / last['stored'].sum():14.1f}{1.5 * arrow + 16:14.1f}"
     yield f"{took['indexing_seconds'].sum() / seconds:12.1%}{took['tuning_seconds'].sum() / seconds:12.2%}"
 
 
-def restored(rows: int = ROWS // 2) -> Iterator[Line]:
+def restored(rows: int = ROWS // 2, turns: int = 5, graphs: Sequence[Workload] = (COMPLETE, FIVE)) -> Iterator[Line]:
     """The first micro-batch after a restore, beside the one that the engine would have run."""
     yield "seconds of the first micro-batch after a restore, in times of the same one without"
-    for workload, policy in itertools.product((COMPLETE, FIVE), ("fixed", "random")):
+    for workload, policy in itertools.product(graphs, ("fixed", "random")):
         parts = batches(workload.data(rows))
         for name in (UNTIL, OURS, "chosen"):
-            times = np.array([_restored(workload, policy, parts, KINDS[name]) for _ in range(5)])
+            times = np.array([_restored(workload, policy, parts, KINDS[name]) for _ in range(turns)])
             yield f"{workload.name + ', ' + str(policy):<66}{name:<20}{np.median(times[:, 1] / times[:, 0]):8.2f}"
 
 
