@@ -137,10 +137,10 @@ def described(months: Sequence[int] = (1, 3), turns: int = 1) -> Iterator[Line]:
             yield f"{many:>2} months  {name:<28} {seconds:8.2f} s  {looked:9.2f} candidates a row"
 
 
-def cost(rows: int = ROWS) -> Iterator[Line]:
+def cost(rows: int = ROWS, graphs: Sequence[Workload] = (COMPLETE, FIVE)) -> Iterator[Line]:
     """Rows that are sorted for each that comes, bytes of a row, and the share of tuning."""
     head = f"{'sorted a row':>14}{'bytes a row':>14}{'of at most':>14}{'indexing %':>12}{'tuning %':>12}"
-    for workload, policy in itertools.product((COMPLETE, FIVE), ("fixed", "random")):
+    for workload, policy in itertools.product(graphs, ("fixed", "random")):
         yield f"{workload.name}, policy {policy}"
         yield f"{'':<28}" + head
         for name in KINDS:
