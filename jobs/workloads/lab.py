@@ -45,6 +45,31 @@ RANGED = ("light", "temperature", "humidity", "voltage")
 TAIL = 0.25
 """Q2: each range begins among this share of the lowest readings, and ends among this share of the highest."""
 
+JOINED = "joined"
+"""The query of section 9.4 of the AMRI paper: readings of four groups of sensors that stand together, which agree in
+temperature, humidity and place."""
+
+GROUPS = ("north", "west", "south", "east")
+PAIRED = {
+    "temperature": (("north", "west"), ("south", "east")),
+    "humidity": (("north", "south"), ("west", "east")),
+    "place": (("north", "east"), ("west", "south")),
+}
+"""Each two groups agree in one of them."""
+
+KEY_STEPS = {"temperature": 0.2, "humidity": 0.4}
+"""Readings agree when they are in the same step."""
+
+FLOOR_METRES = 40
+"""The sensors stand along the walls of a floor so long, in the order of their numbers. A place is the distance from one
+end in metres, so that opposite walls have the same places."""
+
+APART = "30 minutes"
+"""Groups may be so far from each other after the same number of readings: in each, others are lost."""
+
+JOINED_WINDOW = "1 hour"
+"""In which a group makes a thousand readings."""
+
 Tests = Sequence[tuple[str, MaskFunction]]
 SENSORS = 54
 FIELDS = ("date", "time", "epoch", "sensorid", "temperature", "humidity", "light", "voltage")
@@ -70,7 +95,7 @@ def lab(
     trace: str | None = None,
     cost_us: float = 0,
 ) -> Workload:
-    """Build query Q1 or a random query Q2 of section 6.6.
+    """Build query Q1 or a random query Q2 of section 6.6, or the query "joined" of another paper.
 
     Over generated readings or the first rows of the real trace.
 
@@ -83,6 +108,8 @@ def lab(
     _check(query, rows, days, cost_us)
     table = generate_readings(rows, seed, days) if trace is None else lab_trace(trace).slice(0, rows)
     table = table.append_column("id", pa.array(np.arange(table.num_rows)))
+    if query == JOINED:
+        return _join(table)
     tests = QUERIES[query](table, np.random.default_rng([seed, 4]))
     filters = [
         eddy.Filter(name, on="sensors", function=add_work(judge, cost_us), columns=[name]) for name, judge in tests
@@ -98,12 +125,33 @@ def lab(
 
 
 def _check(query: object, rows: object, days: object, cost_us: object) -> None:
-    check_choice(query, QUERIES, "query", where="workload lab")
+    check_choice(query, (*QUERIES, JOINED), "query", where="workload lab")
     check_whole(rows, "rows", where="workload lab")
     if days is not None and (not isinstance(days, int | float) or not 0 < days <= MOST_DAYS):
         raise QueryError(f"workload lab: expected days to be a number up to {MOST_DAYS}, got {days!r}")
     if not isinstance(cost_us, int | float) or cost_us < 0:
         raise QueryError(f"workload lab: expected cost_us of 0 or more, got {cost_us!r}")
+    if query == JOINED and cost_us:
+        raise QueryError(f'workload lab: cost_us is for filters; query "{JOINED}" has none, got {cost_us!r}')
+
+
+def _join(table: pa.Table) -> Workload:
+    """Join four groups of sensors, each two by one of three keys in steps."""
+    sensor = table.column("sensorid").to_numpy() - 1
+    keys = {name: np.floor(table.column(name).to_numpy() / step) for name, step in KEY_STEPS.items()}
+    keys["place"] = np.floor(FLOOR_METRES / 2 * (1 + np.cos((2 * sensor + 1) * np.pi / SENSORS)))
+    for name, values in keys.items():
+        table = table.append_column(f"{name}_step", pa.array(values.astype(np.int64)))
+    group = sensor * len(GROUPS) // SENSORS
+    query = eddy.Query(
+        name=JOINED,
+        streams=[eddy.Stream(name, time="at", window=eddy.Range(JOINED_WINDOW), delay=APART) for name in GROUPS],
+        joins=[f"{a}.{key}_step = {b}.{key}_step" for key, pairs in PAIRED.items() for a, b in pairs],
+        select=[f"{name}.id AS {name}_id" for name in GROUPS],
+    )
+    data = {name: table.filter(pa.array(group == place)) for place, name in enumerate(GROUPS)}
+    facts = {"streams": len(GROUPS), "operators": len(GROUPS), "query": JOINED}
+    return Workload(name="lab", query=query, data=data, facts=facts)
 
 
 def generate_readings(rows: int, seed: int, days: float | None = None) -> pa.Table:
