@@ -35,6 +35,7 @@ WEATHER_DAYS = 5.0
 STEPS = (0.0098, 0.03, 0.46, 0.0085)
 """In which temperature, humidity, light and voltage are measured."""
 
+SENSORS = 54
 WINDOWS, OFFICES = 18, 20
 """Sensors with numbers up to 18 stand at windows, the next 20 in offices with lamps, the others in hallways."""
 
@@ -57,12 +58,15 @@ PAIRED = {
 }
 """Each two groups agree in one of them."""
 
-KEY_STEPS = {"temperature": 0.2, "humidity": 0.4}
+KEY_STEPS = {"temperature": 0.1, "humidity": 0.2}
 """Readings agree when they are in the same step."""
 
 FLOOR_METRES = 40
 """The sensors stand along the walls of a floor so long, in the order of their numbers. A place is the distance from one
 end in metres, so that opposite walls have the same places."""
+
+A_FEW_EPOCHS = 4 * SENSORS
+"""Readings among which every place has one."""
 
 APART = "30 minutes"
 """Groups may be so far from each other after the same number of readings: in each, others are lost."""
@@ -71,7 +75,6 @@ JOINED_WINDOW = "1 hour"
 """In which a group makes a thousand readings."""
 
 Tests = Sequence[tuple[str, MaskFunction]]
-SENSORS = 54
 FIELDS = ("date", "time", "epoch", "sensorid", "temperature", "humidity", "light", "voltage")
 """As they stand in a line of the file."""
 
@@ -106,10 +109,11 @@ def lab(
     'light'
     """
     _check(query, rows, days, cost_us)
-    table = generate_readings(rows, seed, days) if trace is None else lab_trace(trace).slice(0, rows)
+    drawn = max(rows, A_FEW_EPOCHS) if query == JOINED else rows
+    table = generate_readings(drawn, seed, days) if trace is None else lab_trace(trace).slice(0, drawn)
     table = table.append_column("id", pa.array(np.arange(table.num_rows)))
     if query == JOINED:
-        return _join(table)
+        return _join(table, rows)
     tests = QUERIES[query](table, np.random.default_rng([seed, 4]))
     filters = [
         eddy.Filter(name, on="sensors", function=add_work(judge, cost_us), columns=[name]) for name, judge in tests
@@ -135,7 +139,7 @@ def _check(query: object, rows: object, days: object, cost_us: object) -> None:
         raise QueryError(f'workload lab: cost_us is for filters; query "{JOINED}" has none, got {cost_us!r}')
 
 
-def _join(table: pa.Table) -> Workload:
+def _join(table: pa.Table, rows: int) -> Workload:
     """Join four groups of sensors, each two by one of three keys in steps."""
     sensor = table.column("sensorid").to_numpy() - 1
     keys = {name: np.floor(table.column(name).to_numpy() / step) for name, step in KEY_STEPS.items()}
@@ -149,9 +153,18 @@ def _join(table: pa.Table) -> Workload:
         joins=[f"{a}.{key}_step = {b}.{key}_step" for key, pairs in PAIRED.items() for a, b in pairs],
         select=[f"{name}.id AS {name}_id" for name in GROUPS],
     )
-    data = {name: table.filter(pa.array(group == place)) for place, name in enumerate(GROUPS)}
+    data = dict(zip(GROUPS, divide(table, group, rows), strict=True))
     facts = {"streams": len(GROUPS), "operators": len(GROUPS), "query": JOINED}
     return Workload(name="lab", query=query, data=data, facts=facts)
+
+
+def divide(table: pa.Table, group: Numbers, rows: int) -> list[pa.Table]:
+    """Divide the first readings into groups, of which each has one at least.
+
+    However few there are, every group has one: an experiment tries its policies on one row.
+    """
+    taken = np.union1d(np.arange(min(rows, table.num_rows)), np.unique(group, return_index=True)[1])
+    return [table.take(pa.array(taken[group[taken] == one])) for one in np.unique(group)]
 
 
 def generate_readings(rows: int, seed: int, days: float | None = None) -> pa.Table:
