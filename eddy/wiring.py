@@ -91,6 +91,7 @@ def engine(  # noqa: PLR0913  all that a cell is made of, most of it by keyword
         clock=clock,
         seed=(seed, cell),
         parts=parts,
+        by_clock=depends_on_time(policy),
     )
 
 
@@ -252,6 +253,20 @@ def policy_parameters(name: str) -> dict[str, Any]:
     """
     found = inspect.signature(_policy(name)).parameters.values()
     return {p.name: p.default for p in found if p.kind is p.KEYWORD_ONLY}
+
+
+def depends_on_time(choice: PolicyChoice) -> bool:
+    """Tell whether the seconds that steps take may change a policy's routes.
+
+    >>> depends_on_time("random"), depends_on_time("source"), depends_on_time({"name": "source", "costs": "unit"})
+    (False, True, False)
+    """
+    if not isinstance(choice, str | Mapping):
+        return True
+    given = {"name": choice} if isinstance(choice, str) else choice
+    known = {**policy_parameters(str(given["name"])), **given}
+    # A policy with a budget thinks for so long, and others may be among the arms of one that has some.
+    return known.get("costs", "unit") != "unit" or bool(known.get("budget_ms") or known.get("arms"))
 
 
 def policy_names() -> list[str]:

@@ -91,10 +91,10 @@ class Engine:
     """Answers a query, one micro-batch after the other.
 
     The same batches, policy and seed give the same routes; the same batches alone give the same answer. `seed` is that
-    of the query, and the number of the cell.
+    of the query, and the number of the cell. `by_clock` says that rounds may depend on what steps take, too.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  all that a cell is made of, most of it by keyword
         self,
         binding: Binding,
         machinery: Machinery,
@@ -105,6 +105,7 @@ class Engine:
         clock: Clock,
         seed: tuple[int, int],
         parts: Mapping[str, str] | None = None,
+        by_clock: bool = True,
     ) -> None:
         self._binding = binding
         self._parts = fingerprint.of(binding) if parts is None else parts
@@ -115,7 +116,7 @@ class Engine:
         self._gate = Gate(binding)
         self._classifier = Classifier(policy.features, {s.name: binding.schemas[s.name] for s in binding.query.streams})
         self._router = Router(machinery.operators, policy, policy_name, self._classify, clock, prices)
-        self._rounds = Rounds(self._router, policy, prices)
+        self._rounds = Rounds(self._router, policy, prices, by_clock=by_clock)
         self._policy = policy
         self._policy_name = policy_name
         self._clock = clock
