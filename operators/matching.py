@@ -8,14 +8,16 @@ themselves, the order of arrival, the windows, verdicts, and all other condition
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
 
-from eddy.operators.conditions import Conditions, JoinPair, Residual, Side, evaluate
+from eddy.operators.conditions import Conditions, JoinPair, Side, evaluate
+from eddy.operators.index.catalog import Request
+from eddy.operators.index.counts import Served
 from eddy.operators.keys import Key, compare_values
+from eddy.operators.pattern import Pattern, describe, keep_one_key
 from eddy.operators.stem import Stem
 from eddy.predicates.judge import Judged
 from eddy.query import Range
@@ -44,6 +46,7 @@ class Search(NamedTuple):
     pattern: Pattern
     before: RowIds | None
     ranges: Ranges
+    served: Served | None
 
 
 class Matches(NamedTuple):
@@ -66,6 +69,7 @@ class Matching:
         self._stem = stems[target]
         self._conditions = conditions
         self._patterns: dict[frozenset[str], Pattern] = {}
+        self._stem.catalog.list_patterns(self._find_masks())
 
     def pattern(self, lineage: Lineage) -> str:
         """Write by which keys tuples of a lineage search."""
@@ -81,10 +85,10 @@ class Matching:
         pattern, origin = self._find_pattern(tuples.lineage.spans), tuples.lineage.origin
         # A row joins what came before it. Of two rows the later one finds the earlier, so no pair is found twice.
         before = self._stem.before(self._stems[origin].arrivals(tuples.ids[origin]))
-        ranges = self._recall(pattern, tuples)
+        ranges, served = self._recall(pattern, tuples), None
         if ranges is None:
-            ranges = self._find_ranges(pattern, tuples, before)
-        return Search(tuples, pattern, before, ranges)
+            ranges, served = self._find_ranges(pattern, tuples, before)
+        return Search(tuples, pattern, before, ranges, served)
 
     def keep(self, search: Search, tuples: RowIds, *, are_own: bool = False) -> None:
         """Keep what some of the tuples have found, for a probe of the same rows.
@@ -92,7 +96,7 @@ class Matching:
         The rows of the search's ranges are an index's, or `are_own`: those that were verified. They may be more than
         such a probe would find, since it verifies them.
         """
-        _, pattern, _, ranges = search
+        _, pattern, _, ranges, _ = search
         origin = search.tuples.lineage.origin
         # Where other rows of the tuple have a say, or their times, what one finds is not good for all of its row. And
         # where keys cannot be computed, candidates are in another list for every search.
@@ -112,7 +116,7 @@ class Matching:
 
     def match(self, search: Search) -> Matches:
         """Match the first tuples, up to a bounded number of candidates."""
-        tuples, pattern, before, ranges = search
+        tuples, pattern, before, ranges, served = search
         # A hot key may have more candidates than memory. So only as many tuples as have few enough are joined now, at
         # least one, and the router comes back with the rest:
         #
@@ -121,6 +125,8 @@ class Matching:
         taken = max(int(np.searchsorted(total, MOST_CANDIDATES, side="right")), 1) if len(tuples) else 0
         candidates = ranges.expand(taken)
         pairs = self._verify(pattern, tuples, before, Pairs(*candidates, None))
+        if served is not None:
+            self._stem.catalog.note(served, len(candidates[0]), len(pairs.at))
         return Matches(pairs, taken, len(candidates[0]))
 
     def _find_pattern(self, spans: frozenset[str]) -> Pattern:
@@ -137,40 +143,63 @@ class Matching:
         # Conditions that this probe completes: all their inputs are there with it, and some were not before.
         residuals = [r for r in self._conditions.residuals if target in r.inputs and joined >= r.inputs]
         # Equalities find far fewer rows than an order does. The orders are residuals too, so none is forgotten.
-        orders = [] if equalities else _keep_one_key(orders, target)
+        orders = [] if equalities else keep_one_key(orders, target)
         searched: Sequence[JoinPair] = equalities or orders
         texts = [e.sides[target].text for e in equalities]
         texts += [f"{o.sides[target].text} {o.ops[target]}" for o in orders]
-        keys = [one.sides[target].key for one in searched]
+        keys = [self._stem.catalog.number(one.sides[target].key) for one in searched]
         return Pattern(
             equalities=equalities,
             orders=orders,
             residuals=residuals,
-            keys=tuple(keys if equalities else keys[:1]),
-            terms=tuple(_describe(one, target) for one in searched),
+            keys=tuple(keys),
+            mask=sum({1 << key for key in keys}) if equalities else 0,
+            terms=tuple(describe(one, target) for one in searched),
             reads=self._find_read(spans, [*(set(e.sides) for e in searched), *(r.inputs for r in residuals)]),
             pattern=", ".join(dict.fromkeys(texts)) or " ".join(("scan", *(r.text for r in residuals))),
         )
+
+    def _find_masks(self) -> list[int]:
+        """Find for each other input with which of the target's keys it has equalities."""
+        masks: dict[str, int] = {}
+        for equality in self._conditions.equalities:
+            if self.target in equality.sides:
+                number = self._stem.catalog.number(equality.sides[self.target].key)
+                other = equality.other(self.target).input
+                masks[other] = masks.get(other, 0) | 1 << number
+        return list(masks.values())
 
     def _find_read(self, spans: frozenset[str], asked: Sequence[Collection[str]]) -> frozenset[str]:
         """Find the inputs among those spanned whose rows say what is found."""
         timed = {name for name in spans if self._stem.timed and self._stems[name].timed}
         return spans.intersection(timed.union(*asked))
 
-    def _find_ranges(self, pattern: Pattern, tuples: Tuples, before: RowIds | None) -> Ranges:
-        """Find the candidates of every tuple in the index."""
+    def _find_ranges(self, pattern: Pattern, tuples: Tuples, before: RowIds | None) -> tuple[Ranges, Served | None]:
+        """Find the candidates of every tuple in an index, and say what has served them."""
         if not pattern.searched:
-            return scan_all(len(tuples), len(self._stem))
+            return scan_all(len(tuples), len(self._stem)), None
         others = [one.other(self.target) for one in pattern.searched]
         codes = [side.key.codes(tuples.ids[side.input]) for side in others]
         valid = [v for side in others if (v := side.key.valid(tuples.ids[side.input])) is not None]
-        ops = [one.ops[self.target] for one in pattern.searched]
-        index = self._stem.catalog.get("sorted" if pattern.equalities else "ordered", pattern.keys)
-        ranges = index.search(list(zip(ops, codes, strict=True)), self._reach(tuples, before))
+        if pattern.equalities:
+            firsts = [pattern.keys.index(key) for key in sorted(set(pattern.keys))]
+            # Rows of two inputs may have to equal one key: if they do not equal each other, nothing equals both.
+            valid += [
+                codes[n] == codes[pattern.keys.index(key)] for n, key in enumerate(pattern.keys) if n not in firsts
+            ]
+            request = Request(pattern=pattern.mask, codes=[codes[n] for n in firsts], reach=self._reach(tuples, before))
+        else:
+            orders = [(one.ops[self.target], found) for one, found in zip(pattern.orders, codes, strict=True)]
+            request = Request(
+                pattern=0, codes=(), then=pattern.keys[0], orders=orders, reach=self._reach(tuples, before)
+            )
+        ranges, served = self._stem.catalog.find(request)
         # Null equals nothing: a tuple without a key has no candidates, whatever code stands there.
         if valid:
             ranges.counts[~np.logical_and.reduce(valid)] = 0
-        return widen(ranges, pattern.searched, self.target, tuples, self._stem.alive) if pattern.faulty else ranges
+        if pattern.faulty:
+            ranges = widen(ranges, pattern.searched, self.target, tuples, self._stem.alive)
+        return ranges, served
 
     def _reach(self, tuples: Tuples, before: RowIds | None) -> Reach | None:
         """Find the segments in which each tuple may find anything."""
@@ -329,48 +358,8 @@ def widen(ranges: Ranges, searched: Sequence[JoinPair], target: str, tuples: Tup
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Pattern:
-    """The access pattern for tuples that span certain inputs.
-
-    `terms` are the comparisons by which it searches, as texts.
-    """
-
-    equalities: Sequence[JoinPair]
-    orders: Sequence[JoinPair]
-    residuals: Sequence[Residual]
-    keys: tuple[Key, ...]
-    terms: tuple[str, ...]
-    reads: frozenset[str]
-    pattern: str
-
-    @property
-    def faulty(self) -> bool:
-        """Some row has no key to compute: no index finds its matches."""
-        return any(side.key.faulty for one in self.searched for side in one.sides.values())
-
-    @property
-    def searched(self) -> Sequence[JoinPair]:
-        """The comparisons by which rows are found; empty for a scan."""
-        return self.equalities or self.orders
-
-
 def _window_length(stem: Stem) -> int | float | None:
     return stem.window.ticks if isinstance(stem.window, Range) else None
-
-
-def _describe(one: JoinPair, target: str) -> str:
-    own, other = one.sides[target], one.other(target)
-    return f"{own.text} {one.ops[target]} {other.input}.{other.text}"
-
-
-def _keep_one_key(orders: Sequence[JoinPair], target: str) -> list[JoinPair]:
-    """Keep the orders that one index can answer.
-
-    Those are the ones on the key that most of them are about.
-    """
-    keys = [order.sides[target].key for order in orders]
-    return [order for order, key in zip(orders, keys, strict=True) if key == max(keys, key=keys.count)]
 
 
 def _mask_valid(key: Key, ids: RowIds) -> Mask:

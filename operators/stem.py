@@ -17,6 +17,7 @@ from eddy.operators.columns import FixedWidth, Growing, Rowwise, Stored, make_co
 from eddy.operators.index.catalog import Catalog
 from eddy.operators.index.segments import Segments
 from eddy.operators.keys import ColumnKey, ComputedKey, Key, is_plain
+from eddy.operators.tuning.settings import IndexSettings
 from eddy.predicates.faults import FAIL, PASS, PENDING, UNKNOWN, Faults
 from eddy.predicates.judge import Judged
 from eddy.query import Range, Rows, Unbounded, Window
@@ -45,11 +46,12 @@ class Stem:
         window: Window | None = None,
         delay: float | None = None,
         filters: Sequence[str] = (),
+        index: IndexSettings | None = None,
     ) -> None:
         self.schema = schema
         self.window = window or Unbounded()
         self.segments = Segments(self.window, delay, stays=time is None)
-        self.catalog = Catalog(self.segments)
+        self.catalog = Catalog(self.segments, index)
         self.fresh = 0
         self.arrived = 0
         self.dead = 0
@@ -114,10 +116,14 @@ class Stem:
         """
         column = expression.as_column()
         stored = self._columns[column.name] if column else None
+        key: Key
         if isinstance(stored, FixedWidth) and is_plain(stored.type, bound.type):
-            return ColumnKey(stored)
-        made = ComputedKey(bound, expression.text, faults)
-        return self._keys.setdefault((expression.text, str(bound.type)), made)
+            key = ColumnKey(stored)
+        else:
+            made = ComputedKey(bound, expression.text, faults)
+            key = self._keys.setdefault((expression.text, str(bound.type)), made)
+        self.catalog.add_key(key, expression.text, str(bound.type))
+        return key
 
     def append(self, rows: pa.RecordBatch, ticks: Ticks, arrivals: Integers) -> RowIds:
         """Store rows in the order of arrival, and give their ids.
@@ -141,7 +147,7 @@ class Stem:
             key.append(coded)
         self.segments.extend(ticks)
         self.arrived += count
-        self.catalog.invalidate()
+        self.catalog.note_arrived(count)
         self._arrivals = arrivals
         return np.arange(self.fresh, len(self))
 
