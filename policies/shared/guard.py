@@ -38,9 +38,9 @@ FIRST_WAIT = 50_000
 MOST_DOUBLINGS = 10
 """Doublings of what a try may cost: four million rows' worth by then."""
 
-LEAST_WAIT, WORTH_NOTING = 5_000, 5e-3
+LEAST_WAIT, WORTH_NOTING = 5_000, 2e-3
 """Rows that are waited for whatever changes, and seconds of a step from which on it is noted what it did: that takes a
-hundredth of it at most."""
+fiftieth of it at most."""
 
 LONGEST_WAIT = 50_000_000
 """Rows of a wait that does not double any more."""

@@ -169,7 +169,7 @@ def test_a_wait_ends_when_filters_change_on_credit_once() -> None:
     assert passing(guard, 20, 0.5) == 20
     assert passing(guard, 20, 0.8) < 5
     # It was for nothing: the next change has to wait until both tries are paid.
-    guard.look()
+    looked(guard)
     go(guard, 200, spent=2e-3)
     assert passing(guard, 20, 0.8) == 20
     assert passing(guard, 20, 0.3) == 20
