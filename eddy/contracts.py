@@ -195,6 +195,10 @@ class Store(Protocol):
     def nbytes(self) -> int:
         """What they occupy, indexes included."""
 
+    @property
+    def row_bytes(self) -> int:
+        """The same without indexes."""
+
     def append(self, rows: pa.RecordBatch, ticks: Ticks, arrivals: RowIds) -> RowIds:
         """Keep rows, in the order of their arrival; says under which ids."""
 

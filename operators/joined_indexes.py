@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -12,6 +13,13 @@ from eddy.operators.index.key_map import KeyMap
 
 SCAN = "scan"
 """The name of a look through all rows, in reports."""
+
+
+LEAST_BYTES = 2
+"""Bytes that a row takes in an index at least: its place in the order."""
+
+NO_ROOM = "the rows leave no room in max_state: all of them are looked through"
+"""Why there is no index, in reports."""
 
 
 class Tuners(Protocol):
@@ -30,21 +38,76 @@ class Tuners(Protocol):
         """Go on from a snapshot; from an empty one, learn anew."""
 
 
+class Sized(Protocol):
+    """The stored rows of an input."""
+
+    def __len__(self) -> int:
+        """How many they are."""
+
+    @property
+    def row_bytes(self) -> int:
+        """What they occupy, indexes left out."""
+
+
+class IndexRoom:
+    """What the rows of all streams leave of `max_state` for their indexes, in equal parts."""
+
+    def __init__(self, most: int | None) -> None:
+        self._most = most
+        self.stems: list[Sized] = []
+
+    def left(self) -> int:
+        """Give the bytes that the indexes of one stream may occupy."""
+        if self._most is None:
+            return sys.maxsize
+        return max(self._most - sum(stem.row_bytes for stem in self.stems), 0) // len(self.stems)
+
+    @property
+    def is_none(self) -> bool:
+        """No stream with rows has room for an index of them."""
+        rows = [len(stem) for stem in self.stems if len(stem)]
+        return bool(rows) and self.left() < LEAST_BYTES * min(rows)
+
+
 class JoinIndexes:
     """Takes what each catalog has counted, for reports and for whoever chooses key maps."""
 
-    def __init__(self, catalogs: Mapping[str, Catalog], tuners: Tuners | None = None) -> None:
+    def __init__(
+        self, catalogs: Mapping[str, Catalog], tuners: Tuners | None = None, room: IndexRoom | None = None
+    ) -> None:
         self._catalogs = catalogs
         self._tuners = tuners
+        self._room = room or IndexRoom(None)
+        self._has_told = False
 
     def settle(self) -> Indexed:
         """End the micro-batch, once the rows that are past have gone."""
         taken = {name: catalog.take_counts() for name, catalog in self._catalogs.items()}
         counts = [one for name, c in taken.items() for one in count_maps(name, self._catalogs[name], c)]
-        if self._tuners is None:
-            return Indexed(counts)
-        self._tuners.settle(taken)
-        return Indexed(counts, self._tuners.count())
+        tunings = self._tell_no_room()
+        if self._tuners is not None:
+            self._tuners.settle(taken)
+            tunings += self._tuners.count()
+        return Indexed(counts, tunings)
+
+    def _tell_no_room(self) -> list[Tuning]:
+        """Say once that the rows leave no room for any index."""
+        if self._has_told or not self._room.is_none:
+            return []
+        self._has_told = True
+        return [
+            Tuning(
+                input=name,
+                why=NO_ROOM,
+                before=tuple(one.describe(catalog.names) for one in catalog.maps),
+                after=(SCAN,),
+                predicted=0.0,
+                observed=None,
+                migrated=0,
+                patterns=0,
+            )
+            for name, catalog in self._catalogs.items()
+        ]
 
     def snapshot(self) -> Mapping[str, Any]:
         """Give what was learned of the searches."""

@@ -59,7 +59,7 @@ QUERY = Section(
         ),
         "max_results": ConfigKey(text="the most results of a cell in one micro-batch; more are an error", kind=COUNT),
         "max_state": ConfigKey(
-            text="the most bytes of the stored rows of a cell, with indexes; more are an error",
+            text="the most bytes of the stored rows of a cell; more are an error; indexes take what rows leave of it",
             kind=COUNT,
         ),
         "show_values": ConfigKey(
