@@ -16,6 +16,8 @@ from typing import Any
 
 from benchmarks import (
     filters,
+    index_structures,
+    indexes,
     joins,
     peer_engines,
     peer_filters,
@@ -33,6 +35,8 @@ Benchmark = Callable[[], Iterator[str | Ratio | Growth]]
 SUITES: dict[str, Sequence[Benchmark]] = {
     "filters": filters.BENCHMARKS,
     "joins": joins.BENCHMARKS,
+    "indexes": indexes.BENCHMARKS,
+    "index_structures": index_structures.BENCHMARKS,
     "peer_filters": peer_filters.BENCHMARKS,
     "peer_joins": peer_joins.BENCHMARKS,
     "peer_engines": peer_engines.BENCHMARKS,

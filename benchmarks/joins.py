@@ -186,7 +186,7 @@ def _polars(workload: Workload, order: str) -> dict[str, Callable[[Batch], objec
 
 
 def _engine(workload: Workload, first: Batch, policy: PolicyChoice) -> Engine:
-    schemas = {s: first[s].schema for s in STREAMS}
+    schemas = {s: first[s].schema for s in workload.streams}
     return wiring.engine(workload.query(), schemas, policy, tables={}, clock=time.perf_counter, seed=0)
 
 
@@ -199,6 +199,11 @@ def _ours(workload: Workload, first: Batch, policy: PolicyChoice) -> Callable[[B
     return lambda batch: pa.Table.from_batches(engine.run(batch), schema=engine.schema)
 
 
+def best_order(workload: Workload, parts: Sequence[Batch]) -> str:
+    """Find the order of probes that looks at the fewest candidates."""
+    return _best(_count_candidates(workload, parts))
+
+
 def _count_candidates(workload: Workload, parts: Sequence[Batch]) -> dict[str, list[float]]:
     """Count the candidates that probes look at, by order.
 
@@ -206,7 +211,7 @@ def _count_candidates(workload: Workload, parts: Sequence[Batch]) -> dict[str, l
 
     What is stored does not depend on the order, so one engine fills the windows for all of them.
     """
-    looked: dict[str, list[float]] = {"".join(order): [] for order in itertools.permutations(STREAMS)}
+    looked: dict[str, list[float]] = {"".join(order): [] for order in itertools.permutations(workload.streams)}
     phase = PHASE // BATCH
     filling = _engine(workload, parts[0], "fixed")
     for number, batch in enumerate(parts):

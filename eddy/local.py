@@ -25,7 +25,7 @@ BATCH_ROWS = 10_000
 """Rows of each stream in a micro-batch: enough that the cost of a call into an operator is small beside its work."""
 
 if TYPE_CHECKING:
-    from eddy.wiring import PolicyChoice
+    from eddy.wiring import IndexChoice, PolicyChoice
 
 Data = pa.Table | pa.RecordBatch | pd.DataFrame | Iterable[Any]
 """A whole input, to be cut into micro-batches; or an iterable of them, each taken as it comes."""
@@ -87,16 +87,19 @@ def run_local(
     data: Mapping[str, Data],
     *,
     policy: PolicyChoice = "auto",
+    index: IndexChoice = None,
     batch_rows: int = BATCH_ROWS,
     seed: int = 0,
     clock: Clock = time.perf_counter,
 ) -> Run:
     """Answer a query over data at hand.
 
+    `index` says how a join finds its rows: "bits", or {"kind": "bits", "bits": 14}; docs/indexes.md has all kinds.
+
     `data` has for each stream a pyarrow Table or RecordBatch or a pandas DataFrame, which is cut into micro-batches
     of `batch_rows` rows, or an iterable of such, each of which is one micro-batch. A lookup table is a whole.
     """
-    return iter_local(query, data, policy=policy, batch_rows=batch_rows, seed=seed, clock=clock).run()
+    return iter_local(query, data, policy=policy, index=index, batch_rows=batch_rows, seed=seed, clock=clock).run()
 
 
 def iter_local(
@@ -104,6 +107,7 @@ def iter_local(
     data: Mapping[str, Data],
     *,
     policy: PolicyChoice = "auto",
+    index: IndexChoice = None,
     batch_rows: int = BATCH_ROWS,
     seed: int = 0,
     clock: Clock = time.perf_counter,
@@ -120,7 +124,8 @@ def iter_local(
         if table is None:
             raise QueryError(f'data "{name}": expected at least one micro-batch, to learn the columns from; got none')
     schemas = {name: table.schema for name, table in first.items() if table is not None}
-    engine = wiring.engine(query, schemas, policy, tables=tables, clock=clock, seed=seed)
+    settings = wiring.check_index(index, query)
+    engine = wiring.engine(query, schemas, policy, tables=tables, clock=clock, seed=seed, index=settings)
     return Running(engine, _step_together({name: _chain(first[name], feed) for name, feed in feeds.items()}, schemas))
 
 

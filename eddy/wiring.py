@@ -18,14 +18,16 @@ from eddy.classes.classifier import can_classify
 from eddy.contracts import Clock, Operator, Policy, Setting
 from eddy.engine import Engine
 from eddy.engine.engine import Machinery
-from eddy.errors import QueryError, describe_error, quote, unknown_name
+from eddy.errors import QueryError, describe_error, quote, unknown_name, warn
 from eddy.observe.prices import Prices
 from eddy.operators.conditions import sort_conditions
 from eddy.operators.filter import FilterColumns, Memory, Take
+from eddy.operators.joined_indexes import JoinIndexes
 from eddy.operators.matching import Matching
 from eddy.operators.passing import Passing
 from eddy.operators.registry import OPERATORS
 from eddy.operators.stem import Stem
+from eddy.operators.tuning import settings as index_settings
 from eddy.operators.tuning.settings import IndexSettings
 from eddy.policies.registry import POLICIES
 from eddy.predicates.faults import Faults
@@ -39,6 +41,15 @@ from eddy.tuples.lineage import Rule
 
 PolicyChoice = str | Mapping[str, Any] | Callable[[Setting], Policy]
 """A policy's name; its name and parameters, {"name": "fixed", "order": ["big"]}; or a class that is being written."""
+
+IndexChoice = index_settings.IndexChoice
+"""A kind of indexes, "bits"; a kind with its keys, {"kind": "bits", "bits": 14}; or all settings."""
+
+read_index = index_settings.read_index
+find_index_mistakes = index_settings.find_mistakes
+list_index_defaults = index_settings.list_defaults
+INDEX_NAMES = index_settings.CHOICES
+"""What others may know of the indexes that a user chooses."""
 
 POLICY_PARTS = ("features", "insight", "is_calm", "is_urgent", "plan", "observe", "learn", "snapshot", "restore")
 
@@ -57,17 +68,19 @@ def engine(  # noqa: PLR0913  all that a cell is made of, most of it by keyword
     cell: int = 0,
     cells: int = 1,
     parts: Mapping[str, str] | None = None,
-    index: IndexSettings | None = None,
+    index: IndexChoice = None,
 ) -> Engine:
     """Build the engine of one cell.
 
     `schemas` are those of the streams; the tables come as they are.
 
-    `parts` are what its state depends on, by names for people, where that is more than the query says.
+    `parts` are what its state depends on, by names for people, where that is more than the query says. `index` is no
+    part of it: with another one the rows stay, and what was learned of their indexes is learned anew.
     """
     binding = bind(query, {**schemas, **{name: table.schema for name, table in tables.items()}})
     faults = Faults(values=query.show_values)
-    made = _join_inputs(binding, tables, faults, index) if len(query.inputs) > 1 else _pass_input(binding, faults)
+    settings = read_index(index)
+    made = _join_inputs(binding, tables, faults, settings) if len(query.inputs) > 1 else _pass_input(binding, faults)
     setting = _setting(binding, clock, cells)
     return Engine(
         binding,
@@ -78,7 +91,23 @@ def engine(  # noqa: PLR0913  all that a cell is made of, most of it by keyword
         clock=clock,
         seed=(seed, cell),
         parts=parts,
+        by_clock=depends_on_time(policy),
     )
+
+
+def check_index(choice: IndexChoice, query: Query) -> IndexSettings:
+    """Read what a user chose; warn where it says nothing, since nothing is joined."""
+    settings = read_index(choice)
+    if choice is not None and (text := describe_idle_index(query)):
+        warn(text)
+    return settings
+
+
+def describe_idle_index(query: Query) -> str:
+    """Say that a query has no use for a choice of indexes, or nothing."""
+    if query.predicates:
+        return ""
+    return f'query "{query.name}": it joins nothing, so there are no indexes; take "index" away, it says nothing'
 
 
 def list_read_columns(
@@ -136,7 +165,7 @@ def _pass_input(binding: Binding, faults: Faults) -> Machinery:
 
 
 def _join_inputs(
-    binding: Binding, tables: Mapping[str, pa.RecordBatch], faults: Faults, index: IndexSettings | None
+    binding: Binding, tables: Mapping[str, pa.RecordBatch], faults: Faults, index: IndexSettings
 ) -> Machinery:
     """Make a STeM, a probe and its first phase for every input, and the filters.
 
@@ -156,10 +185,7 @@ def _join_inputs(
         )
         for s in query.streams
     }
-    stems |= {
-        table.name: Stem(binding.find_stored(table.name), filters=own[table.name], index=index)
-        for table in query.tables
-    }
+    stems |= {t.name: Stem(binding.find_stored(t.name), filters=own[t.name], index=index) for t in query.tables}
     joins = sort_conditions(query.predicates, binding.types, stems, faults)
     for name, table in tables.items():
         stems[name].append(table, np.zeros(table.num_rows, np.int64), np.arange(table.num_rows))
@@ -174,7 +200,8 @@ def _join_inputs(
     meets = [
         OPERATORS["meets"](matching[name], Rule(near=near[name], lacks=name, optional=True)) for name in query.inputs
     ]
-    return Machinery([*filters, *probes, *meets], stems, faults)
+    indexes = JoinIndexes({name: stem.catalog for name, stem in stems.items()})
+    return Machinery([*filters, *probes, *meets], stems, faults, indexes)
 
 
 def make_policy(choice: PolicyChoice, setting: Setting) -> Policy:
@@ -226,6 +253,20 @@ def policy_parameters(name: str) -> dict[str, Any]:
     """
     found = inspect.signature(_policy(name)).parameters.values()
     return {p.name: p.default for p in found if p.kind is p.KEYWORD_ONLY}
+
+
+def depends_on_time(choice: PolicyChoice) -> bool:
+    """Tell whether the seconds that steps take may change a policy's routes.
+
+    >>> depends_on_time("random"), depends_on_time("source"), depends_on_time({"name": "source", "costs": "unit"})
+    (False, True, False)
+    """
+    if not isinstance(choice, str | Mapping):
+        return True
+    given = {"name": choice} if isinstance(choice, str) else choice
+    known = {**policy_parameters(str(given["name"])), **given}
+    # A policy with a budget thinks for so long, and others may be among the arms of one that has some.
+    return known.get("costs", "unit") != "unit" or bool(known.get("budget_ms") or known.get("arms"))
 
 
 def policy_names() -> list[str]:

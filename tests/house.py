@@ -78,6 +78,10 @@ ENGINE = ("tuples", "predicates", "classes", "query", "operators", "routing", "e
 KINDS = {
     "operators": ("run", "OPERATORS"),
     "operators/index": ("search", "INDEXES"),
+    "operators/tuning/assess": ("counts", "ASSESSMENTS"),
+    "operators/tuning/select": ("select", "SELECTIONS"),
+    "operators/tuning/schedule": ("ask", "SCHEDULES"),
+    "operators/tuning/migrate": ("choose", "MIGRATIONS"),
     "policies": ("plan", "POLICIES"),
 }
 

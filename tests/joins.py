@@ -17,7 +17,8 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 import eddy
-from tests import reference
+from eddy.wiring import IndexChoice
+from tests import indexes, reference
 from tests.conditions import Condition, edges, sums
 from tests.filters import Filter, fallible, filters, waits
 from tests.strategies import EPOCH, Clock
@@ -77,6 +78,7 @@ class Case:
     filters: Sequence[Filter]
     batch_rows: int
     after: Mapping[int, Sequence[int]] = field(default_factory=dict)
+    index: IndexChoice = None
 
     @property
     def inputs(self) -> list[str]:
@@ -215,15 +217,17 @@ def cases(
     if faults and crowded:
         asked = fallible(names)
     found = draw(asked)
+    conditions = draw(graphs(names, faults=faults, more=0 if crowded else len(names)))
     return Case(
         streams={name: draw(sources(times[name], limits[name], late=late, by_rows=by_rows)) for name in streams},
         clocks=times,
         tables=names[len(streams) :],
         rows=rows,
-        joins=draw(graphs(names, faults=faults, more=0 if crowded else len(names))),
+        joins=conditions,
         filters=found,
         batch_rows=draw(st.sampled_from([1, 2, 3, 7, 1000])),
         after=draw(waits(len(found))),
+        index=draw(st.none() | indexes.choices(names)) if conditions else None,
     )
 
 

@@ -1,4 +1,4 @@
-"""Digests of answers: equal for equal rows in any order."""
+"""Digests of answers and of routes: equal for equal rows in any order."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import pandas as pd
 import pyarrow as pa
 
 from eddy.errors import EngineError
+from eddy.observe.report import Report
 from eddy.tuples.arrays import Hashes
 from eddy.tuples.splitmix import GOLDEN, splitmix64
 
@@ -46,6 +47,24 @@ def agree(first: tuple[str, str], second: tuple[str, str], where: str) -> None:
             f'{where}: the policies "{first[0]}" and "{second[0]}" give different answers, {rows[0]} and {rows[1]} '
             "rows; routing must never change the answer, so one of them is wrong, or a filter's function does not "
             "judge each row by itself"
+        )
+
+
+def digest_routes(report: Report) -> str:
+    """Give a digest of how many rows took which route in which micro-batch."""
+    frame = report.routes(by_batch=True).astype(str)
+    return digest(pa.Table.from_pandas(frame, preserve_index=False))
+
+
+def go_same_ways(first: tuple[str, str], second: tuple[str, str], where: str) -> None:
+    """Check that two policies that differ in their indexes took the same routes.
+
+    Each comes with the digest of its routes; runs of an older version have none.
+    """
+    if all(routes for _, routes in (first, second)) and first[1] != second[1]:
+        raise EngineError(
+            f'{where}: "{first[0]}" and "{second[0]}" differ in their index only, and have taken other routes; how '
+            "rows are found must change no route, unless the policy goes by the clock, so one of them is wrong"
         )
 
 

@@ -13,7 +13,7 @@ from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eddy.comparison.contender import BASELINE, Contender, name_of
+from eddy.comparison.contender import BASELINE, Contender, index_text, make_contender, name_of
 from eddy.comparison.contender import label as label_of
 from eddy.comparison.experiment import Experiment, Skipped, find_inapplicable
 from eddy.comparison.journal import Journal
@@ -128,8 +128,7 @@ def _contenders(policies: Policies, baseline: str | None) -> list[Contender]:
     if first not in named:
         raise unknown_name("policy", str(first), named, where="compare: baseline")
     return [
-        Contender(label=label, role=BASELINE if label == first else "", policy=policy)
-        for label, policy in named.items()
+        make_contender(policy, label=label, role=BASELINE if label == first else "") for label, policy in named.items()
     ]
 
 
@@ -202,7 +201,8 @@ def _policy(contender: Contender) -> dict[str, Any]:
 
     So those that are secret can be told.
     """
-    own = {} if contender.batch_rows is None else {"rows of a micro-batch": contender.batch_rows}
+    own: dict[str, Any] = {} if contender.batch_rows is None else {"rows of a micro-batch": contender.batch_rows}
+    own |= {} if contender.index is None else {"index": index_text(contender.index)}
     given = contender.policy
     told = given if isinstance(given, Mapping) else {"name": given if isinstance(given, str) else name_of(given)}
     return {**told, **own, "role": contender.role or "none"}
@@ -278,9 +278,10 @@ def command(experiment: Experiment, *, runner: str, cells: int | None = None, dr
 
 def _policies(contenders: Sequence[Contender]) -> str:
     """A list where policies have no names of their own."""
-    if all(contender.label == label_of(contender.policy) for contender in contenders):
-        return f"[{', '.join(_policy_text(contender.policy) for contender in contenders)}]"
-    return f"{{{', '.join(f'{_write_value(each.label)}: {_policy_text(each.policy)}' for each in contenders)}}}"
+    choices = {contender.label: contender.written for contender in contenders}
+    if all(label == label_of(choice) for label, choice in choices.items()):
+        return f"[{', '.join(map(_policy_text, choices.values()))}]"
+    return f"{{{', '.join(f'{_write_value(label)}: {_policy_text(choice)}' for label, choice in choices.items())}}}"
 
 
 def _policy_text(choice: PolicyChoice) -> str:

@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from eddy.comparison.contender import BASELINE, Contender
+from eddy.comparison.runner import tell_coming
 from eddy.comparison.workload import Workload
 from eddy.errors import QueryError
-from eddy.local import run_local
+from eddy.local import BATCH_ROWS, run_local
 from eddy.query import Range, Rows, Window
 
 QUICK_ROWS, QUICK_SEEDS, QUICK_POINTS = 10_000, 1, 4
@@ -191,7 +192,9 @@ def _try_policy(contender: Contender, point: Point, experiment: Experiment) -> t
     if missing is not None:
         return missing, None
     try:
-        run_local(workload.query, workload.data, policy=contender.choice(workload))
+        policy = contender.choice(workload)
+        index = tell_coming(workload, policy, BATCH_ROWS, experiment.seeds[0], contender.index)
+        run_local(workload.query, workload.data, policy=policy, index=index)
     except QueryError as error:
         return str(error), error
     return None, None

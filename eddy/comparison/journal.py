@@ -61,7 +61,8 @@ class Trace:
     """The course of a run, micro-batch by micro-batch.
 
     `batches` has the tuples that had come by then, and what the micro-batch took; `operators`, `learning`, `routes` and
-    `regret` are those of the report, of each micro-batch. Of each stream, `decisions` has the last ones.
+    `regret` are those of the report, of each micro-batch, and `indexes` the bytes of all indexes and the candidates
+    that were found by them. Of each stream, `decisions` has the last ones.
     """
 
     batches: Columns
@@ -71,14 +72,15 @@ class Trace:
     # A journal of an older version has none.
     regret: Columns = field(default_factory=dict)
     decisions: Columns = field(default_factory=dict)
+    indexes: Columns = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
     """A run.
 
-    `key` says of what, `answer` is the digest of its results. `seconds`, `results`, `rows` and `calls` are those of its
-    micro-batches.
+    `key` says of what, `answer` is the digest of its results, and `routes` that of its routes. `seconds`, `results`,
+    `rows` and `calls` are those of its micro-batches.
     """
 
     key: str
@@ -90,6 +92,7 @@ class Record:
     # A journal of an older version has none.
     rows: Sequence[int] = ()
     calls: Sequence[int] = ()
+    routes: str = ""
 
     def line(self) -> str:
         """As one line of JSON."""
@@ -115,6 +118,7 @@ def trace(report: Report) -> Trace:
         routes=routes(report),
         regret=_columns(report.regret()),
         decisions=_columns(report.decisions()[DECIDED].groupby("stream", sort=False).tail(MOST_DECISIONS)),
+        indexes=_columns(report.indexes().groupby("batch")[["bytes", "candidates"]].sum().reset_index()),
     )
 
 

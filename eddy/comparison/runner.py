@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
@@ -13,10 +13,11 @@ import pyarrow as pa
 from eddy.comparison.workload import Workload
 from eddy.errors import QueryError, unknown_name
 from eddy.local import run_local
+from eddy.observe.indexing import IndexCount
 from eddy.observe.report import Report
 
 if TYPE_CHECKING:
-    from eddy.wiring import PolicyChoice
+    from eddy.wiring import IndexChoice, PolicyChoice
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,9 +34,9 @@ class RunResult:
 
 
 class RunPolicy(Protocol):
-    """Runs a policy, with the rows of a micro-batch and a seed."""
+    """Runs a policy, with the rows of a micro-batch, a seed, and a choice of indexes."""
 
-    def __call__(self, policy: PolicyChoice, batch_rows: int, seed: int, /) -> RunResult:
+    def __call__(self, policy: PolicyChoice, batch_rows: int, seed: int, index: IndexChoice, /) -> RunResult:
         """Run once, from beginning to end."""
 
 
@@ -69,9 +70,12 @@ class Local:
     def prepare(self, workload: Workload) -> Iterator[RunPolicy]:
         """There is nothing to make."""
 
-        def run(policy: PolicyChoice, batch_rows: int, seed: int) -> RunResult:
+        def run(policy: PolicyChoice, batch_rows: int, seed: int, index: IndexChoice) -> RunResult:
+            index = tell_coming(workload, policy, batch_rows, seed, index)
             started, cpu = time.perf_counter(), time.process_time()
-            done = run_local(workload.query, workload.data, policy=policy, batch_rows=batch_rows, seed=seed)
+            done = run_local(
+                workload.query, workload.data, policy=policy, index=index, batch_rows=batch_rows, seed=seed
+            )
             wall_seconds, cpu_seconds = time.perf_counter() - started, time.process_time() - cpu
             return RunResult(
                 results=done.results, report=done.report, wall_seconds=wall_seconds, cpu_seconds=cpu_seconds
@@ -108,14 +112,43 @@ class OnSpark:
 
         with SparkTrial(workload.query, workload.data, cells=self._cells) as trial:
 
-            def run(policy: PolicyChoice, batch_rows: int, seed: int) -> RunResult:
+            def run(policy: PolicyChoice, batch_rows: int, seed: int, index: IndexChoice) -> RunResult:
+                index = tell_coming(workload, policy, batch_rows, seed, index)
                 if not self._warm:
-                    trial.run(policy, batch_rows=batch_rows, seed=seed)
+                    trial.run(policy, batch_rows=batch_rows, seed=seed, index=index)
                     self._warm = True
-                results, report, seconds = trial.run(policy, batch_rows=batch_rows, seed=seed)
+                results, report, seconds = trial.run(policy, batch_rows=batch_rows, seed=seed, index=index)
                 return RunResult(results=results, report=report, wall_seconds=seconds)
 
             yield run
+
+
+def tell_coming(
+    workload: Workload, policy: PolicyChoice, batch_rows: int, seed: int, index: IndexChoice
+) -> IndexChoice:
+    """Tell indexes of kind `told` what they will be asked; all others go as they are.
+
+    A run of the same policy with an index for each access pattern is recorded; no part of it is timed.
+    """
+    from eddy.wiring import read_index  # noqa: PLC0415  a plug-in that is imported first needs us before the wiring
+
+    settings = read_index(index, may_be_told=True)
+    if settings.kind != "told" or settings.coming:
+        return index
+    recorded = run_local(
+        workload.query, workload.data, policy=policy, index="patterns", batch_rows=batch_rows, seed=seed
+    )
+    return replace(settings, coming=[_count_probes(counters.indexes) for counters in recorded.report.counters])
+
+
+def _count_probes(indexes: Sequence[IndexCount]) -> dict[str, dict[str, float]]:
+    """Count the probes of each input by access pattern; of a scan that serves several, in equal parts."""
+    found: dict[str, dict[str, float]] = {}
+    for count in indexes:
+        known = found.setdefault(count.input, {})
+        for pattern in count.patterns:
+            known[pattern] = known.get(pattern, 0.0) + count.probes / len(count.patterns)
+    return found
 
 
 RUNNERS = ("local", "spark")

@@ -14,7 +14,7 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from eddy.comparison.answer import agree, digest
+from eddy.comparison.answer import agree, digest, digest_routes, go_same_ways
 from eddy.comparison.contender import CONTROL, Contender
 from eddy.comparison.experiment import Experiment, SizedPoint, Skipped
 from eddy.comparison.journal import Journal, Record, Trace, trace
@@ -92,6 +92,10 @@ class Turns:
         answers = [(label, own[0].answer) for label, own in before.items() if own]
         if answers:
             agree(answers[0], (turn.contender.label, record.answer), turn.setup.label)
+        for other in self._experiment.contenders:
+            if before.get(other.label) and turn.contender.differs_in_index(other):
+                known = before[other.label][0]
+                go_same_ways((other.label, known.routes), (turn.contender.label, record.routes), turn.setup.label)
         if found is None:
             self._journal.add(record)
         self._bar.step(f"{turn.contender.label} on {turn.setup.label}, seed {turn.seed}", kept=found is not None)
@@ -168,7 +172,7 @@ class _Turn:
         """Run it."""
         gc.collect()
         batch_rows = self.contender.batch_rows or self.setup.batch_rows
-        done = run(self.contender.choice(workload), batch_rows, self.seed)
+        done = run(self.contender.choice(workload), batch_rows, self.seed, self.contender.index)
         batches = done.report.batches()
         figures = measure(workload, done.results.num_rows, done.report)
         cpu = {} if done.cpu_seconds is None else {"cpu_seconds": done.cpu_seconds}
@@ -181,6 +185,7 @@ class _Turn:
             trace=trace(done.report) if self.followed else None,
             rows=batches["rows"].tolist(),
             calls=batches["routing_calls"].tolist(),
+            routes=digest_routes(done.report),
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -15,9 +15,19 @@ from eddy.engine import emission
 from eddy.engine.admission import Admitted, Gate, Mark
 from eddy.engine.emission import Emission
 from eddy.engine.rounds import Rounds, StoredTuples
-from eddy.engine.snapshot import Snapshot, from_table, guard_restore, pack, restore_policy, to_table, unpack
+from eddy.engine.snapshot import (
+    Snapshot,
+    from_table,
+    guard_restore,
+    pack,
+    restore_policy,
+    restore_tuning,
+    to_table,
+    unpack,
+)
 from eddy.errors import EngineError
 from eddy.observe.counters import Counters, StreamCount
+from eddy.observe.indexing import Indexed, check_latest, keep_largest, latest_indexing
 from eddy.observe.insight import Insight, Regret, Trees
 from eddy.observe.prices import Prices
 from eddy.observe.regret import count_since
@@ -31,22 +41,60 @@ from eddy.routing.tally import TalliedRoutes
 from eddy.tuples import Tuples
 
 
+class Indexes(Protocol):
+    """The indexes of all inputs, and who chooses them."""
+
+    def settle(self) -> Indexed:
+        """End the micro-batch, once the rows that are past have gone: choose the indexes of the next one."""
+
+    def snapshot(self) -> Mapping[str, Any]:
+        """What must survive a restart, as JSON can hold it; empty if nothing was learned."""
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from a snapshot, over the rows of it; from an empty one, learn anew."""
+
+
+class _NoIndexes:
+    """Those of a query that joins nothing."""
+
+    def settle(self) -> Indexed:
+        return Indexed()
+
+    def snapshot(self) -> Mapping[str, Any]:
+        return {}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        pass
+
+
+NO_INDEXES: Indexes = _NoIndexes()
+
+
 class Machinery(NamedTuple):
     """An engine's parts besides its policy."""
 
     operators: Sequence[Operator]
     stores: Mapping[str, Store]
     faults: Faults
+    indexes: Indexes = NO_INDEXES
+
+
+class Settled(NamedTuple):
+    """The end of a micro-batch: what its indexes have done, and the seconds of the rows and of choosing indexes."""
+
+    indexed: Indexed = Indexed()
+    seconds: float = 0.0
+    tuning: float = 0.0
 
 
 class Engine:
     """Answers a query, one micro-batch after the other.
 
     The same batches, policy and seed give the same routes; the same batches alone give the same answer. `seed` is that
-    of the query, and the number of the cell.
+    of the query, and the number of the cell. `by_clock` says that rounds may depend on what steps take, too.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  all that a cell is made of, most of it by keyword
         self,
         binding: Binding,
         machinery: Machinery,
@@ -57,6 +105,7 @@ class Engine:
         clock: Clock,
         seed: tuple[int, int],
         parts: Mapping[str, str] | None = None,
+        by_clock: bool = True,
     ) -> None:
         self._binding = binding
         self._parts = fingerprint.of(binding) if parts is None else parts
@@ -67,7 +116,7 @@ class Engine:
         self._gate = Gate(binding)
         self._classifier = Classifier(policy.features, {s.name: binding.schemas[s.name] for s in binding.query.streams})
         self._router = Router(machinery.operators, policy, policy_name, self._classify, clock, prices)
-        self._rounds = Rounds(self._router, policy, prices)
+        self._rounds = Rounds(self._router, policy, prices, by_clock=by_clock)
         self._policy = policy
         self._policy_name = policy_name
         self._clock = clock
@@ -77,7 +126,10 @@ class Engine:
         self._counters: Counters | None = None
         self._trees = Trees(self._classifier.names)
         self._accounts: dict[str, Regret] = {}
+        self._indexes = machinery.indexes
+        self._settled = Settled()
         self._taken: dict[str, Any] = {}
+        self._indexed: dict[str, Any] = {}
         self._came: dict[str, Any] = {}
 
     @property
@@ -105,15 +157,26 @@ class Engine:
             yield emitted
             paused += self._clock() - left
         known = mark or self._gate.next_mark()
-        for store in self._stores.values():
-            store.settle(known.watermark)
+        self._settle(known.watermark)
         self._check_room()
         routes = self._count_routes()
         self._counters = self._count(admitted, routes, self._clock() - started - paused)
         self._taken = latest_routes(self._taken, self._counters)
         self._came = count_arrived(self._came, self._counters)
+        self._indexed = latest_indexing(
+            self._indexed, self._counters.indexes, self._counters.tunings, self._counters.batch
+        )
         self._batch += 1
         self._under_way = False
+
+    def _settle(self, watermark: float | None) -> None:
+        """Let go of the rows that are past, and choose how the others are found."""
+        started = self._clock()
+        for store in self._stores.values():
+            store.settle(watermark)
+        settled = self._clock()
+        indexed = self._indexes.settle()
+        self._settled = Settled(indexed, settled - started, self._clock() - settled)
 
     def _check_room(self) -> None:
         """Stop before the machine does."""
@@ -168,6 +231,10 @@ class Engine:
             insight=insight,
             trees=self._trees.lines(insight.decisions),
             faults=self._faults.list_counts(),
+            indexes=keep_largest(self._settled.indexed.counts),
+            tunings=self._settled.indexed.tunings,
+            indexing=self._settled.seconds + sum(s.seconds for hop, s in routing.operators.items() if hop.pattern),
+            tuning=self._settled.tuning,
         )
 
     def _read_insight(self) -> Insight:
@@ -211,6 +278,10 @@ class Engine:
             "trees": self._trees.snapshot(),
             "came": self._came,
         }
+        if self._indexed:
+            meta["indexed"] = self._indexed
+        if tuning := self._indexes.snapshot():
+            meta["tuning"] = tuning
         return pack(meta, tables)
 
     @guard_restore
@@ -229,6 +300,8 @@ class Engine:
         self._router.statistics.restore(meta["statistics"])
         self._router.prices.restore(meta.get("prices", []))
         self._rounds.least = meta.get("least round", 0)
+        self._indexed = check_latest(meta.get("indexed", {}))
+        restore_tuning(self._indexes, meta.get("tuning", {}))
         # Buckets are numbered for a policy's features; another one has others, and could not read what was learned. Nor
         # is it of use where filters wait for others than before: routes that were learned may not be legal any more.
         if meta["policy"] == self._policy_name and meta.get("after", {}) == self._after():

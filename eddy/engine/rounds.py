@@ -35,12 +35,16 @@ class StoredTuples(NamedTuple):
 
 
 class Rounds:
-    """Routes micro-batches, round by round."""
+    """Routes micro-batches, round by round.
 
-    def __init__(self, router: Router, policy: Policy, prices: Prices) -> None:
+    Where a policy does not go `by_clock`, its rounds do not either: the same rows take the same routes.
+    """
+
+    def __init__(self, router: Router, policy: Policy, prices: Prices, *, by_clock: bool = True) -> None:
         self._router = router
         self._policy = policy
         self._prices = prices
+        self._by_clock = by_clock
         # Rows and rounds of the micro-batch so far, and the rows that a round must have for its calls to cost little.
         self._rows, self._rounds = 0, 0
         self.least = 0
@@ -71,7 +75,7 @@ class Rounds:
         """Choose the rows of the next round; a policy that has nothing to learn just now gets all that are left."""
         if left <= size or self._policy.is_calm:
             return left
-        if self._rounds:
+        if self._rounds and self._by_clock:
             self.least = self._count_least()
         return min(left, size if self._policy.is_urgent else max(size, self.least))
 

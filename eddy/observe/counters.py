@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from eddy.observe.indexing import IndexCount, Tuning
 from eddy.observe.insight import DecisionKey, Insight
 from eddy.observe.statistics import Statistic
 from eddy.tuples import Hop
@@ -73,6 +74,10 @@ class Counters:
 
     Where the engine lives in a state store, `restoring` and `saving` are the seconds that it took to bring it back
     and to write it down again, `packing` those that its results took to be sent, and `state` the bytes of it.
+
+    `indexes` are the key maps of each input, and `tunings` the decisions about them that are new, or that more is known
+    of. `indexing` are the seconds in which rows were searched and in which those that are past, and their indexes, were
+    let go of; `tuning` those of the decisions.
     """
 
     batch: int
@@ -92,3 +97,7 @@ class Counters:
     packing: float = 0.0
     saving: float = 0.0
     state: int = 0
+    indexes: Sequence[IndexCount] = ()
+    tunings: Sequence[Tuning] = ()
+    indexing: float = 0.0
+    tuning: float = 0.0

@@ -10,6 +10,7 @@ import pandas as pd
 
 from eddy.classes.value_names import OTHERS
 from eddy.observe.counters import VARIOUS, ClassRoute, Counters, StreamCount
+from eddy.observe.indexing import IndexCount, Tuning, collect_tunings
 from eddy.observe.insight import DecisionKey, Regret, RouteCost
 from eddy.observe.notebook import heading, table
 from eddy.observe.regret import sum_over_batches, tell_adapting
@@ -40,6 +41,8 @@ BATCH: Mapping[str, Callable[[Counters], Any]] = {
     "keyless": lambda c: sum(s.keyless for s in c.streams.values()),
     "malformed": lambda c: sum(s.malformed for s in c.streams.values()),
     "state_bytes": lambda c: c.state,
+    "indexing_seconds": lambda c: c.indexing,
+    "tuning_seconds": lambda c: c.tuning,
 }
 """The columns of `Report.batches`."""
 
@@ -72,6 +75,8 @@ class Report:
         count rows that took no part: without an event time, late, of a clock that runs ahead, without a value for an
         equality, and malformed in their source; `errors` are those of predicates. `restore_seconds` to `state_bytes`
         are what Spark's state costs: seconds to restore it, to send the results, and to save it, and its bytes.
+        `indexing_seconds` are those in which rows were searched, indexes being made when they are first searched, and
+        those in which old rows went; `tuning_seconds` those of choosing other indexes.
         """
         return pd.DataFrame({name: [value(c) for c in self.counters] for name, value in BATCH.items()})
 
@@ -199,6 +204,35 @@ class Report:
         """
         rows = [{"batch": c.batch, **regret._asdict()} for c in self.counters for regret in c.insight.regrets]
         return pd.DataFrame(rows, columns=["batch", *Regret._fields])
+
+    def indexes(self) -> pd.DataFrame:
+        """One row for each key map of an input in each micro-batch.
+
+        `map` is how rows are found, in words, "scan" where all are looked through. It stands over `parts`, indexes of
+        one or more `segments` of the rows each, with `rows` and `bytes` in all. `patterns` are the sets of columns by
+        which it was searched, by `probes` tuples: each has looked into as many parts as there are `lookups`, and found
+        `ranges` of rows there, with `candidates` in them, of which `matches` were right. `sorted_rows` is how many rows
+        were put in order for it. `predicted` and `observed` are what its work was expected to cost, and has cost.
+        """
+        rows = [{"batch": c.batch, **asdict(count)} for c in self.counters for count in c.indexes]
+        frame = pd.DataFrame(rows, columns=["batch", *(f.name for f in fields(IndexCount))])
+        frame["patterns"] = ["; ".join(texts) for texts in frame["patterns"]]
+        return frame.rename(columns={"nbytes": "bytes"})
+
+    def tuning(self) -> pd.DataFrame:
+        """One row for each decision about the key maps of an input.
+
+        `why` is the schedule that asked for it, or what was wrong with an earlier one that is taken back. `before` and
+        `after` are the key maps in words. `predicted` and `observed` are the shares of the work that it was to save,
+        and has saved as far as is known; `migrated` is how many stored rows were put in order again, and `patterns` how
+        many sets of columns were being counted.
+        """
+        rows = [
+            {"batch": batch, **asdict(t), "before": "; ".join(t.before), "after": "; ".join(t.after)}
+            for batch, t in collect_tunings((c.batch, c.tunings) for c in self.counters)
+        ]
+        columns = ["batch", *(f.name for f in fields(Tuning) if f.name != "number")]
+        return pd.DataFrame(rows, columns=columns).astype({"predicted": float, "observed": float})
 
 
 class Operators(pd.DataFrame):

@@ -7,12 +7,16 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from eddy.observe.counters import ClassRoute, Counters, FaultCount, StreamCount
+from eddy.observe.indexing import Tuning, sum_indexes
 from eddy.observe.insight import Decision, DecisionKey, Insight, Use
 from eddy.observe.regret import sum_over_cells
 from eddy.observe.statistics import NOTHING, Statistic
 from eddy.tuples import Hop
 
-SUMMED = ("results", "decisions", "seconds", "planning", "learning", "restoring", "packing", "saving")
+SUMMED = (
+    *("results", "decisions", "seconds", "planning", "learning"),
+    *("restoring", "packing", "saving", "indexing", "tuning"),
+)
 """Counters that are added up. The seconds of several cores together are more than the time that passed."""
 
 STANDING = frozenset({"stored", "nbytes"})
@@ -49,6 +53,8 @@ class CellSum:
                 regrets=sum_over_cells(regret for part in came for regret in part.insight.regrets),
             ),
             faults=_sum_faults(came),
+            indexes=sum_indexes([part.indexes for part in came], [part.indexes for part in known]),
+            tunings=_list_tunings(parts, several=len(self._latest) > 1),
             trees={new.key: self._latest[cell].trees.get(old, ()) for (cell, old), new in decisions},
         )
 
@@ -92,6 +98,15 @@ def _list_decisions(cells: Mapping[int, Counters]) -> list[tuple[tuple[int, Deci
         ((cell, d.key), replace(d, stream=f"{d.stream}, cell {cell}") if len(cells) > 1 else d)
         for cell, part in sorted(cells.items())
         for d in part.insight.decisions
+    ]
+
+
+def _list_tunings(parts: Mapping[int, Counters], *, several: bool) -> list[Tuning]:
+    """List the decisions about indexes: each cell has its own."""
+    return [
+        replace(tuning, input=f"{tuning.input}, cell {cell}") if several else tuning
+        for cell, part in sorted(parts.items())
+        for tuning in part.tunings
     ]
 
 

@@ -7,12 +7,13 @@ from dataclasses import asdict, fields
 from typing import Any
 
 from eddy.classes.value_names import OTHERS
+from eddy.observe import indexing
 from eddy.observe.counters import BAD, VARIOUS, Counters, FaultCount, StreamCount
 from eddy.observe.insight import Decision, DecisionKey, Insight, Regret, RouteCost, Use
 from eddy.observe.statistics import Statistic
 from eddy.tuples import Hop
 
-NESTED = frozenset({"streams", "operators", "routes", "classes", "insight", "trees", "faults"})
+NESTED = frozenset({"streams", "operators", "routes", "classes", "insight", "trees", "faults", "indexes", "tunings"})
 """The parts of counters that are no plain values themselves."""
 
 DIGITS = 6
@@ -39,6 +40,8 @@ def to_plain(counters: Counters) -> dict[str, Any]:
         "trees": [[*key, list(lines)] for key, lines in counters.trees.items()],
         "faults": [asdict(fault) for fault in counters.faults],
         **_write_regrets(counters.insight.regrets),
+        "indexes": indexing.write_indexes(counters.indexes),
+        "tunings": indexing.write_tunings(counters.tunings),
     }
 
 
@@ -62,6 +65,8 @@ def from_plain(values: Mapping[str, Any]) -> Counters:
         ),
         trees=_read_trees(values.get("trees", ()), decisions),
         faults=[FaultCount(**row) for row in values.get("faults", ())],
+        indexes=indexing.read_indexes(values.get("indexes", ())),
+        tunings=indexing.read_tunings(values.get("tunings", ())),
     )
 
 

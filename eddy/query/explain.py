@@ -10,6 +10,7 @@ import pandas as pd
 
 from eddy.classes.value_names import OTHERS
 from eddy.errors import QueryError, quote
+from eddy.observe.indexing import collect_tunings, list_indexes, list_tunings, total_indexes
 from eddy.observe.insight import Regret
 from eddy.observe.regret import list_accounts, sum_over_batches, tell_adapting
 from eddy.observe.report import Report
@@ -89,6 +90,8 @@ def explain(what: Query | Reported | Report) -> str:
         parts += ["", f'classes of "{stream}" and their routes', *list_classes(part)]
     parts += _list_decisions(report)
     parts += _list_classifiers(report.learning())
+    parts += list_indexes(total_indexes(c.indexes for c in report.counters))
+    parts += list_tunings(collect_tunings((c.batch, c.tunings) for c in report.counters))
     return "\n".join([*parts, "", "operators", *_list_operators(report.operators())])
 
 

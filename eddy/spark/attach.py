@@ -10,14 +10,15 @@ from eddy.query import Query
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from eddy.wiring import PolicyChoice
+    from eddy.wiring import IndexChoice, PolicyChoice
 
 
-def attach(
+def attach(  # noqa: PLR0913  what a user may say
     query: Query,
     frames: Mapping[str, Any],
     *,
     policy: PolicyChoice = "auto",
+    index: IndexChoice = None,
     cells: int | None = None,
     pushdown: bool = True,
     seed: int = 0,
@@ -29,16 +30,17 @@ def attach(
     `frames` has a streaming DataFrame for each stream, and for each lookup table a batch DataFrame, a pyarrow Table or
     a pandas DataFrame, which is read now and sent to the workers. Write the answer in append mode.
 
-    `cells` is how many engines share the work; the number is for the life of a checkpoint. The policy is not: a restart
-    with another one keeps the stored rows. `pushdown` lets Spark evaluate SQL filters on one stream before the eddy
-    does, in compiled code; then they are no part of the routing. Where streams share no key, rows are copied to several
-    cells, fewer if `sizes` says how many rows each stream has, times what a row costs in filters, and `heavy` which
-    values of a key, as {"a.k": [0]}, many rows have.
+    `cells` is how many engines share the work; the number is for the life of a checkpoint. The policy is not, nor is
+    `index`, which says how a join finds its rows, as in `run_local`: a restart with others keeps the stored rows.
+    `pushdown` lets Spark evaluate SQL filters on one stream before the eddy does, in compiled code; then they are no
+    part of the routing. Where streams share no key, rows are copied to several cells, fewer if `sizes` says how many
+    rows each stream has, times what a row costs in filters, and `heavy` which values of a key, as {"a.k": [0]}, many
+    rows have.
     """
     from eddy.spark import stream  # noqa: PLC0415  so that the engine can be used where there is no Spark
 
     return stream.attach(
         query,
         frames,
-        stream.Options(policy=policy, cells=cells, pushdown=pushdown, seed=seed, sizes=sizes, heavy=heavy),
+        stream.Options(policy=policy, index=index, cells=cells, pushdown=pushdown, seed=seed, sizes=sizes, heavy=heavy),
     )

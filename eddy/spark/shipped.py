@@ -20,7 +20,7 @@ from eddy.engine import Engine
 from eddy.errors import QueryError, describe_error, quote
 from eddy.query import Query
 from eddy.spark.parcels import rows_of
-from eddy.wiring import PolicyChoice, engine
+from eddy.wiring import IndexChoice, PolicyChoice, engine
 
 MOST_OPENED = 4
 """Queries that a worker keeps read: it may serve several, and a restarted query is a new one."""
@@ -47,6 +47,7 @@ class Shipped:
     layout: Mapping[str, Any]
     ticks_per_ms: int
     flush: int
+    index: IndexChoice = None
 
     def engine(self, cell: int, clock: Clock) -> Engine:
         """Make a new engine for a cell."""
@@ -61,6 +62,7 @@ class Shipped:
             cell=cell,
             cells=self.layout["cells"],
             parts=self.parts,
+            index=self.index,
         )
 
 

@@ -34,7 +34,7 @@ from eddy.spark.progress import OBSERVED
 from eddy.spark.pushdown import describe_pushed, divide, push, pushable
 from eddy.spark.shipped import Shipped, pack_code
 from eddy.spark.worker_cache import freeze_loaded
-from eddy.wiring import PolicyChoice, list_read_columns
+from eddy.wiring import IndexChoice, PolicyChoice, check_index, list_read_columns
 
 MICROSECONDS = 1_000
 """Microseconds in a millisecond, in which Spark's watermark counts."""
@@ -45,6 +45,7 @@ class Options:
     """The user's settings of a run."""
 
     policy: PolicyChoice
+    index: IndexChoice
     cells: int | None
     pushdown: bool
     seed: int
@@ -119,6 +120,7 @@ def _check_arguments(query: object, given: object, options: Options) -> None:
     if not isinstance(given, Mapping):
         raise QueryError(f'attach: expected frames as {{"stream": DataFrame, ...}}, got {type(given).__name__}')
     check_whole(options.seed, "seed", 0, where="attach")
+    check_index(options.index, query)
 
 
 def _plan(query: Query, frames: Frames, options: Options) -> AttachPlan:
@@ -159,6 +161,7 @@ def _make_shipped(plan: AttachPlan, options: Options) -> Shipped:
         layout=plan.layout.describe(),
         ticks_per_ms=plan.ticks_per_ms if plan.watermarked else 0,
         flush=rows + 1 if rows > 0 else 0,
+        index=options.index,
     )
 
 

@@ -21,7 +21,7 @@ from eddy.spark.attach import attach
 from eddy.spark.layout.planning import CELLS
 from eddy.spark.progress import report_of
 from eddy.spark.session import PARTITIONS
-from eddy.wiring import PolicyChoice
+from eddy.wiring import IndexChoice, PolicyChoice
 
 FIRST_FILE_SECONDS = 1_000_000_000
 """Seconds from 1970 to the time of the first file. Spark takes the oldest files first."""
@@ -48,7 +48,9 @@ class SparkTrial:
     ) -> None:
         self._place.cleanup()
 
-    def run(self, policy: PolicyChoice, *, batch_rows: int, seed: int) -> tuple[pa.Table, Report, float]:
+    def run(
+        self, policy: PolicyChoice, *, batch_rows: int, seed: int, index: IndexChoice = None
+    ) -> tuple[pa.Table, Report, float]:
         """Give the answer, the report, and the seconds of the query.
 
         All filters stay with the eddy, since what Spark does before it is the same for every policy.
@@ -57,7 +59,9 @@ class SparkTrial:
         before = self._spark.conf.get(PARTITIONS, None)
         self._spark.conf.set(PARTITIONS, str(self._cells or CELLS))
         try:
-            frame = attach(self._query, frames, policy=policy, cells=self._cells, pushdown=False, seed=seed)
+            frame = attach(
+                self._query, frames, policy=policy, index=index, cells=self._cells, pushdown=False, seed=seed
+            )
             return self._drain(frame)
         finally:
             if before is None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from eddy.errors import QueryError
 from eddy.jobs.commands.command import Command, add_job_arguments, check_job
+from eddy.jobs.config.config import Job
 from eddy.jobs.config.file_paths import display_path, find_local
 from eddy.jobs.run.checking import Checked
 from eddy.jobs.run.checkpoints import Checkpoint, describe_learned, has_state, read
@@ -88,10 +89,19 @@ def text(checked: Checked) -> str:
         "access patterns: what each input is searched by",
         *list_patterns(query),
     ]
+    parts += _list_index(checked.job)
     layout = checked.layout.text() if checked.layout else "known only when Spark has read the columns"
     parts += ["", "cells", *(f"  {line}" for line in layout.splitlines())]
     parts += ["", "windows and watermarks", *list_windows(query), "", "filters", *_filters(checked)]
     return "\n".join([*parts, *(f"warning: {warning}" for warning in checked.warnings)])
+
+
+def _list_index(job: Job) -> list[str]:
+    """Write how rows are found, with what was given of it; nothing where nothing is joined."""
+    if not job.query.predicates:
+        return []
+    given = ", ".join(f"{name} = {value}" for name, value in (job.index or {}).items() if name != "kind")
+    return ["", f"indexes: {job.values['index']['kind']}{f' ({given})' if given else ''}"]
 
 
 def _filters(checked: Checked) -> Iterator[str]:

@@ -47,7 +47,7 @@ def run_sample(checked: Checked, rows: int) -> str:
     if len(data) < len(found):
         missing = quote(name for name in found if name not in data)
         raise QueryError(f"--sample: expected files with rows, or workloads; only Spark can read the rows of {missing}")
-    done = eddy.run_local(job.query, data, policy=job.policy, seed=job.engine["seed"])
+    done = eddy.run_local(job.query, data, policy=job.policy, index=job.index, seed=job.engine["seed"])
     counted = ", ".join(f"{table.num_rows:,} of {name}" for name, table in data.items())
     shown = done.results.slice(0, MOST_RESULTS).to_pandas().to_string()
     return f"sample: {counted}; {plural(done.results.num_rows, 'result')}\n{shown}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path as File
 from typing import Any
@@ -26,7 +26,7 @@ from eddy.jobs.config.to_query import build_query
 from eddy.query import Query
 from eddy.query.validation import duration
 from eddy.redaction import KeyPath, display
-from eddy.wiring import policy_names, policy_parameters
+from eddy.wiring import find_index_mistakes, policy_names, policy_parameters, read_index
 
 WIDEST_ALIGNED = 60
 """Characters of a value after which what follows is not aligned any more."""
@@ -37,6 +37,7 @@ class Job:
     """A job as its file says it, with defaults filled in.
 
     `sources` are by the name of the stream or table; a source and the sink have their `format` among their values.
+    `index` has what was given, if anything was.
     `origins` says of every value that was given where it came from. While `mistakes` has some, parts are missing, and
     filters that are wrong let everything pass.
     """
@@ -45,6 +46,7 @@ class Job:
     query: Query
     sources: Mapping[str, Mapping[str, Any]]
     policy: Mapping[str, Any]
+    index: Mapping[str, Any] | None
     engine: Mapping[str, Any]
     trigger: Mapping[str, Any]
     checkpoint: str | None
@@ -80,6 +82,7 @@ def read_job(file: str | File, overrides: Iterable[Override] = ()) -> Job:
     reading = TableReader(mistakes, Places.beside(str(file), outside))
     read = reading.part(JOB, values, ())
     _check_policy(read, mistakes)
+    _check_index(read, reading.given, mistakes)
     _check_whole(read, mistakes)
     check_files(read, mistakes)
     check_starting(read, mistakes)
@@ -136,6 +139,23 @@ def _check_policy(read: Mapping[str, Any], mistakes: Mistakes) -> None:
             mistakes.add(("policy", name), str(unknown_name("parameter", name, ["name", *known], where=where)))
 
 
+def _check_index(read: dict[str, Any], given: Collection[KeyPath], mistakes: Mistakes) -> None:
+    """Keep the keys of the indexes that were given; the others are what they are with that kind."""
+    said = {name: read["index"][name] for name in _list_given("index", given)}
+    wrong = {name for name in said if mistakes.has_within(("index", name))}
+    if "kind" in wrong:
+        said["kind"] = ""  # which it was meant to be is not known, nor which keys that one uses
+    for name, text in find_index_mistakes(said):
+        if name not in wrong:
+            mistakes.add(("index", name), text)
+    if not mistakes.has_within(("index",)):
+        read["index"] = read_index(said).describe()
+
+
+def _list_given(section: str, given: Iterable[KeyPath]) -> list[str]:
+    return [path[1] for path in given if path[0] == section and len(path) > 1]
+
+
 def _check_whole(read: Mapping[str, Any], mistakes: Mistakes) -> None:
     """Note contradictions between two sections."""
     sink, trigger = read.get("sink", {}), read.get("trigger", {})
@@ -176,6 +196,7 @@ def _job(file: str, query: Query, read: Mapping[str, Any], origins: Mapping[KeyP
         query=replace(query, case_sensitive=settings.get("spark.sql.caseSensitive", "").lower() == "true"),
         sources={name: inputs[name].get("source") or {} for name in query.inputs},
         policy=read["policy"],
+        index={name: read["index"][name] for name in _list_given("index", origins)} or None,
         engine=read["engine"],
         trigger=read["trigger"],
         checkpoint=read["checkpoint"]["location"],

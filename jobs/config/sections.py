@@ -5,6 +5,7 @@
     [tables.NAME]                a static input, with [tables.NAME.source]
     [filters.NAME]               a predicate
     [policy] [engine]            who goes first, and over how many cells
+    [index]                      how a join finds its rows
     [trigger] [checkpoint]       when a micro-batch begins, and where its state is kept
     [sink]                       where the answer goes
     [spark]                      settings of Spark
@@ -25,13 +26,16 @@ from eddy.jobs.config.schema import (
     NUMBER,
     ONE_OR_MORE,
     SCALAR,
+    TEXT,
     TEXTS,
     VALUES,
     ConfigKey,
     NamedSections,
     Section,
+    ValueKind,
     Variants,
 )
+from eddy.wiring import INDEX_NAMES, list_index_defaults
 
 QUERY = Section(
     text="The joins, the columns of the answer, and limits.",
@@ -177,6 +181,51 @@ ENGINE = Section(
     },
 )
 
+INDEX_DEFAULTS = list_index_defaults()
+
+
+def _index_key(name: str, text: str, kind: ValueKind = TEXT) -> dict[str, ConfigKey]:
+    return {name: ConfigKey(text=text, kind=kind, default=INDEX_DEFAULTS[name], choices=(*INDEX_NAMES.get(name, ()),))}
+
+
+INDEXES = Section(
+    text="How a join finds its rows. A restart on the same checkpoint may have another one: it keeps the rows, and "
+    "learns anew. A key that the `kind` does not use is an error.",
+    keys={
+        **_index_key(
+            "kind",
+            "which indexes an input has: `patterns`, one for each set of columns by which it is searched; `hash`, "
+            "those of the `count` most frequent ones; `bits`, a single one in which each column has some bits; "
+            "`static`, that one, chosen once; `chosen`, those that cost least; `told` is for experiments alone, which "
+            "know what is to come",
+        ),
+        **_index_key("count", "with `hash`: how many indexes an input has", COUNT),
+        **_index_key("bits", "with `bits` and `static`: the bits of the one index, 32 at most", COUNT),
+        **_index_key("assess", "how searches are counted, by the columns that they know"),
+        **_index_key(
+            "epsilon",
+            "the share of all searches by which a count may be too small, below 1; a smaller one remembers more",
+            NUMBER,
+        ),
+        **_index_key(
+            "theta",
+            "the share of all searches from which on an index is made for them; `epsilon` or more, 1 at most",
+            NUMBER,
+        ),
+        **_index_key("schedule", "when indexes are chosen anew"),
+        **_index_key("period", "with `periodic` and `hybrid`: after how many searches", COUNT),
+        **_index_key("trigger", "with `triggered` and `hybrid`: after how many searches to look for a change", COUNT),
+        **_index_key("migrate", "which of the rows that are stored get new indexes too; `none` waits until they leave"),
+        **_index_key("merge", "keep neighbouring parts of a window as one index", FLAG),
+        **_index_key("time_order", "keep rows of one value in order of time, so that windows bound a search", FLAG),
+        **_index_key("training", "with `static`: after how many searches it chooses", COUNT),
+        **_index_key(
+            "cost",
+            "by which price indexes are chosen; when left out, `paper` for `bits` and `static`, `work` for all others",
+        ),
+    },
+)
+
 TRIGGER = Section(
     text="When a micro-batch begins; without either key, as soon as the last one is over.",
     keys={
@@ -210,6 +259,7 @@ JOB = Section(
         "filters": NamedSections(text="The filters, in the order in which `fixed` runs them.", each=FILTER),
         "policy": POLICY,
         "engine": ENGINE,
+        "index": INDEXES,
         "trigger": TRIGGER,
         "checkpoint": CHECKPOINT,
         "sink": Variants(text="Where the answer goes.", formats=SINKS, default="console"),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from eddy.comparison.contender import BASELINE, BOUND, Contender
+from eddy.comparison.contender import BASELINE, BOUND, Contender, make_contender
 from eddy.comparison.contender import label as label_of
 from eddy.comparison.experiment import Experiment
 from eddy.errors import EddyError, QueryError, check_choice, check_whole, quote, unknown_name
@@ -156,7 +156,7 @@ def _contender(choice: object) -> Contender:
     own = parameters.get("batch_rows")
     label = parameters.get("label", label_of(given))
     batch_rows = None if own is None else check_whole(own, "batch_rows", where=f'policy "{label}"')
-    return Contender(label=str(label), role=role, batch_rows=batch_rows, policy=given)
+    return make_contender(given, label=str(label), role=role, batch_rows=batch_rows)
 
 
 def _points(workload: object) -> list[GridPoint]:

@@ -108,14 +108,15 @@ class _Spark:
 def contenders(job: Job, policies: Sequence[str]) -> list[Contender]:
     """List the baseline, the job's own policy, and others.
 
-    The job's policy has its parameters. Who asks for it by name gets it without them as well.
+    The job's policy has its parameters, and all go by the job's indexes. Who asks for it by name gets it without them
+    as well.
     """
     own = dict(job.policy)
     others = [{"name": name} for name in policies or OTHERS if name != BASE and (policies or name != own["name"])]
     baseline = own if own["name"] == BASE else {"name": BASE}
     chosen = {label_of(choice): choice for choice in (baseline, own, *others)}
     return [
-        Contender(label=label, role=BASELINE if choice == baseline else "", policy=choice)
+        Contender(label=label, role=BASELINE if choice == baseline else "", policy=choice, index=job.index)
         for label, choice in chosen.items()
     ]
 

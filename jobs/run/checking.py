@@ -29,7 +29,7 @@ from eddy.spark.layout.layout import Layout
 from eddy.spark.layout.planning import CELLS, plan_layout
 from eddy.sql import Column
 from eddy.tuples.arrow import no_rows
-from eddy.wiring import PolicyChoice, engine, policy_parameters
+from eddy.wiring import PolicyChoice, describe_idle_index, engine, policy_parameters
 
 Tried = TypeVar("Tried")
 
@@ -292,6 +292,8 @@ def _layout(job: Job, binding: Binding) -> Layout | None:
 def _warnings(job: Job, unknown_yet: Iterable[str]) -> Iterable[str]:
     """Warn of settings that are allowed, and seldom meant."""
     yield from list_warnings(job.query)
+    if job.index is not None and (text := describe_idle_index(job.query)):
+        yield text
     for name in unknown_yet:
         yield f'the columns of "{name}" are known only when Spark reads it: what depends on them is checked then'
     rates = [name for name, values in job.sources.items() if values["format"] == "rate"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from eddy.engine.snapshot import Snapshot, unpack
 from eddy.errors import CheckpointError, QueryError, clip
 from eddy.jobs.config.file_paths import find_local
 from eddy.jobs.run.own_session import own_session
+from eddy.observe.indexing import list_indexes, list_tunings, read_latest, sum_indexes
 from eddy.observe.insight import Regret
 from eddy.observe.regret import sum_over_cells
 from eddy.observe.statistics import NOTHING, Statistic
@@ -104,7 +105,7 @@ def _cell(number: int, snapshot: Snapshot) -> CellState:
 def describe_learned(cells: Sequence[CellState]) -> Iterator[str]:
     """Describe what a policy has learned.
 
-    It says who took which route last, and what the operators did to recent rows.
+    It says who took which route last, what the operators did to recent rows, and how stored rows were found.
     """
     for policy in dict.fromkeys(cell.meta["policy"] for cell in cells):
         numbers = [str(cell.number) for cell in cells if cell.meta["policy"] == policy]
@@ -118,6 +119,21 @@ def describe_learned(cells: Sequence[CellState]) -> Iterator[str]:
                 yield from ("", f'who takes which way of "{stream}", cell {cell.number}')
                 yield from (f"  {line}" for line in known["tree"])
     yield from ("", "operators, recent rows first: older ones count less and less", *_statistics(cells))
+    yield from _list_indexing(cells)
+
+
+def _list_indexing(cells: Sequence[CellState]) -> Iterator[str]:
+    """Write the indexes of all cells, as last used, and each cell's last decisions; nothing without any."""
+    read = [(cell.number, *read_latest(cell.meta.get("indexed", {}))) for cell in cells]
+    counts = [found for _, found, _ in read]
+    yield from list_indexes(sum_indexes(counts, counts))
+    yield from list_tunings(
+        [
+            (batch, replace(tuning, input=f"{tuning.input}, cell {cell}"))
+            for cell, _, tunings in read
+            for batch, tuning in tunings
+        ]
+    )
 
 
 def _adapting(cells: Sequence[CellState]) -> Iterator[str]:

@@ -147,6 +147,7 @@ def answer(job: Job, spark: SparkSession) -> DataFrame:
             job.query,
             frames,
             policy=job.policy,
+            index=job.index,
             cells=job.engine["cells"],
             pushdown=job.engine["pushdown"],
             seed=job.engine["seed"],

@@ -35,6 +35,7 @@ WEATHER_DAYS = 5.0
 STEPS = (0.0098, 0.03, 0.46, 0.0085)
 """In which temperature, humidity, light and voltage are measured."""
 
+SENSORS = 54
 WINDOWS, OFFICES = 18, 20
 """Sensors with numbers up to 18 stand at windows, the next 20 in offices with lamps, the others in hallways."""
 
@@ -45,8 +46,35 @@ RANGED = ("light", "temperature", "humidity", "voltage")
 TAIL = 0.25
 """Q2: each range begins among this share of the lowest readings, and ends among this share of the highest."""
 
+JOINED = "joined"
+"""The query of section 9.4 of the AMRI paper: readings of four groups of sensors that stand together, which agree in
+temperature, humidity and place."""
+
+GROUPS = ("north", "west", "south", "east")
+PAIRED = {
+    "temperature": (("north", "west"), ("south", "east")),
+    "humidity": (("north", "south"), ("west", "east")),
+    "place": (("north", "east"), ("west", "south")),
+}
+"""Each two groups agree in one of them."""
+
+KEY_STEPS = {"temperature": 0.1, "humidity": 0.2}
+"""Readings agree when they are in the same step."""
+
+FLOOR_METRES = 40
+"""The sensors stand along the walls of a floor so long, in the order of their numbers. A place is the distance from one
+end in metres, so that opposite walls have the same places."""
+
+A_FEW_EPOCHS = 4 * SENSORS
+"""Readings among which every place has one."""
+
+APART = "30 minutes"
+"""Groups may be so far from each other after the same number of readings: in each, others are lost."""
+
+JOINED_WINDOW = "1 hour"
+"""In which a group makes a thousand readings."""
+
 Tests = Sequence[tuple[str, MaskFunction]]
-SENSORS = 54
 FIELDS = ("date", "time", "epoch", "sensorid", "temperature", "humidity", "light", "voltage")
 """As they stand in a line of the file."""
 
@@ -70,7 +98,7 @@ def lab(
     trace: str | None = None,
     cost_us: float = 0,
 ) -> Workload:
-    """Build query Q1 or a random query Q2 of section 6.6.
+    """Build query Q1 or a random query Q2 of section 6.6, or the query "joined" of another paper.
 
     Over generated readings or the first rows of the real trace.
 
@@ -81,8 +109,11 @@ def lab(
     'light'
     """
     _check(query, rows, days, cost_us)
-    table = generate_readings(rows, seed, days) if trace is None else lab_trace(trace).slice(0, rows)
+    drawn = max(rows, A_FEW_EPOCHS) if query == JOINED else rows
+    table = generate_readings(drawn, seed, days) if trace is None else lab_trace(trace).slice(0, drawn)
     table = table.append_column("id", pa.array(np.arange(table.num_rows)))
+    if query == JOINED:
+        return _join(table, rows)
     tests = QUERIES[query](table, np.random.default_rng([seed, 4]))
     filters = [
         eddy.Filter(name, on="sensors", function=add_work(judge, cost_us), columns=[name]) for name, judge in tests
@@ -98,12 +129,42 @@ def lab(
 
 
 def _check(query: object, rows: object, days: object, cost_us: object) -> None:
-    check_choice(query, QUERIES, "query", where="workload lab")
+    check_choice(query, (*QUERIES, JOINED), "query", where="workload lab")
     check_whole(rows, "rows", where="workload lab")
     if days is not None and (not isinstance(days, int | float) or not 0 < days <= MOST_DAYS):
         raise QueryError(f"workload lab: expected days to be a number up to {MOST_DAYS}, got {days!r}")
     if not isinstance(cost_us, int | float) or cost_us < 0:
         raise QueryError(f"workload lab: expected cost_us of 0 or more, got {cost_us!r}")
+    if query == JOINED and cost_us:
+        raise QueryError(f'workload lab: cost_us is for filters; query "{JOINED}" has none, got {cost_us!r}')
+
+
+def _join(table: pa.Table, rows: int) -> Workload:
+    """Join four groups of sensors, each two by one of three keys in steps."""
+    sensor = table.column("sensorid").to_numpy() - 1
+    keys = {name: np.floor(table.column(name).to_numpy() / step) for name, step in KEY_STEPS.items()}
+    keys["place"] = np.floor(FLOOR_METRES / 2 * (1 + np.cos((2 * sensor + 1) * np.pi / SENSORS)))
+    for name, values in keys.items():
+        table = table.append_column(f"{name}_step", pa.array(values.astype(np.int64)))
+    group = sensor * len(GROUPS) // SENSORS
+    query = eddy.Query(
+        name=JOINED,
+        streams=[eddy.Stream(name, time="at", window=eddy.Range(JOINED_WINDOW), delay=APART) for name in GROUPS],
+        joins=[f"{a}.{key}_step = {b}.{key}_step" for key, pairs in PAIRED.items() for a, b in pairs],
+        select=[f"{name}.id AS {name}_id" for name in GROUPS],
+    )
+    data = dict(zip(GROUPS, divide(table, group, rows), strict=True))
+    facts = {"streams": len(GROUPS), "operators": len(GROUPS), "query": JOINED}
+    return Workload(name="lab", query=query, data=data, facts=facts)
+
+
+def divide(table: pa.Table, group: Numbers, rows: int) -> list[pa.Table]:
+    """Divide the first readings into groups, of which each has one at least.
+
+    However few there are, every group has one: an experiment tries its policies on one row.
+    """
+    taken = np.union1d(np.arange(min(rows, table.num_rows)), np.unique(group, return_index=True)[1])
+    return [table.take(pa.array(taken[group[taken] == one])) for one in np.unique(group)]
 
 
 def generate_readings(rows: int, seed: int, days: float | None = None) -> pa.Table:

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import eddy
 from eddy.comparison.workload import Workload
 from eddy.errors import QueryError, check_whole
-from eddy.jobs.workloads.lab import EPOCH_SECONDS, SENSORS, generate_readings, lab_trace
+from eddy.jobs.workloads.lab import A_FEW_EPOCHS, APART, EPOCH_SECONDS, SENSORS, divide, generate_readings, lab_trace
 
 PLACES_ROWS = 60_000
 """Of all places together: the better part of a day."""
@@ -25,12 +25,6 @@ MOST_PLACES = 9
 
 STEPS_A_DEGREE = 2
 """Readings meet when they are equal to half a degree."""
-
-A_FEW_EPOCHS = 4 * SENSORS
-"""Readings among which every place has one."""
-
-APART = "30 minutes"
-"""Places may be so far from each other after the same number of readings: in each, others are lost."""
 
 
 def lab_places(*, places: int = 6, rows: int = PLACES_ROWS, seed: int = 0, trace: str | None = None) -> Workload:
@@ -59,8 +53,5 @@ def lab_places(*, places: int = 6, rows: int = PLACES_ROWS, seed: int = 0, trace
         joins=[f"{one}.degree = {other}.degree" for one, other in itertools.combinations(names, 2)],
         select=[f"{name}.id AS {name}_id" for name in names],
     )
-    # However few readings there are, every place has one: an experiment tries its policies on one.
-    taken = np.flatnonzero(np.arange(table.num_rows) < rows)
-    taken = np.union1d(taken, np.unique(number, return_index=True)[1])
-    data = {name: table.take(pa.array(taken[number[taken] == one])) for one, name in enumerate(names)}
+    data = dict(zip(names, divide(table, number, rows), strict=True))
     return Workload(name="lab_places", query=query, data=data, facts={"streams": places, "operators": places - 1})

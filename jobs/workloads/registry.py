@@ -14,7 +14,8 @@ from eddy.jobs.flights.queries import flights
 from eddy.jobs.public_data.airports import airports
 from eddy.jobs.public_data.baseball import baseball
 from eddy.jobs.workloads.attributes import attributes
-from eddy.jobs.workloads.equi_join import equi_join
+from eddy.jobs.workloads.joins.equi_join import equi_join
+from eddy.jobs.workloads.joins.multi_route import multi_route
 from eddy.jobs.workloads.lab import lab
 from eddy.jobs.workloads.lab_places import lab_places
 from eddy.jobs.workloads.market import market
@@ -38,6 +39,7 @@ __all__ = [
     "lab_places",
     "lookups",
     "market",
+    "multi_route",
     "shop",
     "stream_star",
     "traps",
@@ -53,6 +55,7 @@ WORKLOADS: dict[str, Callable[..., Workload]] = {
     "lab": lab,
     "lab_places": lab_places,
     "market": market,
+    "multi_route": multi_route,
     "web": web,
     "shop": shop,
     "flights": flights,

@@ -9,7 +9,6 @@ from functools import cache
 import numpy as np
 
 from eddy.contracts import Index, PartRows
-from eddy.observe.indexing import IndexCount
 from eddy.operators.index import price
 from eddy.operators.index.admission import Admission, Option
 from eddy.operators.index.counts import IndexCounts, Served
@@ -199,10 +198,6 @@ class Catalog:
         """Give what was counted since the last time."""
         counts, self._counts = self._counts, IndexCounts()
         return counts
-
-    def count(self) -> Sequence[IndexCount]:
-        """Give what the micro-batch that has just ended has cost, for reports."""
-        raise NotImplementedError
 
     def rest(self, room: int) -> None:
         """End the micro-batch, and choose the indexes that there is room for.

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from eddy.errors import QueryError, is_whole, quote, unknown_name, write_repr
 
 KINDS = ("patterns", "hash", "bits", "static", "chosen", "told")
 """Ways to say which key maps a STeM has: one for each access pattern; the `count` most frequent ones; one bit-address
 index; that one chosen once; a set of maps chosen by cost; and what is best for the counts that are to come."""
+
+TOLD = "told"
+"""The kind that knows what is to come: experiments record it, and nobody else has it."""
 
 ASSESSMENTS = ("sria", "csria", "dia", "cdia_random", "cdia_highest")
 """Ways to count access patterns."""
@@ -20,6 +27,29 @@ MIGRATIONS = ("none", "all", "partial")
 COSTS = ("paper", "work")
 """By which price key maps are chosen: the paper's, or that of the work that we measure."""
 
+MOST_BITS = 32
+"""Bits of a code: it is put in order by two passes over 16 bits each."""
+
+LAYOUT = ("kind", "merge", "time_order")
+"""The keys that every kind uses."""
+
+TUNING = ("assess", "epsilon", "theta", "schedule", "period", "trigger", "migrate")
+"""The keys of the kinds that choose more than once."""
+
+USED: Mapping[str, Collection[str]] = {
+    "patterns": LAYOUT,
+    "hash": (*LAYOUT, "count", *TUNING),
+    "bits": (*LAYOUT, "bits", *TUNING, "cost"),
+    "static": (*LAYOUT, "bits", "assess", "epsilon", "theta", "training", "cost"),
+    "chosen": (*LAYOUT, *TUNING, "cost"),
+    TOLD: (*LAYOUT, "schedule", "period", "trigger", "migrate", "cost"),
+}
+"""The keys that each kind uses; all others would say nothing."""
+
+
+Coming = Sequence[Mapping[str, Mapping[str, float]]]
+"""The probes that are to come: for each micro-batch, of each input, by each access pattern as it is written."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class IndexSettings:
@@ -28,6 +58,7 @@ class IndexSettings:
     `count` indexes of kind `hash`; `bits` of a bit-address index. `epsilon` and `theta` bound what an assessment
     forgets and what it reports. `period` and `trigger` are in requests, as is `training`, after which `static` chooses.
     `merge` and `time_order` say how rows are laid out: as one index for neighbouring segments, and in order of time.
+    `coming` is what an experiment has recorded for `told`.
     """
 
     kind: str = "patterns"
@@ -44,3 +75,147 @@ class IndexSettings:
     time_order: bool = True
     training: int = 60_000
     cost: str | None = None
+    coming: Coming = ()
+
+    def describe(self) -> dict[str, Any]:
+        """Give the keys that the kind uses, with their values.
+
+        >>> IndexSettings(kind="patterns").describe()
+        {'kind': 'patterns', 'merge': True, 'time_order': True}
+        """
+        return {name: value for name, value in self.keys().items() if name in USED[self.kind]}
+
+    def keys(self) -> dict[str, Any]:
+        """Give all keys that a user may set, with their values."""
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "coming"}
+
+
+IndexChoice = str | Mapping[str, Any] | IndexSettings | None
+"""A kind; a kind with its keys, {"kind": "bits", "bits": 14}; or all settings. None leaves everything as it comes."""
+
+CHOICES: Mapping[str, Collection[str]] = {
+    "kind": KINDS,
+    "assess": ASSESSMENTS,
+    "schedule": SCHEDULES,
+    "migrate": MIGRATIONS,
+    "cost": COSTS,
+}
+"""The keys that are one of some names."""
+
+
+def _is_share(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= 1
+
+
+WHOLE = ("count", "bits", "period", "trigger", "training")
+"""The keys that are whole numbers."""
+
+NUMBERS: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
+    "count": ("a whole number of 1 or more", lambda value: is_whole(value, 1)),
+    "bits": (f"a whole number from 1 to {MOST_BITS}", lambda value: is_whole(value, 1, MOST_BITS)),
+    "epsilon": ("a number above 0 and below 1", lambda value: _is_share(value) and value < 1),
+    "theta": ("a number above 0, and 1 at most", _is_share),
+    "period": ("a whole number of 1 or more", lambda value: is_whole(value, 1)),
+    "trigger": ("a whole number of 1 or more", lambda value: is_whole(value, 1)),
+    "training": ("a whole number of 1 or more", lambda value: is_whole(value, 1)),
+    "merge": ("true or false", lambda value: isinstance(value, bool)),
+    "time_order": ("true or false", lambda value: isinstance(value, bool)),
+}
+"""What each of the other keys may be."""
+
+
+def read_index(choice: IndexChoice, *, where: str = "index", may_be_told: bool = False) -> IndexSettings:
+    """Read what a user chose; only an experiment may be told.
+
+    >>> read_index({"kind": "bits", "bits": 14}).bits
+    14
+    >>> read_index("bit")
+    Traceback (most recent call last):
+    eddy.errors.QueryError: index: unknown kind "bit"; did you mean "bits"? known: "bits", "chosen", "hash", ...
+    """
+    if isinstance(choice, IndexSettings):
+        _raise_first(choice.keys() if choice.kind not in KINDS else choice.describe(), where, told=bool(choice.coming))
+        return choice
+    if choice is None or isinstance(choice, str):
+        given: Mapping[str, Any] = {} if choice is None else {"kind": choice}
+    elif isinstance(choice, Mapping):
+        given = choice
+    else:
+        raise QueryError(
+            f'{where}: expected a kind, or {{"kind": ..., key: value}}, or IndexSettings(...), got {write_repr(choice)}'
+        )
+    _raise_first(given, where, told=may_be_told)
+    whole: dict[str, Any] = {key: int(value) for key, value in given.items() if key in WHOLE}
+    return IndexSettings(**{**given, **whole})
+
+
+def _raise_first(given: Mapping[str, Any], where: str, *, told: bool) -> None:
+    for key, text in find_mistakes(given, may_be_told=told):
+        raise QueryError(f"{where}: {text}" if text.startswith("unknown") else f"{where}: {key}: {text}")
+
+
+def find_mistakes(given: Mapping[str, Any], *, may_be_told: bool = False) -> Iterator[tuple[str, str]]:
+    """Find what is wrong with some keys: the key, and why.
+
+    What is wrong with two of them together comes last, and only if each is right by itself.
+
+    >>> list(find_mistakes({"kind": "bits", "bits": 63}))
+    [('bits', 'expected a whole number from 1 to 32, got 63')]
+    """
+    wrong = [(key, text) for key, value in given.items() if (text := _describe_wrong(key, value))]
+    kind = given.get("kind", IndexSettings().kind)
+    if not any(key == "kind" for key, _ in wrong):
+        if kind == TOLD and not may_be_told:
+            wrong.append(("kind", _TOLD_TEXT))
+        bad = {key for key, _ in wrong}
+        wrong += [(key, _describe_unused(key, kind)) for key in given if key not in USED[kind] and key not in bad]
+    yield from wrong
+    if not {"epsilon", "theta"} & {key for key, _ in wrong}:
+        yield from _find_contradictions(given)
+
+
+def list_defaults() -> dict[str, Any]:
+    """List the keys with their defaults."""
+    return IndexSettings().keys()
+
+
+def _describe_wrong(key: str, value: Any) -> str:
+    """Say what is wrong with a key by itself, or nothing."""
+    if key == "cost" and value is None:
+        return ""  # that of the kind
+    if key in CHOICES:
+        return "" if _is_among(value, CHOICES[key]) else _unknown(key, value, CHOICES[key])
+    if key in NUMBERS:
+        expected, fits = NUMBERS[key]
+        return "" if fits(value) else f"expected {expected}, got {write_repr(value)}"
+    return _unknown("key", key, list_defaults())
+
+
+def _find_contradictions(given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    whole = {**list_defaults(), **given}
+    if whole["theta"] < whole["epsilon"] and {"theta", "epsilon"} & given.keys():
+        key = "theta" if "theta" in given else "epsilon"
+        yield (
+            key,
+            f"expected theta of epsilon or more, got theta {whole['theta']:g} and epsilon {whole['epsilon']:g}; "
+            "what is rarer than epsilon is forgotten, so it cannot be reported",
+        )
+
+
+_TOLD_TEXT = (
+    'the kind "told" knows what is to come, which only an experiment does; expected it in eddy.compare or in an '
+    'experiment, got it elsewhere; write "chosen"'
+)
+
+
+def _describe_unused(key: str, kind: str) -> str:
+    users = [name for name in KINDS if key in USED[name] and name != TOLD]
+    return f'the kind "{kind}" does not use it, only {quote(users)} {"does" if len(users) == 1 else "do"}; take it away'
+
+
+def _unknown(what: str, name: Any, known: Collection[str]) -> str:
+    return str(unknown_name(what, str(name), known, where="")).removeprefix(": ")
+
+
+def _is_among(value: Any, names: Collection[str]) -> bool:
+    return isinstance(value, str) and value in names

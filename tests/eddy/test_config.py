@@ -128,6 +128,15 @@ def test_a_limit_to_times_ahead_names_what_it_is_held_against(tmp_path: Path) ->
     assert [line for line in told if "arrived" in line] == []
 
 
+def test_indexes_are_those_keys_that_were_given(tmp_path: Path) -> None:
+    assert read(tmp_path).index is None
+    assert read(tmp_path, GOOD, "index.kind=bits").index == {"kind": "bits"}
+    job = read(tmp_path, GOOD + '[index]\nkind = "bits"\nbits = 4\n', "index.assess=dia")
+    assert job.index == {"kind": "bits", "bits": 4, "assess": "dia"}
+    assert "index.training" not in write_resolved(job)
+    assert "index.period" in write_resolved(job)
+
+
 def test_a_value_can_be_taken_away_from_outside(tmp_path: Path) -> None:
     assert read(tmp_path, GOOD, "streams.a.delay=", "streams.a.nothing=").query.streams[0].delay is None
 
@@ -198,6 +207,9 @@ on = "a"
 [policy]
 name = "lottery"
 half_live = 3
+[index]
+kind = "bitts"
+bits = 33
 [engine]
 cells = 0
 [trigger]
@@ -209,7 +221,7 @@ path = "out"
 [extra]
 """
     expected = [
-        (": 18 mistakes", ""),
+        (": 20 mistakes", ""),
         ("checkpoint.location", "expected a folder"),
         ("line 3, query.joins", 'unknown stream or table "c"'),
         ("line 3, query.joins", "ends here"),
@@ -225,9 +237,11 @@ path = "out"
         ("line 21, filters.g.function", 'did you mean "isfinite"?'),
         ("line 22, filters.h", "expected either where or function"),
         ("line 26, policy.half_live", 'did you mean "half_life"?'),
-        ("line 28, engine.cells", "a whole number of 1 or more, got 0"),
-        ("line 29, trigger", "either every or available_now"),
-        ("line 35, extra", 'unknown key "extra"'),
+        ("line 28, index.kind", 'did you mean "bits"?'),
+        ("line 29, index.bits", "from 1 to 32, got 33"),
+        ("line 31, engine.cells", "a whole number of 1 or more, got 0"),
+        ("line 32, trigger", "either every or available_now"),
+        ("line 38, extra", 'unknown key "extra"'),
     ]
     told = refused(tmp_path, text)
     starts = [line for line in told if not line.startswith("    ")]
@@ -244,6 +258,8 @@ path = "out"
         ("engine.cells=many", '--set, engine.cells: expected a whole number of 1 or more, got "many"'),
         ("query.joins=a.k = b.k", "expected a key of a single value"),
         ("query.name.first=x", "name is no table"),
+        ("index.bits=4", '--set, index.bits: the kind "patterns" does not use it, only "bits", "static" do'),
+        ("index.kind=told", '--set, index.kind: the kind "told" knows what is to come'),
     ],
 )
 def test_a_wrong_value_from_outside_is_told_as_such(override: str, expected: str, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import duckdb
@@ -22,6 +23,7 @@ from eddy.tuples.arrow import one_batch
 from eddy.wiring import PolicyChoice
 from tests import joins, reference, tiny
 from tests.filters import SeenTooEarly
+from tests.indexes import UNTIL_NOW
 from tests.joins import Case
 from tests.policies.checks import steady_clock
 from tests.policies.choices import chosen
@@ -76,7 +78,14 @@ def test_every_policy_gives_the_naive_answer(policy: str, case: Case, seed: int)
 
 def check_answer(policy: str, case: Case, seed: int) -> None:
     """A run finds what the reference finds, and counts as late what is."""
-    run = eddy.iter_local(case.query(), case.data(), policy=choice(policy, case), batch_rows=case.batch_rows, seed=seed)
+    run = eddy.iter_local(
+        case.query(),
+        case.data(),
+        policy=choice(policy, case),
+        index=case.index,
+        batch_rows=case.batch_rows,
+        seed=seed,
+    )
     found = answered(run, run.schema)
     assert found == reference.answer(case.question(), case.batches())
     if found != reference.FAILS:
@@ -98,7 +107,12 @@ def test_rows_in_many_parts_give_the_naive_answer(case: Case, policy: str, merge
     with pytest.MonkeyPatch.context() as patch:
         tiny.parts_of(patch, 2, merged=merged, room=room)
         run = eddy.iter_local(
-            case.query(), case.data(), policy=choice(policy, case), batch_rows=case.batch_rows, seed=seed
+            case.query(),
+            case.data(),
+            policy=choice(policy, case),
+            index=case.index,
+            batch_rows=case.batch_rows,
+            seed=seed,
         )
         assert answered(run, run.schema) == reference.answer(case.question(), case.batches())
 
@@ -142,7 +156,7 @@ def test_steps_that_legs_take_together_in_parts_of_any_size_give_the_naive_answe
 @given(case=joins.cases(late=False, by_rows=False, clocks=False), policy=st.sampled_from(NAMES))
 def test_duckdb_gives_the_same_answer(case: Case, policy: str) -> None:
     data = case.data()
-    run = eddy.run_local(case.query(), data, policy=choice(policy, case), batch_rows=case.batch_rows)
+    run = eddy.run_local(case.query(), data, policy=choice(policy, case), index=case.index, batch_rows=case.batch_rows)
     with duckdb.connect() as connection:
         for name, table in data.items():
             connection.register(name, table)
@@ -161,12 +175,12 @@ def test_a_run_that_is_stopped_anywhere_goes_on_as_it_was(case: Case, stops: lis
 
 
 def restarted(case: Case, restarts: Mapping[int, str], policy: str = "fixed") -> Iterator[pa.RecordBatch]:
-    """A run that is stopped before some micro-batches, and goes on with other policies."""
+    """A run that is stopped before some micro-batches, and goes on with other policies, and half of them as it was."""
     running = engine(case, policy)
     for number, batch in enumerate(batches(case)):
         if number in restarts:
             snapshot = running.snapshot()
-            running = engine(case, restarts[number])
+            running = engine(replace(case, index=UNTIL_NOW) if number % 2 and case.joins else case, restarts[number])
             running.restore(snapshot)
         yield from running.run(batch)
 
@@ -200,7 +214,8 @@ def engine(case: Case, policy: str) -> Engine:
     """An engine for a case, with a clock that is steady."""
     tables = {name: one_batch(name, table) for name, table in case.data().items() if name in case.tables}
     schemas = {name: case.schema(name) for name in case.streams}
-    return wiring.engine(case.query(), schemas, choice(policy, case), tables=tables, clock=steady_clock(), seed=0)
+    asked, chosen = case.query(), choice(policy, case)
+    return wiring.engine(asked, schemas, chosen, tables=tables, clock=steady_clock(), seed=0, index=case.index)
 
 
 def batches(case: Case) -> Iterator[dict[str, pa.RecordBatch]]:

@@ -152,6 +152,7 @@ OTHER = pa.table({"ts": [1], "v": ["one"], "x": [1]})
         (lambda: run(eddy.Filter("f", on="a", function=lambda x: x)), 'filter "f": unknown column "x"'),
         (lambda: run(eddy.Filter("f", on="a", function=lambda v: v[1:] > 0)), "one boolean for each of 10 rows, got 9"),
         (lambda: run(policy="fixt"), 'policy: unknown policy "fixt"; did you mean "fixed"'),
+        (lambda: run(index="bitts"), 'index: unknown kind "bitts"; did you mean "bits"'),
         (lambda: run(policy={"order": []}), "policy: expected a name"),
         (lambda: run(policy={"name": "fixed", "ordre": []}), 'unknown parameter "ordre"; did you mean "order"'),
         (
@@ -179,6 +180,11 @@ OTHER = pa.table({"ts": [1], "v": ["one"], "x": [1]})
 def test_bad_input_is_explained(call: Callable[[], object], message: str) -> None:
     with pytest.raises(eddy.QueryError, match=message):
         call()
+
+
+def test_indexes_of_a_query_that_joins_nothing_are_a_warning() -> None:
+    with pytest.warns(eddy.EddyWarning, match='it joins nothing, so there are no indexes; take "index" away'):
+        run(index="bits")
 
 
 def test_nothing_is_reported_before_a_batch_has_ended() -> None:

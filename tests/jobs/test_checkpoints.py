@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,11 +16,13 @@ from eddy.jobs.run import run_job
 from eddy.jobs.run.checkpoints import MOST_REASONS, CellState, describe_learned
 from eddy.jobs.run.sinks import write_answer
 from eddy.jobs.workloads.web import QUERY, requests
+from eddy.observe.indexing import latest_indexing
 from eddy.observe.regret import sum_over_batches, tell_adapting
 from eddy.policies.shared.account import Account
 from eddy.tuples.arrow import one_batch
 from eddy.wiring import engine
 from tests.accounts import REASONS, Accounted
+from tests.eddy.test_indexing import COUNT, TUNING
 from tests.house import ROOT
 
 if TYPE_CHECKING:
@@ -54,6 +57,7 @@ def test_inspect_shows_cells_stems_statistics_and_policy(job: Path, capsys: pyte
         "cells: 4, of which 4 have had rows",
         "policy of cells 0, 1, 2, 3: ",
         "operator      searched by",
+        "how stored rows were found",
     ):
         assert part in told
     for stream, other in (("clicks", "orders"), ("orders", "clicks")):
@@ -178,6 +182,28 @@ def test_of_many_cells_each_tells_its_last_reason() -> None:
     place = told.index('last decisions about "a"')
     shown = told[place + 1 : place + 2 + MOST_REASONS]
     assert shown == [*(f"  cell {n}: new {n}" for n in range(MOST_REASONS)), "  3 more cells"]
+
+
+def test_indexes_of_all_cells_are_one_and_decisions_are_those_of_a_cell() -> None:
+    left = [
+        CellState(
+            number=number,
+            meta={
+                "policy": "{}",
+                "statistics": [],
+                "indexed": latest_indexing({}, [COUNT], [replace(TUNING, why=f"reason {number}")], number),
+            },
+            stems={},
+            nbytes=0,
+        )
+        for number in range(2)
+    ]
+    told = [line.split() for line in describe_learned(left)]
+    assert "a hash(a.k) 12 bits, time a.k 4 200 2,000 20 80 60".split() in told
+    assert [line[:6] for line in told if "reason" in line] == [
+        ["0", "a,", "cell", "0", "reason", "0"],
+        ["1", "a,", "cell", "1", "reason", "1"],
+    ]
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pytest
 
 from eddy.jobs import cli
 from eddy.jobs.config.config import load
+from eddy.jobs.config.overrides import from_command
 from eddy.jobs.run.checking import check
 from tests.house import ROOT
 
@@ -57,6 +58,14 @@ BROKEN = {
     "the time is not said": ("two_streams", 'time = "at"\n', "", "streams.clicks.time: ", "window is by event time"),
     "the time is a text": ("readme", 'time = "at"', 'time = "body"', "streams.web: ", "cast it"),
     "two windows": ("readme", "[filters]", 'window = "1 minute"\nrows = 3\n[filters]', "streams.web: ", "got both"),
+    "a kind has no such key": (
+        *("two_streams", "[policy]", "[index]\nbits = 4\n[policy]"),
+        *("index.bits: ", 'the kind "patterns" does not use it, only "bits"'),
+    ),
+    "indexes are told what is to come": (
+        *("two_streams", "[policy]", '[index]\nkind = "told"\n[policy]'),
+        *("index.kind: ", 'write "chosen"'),
+    ),
     "a policy is misspelt": ("quickstart", '"auto"', '"contents"', "policy.name: unknown policy", '"content"'),
     "a parameter of a policy is misspelt": (
         *("quickstart", 'name = "auto"', 'name = "content"\nalpah = 0.5'),
@@ -227,6 +236,13 @@ def test_the_first_job_of_the_readme_is_right(tmp_path: Path) -> None:
     (text,) = re.findall(r"```toml\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
     (tmp_path / "job.toml").write_text(text, "utf-8")
     assert check(load(tmp_path / "job.toml")).warnings == ()
+
+
+def test_indexes_of_a_job_that_joins_nothing_are_a_warning() -> None:
+    checked = check(load(ROOT / "conf" / "quickstart.toml", [from_command("index.kind=bits")]))
+    (told,) = checked.warnings
+    assert 'it joins nothing, so there are no indexes; take "index" away' in told
+    assert check(load(ROOT / "conf" / "two_streams.toml", [from_command("index.kind=bits")])).warnings == ()
 
 
 def test_mistakes_against_the_data_are_told_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -15,18 +16,20 @@ import pytest
 import eddy
 from eddy.comparison.workload import Workload
 from eddy.errors import QueryError
-from eddy.jobs.workloads.equi_join import ARRIVAL_US, IN_WINDOW
+from eddy.jobs.workloads.joins.equi_join import ARRIVAL_US, IN_WINDOW
 from eddy.jobs.workloads.lab import SENSORS, generate_readings
 from eddy.jobs.workloads.market import AGRICULTURE, BULLISH, POOR, WRITTEN
-from eddy.jobs.workloads.registry import equi_join, lab_places, market
+from eddy.jobs.workloads.registry import equi_join, lab, lab_places, market
 from eddy.local import iter_local
 
 SMALL: dict[str, dict[str, Any]] = {
     "equi_join": {"streams": 4, "rows": 2_000},
     "lab_places": {"places": 3, "rows": 1_500},
     "market": {"rows": 4_000},
+    "lab": {"rows": 1_500},
 }
 MADE: dict[str, Callable[..., Workload]] = {"equi_join": equi_join, "lab_places": lab_places, "market": market}
+MADE["lab"] = partial(lab, query="joined")
 WHERE = {"market": "stocks.trend > 0"}
 
 

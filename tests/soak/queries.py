@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 from hypothesis import strategies as st
 
 import eddy
+from eddy.engine import Engine
 from eddy.policies.registry import POLICIES
 from tests import joins, reference
 from tests.eddy.spark import feeds
 from tests.eddy.spark.test_attach import cut, frames_of
-from tests.eddy.test_joins import NAMES, Found, answered, choice, engine, restarted
+from tests.eddy.test_joins import NAMES, Found, answered, batches, choice, engine, restarted
 from tests.eddy.test_same_answer import Asked, asked
+from tests.indexes import UNTIL_NOW
 from tests.joins import Case
 from tests.policies.choices import chosen
 from tests.soak.hunt import Hunt
@@ -55,7 +58,15 @@ def _joined(drawn: Stopped, number: int) -> str:
     found = answered(restarted(drawn.case, drawn.stops, policy), engine(drawn.case, policy).schema)
     expected = reference.answer(drawn.case.question(), drawn.case.batches())
     assert found == expected, f"policy {policy}: {found - expected} too many, {expected - found} too few"
+    if drawn.case.joins:
+        former = engine(replace(drawn.case, index=UNTIL_NOW), policy)
+        assert answered(_run(former, drawn.case), former.schema) == expected
     return _word(expected)
+
+
+def _run(running: Engine, case: Case) -> Iterator[pa.RecordBatch]:
+    for batch in batches(case):
+        yield from running.run(batch)
 
 
 def _filtered(drawn: Asked, number: int) -> str:
@@ -88,7 +99,8 @@ def through(spark: SparkSession) -> Hunt[Case]:
         with tempfile.TemporaryDirectory() as folder:
             place = Path(folder)
             frames = frames_of(spark, case, place / "in")
-            frame = eddy.attach(case.query(), frames, policy=choice(policy, case), cells=cells, pushdown=False)
+            chosen = choice(policy, case)
+            frame = eddy.attach(case.query(), frames, policy=chosen, index=case.index, cells=cells, pushdown=False)
             found = _streamed(frame, place / "checkpoint")
         expected = reference.answer(case.question(), case.batches())
         assert found == expected, f"policy {policy}: {found - expected} too many, {expected - found} too few"

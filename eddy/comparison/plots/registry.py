@@ -6,7 +6,7 @@ from eddy.comparison.plots.policies import calls, time
 from eddy.comparison.plots.regret import draw_comparison
 from eddy.comparison.plots.sizes import batch_size, has_several, window_size
 from eddy.comparison.plots.style import Plot, has
-from eddy.comparison.plots.timeline import gain_ratio, over_time, routes, selectivity
+from eddy.comparison.plots.timeline import candidates, gain_ratio, index_bytes, over_time, routes, selectivity
 
 PLOTS: dict[str, Plot] = {
     "time": Plot(
@@ -51,6 +51,18 @@ PLOTS: dict[str, Plot] = {
         caption="How well the attribute that the policy has chosen tells what an operator will do: 0 is not at all.",
         has=lambda comparison: any("classified" in one.trace.learning["kind"] for one in comparison.traced),
         figure=gain_ratio,
+    ),
+    "index_bytes": Plot(
+        title="Bytes of indexes over time",
+        caption="What the indexes of all inputs of a join occupy at the end of each micro-batch, beside the rows.",
+        has=lambda comparison: has(comparison.traced, "indexes"),
+        figure=index_bytes,
+    ),
+    "candidates": Plot(
+        title="Candidates of joins over time",
+        caption="How many stored rows were looked at for a tuple: the fewer, the better they are found.",
+        has=lambda comparison: has(comparison.traced, "indexes"),
+        figure=candidates,
     ),
     "batch_size": Plot(
         title="Cost against the size of micro-batches",

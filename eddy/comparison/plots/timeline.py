@@ -30,6 +30,7 @@ from eddy.comparison.plots.style import (
     thousands,
 )
 from eddy.comparison.turns import Traced
+from eddy.tuples.arrays import Floats
 
 if TYPE_CHECKING:
     from eddy.comparison.result import Comparison
@@ -64,6 +65,49 @@ def over_time(comparison: Comparison) -> Figure:
         axes.set_xlabel("tuples so far")
     legend(made, *grid[0])
     return made
+
+
+def index_bytes(comparison: Comparison) -> Figure:
+    """Bytes of all indexes at the end of each micro-batch, for each policy."""
+    return _draw_indexes(comparison, "bytes", "bytes of indexes")
+
+
+def candidates(comparison: Comparison) -> Figure:
+    """Stored rows that were looked at for a tuple, for each policy."""
+    return _draw_indexes(comparison, "candidates", "candidates a tuple", by="rows")
+
+
+def _draw_indexes(comparison: Comparison, column: str, label: str, by: str | None = None) -> Figure:
+    traced = [one for one in comparison.traced if any(one.trace.indexes.get("batch", ()))]
+    shown = workloads(traced)[:MOST_COLUMNS]
+    numbers = {policy: number for number, policy in enumerate(dict.fromkeys(t.policy for t in comparison.traced))}
+    made = figure(1, height=2.6)
+    (grid,) = panels(made, len(shown))
+    for axes, workload in zip(grid, shown, strict=True):
+        own = [one for one in traced if one.workload == workload]
+        for one in own:
+            x, y = _indexes_over_time(one, column, by)
+            axes.plot(x, y, label=cut(one.policy), markevery=max(len(x) // 8, 1), **line(numbers[one.policy]))
+        drift(axes, own[0].drift_points)
+        axes.set_ylim(bottom=0)
+        axes.set(title=cut(workload), xlabel="tuples so far")
+        thousands(axes.xaxis)
+        thousands(axes.yaxis)
+    grid[0].set_ylabel(label)
+    legend(made, *grid)
+    return made
+
+
+def _indexes_over_time(traced: Traced, column: str, by: str | None) -> tuple[Floats, Floats]:
+    """Give the points of a line: the most of neighbouring micro-batches, or their mean by row."""
+    batches, known = traced.trace.batches, traced.trace.indexes
+    found = dict(zip(known["batch"], known[column], strict=True))
+    values = np.array([found.get(batch, 0) for batch in batches["batch"]], np.float64)
+    bins = bins_of(len(values))
+    ends = np.maximum.reduceat(np.array(batches["tuples"], np.float64), bins)
+    if by is None:
+        return ends, np.maximum.reduceat(values, bins)
+    return ends, np.add.reduceat(values, bins) / np.maximum(np.add.reduceat(np.array(batches[by], np.float64), bins), 1)
 
 
 def workloads(traced: Sequence[Traced]) -> list[str]:

@@ -33,19 +33,34 @@ def sized() -> Comparison:
         return comparison(batch_rows=[100, 200], windows=[100, 1_000], policies=policies, repeats=1)
 
 
+OF_JOINS = ("index_bytes", "candidates")
+"""The plots of indexes, which only joins have."""
+
+
+@pytest.fixture(scope="module")
+def joined() -> Comparison:
+    streams = [eddy.Stream(name, time="ts", window=eddy.Range(50), delay=0) for name in "st"]
+    asked = eddy.Query(streams=streams, joins=["s.v = t.v"], select=["s.ts"])
+    rows = data(2_000)["s"]
+    policies: list[Any] = ["fixed", {"name": "fixed", "index": {"kind": "bits", "bits": 2}}, "random"]
+    return eddy.compare(
+        asked, {"s": rows, "t": rows}, policies, repeats=1, batch_rows=20, drift_points=[1_000], quiet=True
+    )
+
+
 def axes_of(figure: Figure) -> list[Axes]:
     return [axes for axes in figure.axes if axes.get_visible()]
 
 
 def test_everything_that_was_measured_has_its_plot(sized: Comparison) -> None:
-    assert sized.plots == list(PLOTS)
+    assert sized.plots == [name for name in PLOTS if name not in OF_JOINS]
     plain = eddy.compare(query(), data(), ["fixed", "random"], repeats=1, quiet=True)
     assert plain.plots == ["time", "calls", "cost_over_time", "routes_over_time", "selectivity_over_time"]
 
 
 @pytest.mark.parametrize("name", list(PLOTS))
-def test_a_plot_is_drawn_and_says_what_it_shows(sized: Comparison, name: str) -> None:
-    figure = sized.plot(name)
+def test_a_plot_is_drawn_and_says_what_it_shows(sized: Comparison, joined: Comparison, name: str) -> None:
+    figure = (joined if name in OF_JOINS else sized).plot(name)
     figure.savefig(io.BytesIO(), format="svg")
     figures = axes_of(figure)
     assert figures
@@ -64,6 +79,16 @@ def test_lines_differ_by_more_than_colour(sized: Comparison, name: str) -> None:
     for axes in axes_of(sized.plot(name)):
         lines = [line for line in axes.get_lines() if line.get_marker() not in ("None", "", "_", "|")]
         assert len({line.get_marker() for line in lines}) == len(lines) > 0
+
+
+@pytest.mark.parametrize("name", OF_JOINS)
+def test_indexes_have_a_line_for_each_policy(joined: Comparison, name: str) -> None:
+    (axes,) = axes_of(joined.plot(name))
+    lines = [line for line in axes.get_lines() if line.get_marker() not in ("None", "", "_", "|")]
+    assert [line.get_label() for line in lines] == ["fixed", "fixed by bits(bits=2)", "random"]
+    assert len({line.get_marker() for line in lines}) == len(lines)
+    assert all(len(np.asarray(line.get_xdata())) <= MOST_POINTS for line in lines)
+    assert "the data changes here" in [line.get_label() for line in axes.get_lines()]
 
 
 @pytest.mark.parametrize("name", ["time", "calls"])

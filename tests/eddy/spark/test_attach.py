@@ -155,7 +155,7 @@ def test_any_query_gives_the_naive_answer(spark: SparkSession, cells: int, case:
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         frames = frames_of(spark, case, place / "in")
-        frame = eddy.attach(case.query(), frames, policy="random", cells=cells, pushdown=False)
+        frame = eddy.attach(case.query(), frames, policy="random", index=case.index, cells=cells, pushdown=False)
         found = feeds.answer(frame, place / "checkpoint")
     told = (case.question(), case.batches())
     assert found.rows == reference.answer(*told)

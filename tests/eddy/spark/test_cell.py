@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +100,17 @@ def test_calls_in_turn_give_the_answer() -> None:
     given, saved, found = shipped(query()), None, Counter[tuple[Any, ...]]()
     for came in batches():
         sent, saved = call(given, came, saved)
+        found += results(sent)
+    assert found == local(query(), STREAMS)
+
+
+def test_another_index_goes_on_from_the_same_state() -> None:
+    """How rows are found is no part of what a state depends on."""
+    given, saved, found = shipped(query()), None, Counter[tuple[Any, ...]]()
+    choices: list[Any] = [None, "bits", {"kind": "chosen", "migrate": "all"}]
+    for came, index in zip(batches(), choices, strict=True):
+        sent, saved = call(replace(given, index=index), came, saved)
+        worker_cache.ENGINES.clear()
         found += results(sent)
     assert found == local(query(), STREAMS)
 

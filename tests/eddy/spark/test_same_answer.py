@@ -75,7 +75,9 @@ def test_windows_of_rows(spark: SparkSession, case: joins.Case) -> None:
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         frames = frames_of(spark, case, place / "in")
-        found = feeds.answer(eddy.attach(case.query(), frames, policy="random", seed=3), place / "checkpoint")
+        found = feeds.answer(
+            eddy.attach(case.query(), frames, policy="random", index=case.index, seed=3), place / "checkpoint"
+        )
     assert found.rows == reference.answer(case.question(), case.batches())
 
 

@@ -1,0 +1,1 @@
+"""Workloads of streams that are drawn to be joined."""

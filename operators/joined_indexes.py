@@ -1,0 +1,92 @@
+"""The indexes of all inputs of a join, as the engine sees them: what they have done, and who chooses them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+from eddy.observe.indexing import IndexCount, Indexed, Tuning
+from eddy.operators.index.catalog import Catalog
+from eddy.operators.index.counts import IndexCounts, Work
+from eddy.operators.index.key_map import KeyMap
+from eddy.tuples.request import list_keys
+
+SCAN = "scan"
+"""The name of a look through all rows, in reports."""
+
+
+class Tuners(Protocol):
+    """Choose the key maps of all inputs; called once at the end of a micro-batch, with what was counted in it."""
+
+    def settle(self, counts: Mapping[str, IndexCounts]) -> None:
+        """Learn from what was counted, and choose other key maps if it is time."""
+
+    def count(self) -> Sequence[Tuning]:
+        """Give the decisions that are new, and those of which more is known."""
+
+    def snapshot(self) -> dict[str, Any]:
+        """Give what was learned, as JSON can hold it."""
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from a snapshot; from an empty one, learn anew."""
+
+
+class JoinIndexes:
+    """Takes what each catalog has counted, for reports and for whoever chooses key maps."""
+
+    def __init__(self, catalogs: Mapping[str, Catalog], tuners: Tuners | None = None) -> None:
+        self._catalogs = catalogs
+        self._tuners = tuners
+
+    def settle(self) -> Indexed:
+        """End the micro-batch, once the rows that are past have gone."""
+        taken = {name: catalog.take_counts() for name, catalog in self._catalogs.items()}
+        counts = [one for name, c in taken.items() for one in count_maps(name, self._catalogs[name], c)]
+        if self._tuners is None:
+            return Indexed(counts)
+        self._tuners.settle(taken)
+        return Indexed(counts, self._tuners.count())
+
+    def snapshot(self) -> Mapping[str, Any]:
+        """Give what was learned of the searches."""
+        return {} if self._tuners is None else self._tuners.snapshot()
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from a snapshot; rows that were stored are not new ones."""
+        for catalog in self._catalogs.values():
+            catalog.take_counts()
+        if self._tuners is not None:
+            self._tuners.restore(state)
+
+
+def count_maps(name: str, catalog: Catalog, counts: IndexCounts) -> Iterator[IndexCount]:
+    """Write what each key map of an input has done, in words and numbers."""
+    work: dict[KeyMap | None, dict[int, Work]] = {}
+    for (key_map, pattern), done in counts.served.items():
+        work.setdefault(key_map, {})[pattern] = done
+    parts = catalog.parts
+    for key_map in dict.fromkeys([*catalog.maps, *(m for part in parts for m in part.built), *work]):
+        has = [part for part in parts if key_map in part.built]
+        known = work.get(key_map, {})
+        yield IndexCount(
+            input=name,
+            map=SCAN if key_map is None else key_map.describe(catalog.names),
+            parts=len(has),
+            rows=sum(part.rows for part in has),
+            nbytes=sum(part.nbytes // len(part.built) for part in has),
+            patterns=tuple(_write_pattern(pattern, key_map, catalog.names) for pattern in known),
+            probes=sum(done.probes for done in known.values()),
+            lookups=sum(done.lookups for done in known.values()),
+            ranges=sum(done.ranges for done in known.values()),
+            candidates=sum(done.candidates for done in known.values()),
+            matches=sum(done.matches for done in known.values()),
+            sorted_rows=0 if key_map is None else counts.sorted_rows.get(key_map, 0),
+            predicted=0.0,
+            observed=0.0,
+        )
+
+
+def _write_pattern(pattern: int, key_map: KeyMap | None, names: Sequence[str]) -> str:
+    """Write an access pattern; one without equalities goes by the order of a key, or by none."""
+    keys = list_keys(pattern) or ([] if key_map is None or key_map.then is None else [key_map.then])
+    return ", ".join(names[key] for key in keys)

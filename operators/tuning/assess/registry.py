@@ -1,0 +1,20 @@
+"""Every way to count access patterns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from eddy.operators.tuning.assess.cdia_highest import CdiaHighest
+from eddy.operators.tuning.assess.cdia_random import CdiaRandom
+from eddy.operators.tuning.assess.csria import Csria
+from eddy.operators.tuning.assess.dia import Dia
+from eddy.operators.tuning.assess.sria import Sria
+from eddy.operators.tuning.contracts import Assessment
+
+ASSESSMENTS: dict[str, Callable[..., Assessment]] = {
+    "sria": Sria,
+    "csria": Csria,
+    "dia": Dia,
+    "cdia_random": CdiaRandom,
+    "cdia_highest": CdiaHighest,
+}

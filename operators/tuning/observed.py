@@ -1,0 +1,183 @@
+"""What was counted of one input over some micro-batches, and what it says of prices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+import numpy as np
+
+from eddy.operators.index.counts import IndexCounts, Served, Work
+from eddy.operators.index.key_map import KeyMap
+from eddy.operators.tuning.contracts import REST
+from eddy.operators.tuning.cost import Prices, predict, tabulate
+from eddy.operators.tuning.select.maps import list_keys
+from eddy.operators.tuning.workload import Workload
+
+MOST_SERVED = 1 << 11
+"""Pairs of a map and a pattern that are told apart; others, of a query with very many patterns, are not looked at."""
+
+FEWEST_CANDIDATES = 256
+"""Candidates, found or predicted, from which on they say something: by chance they are a tenth more or less."""
+
+MOST_CORRECTED = 64.0
+"""By how much at most a prediction is corrected, either way."""
+
+MOST_SORTS, FEWEST_SORTS = 32.0, 0.25
+"""How often a row can be put in order for a map: the bounds of what is believed."""
+
+
+class Part(Protocol):
+    """A part of the rows, as the catalog shows it."""
+
+    @property
+    def number(self) -> int:
+        """Its number; it never comes back."""
+
+    @property
+    def rows(self) -> int:
+        """Its rows."""
+
+    @property
+    def maps(self) -> tuple[KeyMap, ...]:
+        """The maps that may serve it."""
+
+    @property
+    def built(self) -> tuple[KeyMap, ...]:
+        """Those of them that stand."""
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of these."""
+
+    def alike(self, keys: Iterable[int]) -> float:
+        """Give the chance that two rows have the same values of some keys."""
+
+    def distinct(self, keys: Iterable[int]) -> float:
+        """Give how many values some keys have."""
+
+
+class PartFacts:
+    """What one part says of the values of keys, asked once for each set of them."""
+
+    def __init__(self, part: Part) -> None:
+        self._part = part
+        self._alike: dict[int, float] = {}
+        self._distinct: dict[int, float] = {}
+
+    def alike(self, keys: int) -> float:
+        """Give the chance that two rows have the same values."""
+        if keys not in self._alike:
+            self._alike[keys] = min(max(self._part.alike(list_keys(keys)), 0.0), 1.0) if keys else 1.0
+        return self._alike[keys]
+
+    def distinct(self, keys: int) -> float:
+        """Give how many values there are."""
+        if keys not in self._distinct:
+            self._distinct[keys] = max(self._part.distinct(list_keys(keys)), 1.0) if keys else 1.0
+        return self._distinct[keys]
+
+
+@dataclass(slots=True)
+class Observed:
+    """Sums over micro-batches.
+
+    Rows that came, that were stored after each, and that were put in order; searches, and what they took.
+    """
+
+    batches: int = 0
+    arrived: int = 0
+    stored: int = 0
+    sorted_rows: int = 0
+    asked: dict[int, int] = field(default_factory=dict)
+    served: dict[Served, Work] = field(default_factory=dict)
+
+    @property
+    def searches(self) -> int:
+        """All searches by keys."""
+        return sum(self.asked.values())
+
+    def add(self, counts: IndexCounts, stored: int) -> None:
+        """Add a micro-batch, after which so many rows are stored."""
+        self.batches += 1
+        self.arrived += counts.arrived
+        self.stored += stored
+        self.sorted_rows += sum(rows for key_map, rows in counts.sorted_rows.items() if key_map.fields)
+        for pattern, asked in counts.patterns.items():
+            if pattern != REST:
+                self.asked[pattern] = self.asked.get(pattern, 0) + asked.probes
+        for served, done in counts.served.items():
+            if served[1] == REST or (served not in self.served and len(self.served) >= MOST_SERVED):
+                continue
+            known = self.served.setdefault(served, Work())
+            known.probes += done.probes
+            known.lookups += done.lookups
+            known.ranges += done.ranges
+            known.candidates += done.candidates
+
+    def price(self, prices: Prices) -> float:
+        """Price what was done."""
+        work = self.served.values()
+        searched = sum(
+            done.lookups * prices.lookup + done.ranges * prices.range + done.candidates * prices.candidate
+            for done in work
+        )
+        return searched + self.sorted_rows * prices.sort
+
+    def describe(self, parts: Sequence[Part], corrected: Mapping[int, float], room: float) -> Workload:
+        """Give the searches, and the rows that there were on average, as prices need them."""
+        rows = self.stored / max(self.batches, 1)
+        held = [part for part in parts if part.rows]
+        lookups = sum(done.lookups for done in self.served.values())
+        reached = lookups / max(self.searches, 1) if lookups else float(len(held))
+        reached = min(max(reached, 1.0), float(max(len(held), 1)))
+        built = sum(part.rows * len(part.built) for part in held)
+        maps = max((len(part.built) for part in held), default=0)
+        sorts = self.sorted_rows / (self.arrived * maps) if self.arrived and maps else 4.0
+        return Workload(
+            arrived=float(self.arrived),
+            searches={pattern: float(times) for pattern, times in self.asked.items()},
+            stored=rows * reached / max(len(held), 1),
+            keys=PartFacts(max(held, key=lambda part: part.rows)) if held else NOTHING_KNOWN,
+            parts=reached,
+            sorts=min(max(sorts, FEWEST_SORTS), MOST_SORTS),
+            corrected=corrected,
+            room=room,
+            row_bytes=sum(part.nbytes for part in held) / built if built else 8.0,
+        )
+
+    def correct(self, workload: Workload) -> dict[int, float]:
+        """Give, by the keys that searches went by, how many candidates were found of one that was predicted."""
+        maps = list(dict.fromkeys(one for one, _ in self.served if one is not None and one.fields))
+        patterns = list(dict.fromkeys(pattern for _, pattern in self.served))
+        if not maps:
+            return {}
+        look = predict(tabulate(maps), np.array(patterns, np.int64), replace(workload, corrected={}), by_values=True)
+        found: dict[int, float] = {}
+        expected: dict[int, float] = {}
+        for (one, pattern), done in self.served.items():
+            if one is None or not one.fields:
+                continue
+            at = maps.index(one), patterns.index(pattern)
+            used = int(look.used[at])
+            found[used] = found.get(used, 0.0) + done.candidates
+            rows = done.lookups * workload.stored / workload.parts
+            expected[used] = expected.get(used, 0.0) + float(look.share[at]) * rows
+        return {
+            used: min(max(found[used] / predicted, 1 / MOST_CORRECTED), MOST_CORRECTED)
+            for used, predicted in expected.items()
+            if predicted > 0 and max(found[used], predicted) >= FEWEST_CANDIDATES
+        }
+
+
+class _NothingKnown:
+    def alike(self, keys: int) -> float:
+        return 0.0
+
+    def distinct(self, keys: int) -> float:
+        return float("inf")
+
+
+NOTHING_KNOWN = _NothingKnown()
+"""Keys of an input that has no rows."""

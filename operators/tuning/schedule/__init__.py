@@ -1,0 +1,1 @@
+"""When indexes are chosen anew, each way to say so in its own file (section 7 of the AMRI paper)."""

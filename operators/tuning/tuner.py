@@ -1,0 +1,375 @@
+"""Chooses the key maps of one input: counts, selects, switches where that pays, and looks whether it did."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from eddy.observe.indexing import Tuning
+from eddy.operators.index.counts import IndexCounts
+from eddy.operators.index.key_map import KeyMap
+from eddy.operators.tuning.assess.registry import ASSESSMENTS
+from eddy.operators.tuning.contracts import REST, Assessment, OldPart
+from eddy.operators.tuning.cost import COSTS, price, tabulate, total
+from eddy.operators.tuning.migrate.registry import MIGRATIONS
+from eddy.operators.tuning.observed import Observed, Part, PartFacts
+from eddy.operators.tuning.select.registry import SELECTIONS
+from eddy.operators.tuning.settings import IndexSettings
+from eddy.operators.tuning.trial import FAR_WORSE, MEASURED, WORSE, Trial, price_maps
+from eddy.operators.tuning.workload import Workload
+
+MARGIN = 0.05
+"""Share of the work that a switch must save, by its price; it doubles with every switch under the same searches, so
+that two sets of maps of about the same price do not take turns."""
+
+LEAST_CHANGE = 0.05
+"""Share of the searches that must be by other patterns than before, for the maps to be chosen anew."""
+
+LEAST_GROWTH = 1.25
+"""By which factor the rows must have become more or fewer, for the same."""
+
+LOOKS = 2
+"""How often maps are chosen for the same searches: the first time by what is guessed of the keys, and once more by what
+was found."""
+
+SORTED_AGAIN = 1.0
+"""Rows that are put in order again for each row that comes, while old parts get new maps."""
+
+FIRST_SEARCHES = 4_096
+"""Searches after which maps are chosen for the first time, or a period, if that is less."""
+
+LEAST_MEASURED = 4_096
+"""Searches by which a switch is judged at least."""
+
+LEAST_BATCHES = 4
+"""Micro-batches for the same: how much of an open part is put in order again differs from one to the next."""
+
+MOST_WAIT = 64
+"""By how many times at most the wait after a switch that was taken back grows."""
+
+MOST_CORRECTIONS = 512
+"""Sets of keys of which it is remembered what was found of what was predicted."""
+
+FREE = ("chosen", "told")
+"""The kinds that may leave the catalog alone; the others say what indexes there are from the first choice on."""
+
+STILL = MIGRATIONS["partial"]()
+"""Rows that do not go, as those of a table, would never get the maps in force: they do where that pays."""
+
+TAKEN_BACK = "taken back"
+
+
+class TunedCatalog(Protocol):
+    """What the tuner asks of a catalog, and tells it."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The texts of the keys."""
+
+    @property
+    def maps(self) -> tuple[KeyMap, ...]:
+        """The maps in force."""
+
+    @property
+    def room(self) -> float:
+        """The bytes that indexes may take."""
+
+    @property
+    def parts(self) -> Sequence[Part]:
+        """The parts, from the oldest to the newest."""
+
+    def use(self, maps: Sequence[KeyMap]) -> None:
+        """Give parts that are yet to come these maps."""
+
+    def migrate(self, part: int, maps: Sequence[KeyMap]) -> int:
+        """Give a part these maps; says how many rows are put in order for that."""
+
+
+@dataclass(slots=True)
+class Learned:
+    """What is known of an input beside counts.
+
+    `maps` are those that were chosen, None as long as the catalog is left alone. `shares` and `stored` are the searches
+    and rows by which they were, `looks` how often, and `switches` how often others were chosen by the same. Until
+    `quiet` searches there is no switch; the next one that is taken back is followed by `wait` periods of them.
+    """
+
+    maps: tuple[KeyMap, ...] | None = None
+    batches: int = 0
+    arrived: int = 0
+    searches: int = 0
+    number: int = 0
+    shares: dict[int, float] = field(default_factory=dict)
+    stored: int = 0
+    looks: int = 0
+    switches: int = 0
+    quiet: int = 0
+    wait: int = 1
+    corrected: dict[int, float] = field(default_factory=dict)
+
+
+class Tuner:
+    """Ties assessment, selection and migration together, for one input."""
+
+    def __init__(self, name: str, catalog: TunedCatalog, settings: IndexSettings, seed: int) -> None:
+        self.name = name
+        self.learned = Learned()
+        self.trial: Trial | None = None
+        self.observed = Observed()
+        self.told: list[Tuning] = []
+        self._catalog = catalog
+        self._settings = settings
+        self._seed = seed
+        self._prices = COSTS[settings.cost or ("paper" if settings.kind in ("bits", "static") else "work")]
+        self._selection = SELECTIONS[settings.kind](settings)
+        self._migration = MIGRATIONS[settings.migrate]()
+        # Rows that may be put in order again now, and old parts that are not worth it.
+        self._budget = 0.0
+        self._left_alone: set[int] = set()
+        self.assessment = self.assess_anew()
+
+    @property
+    def is_new(self) -> bool:
+        """No maps were chosen yet, and there are searches enough to."""
+        fixed = self._settings.kind == "static"
+        first = self._settings.training if fixed else min(self._settings.period, FIRST_SEARCHES)
+        return not self.learned.looks and self.observed.searches >= first and self.observed.batches >= LEAST_BATCHES
+
+    def assess_anew(self) -> Assessment:
+        """Make an assessment that has counted nothing, with chance of its own: that of when it began."""
+        began = self.learned.batches - self.observed.batches
+        return ASSESSMENTS[self._settings.assess](
+            epsilon=self._settings.epsilon, theta=self._settings.theta, seed=self._seed + began
+        )
+
+    def note(self, counts: IndexCounts) -> int:
+        """Take note of a micro-batch, and give its searches."""
+        self.learned.batches += 1
+        self.learned.arrived += counts.arrived
+        stored = sum(part.rows for part in self._catalog.parts)
+        self.observed.add(counts, stored)
+        searches = 0
+        for pattern, asked in counts.patterns.items():
+            self.assessment.add(pattern, asked.probes)
+            searches += asked.probes if pattern != REST else 0
+        self.learned.searches += searches
+        if self.learned.maps is not None:
+            # Where no rows come, as in a table, searches pay for those that are put in order again.
+            self._migrate(self.learned.maps, counts.arrived or searches, is_still=not counts.arrived)
+        if self.trial is not None:
+            self._follow(self.trial, counts, stored)
+        return searches
+
+    def go_on(self, learned: Learned, observed: Observed, trial: Trial | None, assessed: Mapping[str, Any]) -> None:
+        """Go on from what another one has learned."""
+        self.learned, self.observed, self.trial = learned, observed, trial
+        self.assessment = self.assess_anew()
+        self.assessment.restore(assessed)
+
+    def apply(self) -> None:
+        """Tell the catalog of maps that were chosen before a restart; no index was stored, so no part has others."""
+        if self.learned.maps is not None:
+            self._catalog.use(self.learned.maps)
+            for part in self._catalog.parts:
+                self._catalog.migrate(part.number, self.learned.maps)
+
+    def tune(self, why: str, coming: Mapping[int, float] | None = None) -> None:
+        """Choose maps by what was counted, or by what is to come, and begin to count anew."""
+        counted = coming if coming is not None else self.assessment.counts()
+        searches = {pattern: float(times) for pattern, times in counted.items() if pattern != REST and times}
+        parts = self._catalog.parts
+        if searches and parts and self._is_worth_a_look(searches, sum(part.rows for part in parts)):
+            self._choose(why, searches, parts)
+        self.observed = Observed()
+        self.assessment = self.assess_anew()
+
+    def _is_worth_a_look(self, searches: Mapping[int, float], rows: int) -> bool:
+        """Tell whether the searches or the rows are others than those by which the maps were chosen."""
+        learned, whole = self.learned, sum(searches.values())
+        shares = {pattern: times / whole for pattern, times in searches.items()}
+        known = learned.shares
+        change = sum(abs(shares.get(p, 0.0) - known.get(p, 0.0)) for p in {*shares, *known}) / 2
+        grown = max(rows, learned.stored) > LEAST_GROWTH * min(rows, learned.stored)
+        if change < LEAST_CHANGE:
+            # A switch is looked at first: what comes of it says more than another guess.
+            if self.trial is not None or (learned.looks >= LOOKS and not grown):
+                return False
+            learned.looks, learned.stored = learned.looks + 1, rows
+            return True
+        learned.shares, learned.stored, learned.looks, learned.switches = shares, rows, 1, 0
+        return True
+
+    def _choose(self, why: str, searches: Mapping[int, float], parts: Sequence[Part]) -> None:
+        learned = self.learned
+        workload = self.observed.describe(parts, learned.corrected, self._catalog.room)
+        learned.corrected.update(self.observed.correct(workload))
+        for keys in list(learned.corrected)[:-MOST_CORRECTIONS]:
+            del learned.corrected[keys]
+        # What is to come is searched in the rows that there are now; if it is more than what was counted, so many more
+        # rows come with it.
+        more = sum(searches.values()) / max(self.observed.searches, 1)
+        grown = sum(part.rows for part in parts) * self.observed.batches / max(self.observed.stored, 1)
+        asked = replace(workload, searches=searches, arrived=workload.arrived * more, stored=workload.stored * grown)
+        proposed = tuple(self._selection.select(asked))
+        before = tuple(one for one in self._catalog.maps if one.fields)
+        now, then = self._price(before, asked), self._price(proposed, asked)
+        gain = 1 - then / now if now > 0 else 0.0
+        must = learned.maps is None and self._settings.kind not in FREE
+        if not must and (
+            set(proposed) == set(before)
+            or learned.searches < learned.quiet
+            or gain <= MARGIN * 2**learned.switches
+            or (now - then) * self._life(parts) <= self._work(proposed, parts) * max(self.observed.batches, 1)
+        ):
+            return
+        self._switch(why, before, proposed, gain, workload)
+        if must:
+            # Whoever asks for this kind of index does not ask whether another is better.
+            self.trial = None
+
+    def _switch(
+        self, why: str, before: tuple[KeyMap, ...], after: tuple[KeyMap, ...], gain: float, workload: Workload
+    ) -> None:
+        learned = self.learned
+        self._catalog.use(after)
+        learned.maps = after
+        learned.number += 1
+        learned.switches += 1
+        done, modelled = self.observed.price(MEASURED), price_maps(before, replace(workload, corrected={}))
+        self.trial = Trial(
+            number=learned.number,
+            why=why,
+            before=before,
+            after=after,
+            predicted=gain,
+            patterns=self.assessment.tracked,
+            ratio=done / modelled if done > 0 and modelled > 0 else 1.0,
+            left=sum(part.rows for part in self._catalog.parts),
+        )
+        self._budget, self._left_alone = 0.0, set()
+        self._tell(self.trial, None)
+
+    def _follow(self, trial: Trial, counts: IndexCounts, stored: int) -> None:
+        """Hold a switch against what it was to bring, once most rows have the new maps."""
+        trial.observed.add(counts, stored)
+        is_whole = trial.left <= 0
+        if not is_whole:
+            trial.left -= counts.arrived
+            if trial.left <= 0 or all(_has(part, trial.after) for part in self._catalog.parts):
+                trial.left, trial.observed = 0, Observed()
+                return
+        measured = trial.observed
+        if measured.searches < LEAST_MEASURED or measured.batches % LEAST_BATCHES:
+            return
+        workload = measured.describe(self._catalog.parts, {}, math.inf)
+        saved = trial.saved(workload)
+        # Before that, only whether it is far too dear.
+        if is_whole or saved < -FAR_WORSE:
+            self._tell(trial, saved)
+            self.trial = None
+            self.learned.corrected.update(measured.correct(workload))
+            if saved < -WORSE:
+                self._take_back(trial, saved)
+
+    def _take_back(self, trial: Trial, saved: float) -> None:
+        """Go back to the maps before, and stay there for a time that doubles."""
+        learned = self.learned
+        self._catalog.use(trial.before)
+        learned.maps = trial.before
+        learned.number += 1
+        learned.quiet = learned.searches + learned.wait * self._settings.period
+        learned.wait = min(2 * learned.wait, MOST_WAIT)
+        self._budget, self._left_alone = 0.0, set()
+        self._tell(
+            replace(
+                trial,
+                number=learned.number,
+                why=TAKEN_BACK,
+                before=trial.after,
+                after=trial.before,
+                predicted=-saved / (1 - saved),
+                migrated=0,
+            ),
+            None,
+        )
+
+    def _migrate(self, maps: tuple[KeyMap, ...], came: int, *, is_still: bool) -> None:
+        """Give old parts the maps in force, the newest first, within the bound."""
+        migration = STILL if is_still else self._migration
+        parts = self._catalog.parts
+        waiting = [
+            (at, part)
+            for at, part in reversed(list(enumerate(parts)))
+            if part.rows and not _has(part, maps) and part.number not in self._left_alone
+        ]
+        if not waiting:
+            self._budget = 0.0
+            return
+        self._budget += SORTED_AGAIN * came
+        for at, part in waiting:
+            rows = part.rows * max(len(maps), 1)
+            if rows > self._budget:
+                break
+            if not migration.choose([self._weigh(at, maps, parts)]):
+                self._left_alone.add(part.number)
+                continue
+            self._budget -= rows
+            done = self._catalog.migrate(part.number, maps)
+            if self.trial is not None:
+                self.trial.migrated += done
+
+    def _weigh(self, at: int, maps: tuple[KeyMap, ...], parts: Sequence[Part]) -> OldPart:
+        """Say what a part has still to serve, and what new maps would save of that."""
+        part, rows = parts[at], sum(one.rows for one in parts)
+        newer = sum(one.rows for one in parts[at + 1 :])
+        left = self._life(parts) * (1 - newer / max(rows, 1))
+        here = Workload(
+            arrived=0.0,
+            searches={p: times / max(self.observed.batches, 1) for p, times in self.observed.asked.items()},
+            stored=float(part.rows),
+            keys=PartFacts(part),
+            corrected=self.learned.corrected,
+        )
+        had = tuple(one for one in part.maps if one.fields)
+        work = MEASURED.sort * part.rows * len(maps)
+        saved = (price_maps(had, here) - price_maps(maps, here)) * left
+        return OldPart(number=part.number, rows=part.rows, saved=saved, work=work)
+
+    def _life(self, parts: Sequence[Part]) -> float:
+        """Give the micro-batches that a row stays; if none has gone yet, as many as there have been."""
+        rows = sum(part.rows for part in parts)
+        if self.learned.arrived <= rows or not self.observed.arrived:
+            return float(self.learned.batches)
+        return rows * self.observed.batches / self.observed.arrived
+
+    def _work(self, maps: Sequence[KeyMap], parts: Sequence[Part]) -> float:
+        """Price what a switch itself costs: only where all parts are migrated is that known, and much."""
+        rows = sum(part.rows for part in parts) if self._settings.migrate == "all" else 0
+        return self._prices.sort * rows * len(maps)
+
+    def _price(self, maps: Sequence[KeyMap], workload: Workload) -> float:
+        priced = price(tabulate(maps), workload, self._prices)
+        return total(priced, range(1, len(maps) + 1))
+
+    def _tell(self, trial: Trial, observed: float | None) -> None:
+        names = self._catalog.names
+        self.told.append(
+            Tuning(
+                input=self.name,
+                why=trial.why,
+                before=tuple(one.describe(names) for one in trial.before),
+                after=tuple(one.describe(names) for one in trial.after),
+                predicted=trial.predicted,
+                observed=observed,
+                migrated=trial.migrated,
+                patterns=trial.patterns,
+                number=trial.number,
+            )
+        )
+
+
+def _has(part: Part, maps: Sequence[KeyMap]) -> bool:
+    """Tell whether a part has all of some maps."""
+    return set(part.maps).issuperset(maps)

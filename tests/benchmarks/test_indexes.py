@@ -1,0 +1,57 @@
+"""All kinds of indexes find the same results, and what they cost is told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from benchmarks import indexes, joins, workloads
+from benchmarks.indexes import CONTROL, FIVE, KINDS, OURS, PAIR, UNLIMITED, UNTIL
+from benchmarks.workloads import COMPLETE, Workload
+
+LITTLE, SMALL = 80, 150
+
+
+@pytest.mark.parametrize("workload", [COMPLETE, FIVE, PAIR], ids=lambda workload: workload.name)
+@pytest.mark.parametrize("policy", ["fixed", "random"])
+def test_all_kinds_find_the_same_results(workload: Workload, policy: str) -> None:
+    short = replace(workload, window=SMALL)
+    parts = workloads.batches(short.data(3 * LITTLE), LITTLE)
+    contenders = {name: indexes.contender(short, parts[0], policy, name) for name in KINDS}
+    found = 0
+    for batch in parts:
+        answers: dict[str, Any] = {name: run(batch) for name, run in contenders.items()}
+        joins.agree(answers)
+        found += answers[UNTIL].num_rows
+    assert found > 0
+
+
+def test_only_one_contender_keeps_all_indexes() -> None:
+    short = replace(FIVE, window=SMALL)
+    parts = workloads.batches(short.data(6 * LITTLE), LITTLE)
+    nbytes = {}
+    for name in (UNTIL, UNLIMITED):
+        engine = indexes._engine(short, parts[0], "random", KINDS[name])
+        if name == UNLIMITED:
+            indexes.remove_limit(engine)
+        for batch in parts:
+            indexes._drain(engine, batch)
+        nbytes[name] = sum(count.nbytes for count in engine.read_counters().streams.values())
+    assert nbytes[UNLIMITED] > 1.3 * nbytes[UNTIL]
+
+
+def test_candidates_and_costs_are_told() -> None:
+    table = [str(line) for line in indexes.table(keys=2_000, count=5)]
+    assert [line.split("  ")[0] for line in table[1:7]] == [UNTIL, CONTROL, OURS] * 2
+    assert table[-1].startswith("goal: at most 1.5 candidates a probe: ")
+    cost = [str(line) for line in indexes.cost(rows=300, graphs=(PAIR,))]
+    assert len(cost) == 2 * (2 + len(KINDS) - 2)
+    assert all(line.endswith("%") for line in cost if line.startswith(UNLIMITED))
+
+
+def test_a_restored_engine_goes_on_beside_the_one_that_went_on() -> None:
+    lines = [str(line) for line in indexes.restored(rows=1_500, turns=1, graphs=(PAIR,))]
+    assert len(lines) == 1 + 2 * 3
+    assert all(float(line.split()[-1]) > 0 for line in lines[1:])

@@ -1,0 +1,213 @@
+"""What is told of the indexes of joins: counted, sent, added up over cells, kept in the state."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import eddy
+from eddy import wiring
+from eddy.engine.snapshot import Snapshot, pack, unpack
+from eddy.observe import indexing
+from eddy.observe.counters import Counters
+from eddy.observe.indexing import IndexCount, Tuning
+from eddy.observe.sum_cells import CellSum
+from eddy.observe.wire import from_plain, to_plain
+from eddy.query.explain import explain
+from tests.eddy.test_engine import batch, engine, pairs, query
+
+COUNT = IndexCount(
+    input="a",
+    map="hash(a.k) 12 bits, time",
+    segments=3,
+    parts=2,
+    rows=100,
+    nbytes=1_000,
+    patterns=("a.k",),
+    probes=10,
+    lookups=20,
+    ranges=15,
+    candidates=40,
+    matches=30,
+    sorted_rows=50,
+    predicted=1.5,
+    observed=2.0,
+)
+
+TUNING = Tuning(
+    input="a",
+    number=1,
+    why="hybrid",
+    before=("hash(a.k) 12 bits, time",),
+    after=("hash(a.k) 16 bits, time", "hash(a.v) 16 bits, time"),
+    predicted=0.25,
+    observed=None,
+    migrated=7,
+    patterns=2,
+)
+
+
+def counters(*, indexes: Any = (), tunings: Any = (), number: int = 0) -> Counters:
+    """Those of a micro-batch, with what is said of its indexes."""
+    running = engine(query())
+    pairs(running, a=[(1, 1)], b=[(1, 1)])
+    return replace(running.read_counters(), batch=number, indexes=indexes, tunings=tunings)
+
+
+def test_a_join_tells_how_its_rows_were_found() -> None:
+    running = engine(query())
+    pairs(running, a=[(1, 1), (2, 1), (3, 2)], b=[(1, 1), (2, 3)])
+    pairs(running, a=[(4, 1)], b=[(5, 2), (5, 9)])
+    counted = running.read_counters()
+    found = eddy.Report([counted]).indexes().set_index("input")
+    assert found["map"].to_dict() == {"a": "hash(a.k) 16 bits, time", "b": "hash(b.k) 16 bits, time"}
+    assert found["patterns"].to_dict() == {"a": "a.k", "b": "b.k"}
+    assert found["probes"].to_dict() == {"a": 2, "b": 1}
+    assert found["matches"].to_dict() == {"a": 1, "b": 1}
+    assert found["rows"].to_dict() == {"a": 4, "b": 4}
+    assert (found["candidates"] >= found["matches"]).all()
+    assert counted.indexing > 0
+    assert counted.tuning > 0
+    assert {"indexing_seconds", "tuning_seconds"} <= set(eddy.Report([counted]).batches().columns)
+
+
+def test_filters_alone_have_no_indexes() -> None:
+    asked = eddy.Query(streams=[eddy.Stream("a", time="ts")], filters=[eddy.Filter("f", on="a", where="k > 0")])
+    running = engine(asked)
+    for _ in running.run(batch(a=[(1, 1)])):
+        pass
+    report = eddy.Report([running.read_counters()])
+    assert report.indexes().empty
+    assert report.tuning().empty
+    assert list(report.indexes().columns)[:5] == ["batch", "input", "map", "segments", "parts"]
+    assert "indexed" not in unpack(running.snapshot())[0]
+
+
+def test_what_is_counted_survives_being_sent() -> None:
+    counted = counters(indexes=[COUNT, replace(COUNT, map="scan")], tunings=[TUNING, replace(TUNING, observed=0.1)])
+    sent = from_plain(json.loads(json.dumps(to_plain(counted))))
+    assert (sent.indexes, sent.tunings) == (counted.indexes, counted.tunings)
+    older = {name: value for name, value in to_plain(counted).items() if name not in ("indexes", "tunings")}
+    assert from_plain(older).indexes == []
+
+
+def test_indexes_of_cells_add_up_and_stand_where_no_row_came() -> None:
+    whole = CellSum()
+    first = whole.add(0, {0: counters(indexes=[COUNT]), 1: counters(indexes=[replace(COUNT, patterns=("a.k", "a.v"))])})
+    assert first.indexes == [
+        replace(
+            COUNT,
+            **{name: 2 * getattr(COUNT, name) for name in (*indexing.WORK, *indexing.STANDING)},
+            patterns=("a.k", "a.v"),
+        )
+    ]
+    second = whole.add(1, {1: counters(indexes=[replace(COUNT, rows=120, probes=1)])})
+    (found,) = second.indexes
+    assert (found.rows, found.nbytes, found.probes, found.sorted_rows) == (220, 2_000, 1, 50)
+
+
+def test_decisions_of_cells_are_told_apart_and_completed_later() -> None:
+    whole = CellSum()
+    parts = [
+        whole.add(0, {0: counters(tunings=[TUNING]), 1: counters(tunings=[TUNING])}),
+        whole.add(
+            1, {0: counters(tunings=[replace(TUNING, observed=0.2), replace(TUNING, number=2, why="taken back")])}
+        ),
+    ]
+    told = eddy.Report(parts).tuning()
+    assert told[["batch", "input", "why"]].to_numpy().tolist() == [
+        [0, "a, cell 0", "hybrid"],
+        [0, "a, cell 1", "hybrid"],
+        [1, "a, cell 0", "taken back"],
+    ]
+    assert told["observed"].fillna(-1).tolist() == [0.2, -1, -1]
+    assert told["after"][0] == "hash(a.k) 16 bits, time; hash(a.v) 16 bits, time"
+
+
+def test_of_many_key_maps_the_smallest_are_counted_together() -> None:
+    many = [replace(COUNT, map=f"m{n}", probes=n, nbytes=1) for n in range(indexing.MOST_INDEXES + 10)]
+    kept = indexing.keep_largest([*many, replace(COUNT, input="b")])
+    own = [count for count in kept if count.input == "a"]
+    assert len(own) == indexing.MOST_INDEXES + 1
+    assert own[-1].map == indexing.OTHERS
+    assert own[-1].probes == sum(range(10))
+    assert sum(count.nbytes for count in own) == len(many)
+    assert [count.map for count in kept if count.input == "b"] == [COUNT.map]
+
+
+def test_the_state_keeps_the_last_counts_and_decisions_for_people() -> None:
+    latest: dict[str, Any] = {}
+    for number in range(20):
+        latest = indexing.latest_indexing(latest, [COUNT], [replace(TUNING, number=number)], number)
+    latest = indexing.latest_indexing(latest, [], [replace(TUNING, number=19, observed=0.5)], 20)
+    indexes, tunings = indexing.read_latest(json.loads(json.dumps(latest)))
+    assert indexes == [COUNT]
+    assert len(tunings) == indexing.MOST_TUNINGS
+    assert tunings[-1] == (19, replace(TUNING, number=19, observed=0.5))
+
+
+def test_a_restart_goes_on_telling() -> None:
+    running = engine(query())
+    pairs(running, a=[(1, 1)], b=[(1, 1)])
+    kept = running.snapshot()
+    assert indexing.read_latest(unpack(kept)[0]["indexed"])[0] == running.read_counters().indexes
+    again = engine(query())
+    again.restore(kept)
+    assert unpack(again.snapshot())[0]["indexed"] == unpack(kept)[0]["indexed"]
+    assert pairs(again, a=[(2, 1)], b=[]) == [(2, 1)]
+
+
+def forged(kept: Snapshot, **parts: Any) -> Snapshot:
+    """The same state with other parts."""
+    meta, tables = unpack(kept)
+    return pack({**meta, **parts}, tables)
+
+
+@pytest.mark.parametrize("part", [[1], {"a": 3}, {"a": {"indexes": [[1]], "tunings": []}}, {"a": {"indexes": []}}])
+def test_what_is_no_count_is_refused(part: Any) -> None:
+    running = engine(query())
+    pairs(running, a=[(1, 1)], b=[(1, 1)])
+    with pytest.raises(eddy.CheckpointError, match="the state cannot be read"):
+        engine(query()).restore(forged(running.snapshot(), indexed=part))
+
+
+def test_routes_and_answers_do_not_depend_on_what_is_said_of_indexes() -> None:
+    """The same seed, under unit costs: the same routes whatever the [index]."""
+    chance = np.random.default_rng(0)
+    data = {
+        name: pa.table({"ts": np.arange(400), "k": chance.integers(0, 9, 400), "v": chance.integers(0, 9, 400)})
+        for name in "abc"
+    }
+    asked = eddy.Query(
+        streams=[eddy.Stream(name, time="ts", window=eddy.Range(50), delay=0) for name in "abc"],
+        joins=["a.k = b.k", "b.v = c.v", "a.v = c.k"],
+    )
+    choices: list[wiring.IndexChoice] = [
+        None,
+        "chosen",
+        {"kind": "bits", "bits": 3},
+        {"kind": "patterns", "merge": False},
+    ]
+    runs = [
+        eddy.run_local(asked, data, policy={"name": "content", "costs": "unit"}, index=index, batch_rows=50)
+        for index in choices
+    ]
+    for run in runs[1:]:
+        assert run.report.routes().equals(runs[0].report.routes())
+        assert run.results.sort_by([(name, "ascending") for name in run.results.column_names]).equals(
+            runs[0].results.sort_by([(name, "ascending") for name in runs[0].results.column_names])
+        )
+
+
+def test_a_run_explains_its_indexes() -> None:
+    told = explain(eddy.Report([counters(indexes=[COUNT], tunings=[TUNING])])).splitlines()
+    place = told.index("how stored rows were found")
+    assert told[place + 1].split() == [*"input found by searched by parts rows bytes probes candidates matches".split()]
+    assert told[place + 2].split() == [*"a hash(a.k) 12 bits, time a.k 2 100 1,000 10 40 30".split()]
+    (line,) = (line for line in told if "hybrid" in line)
+    assert line.split() == [*"0 a hybrid 25% hash(a.k) 16 bits, time; hash(a.v) 16 bits, time".split()]

@@ -1,0 +1,1 @@
+"""Tests of how searches are counted."""

@@ -1,0 +1,21 @@
+"""The checks, crossed with the registry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from eddy.operators.tuning.assess.registry import ASSESSMENTS
+from eddy.operators.tuning.settings import ASSESSMENTS as NAMES
+from tests.operators.tuning.assess.checks import CHECKS
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("name", sorted(ASSESSMENTS))
+def test_contract(name: str, check: Callable[[str], None]) -> None:
+    check(name)
+
+
+def test_a_user_can_name_each() -> None:
+    assert tuple(ASSESSMENTS) == NAMES

@@ -1,0 +1,1 @@
+"""Tests of which rows get new indexes."""

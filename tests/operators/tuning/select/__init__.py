@@ -1,0 +1,1 @@
+"""Tests of how key maps are chosen."""
