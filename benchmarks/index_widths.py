@@ -26,6 +26,9 @@ PART = 2_500
 BATCH = 1_000
 """Rows that come in a micro-batch, and tuples that search."""
 
+FEW = 100
+"""Tuples that search where most rows are only stored."""
+
 VALUES = (2, 4, 8, 16, 64, 256, 1_000, 10_000)
 BITS = (8, 12, 16)
 TURNS = 7
@@ -35,22 +38,35 @@ MOST_FOUND = 3_000_000
 
 def widths(values: Sequence[int] = VALUES, bits: Sequence[int] = BITS, turns: int = TURNS) -> Iterator[Line]:
     """Times of one index for each pattern that a bit-address index takes, with what is sorted."""
-    yield f"micro-batches of {BATCH:,} rows and as many tuples, by all patterns of so many keys; window {ROWS:,}"
+    yield f"micro-batches of {BATCH:,} rows and as many tuples, {KEYS} keys, window {ROWS:,}"
     yield "the bit-address index in times of one index for each of those patterns, above 1 it is slower; [bytes]"
-    for width in range(1, KEYS + 1):
-        yield f"{f'{width} of {KEYS} keys, values:':<30}" + "".join(f"{value:>16,}" for value in values)
-        columns = [_compare(value, width, bits, turns) for value in values]
+    wide = {f"{width} of {KEYS} keys": list_patterns(width) for width in range(1, KEYS + 1)}
+    every = [pattern for patterns in wide.values() for pattern in patterns]
+    for name, patterns, probes in (
+        *((name, patterns, BATCH) for name, patterns in wide.items()),
+        (f"all {len(every)} patterns", every, BATCH),
+        (f"all, {BATCH // FEW} rows a tuple", every, FEW),
+    ):
+        yield f"{name + ', values:':<30}" + "".join(f"{value:>16,}" for value in values)
+        columns = [_compare(value, patterns, probes, bits, turns) for value in values]
         for row, one in enumerate(bits):
             cells = [f"{time:.2f} [{size:.2f}]" if time else "-" for time, size in (column[row] for column in columns)]
             yield f"{f'  {one} bits':<30}" + "".join(f"{cell:>16}" for cell in cells)
 
 
-def _compare(values: int, width: int, bits: Sequence[int], turns: int) -> list[tuple[float, float]]:
+def list_patterns(width: int) -> list[Pattern]:
+    """List the patterns of so many keys."""
+    return list(itertools.combinations(range(KEYS), width))
+
+
+def _compare(
+    values: int, patterns: Sequence[Pattern], probes: int, bits: Sequence[int], turns: int
+) -> list[tuple[float, float]]:
     """Compare both at one point: time and bytes of each bit-address index, 0 where too much is found."""
-    rng = np.random.default_rng([SEED, values, width])
-    keys, part, wanted = (rng.integers(0, values, (KEYS, count)) for count in (ROWS, PART, BATCH))
-    patterns = list(itertools.combinations(range(KEYS), width))
-    if BATCH * ROWS / values**width > MOST_FOUND:
+    rng = np.random.default_rng([SEED, values, len(patterns)])
+    keys, part, wanted = (rng.integers(0, values, (KEYS, count)) for count in (ROWS, PART, probes))
+    found = np.mean([probes * ROWS / values ** len(pattern) for pattern in patterns])
+    if found > MOST_FOUND:
         return [(0.0, 0.0)] * len(bits)
     many = Combined(keys, patterns)
     ones = [BitAddress(keys, one) for one in bits]

@@ -100,7 +100,7 @@ def test_wildcards_behind_all_keys_are_one_range() -> None:
 
 
 def test_widths_and_costs_are_told() -> None:
-    assert len(list(index_widths.widths(values=(4, 500), bits=(8,), turns=1))) == 2 + 2 * KEYS
+    assert len(list(index_widths.widths(values=(4, 500), bits=(8,), turns=1))) == 2 + 2 * (KEYS + 2)
     costs = [str(line) for line in index_widths.costs(rows=200, probes=50, turns=1)]
     assert [line[:30].strip() for line in costs[1:]] == [
         "a row is put in order",
