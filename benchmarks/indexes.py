@@ -22,7 +22,7 @@ from benchmarks.workloads import BATCH, COMMON, COMPLETE, ROWS, SEED, Batch, Wor
 from eddy import wiring
 from eddy.engine import Engine
 from eddy.jobs.workloads.registry import flights
-from eddy.operators import stem
+from eddy.observe.report import Report
 from eddy.wiring import IndexChoice, PolicyChoice
 
 SEPARATE = {"kind": "patterns", "merge": False, "time_order": False}
@@ -42,8 +42,8 @@ KINDS: Mapping[str, IndexChoice] = {
 }
 """Contenders, and what they are told of indexes."""
 
-NO_LIMIT = 1 << 16
-"""Bytes a row that are no limit."""
+NO_LIMIT = 1 << 40
+"""Bytes that are no limit."""
 
 UNIT: PolicyChoice = {"name": "content", "costs": "unit"}
 
@@ -149,14 +149,21 @@ def cost(rows: int = ROWS, graphs: Sequence[Workload] = (COMPLETE, FIVE)) -> Ite
 
 
 def _cells(workload: Workload, policy: PolicyChoice, name: str, rows: int) -> Iterator[str]:
-    data = {s: pa.table(columns) for s, columns in workload.data(rows).items()}
-    run = _with_room(name, lambda: eddy.run_local(workload.query(), data, policy=policy, index=KINDS[name]))
-    found, took = run.report.indexes(), run.report.batches()
-    streams = run.report.streams()
-    last = streams[streams["batch"] == streams["batch"].max()]
-    arrow = sum(table.nbytes for table in data.values()) / sum(table.num_rows for table in data.values())
+    data = workload.data(rows)
+    parts = batches(data)
+    engine = _engine(workload, parts[0], policy, KINDS[name])
+    if name == UNLIMITED:
+        remove_limit(engine)
+    counters = []
+    for batch in parts:
+        _drain(engine, batch)
+        counters.append(engine.read_counters())
+    report = Report(counters)
+    took, streams = report.batches(), report.streams()
+    last = streams[streams["batch"] == len(parts) - 1]
+    arrow = sum(part.nbytes for part in parts[0].values()) / sum(part.num_rows for part in parts[0].values())
     seconds = took["seconds"].sum()
-    yield f"{found['sorted_rows'].sum() / took['rows'].sum():14.1f}"
+    yield f"{report.indexes()['sorted_rows'].sum() / took['rows'].sum():14.1f}"
     yield f"{last['nbytes'].sum() / last['stored'].sum():14.1f}{1.5 * arrow + 16:14.1f}"
     yield f"{took['indexing_seconds'].sum() / seconds:12.1%}{took['tuning_seconds'].sum() / seconds:12.2%}"
 
@@ -205,23 +212,21 @@ def _compare(workload: Workload, policy: PolicyChoice, rows: int, goals: Mapping
 def contender(workload: Workload, first: Batch, policy: PolicyChoice, name: str) -> Contender:
     """The engine with indexes of one kind."""
     engine = _engine(workload, first, policy, KINDS[name])
+    if name == UNLIMITED:
+        remove_limit(engine)
 
     def run(batch: Batch) -> pa.Table:
-        found = _with_room(name, lambda: list(engine.run(batch)))
-        return pa.Table.from_batches(found, schema=engine.schema)
+        return pa.Table.from_batches(engine.run(batch), schema=engine.schema)
 
     return run
 
 
-def _with_room(name: str, run: Callable[[], Any]) -> Any:
-    """Let a contender go on, with the room that it has."""
+def remove_limit(engine: Any) -> None:
+    """Let an engine keep all indexes that it has built."""
     # A setting for users would be one too many: nobody should give away memory without a limit.
-    usual = stem.SPARE
-    stem.SPARE = NO_LIMIT if name == UNLIMITED else usual
-    try:
-        return run()
-    finally:
-        stem.SPARE = usual
+    for store in engine._stores.values():
+        rest = store.catalog.rest
+        store.catalog.rest = lambda room, rest=rest: rest(max(room, NO_LIMIT))
 
 
 def _engine(workload: Workload, first: Batch, policy: PolicyChoice, index: IndexChoice) -> Engine:

@@ -28,7 +28,7 @@ SMALL = {
 }
 """What stands in the cell that is tagged "parameters" when a notebook is executed here."""
 
-PICTURES = {"01_quickstart": 1, "02_compare_policies": 7, "03_streaming_joins": 2, "04_real_data": 3}
+PICTURES = {"01_quickstart": 1, "02_compare_policies": 7, "03_streaming_joins": 3, "04_real_data": 3}
 """How many there are to be seen at the end."""
 
 LONGEST_CELL = 40

@@ -11,7 +11,7 @@ import pytest
 import eddy
 from eddy.comparison.workload import Workload
 from eddy.errors import QueryError
-from eddy.jobs.workloads.joins.multi_route import Recipe
+from eddy.jobs.workloads.joins.multi_route import Recipe, best_orders
 from eddy.jobs.workloads.registry import build, lab, multi_route
 from eddy.query import Range
 from tests.reference import Question, Source, answer
@@ -67,7 +67,7 @@ def test_every_stream_goes_through_as_many_best_orders_as_asked_for(streams: int
     each = [paths] * streams if isinstance(paths, int) else paths
     recipe = Recipe(streams=streams, paths=each, cardinality=1_000, skew=0.0, fan_out=1)
     dealings = np.array(recipe.deal(np.random.default_rng(5), 10_000))
-    orders = recipe.best_orders(dealings, 10_000)
+    orders = best_orders(streams, dealings, 10_000)
     assert [len(np.unique(column)) for column in orders.T] == list(each)
 
 
@@ -92,6 +92,11 @@ def test_domains_change_with_each_phase_and_with_the_change() -> None:
     assert workload.drift_points == (10_000, 20_000, 30_000)
 
 
+def test_paths_may_be_written_as_a_text() -> None:
+    one, other = (multi_route(rows=400, paths=paths) for paths in ("6 6 2 2", [6, 6, 2, 2]))
+    assert one.data["c"].equals(other.data["c"])
+
+
 def test_small_keys_are_frequent_where_they_are_skewed() -> None:
     even, skewed = (multi_route(rows=8_000, skew=skew).data["a"].column("ab").to_numpy() for skew in (0.0, 0.7))
     assert (skewed < np.median(even)).mean() > 0.75
@@ -102,6 +107,7 @@ def test_small_keys_are_frequent_where_they_are_skewed() -> None:
     [
         ({"paths": 7}, r"paths: expected a whole number from 1 to 6, or one for each of 4 streams, got 7"),
         ({"paths": [1, 2]}, r"paths: expected a whole number from 1 to 6, or one for each of 4 streams"),
+        ({"paths": "6 6 2"}, r"paths: expected a whole number from 1 to 6, or one for each of 4 streams, got '6 6 2'"),
         ({"skew": 1}, "skew: expected a number of 0 or more and below 1, got 1"),
         ({"streams": 7}, "streams: expected a whole number from 3 to 6"),
         ({"change": {"at": 5, "fanout": 2}}, 'change: unknown parameter "fanout"; did you mean "fan_out"?'),

@@ -8,6 +8,7 @@ many best orders as it is to have.
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -75,8 +76,7 @@ class Recipe:
 
     def deal(self, rng: np.random.Generator, window: int) -> list[Dealing]:
         """Find dealings that give each stream as many best orders as it is to have."""
-        pool = np.array([rng.permutation(self.domains) for _ in range(POOL)])
-        orders = self.best_orders(pool, window)
+        pool, orders = list_dealings(self.streams, self.domains, window)
         for _ in range(MOST_TRIED):
             taken = self._grow(rng, orders)
             if all(len(np.unique(orders[taken, s])) == most for s, most in enumerate(self.paths)):
@@ -94,29 +94,38 @@ class Recipe:
                 return taken
             taken.append(int(rng.choice(fits)))
 
-    def best_orders(self, dealings: Integers, window: int) -> Integers:
-        """Find the number of the order that is best for each stream's tuples, of all orders of the others.
-
-        It is the one that looks at the fewest candidates.
-        """
-        share = self.share(dealings)
-        best = np.zeros((len(dealings), self.streams), np.int64)
-        for origin in range(self.streams):
-            orders = itertools.permutations([s for s in range(self.streams) if s != origin])
-            looked = [count_candidates(share, (origin, *order), window) for order in orders]
-            best[:, origin] = np.argmin(looked, axis=0)
-        return best
-
-    def share(self, dealings: Integers) -> Floats:
-        """Say how likely two rows agree in their key, for each dealing and each two streams."""
-        share = np.zeros((len(dealings), self.streams, self.streams))
-        for place, (one, other) in enumerate(self.pairs):
-            share[:, one, other] = share[:, other, one] = 1 / dealings[:, place]
-        return share
-
     def draw(self, rng: np.random.Generator, size: int, count: int) -> Integers:
         """Draw keys out of so many, small ones more often where they are skewed."""
         return (size * rng.random(count) ** (1 / (1 - self.skew))).astype(np.int64)
+
+
+@functools.lru_cache(maxsize=8)
+def list_dealings(streams: int, domains: Dealing, window: int) -> tuple[Integers, Integers]:
+    """List dealings, and the best orders that they give the streams."""
+    pool = np.array([np.random.default_rng(number).permutation(domains) for number in range(POOL)])
+    return pool, best_orders(streams, pool, window)
+
+
+def best_orders(streams: int, dealings: Integers, window: int) -> Integers:
+    """Find the number of the order that is best for each stream's tuples, of all orders of the others.
+
+    It is the one that looks at the fewest candidates.
+    """
+    share = agreement(streams, dealings)
+    best = np.zeros((len(dealings), streams), np.int64)
+    for origin in range(streams):
+        orders = itertools.permutations([s for s in range(streams) if s != origin])
+        looked = [count_candidates(share, (origin, *order), window) for order in orders]
+        best[:, origin] = np.argmin(looked, axis=0)
+    return best
+
+
+def agreement(streams: int, dealings: Integers) -> Floats:
+    """Say how likely two rows agree in their key, for each dealing and each two streams."""
+    share = np.zeros((len(dealings), streams, streams))
+    for place, (one, other) in enumerate(itertools.combinations(range(streams), 2)):
+        share[:, one, other] = share[:, other, one] = 1 / dealings[:, place]
+    return share
 
 
 def count_candidates(share: Floats, order: Sequence[int], window: int) -> Floats:
@@ -131,7 +140,7 @@ def count_candidates(share: Floats, order: Sequence[int], window: int) -> Floats
 def multi_route(  # noqa: PLR0913  what a config file may say
     *,
     streams: int = 4,
-    paths: int | Sequence[int] = 6,
+    paths: int | Sequence[int] | str = 6,
     phase: int = PHASE,
     window: int = WINDOW,
     cardinality: int = CARDINALITY,
@@ -211,7 +220,7 @@ class Maker:
 
     def find_best(self, recipe: Recipe) -> tuple[int, ...]:
         """Find the order for all streams that looks at the fewest candidates over all phases."""
-        share = recipe.share(np.array(self._dealt))
+        share = agreement(recipe.streams, np.array(self._dealt))
 
         def looked(order: tuple[int, ...]) -> float:
             routes = [(origin, *(s for s in order if s != origin)) for origin in order]
@@ -228,7 +237,9 @@ def _check(streams: object, **sizes: object) -> None:
 
 def _recipe(streams: int, paths: object, cardinality: object, skew: object, fan_out: object) -> Recipe:
     most = factorial(streams - 1)
-    each = [paths] * streams if is_whole(paths, 1, most) else paths
+    # In a file of experiments a list would be several workloads, so there they are written as "6 6 2 2".
+    each: Any = [int(part) for part in paths.split() if part.isdecimal()] if isinstance(paths, str) else paths
+    each = [paths] * streams if is_whole(paths, 1, most) else each
     if not isinstance(each, list | tuple) or len(each) != streams or not all(is_whole(p, 1, most) for p in each):
         raise QueryError(
             f"multi_route: paths: expected a whole number from 1 to {most}, or one for each of {streams} streams, "

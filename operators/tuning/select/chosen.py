@@ -6,16 +6,16 @@ that are each in the next, and the best bit-address index.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import combinations, islice
 
 import numpy as np
 
 from eddy.operators.index.key_map import KeyMap
 from eddy.operators.tuning.cost import COSTS, MapTable, Priced, price, tabulate, total
 from eddy.operators.tuning.select.divisions import divide
-from eddy.operators.tuning.select.maps import bit_address_map, chain_map, full_bits, hash_map, rank_patterns
+from eddy.operators.tuning.select.maps import bit_address_map, chain_map, fit, full_bits, hash_map, rank_patterns
 from eddy.operators.tuning.settings import IndexSettings
 from eddy.operators.tuning.workload import Workload
 from eddy.tuples.arrays import Floats, Integers
@@ -23,17 +23,24 @@ from eddy.tuples.arrays import Floats, Integers
 MOST_EXACT = 10
 """Candidates of which every set is priced: 1,024 sets."""
 
-MOST_PATTERNS = 128
-"""Patterns that are priced, the most frequent ones: the others are too rare for an index of their own."""
+MOST_PATTERNS = 512
+"""Patterns that are priced, the most frequent ones."""
 
 MOST_SHARED = 10
 """Patterns of which each two are held against each other, for what they have in common and for chains."""
+
+MOST_NARROW = 32
+"""Keys and pairs of keys that get a map, those of the most searches: of many wide patterns each has one that few rows
+agree in, and one map serves them all."""
 
 MOST_CHAINS = 48
 """Chains that are priced, those of the most frequent patterns."""
 
 MOST_CANDIDATES = 64
 """Maps of which sets are made: the best for each pattern, and then those that would save most alone."""
+
+MOST_COMPARED = 2 * MOST_CANDIDATES
+"""Maps that are held against each other before that."""
 
 MOST_STEPS = 64
 """Steps from one set to the next; each must be cheaper, so this many are never needed."""
@@ -49,31 +56,48 @@ class Chosen:
 
     def select(self, workload: Workload) -> Sequence[KeyMap]:
         """Give the set, the map that would save most alone first."""
-        asked = rank_patterns(workload.searches)[:MOST_PATTERNS]
+        asked = sorted(rank_patterns(workload.searches)[:MOST_PATTERNS])
         few = replace(workload, searches={pattern: workload.searches[pattern] for pattern in asked})
         candidates, table = self._list_candidates(asked, few)
         priced = price(table, few, self._prices)
-        kept = drop_dear(priced, workload.room)
+        alone = add_fallback(priced, len(asked))
+        kept = drop_dear(alone, workload.room)
         rows = [0, *kept]
-        chosen = choose(
-            Priced(priced.upkeep[rows], priced.searches[rows], priced.nbytes[rows]),
-            workload.room,
-        )
-        return [candidates[kept[at - 1] - 1] for at in chosen]
+        chosen = [kept[at - 1] for at in choose(Priced(*(column[rows] for column in alone)), workload.room)]
+        # What is best served by an index of its own has one, though no set was the better for it.
+        own = alone.searches[[0, *chosen]].argmin(axis=0) == 0
+        chosen += [at + 1 for at in np.flatnonzero(own & (alone.searches[0] < priced.searches[0])).tolist()]
+        return fit([candidates[at - 1] for at in dict.fromkeys(chosen)], workload)
 
     def _list_candidates(self, asked: Sequence[int], workload: Workload) -> tuple[list[KeyMap], MapTable]:
-        bits, shared = full_bits(workload), sorted(asked[:MOST_SHARED])
+        bits, shared = full_bits(workload), sorted(rank_patterns(workload.searches)[:MOST_SHARED])
         division = divide(workload, bits, self._prices, exact=False)
         widths = [int(workload.keys.distinct(pattern)).bit_length() for pattern in shared]
-        kind = (sorted(asked), bits, shared, list(division.items()), widths)
+        narrow = list_narrow(workload.searches)
+        kind = (asked, narrow, bits, shared, list(division.items()), widths)
         if self._listed is None or self._listed[0] != kind:
-            patterns = dict.fromkeys([*sorted(asked), *(a & b for a in shared for b in shared if a & b)])
+            # The index of each pattern comes first, in the order in which they are asked for.
+            patterns = dict.fromkeys([*asked, *narrow, *(a & b for a in shared for b in shared if a & b)])
             maps = [hash_map(pattern, bits) for pattern in patterns]
             maps += [chain_map(chain, bits, workload) for chain in islice(list_chains(shared), MOST_CHAINS)]
             made = bit_address_map(division)
             maps = list(dict.fromkeys([*maps, made] if made else maps))
             self._listed = (kind, maps, tabulate(maps))
         return self._listed[1], self._listed[2]
+
+
+def list_narrow(searches: Mapping[int, float]) -> list[int]:
+    """List the patterns of one or two keys that are in most searches.
+
+    >>> [f"{pattern:03b}" for pattern in list_narrow({0b011: 9, 0b111: 1})]
+    ['001', '010', '011', '100', '101', '110']
+    """
+    patterns = np.array(list(searches), np.int64)
+    keys = [1 << key for key in range(int(np.bitwise_or.reduce(patterns, initial=0)).bit_length())]
+    masks = np.array([*keys, *(a | b for a, b in combinations(keys, 2))], np.int64)
+    served = ((patterns & masks[:, None]) == masks[:, None]) @ np.array(list(searches.values()), np.float64)
+    order = np.lexsort((masks, -served))[:MOST_NARROW]
+    return sorted(masks[order[served[order] > 0]].tolist())
 
 
 def list_chains(patterns: Sequence[int]) -> Iterator[tuple[int, ...]]:
@@ -87,6 +111,18 @@ def list_chains(patterns: Sequence[int]) -> Iterator[tuple[int, ...]]:
         for second in above[first]:
             yield (first, second)
             yield from ((first, second, third) for third in above[second])
+
+
+def add_fallback(priced: Priced, patterns: int) -> Priced:
+    """Let each search be served without any of the maps, by the index of its pattern: the first maps are those.
+
+    Where nothing in force serves it as well, the catalog builds that index by itself, as under `patterns`.
+    """
+    at = np.arange(patterns)
+    alone = priced.searches[at + 1, at] + priced.upkeep[at + 1]
+    searches = priced.searches.copy()
+    searches[0] = np.minimum(searches[0], alone)
+    return priced._replace(searches=searches)
 
 
 def choose(priced: Priced, room: float) -> list[int]:
@@ -147,12 +183,18 @@ def drop_dear(priced: Priced, room: float) -> list[int]:
     saved: Floats = (scan - np.minimum(priced.searches, scan)).sum(axis=1) - upkeep
     fits = np.flatnonzero((saved > 0) & (priced.nbytes <= room))
     order: Integers = fits[np.argsort(-saved[fits], kind="stable")]
+    order = order[_find_first(priced.searches[order], MOST_COMPARED)]
     searches, bounds = priced.searches[order], np.stack([upkeep[order], priced.nbytes[order]], axis=1)
     # beats[a, b]: a serves every search as well as b for no more upkeep and room. Of two alike the first stays.
     beats = (searches[:, None] <= searches[None]).all(axis=2) & (bounds[:, None] <= bounds[None]).all(axis=2)
     alike = beats & beats.T
     beaten = (beats & ~alike).any(axis=0) | np.triu(alike, 1).any(axis=0)
     order = order[~beaten]
-    first = set(priced.searches[order].argmin(axis=0).tolist()) if len(order) else set()
-    kept = sorted(first) + [at for at in range(len(order)) if at not in first]
-    return [int(order[at]) for at in sorted(kept[:MOST_CANDIDATES])]
+    return [int(at) for at in order[_find_first(priced.searches[order], MOST_CANDIDATES)]]
+
+
+def _find_first(searches: Floats, most: int) -> Integers:
+    """Find the maps to keep, of those in the order of what they save alone: the first, and the best for a pattern."""
+    best = searches.argmin(axis=0).tolist() if len(searches) else []
+    numbers = dict.fromkeys([*range(min(most * 3 // 4, len(searches))), *best, *range(len(searches))])
+    return np.array(sorted(list(numbers)[:most]), np.int64)
