@@ -376,10 +376,7 @@ class Policy(Protocol):
         return
 
     def learn(self) -> None:
-        """Think about what was observed; called once at the end of every round, and nowhere else.
-
-        A small micro-batch is one round, a large one several.
-        """
+        """Think about what was observed; called once at the end of every round of a micro-batch, and nowhere else."""
         return
 
     @property
@@ -389,10 +386,7 @@ class Policy(Protocol):
 
     @property
     def is_urgent(self) -> bool:
-        """Whether rounds should be small, however cheap rows are.
-
-        A few rows would soon say how the others are to go, or calls alone count to the policy.
-        """
+        """Whether rounds should be small however cheap rows are: a few would soon tell, or calls alone count."""
         return False
 
     def snapshot(self) -> State:

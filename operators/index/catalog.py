@@ -53,6 +53,7 @@ class PartView:
     nbytes: int
     oldest: float
     newest: float
+    segments: int = 1
 
 
 class Catalog:
@@ -116,6 +117,7 @@ class Catalog:
                 nbytes=part.nbytes,
                 oldest=part.least,
                 newest=part.newest,
+                segments=len(part.segments),
             )
             for part in self._parts
         ]
@@ -151,6 +153,10 @@ class Catalog:
     def distinct(self, keys: Iterable[int], rows: int) -> float:
         """Estimate how many values some keys have together among so many rows."""
         return self._look().distinct(keys, rows)
+
+    def predict(self, key_map: KeyMap | None, pattern: int) -> float:
+        """Predict what a search takes for one tuple, in the rows as they are; infinity if the map does not serve it."""
+        return self._price(key_map, pattern)
 
     def find(
         self, request: Request, bounds: Bounds | None = None, before: RowIds | None = None
