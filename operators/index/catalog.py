@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -71,6 +72,7 @@ class Catalog:
         self._patterns: set[int] = set()
         self._parts = Parts(merge=self.settings.merge)
         self._maps: list[KeyMap] = []
+        self.room = math.inf
         self._admission = Admission()
         self._sample: Sample | None = None
         self._sampled = 0
@@ -204,6 +206,7 @@ class Catalog:
 
         One that is left out is not built in the next micro-batch either: what it is to serve is served by another.
         """
+        self.room = room
         self.invalidate()
         self._follow()
         self._fresh = False
