@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from eddy.observe.indexing import IndexCount, Indexed, Tuning
-from eddy.operators.index.catalog import Catalog, list_keys
+from eddy.operators.index.catalog import Catalog
 from eddy.operators.index.counts import IndexCounts, Work
 from eddy.operators.index.key_map import KeyMap
+from eddy.tuples.request import list_keys
 
 SCAN = "scan"
 """The name of a look through all rows, in reports."""

@@ -50,8 +50,9 @@ class Stem:
     ) -> None:
         self.schema = schema
         self.window = window or Unbounded()
-        self.segments = Segments(self.window, delay, stays=time is None)
-        self.catalog = Catalog(self.segments, index)
+        settings = index or IndexSettings()
+        self.segments = Segments(self.window, delay, stays=time is None, merge=settings.merge)
+        self.catalog = Catalog(self.segments, settings, lambda: self.ticks)
         self.fresh = 0
         self.arrived = 0
         self.dead = 0
@@ -89,7 +90,7 @@ class Stem:
 
     @property
     def ticks(self) -> Ticks:
-        """The event time of every row."""
+        """The event time of every row; none where rows have no times."""
         return self._ticks.values
 
     @property
@@ -136,7 +137,7 @@ class Stem:
         self.fresh = len(self)
         for name, stored in self._columns.items():
             stored.append(rows.column(name))
-        if isinstance(self._ticks, Growing):
+        if self.timed and isinstance(self._ticks, Growing):
             self._ticks.append(ticks)
         self._alive.append(np.ones(count, np.bool_))
         for verdicts in self._verdicts.values():
@@ -311,7 +312,7 @@ class Stem:
         self.catalog.invalidate()
 
     def _parts(self) -> list[Rowwise]:
-        own: list[Rowwise] = [self._ticks] if isinstance(self._ticks, Growing) else []
+        own: list[Rowwise] = [self._ticks] if self.timed and isinstance(self._ticks, Growing) else []
         ranks: list[Rowwise] = [self._ranks] if isinstance(self.window, Rows) else []
         return [*self._columns.values(), *own, *ranks, *self._verdicts.values(), *self._keys.values(), self._alive]
 

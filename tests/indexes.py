@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,34 +22,41 @@ from eddy.operators.tuning.settings import (
 UNTIL_NOW: dict[str, Any] = {"kind": "patterns", "merge": False, "time_order": False}
 """The design that the others are held against: one index for each access pattern and segment, in no order."""
 
-KEYS: dict[str, st.SearchStrategy[Any]] = {
-    "count": st.integers(1, 4),
-    "bits": st.integers(1, 20),
-    "assess": st.sampled_from(ASSESSMENTS),
-    "epsilon": st.sampled_from([0.001, 0.05, 0.2]),
-    "theta": st.sampled_from([0.2, 0.5, 1.0]),
-    "schedule": st.sampled_from(SCHEDULES),
-    "period": st.integers(1, 20),
-    "trigger": st.integers(1, 20),
-    "migrate": st.sampled_from(MIGRATIONS),
-    "merge": st.booleans(),
-    "time_order": st.booleans(),
-    "training": st.integers(1, 20),
-    "cost": st.none() | st.sampled_from(COSTS),
+KEYS: dict[str, Sequence[Any]] = {
+    "count": range(1, 5),
+    "bits": range(1, 21),
+    "assess": ASSESSMENTS,
+    "epsilon": (0.001, 0.05, 0.2),
+    "theta": (0.2, 0.5, 1.0),
+    "schedule": SCHEDULES,
+    "period": range(1, 21),
+    "trigger": range(1, 21),
+    "migrate": MIGRATIONS,
+    "merge": (True, False),
+    "time_order": (True, False),
+    "training": range(1, 21),
+    "cost": (None, *COSTS),
 }
 """The values of each key; of `period` and `trigger` so few that there are switches in nearly every micro-batch."""
 
+PATTERNS = ("{0}.k", "{0}.x", "{0}.k, {0}.x", "{0}.nothing", "")
+"""Access patterns that an input may be told of; a query need not have them."""
 
-@st.composite
-def choices(draw: st.DrawFn, names: Sequence[str]) -> IndexSettings:
+DEALT = 50
+"""Settings of each kind among which cases choose: each is one draw, so that a case is not smaller for it."""
+
+
+def choices(names: Sequence[str]) -> st.SearchStrategy[IndexSettings]:
     """Settings of any kind for a query over some inputs."""
-    kind = draw(st.sampled_from(KINDS))
-    given = {key: draw(values) for key, values in KEYS.items() if key in USED[kind]}
-    coming: list[dict[str, dict[str, float]]] = []
-    if kind == TOLD:
-        patterns = st.sampled_from(["{0}.k", "{0}.x", "{0}.k, {0}.x", "{0}.nothing", ""])
-        probes = st.dictionaries(patterns, st.sampled_from([0.0, 1.0, 100.0]), max_size=3)
-        for _ in range(draw(st.integers(1, 4))):
-            asked = {name: draw(probes) for name in names}
-            coming.append({name: {text.format(name): n for text, n in known.items()} for name, known in asked.items()})
+    chance = random.Random(0)
+    return st.sampled_from([_deal(kind, names, chance) for _ in range(DEALT) for kind in KINDS])
+
+
+def _deal(kind: str, names: Sequence[str], chance: random.Random) -> IndexSettings:
+    given = {key: chance.choice(values) for key, values in KEYS.items() if key in USED[kind]}
+    coming = [{name: _probes(name, chance) for name in names} for _ in range(3 if kind == TOLD else 0)]
     return IndexSettings(kind=kind, coming=coming, **given)
+
+
+def _probes(name: str, chance: random.Random) -> dict[str, float]:
+    return {text.format(name): chance.choice([0.0, 1.0, 100.0]) for text in chance.sample(PATTERNS, 2)}
