@@ -13,7 +13,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 import pyarrow as pa
@@ -29,7 +29,8 @@ from eddy.tuples import Hop, Lineage, Tuples
 from eddy.tuples.arrays import FaultCodes, Floats, Hashes, Integers, KeyCodes, Mask, Numbers, RowIds, Valid
 from eddy.tuples.event_time import Ticks
 from eddy.tuples.lineage import Rule
-from eddy.tuples.runs import Ranges, Reach, Segment, find_probes, scan_all
+from eddy.tuples.request import Request
+from eddy.tuples.runs import Ranges, scan_all
 
 __all__ = [
     "MOST_ALONG_PATH",
@@ -57,7 +58,6 @@ __all__ = [
     "Insight",
     "Integers",
     "KeyCodes",
-    "Keys",
     "Leg",
     "Lineage",
     "Look",
@@ -66,17 +66,17 @@ __all__ = [
     "Observation",
     "Operator",
     "Outcome",
+    "PartRows",
     "Policy",
     "Price",
     "Prices",
     "QueryError",
     "Ranges",
-    "Reach",
     "Regret",
+    "Request",
     "RouteCost",
     "RowIds",
     "Rule",
-    "Segment",
     "Setting",
     "State",
     "Statistic",
@@ -90,7 +90,6 @@ __all__ = [
     "check_whole",
     "choose",
     "fading",
-    "find_probes",
     "quote",
     "scan_all",
     "unknown_name",
@@ -156,33 +155,44 @@ class Operator(Protocol):
         """
 
 
-Keys = Callable[[int, int], tuple[Sequence[KeyCodes], Valid]]
-"""The codes of the rows from one position to another, one array for each key, and which rows have all; None for all."""
+class PartRows(NamedTuple):
+    """The rows of a part that is to be indexed: the codes of each key, and which rows have all of them.
+
+    `times` are event times, by which rows of the same code are put in order; None where they stand so already. `bits`
+    are those of a code, where keys are hashed.
+    """
+
+    rows: int
+    codes: Sequence[KeyCodes]
+    valid: Valid
+    times: Ticks | None
+    bits: int
 
 
 class Index(Protocol):
-    """Finds the rows of a STeM by one or more keys, each of them a 64-bit code."""
+    """Finds the rows of one part of a STeM by one or more keys, each of them a 64-bit code."""
+
+    order: Numbers
+    """The rows, as numbers from the part's first one on, in the order in which searches find runs of them."""
+    bits: int
+    """The bits of a code; 0 where there are none."""
 
     @property
     def nbytes(self) -> int:
-        """What it occupies between micro-batches."""
+        """What it occupies."""
 
-    def refresh(self, segments: Sequence[Segment], keys: Keys) -> None:
-        """Follow the rows; called before a search when they have changed.
+    def search(self, request: Request, probes: slice | Integers) -> tuple[Integers, Integers]:
+        """Where in `order` each of some probes finds a run of rows: where it starts, and how many they are.
 
-        A segment with a serial and a number of rows that it has seen before holds the same rows, though perhaps at
-        other positions.
+        May find rows that do not match, since the probe verifies them: those whose hash is alike. Must not miss one
+        that does. Rows that match stand in the order of their times, unless the index is over an order of values.
         """
 
-    def search(self, bounds: Sequence[tuple[str, KeyCodes]], reach: Reach | None = None) -> Ranges:
-        """Where the rows are whose keys compare with each probe's as asked: (op, codes) for each key.
+    def trim(self, rows: int) -> bool:
+        """Let go of the first rows, without putting the others in order again; says if it can."""
 
-        May find rows that do not match, since the probe verifies them; must not miss one that does, in a segment that
-        is in the probe's reach: any segment, where there is none.
-        """
-
-    def rest(self) -> None:
-        """The micro-batch is over: let go of what the next `refresh` makes anyway."""
+    def extend(self, index: Self, first: int) -> bool:
+        """Take in the rows of another index, which are numbered from `first` on and come later; says if it can."""
 
 
 class Store(Protocol):
@@ -194,6 +204,10 @@ class Store(Protocol):
     @property
     def nbytes(self) -> int:
         """What they occupy, indexes included."""
+
+    @property
+    def row_bytes(self) -> int:
+        """The same without indexes."""
 
     def append(self, rows: pa.RecordBatch, ticks: Ticks, arrivals: RowIds) -> RowIds:
         """Keep rows, in the order of their arrival; says under which ids."""
@@ -362,10 +376,7 @@ class Policy(Protocol):
         return
 
     def learn(self) -> None:
-        """Think about what was observed; called once at the end of every round, and nowhere else.
-
-        A small micro-batch is one round, a large one several.
-        """
+        """Think about what was observed; called once at the end of every round of a micro-batch, and nowhere else."""
         return
 
     @property
@@ -375,10 +386,7 @@ class Policy(Protocol):
 
     @property
     def is_urgent(self) -> bool:
-        """Whether rounds should be small, however cheap rows are.
-
-        A few rows would soon say how the others are to go, or calls alone count to the policy.
-        """
+        """Whether rounds should be small however cheap rows are: a few would soon tell, or calls alone count."""
         return False
 
     def snapshot(self) -> State:

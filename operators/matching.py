@@ -7,24 +7,25 @@ themselves, the order of arrival, the windows, verdicts, and all other condition
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
 
 from eddy.operators.conditions import Conditions, JoinPair, Side, evaluate
-from eddy.operators.index.catalog import Request
 from eddy.operators.index.counts import Served
+from eddy.operators.index.time_bounds import TimeBounds, make_bounds
 from eddy.operators.keys import Key, compare_values
 from eddy.operators.pattern import Pattern, describe, keep_one_key
 from eddy.operators.stem import Stem
 from eddy.predicates.judge import Judged
 from eddy.query import Range
 from eddy.tuples import Lineage, Tuples
-from eddy.tuples.arrays import FaultCodes, Mask, RowIds
+from eddy.tuples.arrays import FaultCodes, KeyCodes, Mask, RowIds
 from eddy.tuples.event_time import Ticks, age
-from eddy.tuples.runs import Ranges, Reach, scan_all
+from eddy.tuples.request import Request
+from eddy.tuples.runs import Lots, Ranges, scan_all
 
 MOST_CANDIDATES = 1 << 18
 """Candidates that are looked at in one go: a few megabytes, which stay in the cache, however many rows match."""
@@ -101,7 +102,7 @@ class Matching:
         # Where other rows of the tuple have a say, or their times, what one finds is not good for all of its row. And
         # where keys cannot be computed, candidates are in another list for every search.
         if pattern.reads <= {origin} and not pattern.faulty and (are_own or pattern.searched):
-            found = Ranges(ranges.starts.take(tuples, axis=0), ranges.counts.take(tuples, axis=0), ranges.rows)
+            found = ranges.take(tuples)
             rows = self._number(search.tuples).take(tuples)
             self._stem.catalog.searches.keep((origin, pattern.terms), rows, found, are_own=are_own)
 
@@ -125,6 +126,8 @@ class Matching:
         taken = max(int(np.searchsorted(total, MOST_CANDIDATES, side="right")), 1) if len(tuples) else 0
         candidates = ranges.expand(taken)
         pairs = self._verify(pattern, tuples, before, Pairs(*candidates, None))
+        if not ranges.ascending:
+            pairs = pairs.by_row()
         if served is not None:
             self._stem.catalog.note(served, len(candidates[0]), len(pairs.at))
         return Matches(pairs, taken, len(candidates[0]))
@@ -182,18 +185,17 @@ class Matching:
         codes = [side.key.codes(tuples.ids[side.input]) for side in others]
         valid = [v for side in others if (v := side.key.valid(tuples.ids[side.input])) is not None]
         if pattern.equalities:
-            firsts = [pattern.keys.index(key) for key in sorted(set(pattern.keys))]
-            # Rows of two inputs may have to equal one key: if they do not equal each other, nothing equals both.
-            valid += [
-                codes[n] == codes[pattern.keys.index(key)] for n, key in enumerate(pattern.keys) if n not in firsts
-            ]
-            request = Request(pattern=pattern.mask, codes=[codes[n] for n in firsts], reach=self._reach(tuples, before))
+            wanted: dict[int, KeyCodes] = {}
+            for number, code in zip(pattern.keys, codes, strict=True):
+                # Rows of two inputs may have to equal one key: if they do not equal each other, nothing equals both.
+                if number in wanted:
+                    valid.append(wanted[number] == code)
+                wanted.setdefault(number, code)
+            request = Request({number: wanted[number] for number in sorted(wanted)})
         else:
-            orders = [(one.ops[self.target], found) for one, found in zip(pattern.orders, codes, strict=True)]
-            request = Request(
-                pattern=0, codes=(), then=pattern.keys[0], orders=orders, reach=self._reach(tuples, before)
-            )
-        ranges, served = self._stem.catalog.find(request)
+            ops = [one.ops[self.target] for one in pattern.orders]
+            request = Request({}, pattern.keys[0], list(zip(ops, codes, strict=True)))
+        ranges, served = self._stem.catalog.find(request, self._find_bounds(tuples), before)
         # Null equals nothing: a tuple without a key has no candidates, whatever code stands there.
         if valid:
             ranges.counts[~np.logical_and.reduce(valid)] = 0
@@ -201,13 +203,15 @@ class Matching:
             ranges = widen(ranges, pattern.searched, self.target, tuples, self._stem.alive)
         return ranges, served
 
-    def _reach(self, tuples: Tuples, before: RowIds | None) -> Reach | None:
-        """Find the segments in which each tuple may find anything."""
-        if not self._stem.timed:
+    def _find_bounds(self, tuples: Tuples) -> Callable[[], TimeBounds] | None:
+        """Say when rows must have happened to be inside their windows, with the rows of each tuple."""
+        streams = [name for name in tuples.ids if self._stems[name].timed]
+        spans = [_window_length(self._stems[name]) for name in (*streams, self.target)]
+        if not self._stem.timed or all(span is None for span in spans):
             return None
-        # The newest time in the tuple decides which segments are past for it.
-        ticks = [self._stems[name].ticks.take(ids) for name, ids in tuples.ids.items() if self._stems[name].timed]
-        return self._stem.segments.reach(before, reduce(np.maximum, ticks))
+        return lambda: make_bounds(
+            [self._stems[name].ticks.take(tuples.ids[name]) for name in streams], spans[:-1], spans[-1]
+        )
 
     def _verify(self, pattern: Pattern, tuples: Tuples, before: RowIds | None, pairs: Pairs) -> Pairs:
         """Keep the candidates that really join.
@@ -319,6 +323,12 @@ class Pairs(NamedTuple):
         faults = None if self.faults is None else self.faults.take(kept)
         return Pairs(self.at.take(kept), self.rows.take(kept), faults)
 
+    def by_row(self) -> Pairs:
+        """The same pairs, those of each tuple by row: whatever found them, they come out alike."""
+        order = np.lexsort((self.rows, self.at))
+        faults = None if self.faults is None else self.faults.take(order)
+        return Pairs(self.at.take(order), self.rows.take(order), faults)
+
     def with_faults(self, judged: Judged) -> Pairs:
         """Note the faults that a condition found among these pairs."""
         if judged.faults is None:
@@ -349,12 +359,13 @@ def widen(ranges: Ranges, searched: Sequence[JoinPair], target: str, tuples: Tup
     coming = np.logical_or.reduce([side.key.faults(tuples.ids[side.input]) > 0 for side in others])
     strays = np.flatnonzero(stored)
     found, rows = len(ranges.rows), np.arange(len(alive))
+    lots = ranges.rows if isinstance(ranges.rows, Lots) else Lots()
     starts = np.broadcast_to(np.array([found, found + len(strays)]), (len(tuples), 2))
     counts = np.where(coming[:, None], [0, len(rows)], [len(strays), 0])
     return Ranges(
         np.hstack([ranges.starts, starts]),
         np.hstack([np.where(coming[:, None], 0, ranges.counts), counts]),
-        np.concatenate([ranges.rows, strays, rows]),
+        lots.followed_by(strays, rows),
     )
 
 

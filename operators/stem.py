@@ -7,6 +7,7 @@ filter has failed are forgotten, and the rest move up.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -47,15 +48,18 @@ class Stem:
         delay: float | None = None,
         filters: Sequence[str] = (),
         index: IndexSettings | None = None,
+        index_room: Callable[[], int] = lambda: sys.maxsize,
     ) -> None:
         self.schema = schema
         self.window = window or Unbounded()
-        self.segments = Segments(self.window, delay, stays=time is None)
-        self.catalog = Catalog(self.segments, index)
+        settings = index or IndexSettings()
+        self.segments = Segments(self.window, delay, stays=time is None, merge=settings.merge)
+        self.catalog = Catalog(self.segments, settings, lambda: self.ticks)
         self.fresh = 0
         self.arrived = 0
         self.dead = 0
         self._columns: dict[str, Stored] = {field.name: make_column(field.type) for field in schema}
+        self._index_room = index_room
         self._time = time
         self._tick_type = tick_type
         # Columns, times, verdicts, keys and `alive` are arrays of one length, and an id is a position in each of them:
@@ -80,7 +84,12 @@ class Stem:
     @property
     def nbytes(self) -> int:
         """The bytes of the rows, and of what is known of them."""
-        return sum(part.nbytes for part in self._parts()) + self.catalog.nbytes
+        return self.row_bytes + self.catalog.nbytes
+
+    @property
+    def row_bytes(self) -> int:
+        """The same without the indexes."""
+        return sum(part.nbytes for part in self._parts())
 
     @property
     def timed(self) -> bool:
@@ -89,7 +98,7 @@ class Stem:
 
     @property
     def ticks(self) -> Ticks:
-        """The event time of every row."""
+        """The event time of every row; none where rows have no times."""
         return self._ticks.values
 
     @property
@@ -136,7 +145,7 @@ class Stem:
         self.fresh = len(self)
         for name, stored in self._columns.items():
             stored.append(rows.column(name))
-        if isinstance(self._ticks, Growing):
+        if self.timed and isinstance(self._ticks, Growing):
             self._ticks.append(ticks)
         self._alive.append(np.ones(count, np.bool_))
         for verdicts in self._verdicts.values():
@@ -255,10 +264,12 @@ class Stem:
     def _room(self) -> int:
         """Give the bytes that the indexes may occupy.
 
-        They are what the rows leave of one and a half times their Arrow size and 16 bytes a row.
+        They are what the rows leave of one and a half times their Arrow size and 16 bytes a row, and no more than what
+        all rows leave of `max_state`.
         """
         values = sum(column.size for column in self._columns.values())
-        return max(len(self) * SPARE + values + values // 2 - sum(part.nbytes for part in self._parts()), 0)
+        left = len(self) * SPARE + values + values // 2 - self.row_bytes
+        return max(min(left, self._index_room()), 0)
 
     def snapshot(self) -> tuple[dict[str, int], pa.RecordBatch]:
         """Give the rows that are alive, with their verdicts.
@@ -311,7 +322,7 @@ class Stem:
         self.catalog.invalidate()
 
     def _parts(self) -> list[Rowwise]:
-        own: list[Rowwise] = [self._ticks] if isinstance(self._ticks, Growing) else []
+        own: list[Rowwise] = [self._ticks] if self.timed and isinstance(self._ticks, Growing) else []
         ranks: list[Rowwise] = [self._ranks] if isinstance(self.window, Rows) else []
         return [*self._columns.values(), *own, *ranks, *self._verdicts.values(), *self._keys.values(), self._alive]
 

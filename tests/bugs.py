@@ -21,6 +21,7 @@ REGRET = "tests/eddy/test_regret.py"
 LAYOUT = "tests/eddy/spark/test_layout.py"
 AUTO = "tests/policies/auto"
 MEETS = "tests/eddy/test_meets.py"
+TUNERS = "tests/operators/tuning/test_tuners.py"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,11 +100,60 @@ BUGS = (
         tests=(ENGINE, JOINS, "-k", "engine or fixed"),
     ),
     Bug(
-        name="a segment whose newest row is just inside the window is left out",
-        file="operators/index/segments.py",
-        old="first = np.searchsorted(newest, np.maximum(",
-        new="first = np.searchsorted(newest, 1 + np.maximum(",
-        tests=("tests/operators/index",),
+        name="a part whose newest row is just inside the window is left out",
+        file="operators/index/parts.py",
+        old="[part.newest for part in self]), bounds.earliest)",
+        new="[part.newest for part in self]), bounds.earliest + 1)",
+        tests=("tests/operators/index/test_parts.py",),
+    ),
+    Bug(
+        name="a merged part is out of reach though one of its segments is in it",
+        file="operators/index/parts.py",
+        old="self.least, self.newest = min(self.least, other.least), max(self.newest, other.newest)",
+        new="self.least, self.newest = self.least, self.newest",
+        tests=("tests/operators/index/test_parts.py",),
+    ),
+    Bug(
+        name="a trimmed part keeps one row too many",
+        file="operators/index/mapped.py",
+        old="kept = self.order >= rows",
+        new="kept = self.order >= max(rows - 1, 0)",
+        tests=("tests/operators/index/test_contract.py",),
+    ),
+    Bug(
+        name="a trimmed part keeps one row too few",
+        file="operators/index/mapped.py",
+        old="kept = self.order >= rows",
+        new="kept = self.order > rows",
+        tests=("tests/operators/index/test_contract.py",),
+    ),
+    Bug(
+        name="the bound of the own window is off by a tick",
+        file="operators/index/time_bounds.py",
+        old="return np.maximum(times, FIRST_TICK + whole) - whole",
+        new="return np.maximum(times, FIRST_TICK + whole) - whole + 1",
+        tests=("tests/operators/index/test_time_bounds.py",),
+    ),
+    Bug(
+        name="the bound of the window of a tuple's row is off by a tick",
+        file="operators/index/time_bounds.py",
+        old="return np.minimum(times, LAST_TICK - whole) + whole",
+        new="return np.minimum(times, LAST_TICK - whole) + whole - 1",
+        tests=("tests/operators/index/test_time_bounds.py",),
+    ),
+    Bug(
+        name="rows of a code that came out of order are searched by halves",
+        file="operators/index/mapped.py",
+        old='rows = np.argsort(part.times, kind="stable")',
+        new="rows = np.arange(part.rows)",
+        tests=("tests/operators/index/test_contract.py",),
+    ),
+    Bug(
+        name="parts that overlap in time are put one behind the other",
+        file="operators/index/catalog.py",
+        old="if others and (not part.rises or index.bits",
+        new="if others and (index.bits",
+        tests=("tests/operators/index/test_catalog.py",),
     ),
     Bug(
         name="a verdict is lost",
@@ -352,11 +402,11 @@ BUGS = (
         tests=(VERDICTS,),
     ),
     Bug(
-        name="a probe looks from the time of the row that came last on, and not of the latest",
-        file="operators/matching.py",
-        old="return self._stem.segments.reach(before, reduce(np.maximum, ticks))",
-        new="return self._stem.segments.reach(before, ticks[0])",
-        tests=(VERDICTS,),
+        name="a probe looks from another time on than that of its latest row",
+        file="operators/index/time_bounds.py",
+        old="_earlier(reduce(np.maximum, ticks), own)",
+        new="_earlier(ticks[0] + 1, own)",
+        tests=("tests/operators/index/test_time_bounds.py",),
     ),
     Bug(
         name="a segment of a window of rows is let go of one row too early",
@@ -1046,5 +1096,54 @@ BUGS = (
         old="            self._asking.restore(state[",
         new="            dict(state[",
         tests=("tests/policies/matrix/test_asking.py",),
+    ),
+    Bug(
+        name="a count is lost when leaves are combined",
+        file="operators/tuning/assess/lattice.py",
+        old="entries.gather(parent, entries.remove(pattern), lacking)",
+        new="entries.gather(parent, entries.remove(pattern) and 0, lacking)",
+        tests=("tests/operators/tuning/assess/test_bounds.py", "-k", "none_is_lost"),
+    ),
+    Bug(
+        name="a key is pruned by the hashes of rows once for each pattern",
+        file="operators/tuning/select/divisions.py",
+        old="(times + workload.arrived) * prices.hash)",
+        new="(times + workload.arrived * len(workload.searches)) * prices.hash)",
+        tests=("tests/operators/tuning/select/test_divisions.py",),
+    ),
+    Bug(
+        name="a schedule never asks",
+        file="operators/tuning/schedule/periodic.py",
+        old="self._searches += sum(searches.values())",
+        new="self._searches = sum(searches.values())",
+        tests=("tests/operators/tuning/schedule/test_contract.py",),
+    ),
+    Bug(
+        name="a switch is not taken back",
+        file="operators/tuning/tuner.py",
+        old="            if saved < -WORSE:\n                self._take_back(trial, saved)\n",
+        new="",
+        tests=(TUNERS, "-k", "taken_back"),
+    ),
+    Bug(
+        name="migration forgets its bound",
+        file="operators/tuning/tuner.py",
+        old="            if rows > self._budget:\n                break\n",
+        new="",
+        tests=(TUNERS, "-k", "in_order_again"),
+    ),
+    Bug(
+        name="after a restart keys are those of another number",
+        file="operators/tuning/saved.py",
+        old="self._numbers = [list(names).index(text) for text in known]",
+        new="self._numbers = list(range(len(known)))",
+        tests=(TUNERS, "-k", "another_order"),
+    ),
+    Bug(
+        name="a restart has other chance for an assessment under way",
+        file="operators/tuning/tuner.py",
+        old="began = self.learned.batches - self.observed.batches",
+        new="began = self.learned.batches",
+        tests=(TUNERS, "-k", "goes_on_exactly"),
     ),
 )

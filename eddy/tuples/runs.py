@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from bisect import bisect_right
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from eddy.tuples.arrays import Integers, RowIds
+from eddy.tuples.arrays import Integers, Numbers, RowIds
 
 
 @dataclass(slots=True)
 class Segment:
     """A run of a STeM's rows, from `start` up to `stop`.
 
-    `oldest` is the event time of its first row, `newest` the largest one, `capacity` how many rows it is to hold.
+    `oldest` is the event time of its first row, `least` the smallest one and `newest` the largest, `capacity` how many
+    rows it is to hold. Where it `rises`, no row is older than the one before it.
 
     A serial never comes back: an index that knows the serial and the number of rows knows the rows.
     """
@@ -23,8 +25,10 @@ class Segment:
     start: int
     stop: int
     oldest: Any
+    least: Any
     newest: Any
     capacity: int
+    rises: bool = True
 
     @property
     def rows(self) -> int:
@@ -34,10 +38,9 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """The segments that each probe searches.
+    """The parts of a STeM's rows that each probe searches.
 
-    They go from `first` to `last`. The range is half-open. Segments are numbered in the order in which an index is told
-    of them.
+    They go from `first` to `last`. The range is half-open. Parts are numbered in the order of their rows.
     """
 
     first: Integers
@@ -45,38 +48,112 @@ class Reach:
 
     @property
     def width(self) -> int:
-        """The largest number of segments that one probe searches."""
+        """The largest number of parts that one probe searches."""
         return max(int((self.last - self.first).max(initial=0)), 0)
 
-    def of(self, segment: int) -> tuple[Integers, Integers]:
-        """Find the probes that reach a segment.
+    def of(self, part: int) -> tuple[Integers, Integers]:
+        """Find the probes that reach a part.
 
-        Gives the segment's place among those that each of them reaches, and the probes.
+        Gives the part's place among those that each of them reaches, and the probes.
         """
-        # first [0 1 2], last [2 3 3], segment 1: probes [0 1], and it is their place [1 0]
-        probes = np.flatnonzero((self.first <= segment) & (segment < self.last))
-        return segment - self.first.take(probes), probes
+        # first [0 1 2], last [2 3 3], part 1: probes [0 1], and it is their place [1 0]
+        probes = np.flatnonzero((self.first <= part) & (part < self.last))
+        return part - self.first.take(probes), probes
 
 
-def find_probes(reach: Reach | None, segment: int) -> tuple[Any, Any]:
-    """Find a segment's places and probes, as `Reach.of` does.
+def find_probes(reach: Reach | None, part: int, probes: int) -> tuple[Any, Any, int]:
+    """Find a part's places and probes, as `Reach.of` does, and how many these are.
 
-    Without a reach every probe searches every segment.
+    Without a reach every probe searches every part.
     """
-    return (segment, slice(None)) if reach is None else reach.of(segment)
+    if reach is None:
+        return part, slice(None), probes
+    slots, reaching = reach.of(part)
+    return slots, reaching, len(reaching)
+
+
+class Lots:
+    """The rows of several indexes, as if they stood one behind the other.
+
+    None are copied: what is taken is taken from the lot in which it is.
+    """
+
+    def __init__(self) -> None:
+        self._begins: list[int] = []
+        self._lots: list[tuple[Numbers | None, int]] = []
+        self._end = 0
+
+    def __len__(self) -> int:
+        return self._end
+
+    def add(self, rows: Numbers | None, first: int, count: int) -> int:
+        """Add rows, numbered from a first one, and say where they begin; None stands for `count` rows as they are."""
+        begin = self._end
+        if count:
+            self._begins.append(begin)
+            self._lots.append((rows, first))
+            self._end += count
+        return begin
+
+    def followed_by(self, *rows: RowIds) -> Lots:
+        """Give the same lots, and some rows behind them."""
+        more = Lots()
+        more._begins, more._lots, more._end = [*self._begins], [*self._lots], self._end
+        for ids in rows:
+            more.add(ids, 0, len(ids))
+        return more
+
+    def take(self, places: Integers) -> RowIds:
+        """Give the rows at some places."""
+        # begins [0 100 250]   places [3 99 120 130]   lots 0 and 1: all are taken from 0, then those from 100 on anew
+        if not len(places):
+            return np.empty(0, np.int64)
+        first = bisect_right(self._begins, int(places.min())) - 1
+        last = bisect_right(self._begins, int(places.max()))
+        if last - first <= FEW_LOTS:
+            found = self._take_from(first, places)
+            for lot in range(first + 1, last):
+                behind = np.flatnonzero(places >= self._begins[lot])
+                found[behind] = self._take_from(lot, places.take(behind))
+            return found
+        found, number = np.empty(len(places), np.int64), np.searchsorted(self._begins, places, side="right") - 1
+        order = np.argsort(number, kind="stable")
+        ends = np.searchsorted(number.take(order), np.arange(first, last + 1))
+        for lot, start, stop in zip(range(first, last), ends, ends[1:], strict=False):
+            if start < stop:
+                found[order[start:stop]] = self._take_from(lot, places.take(order[start:stop]))
+        return found
+
+    def _take_from(self, lot: int, places: Integers) -> RowIds:
+        """Take from one lot; places behind its end give any row."""
+        rows, first = self._lots[lot]
+        if rows is None:
+            return places + (first - self._begins[lot])
+        begin = self._begins[lot]
+        taken = rows.take(places - begin if begin else places, mode="clip")
+        return taken + np.int64(first) if first or taken.dtype != np.int64 else taken
+
+
+FEW_LOTS = 4
+"""Lots from which rows are taken one after the other; of more, each is looked for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ranges:
-    """A run of `rows` for each probe and each of its segments.
+    """Runs of `rows` for each probe: one in each part that it reaches.
 
-    These are the segments that it reaches. Runs are not spelled out until they are asked for, so that a probe with a
-    million candidates costs a million places only when its turn comes.
+    Where they are `ascending`, the rows of a probe that match stand by id. Runs are not spelled out until they are
+    asked for, so that a probe with a million candidates costs a million places only when its turn comes.
     """
 
     starts: Integers
     counts: Integers
-    rows: np.ndarray[Any, Any]
+    rows: Lots | RowIds
+    ascending: bool = True
+
+    def take(self, probes: Numbers) -> Ranges:
+        """Give the runs of some probes."""
+        return replace(self, starts=self.starts.take(probes, axis=0), counts=self.counts.take(probes, axis=0))
 
     def per_probe(self) -> Integers:
         """Count the candidates of each probe."""
@@ -103,10 +180,12 @@ class Ranges:
         where = np.repeat(shift, counts)
         where += np.arange(total)
         at = np.repeat(np.arange(probes), self.counts[:probes].sum(axis=1))
-        return at, self.rows.take(where).astype(np.int64, copy=False)
+        return at, self.rows.take(where)
 
 
 def scan_all(probes: int, rows: int) -> Ranges:
     """Make every row a candidate of every probe: a scan."""
     starts = np.zeros((probes, 1), np.int64)
-    return Ranges(starts, np.full((probes, 1), rows, np.int64), np.arange(rows))
+    lots = Lots()
+    lots.add(None, 0, rows)
+    return Ranges(starts, np.full((probes, 1), rows, np.int64), lots)

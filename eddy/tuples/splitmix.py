@@ -5,9 +5,11 @@ Numbers that are near each other come far apart.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from eddy.tuples.arrays import Hashes
+from eddy.tuples.arrays import Hashes, KeyCodes
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 """2^64 by the golden ratio: multiplying by it spreads neighbouring numbers far apart."""
@@ -28,3 +30,15 @@ def splitmix64(state: Hashes) -> Hashes:
         state *= np.uint64(factor)
     state ^= state >> LAST_SHIFT
     return state
+
+
+def mix(codes: Sequence[KeyCodes]) -> Hashes:
+    """Make one hash of the codes of several keys; its first bits are the best."""
+    mixed = np.zeros(len(codes[0]), np.uint64)
+    for code in codes:
+        # Only the first bits are kept in the end, so every bit of a code has to reach them.
+        mixed ^= code.view(np.uint64)
+        mixed *= GOLDEN
+        mixed ^= mixed >> np.uint64(32)
+    mixed *= GOLDEN
+    return mixed

@@ -1,19 +1,18 @@
-"""Searches by comparisons among sorted keys.
+"""Searches by comparisons among sorted keys, by halves.
 
-Each segment has its own keys, and is searched by halves.
+keys   [1 3 7]   begins [0 2 3 4]   order [2 0 1 3]      rows 2 and 0 have the key 1
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
 
-from eddy.contracts import Keys
-from eddy.operators.index.sorted_runs import SortedRun, SortedRuns
-from eddy.tuples.arrays import Integers, KeyCodes
-from eddy.tuples.runs import Ranges, Reach, Segment, find_probes
+from eddy.contracts import PartRows
+from eddy.operators.index.key_map import KeyMap
+from eddy.tuples.arrays import Integers, KeyCodes, Numbers
+from eddy.tuples.request import Request
 
 SIDES: dict[str, Literal["left", "right"]] = {"<": "left", "<=": "right", ">": "right", ">=": "left"}
 """On which side of equal keys a bound falls."""
@@ -22,48 +21,45 @@ SIDES: dict[str, Literal["left", "right"]] = {"<": "left", "<=": "right", ">": "
 class OrderedIndex:
     """Finds rows whose key is below, above or between bounds."""
 
-    def __init__(self) -> None:
-        self._parts = SortedRuns(lambda codes: codes[0])
+    bits = 0
+
+    def __init__(self, key_map: KeyMap, part: PartRows) -> None:
+        (codes,) = part.codes
+        order = np.argsort(codes, kind="stable")
+        if part.valid is not None:
+            order = order[part.valid.take(order)]
+        self._keys, begins = find_distinct(codes.take(order))
+        narrow = np.min_scalar_type(part.rows)
+        self._begins: Numbers = begins.astype(narrow)
+        self.order: Numbers = order.astype(narrow)
 
     @property
     def nbytes(self) -> int:
-        """The bytes that are kept between micro-batches."""
-        return self._parts.nbytes
+        """The bytes that it occupies."""
+        return self._keys.nbytes + self._begins.nbytes + self.order.nbytes
 
-    def refresh(self, segments: Sequence[Segment], keys: Keys) -> None:
-        """Follow the segments."""
-        self._parts.refresh(segments, keys)
-
-    def rest(self) -> None:
-        """Forget everything that the next refresh makes anyway."""
-        self._parts.rest()
-
-    def search(self, bounds: Sequence[tuple[str, KeyCodes]], reach: Reach | None = None) -> Ranges:
+    def search(self, request: Request, probes: slice | Integers) -> tuple[Integers, Integers]:
         """Find the rows whose key is within each probe's bounds."""
-        width = len(self._parts) if reach is None else reach.width
-        starts = np.zeros((width, len(bounds[0][1])), np.int64)
-        counts = np.zeros_like(starts)
-        offset = 0
-        for number, part in enumerate(self._parts):
-            slot, probes = find_probes(reach, number)
-            first, last = _run(part, [(op, codes[probes]) for op, codes in bounds])
-            starts[slot, probes] = first + offset
-            counts[slot, probes] = np.maximum(last - first, 0)
-            offset += len(part.order)
-        return Ranges(starts.T, counts.T, self._parts.rows)
+        first: Integers = np.zeros(len(request), np.int64)[probes]
+        last: Integers = np.full(len(first), len(self.order))
+        for op, codes in request.orders:
+            wanted = np.searchsorted(self._keys, codes[probes], side=SIDES[op])
+            edge = self._begins.take(wanted).astype(np.int64)
+            # Several bounds on one key are one run:   keys [1 3 5 7], `> 1` and `<= 5`  ->  [1, 3)
+            first, last = (np.maximum(first, edge), last) if op in (">", ">=") else (first, np.minimum(last, edge))
+        return first, np.maximum(last - first, 0)
+
+    def trim(self, rows: int) -> bool:
+        """Cannot let go of rows: it is as quick to put the others in order."""
+        return False
+
+    def extend(self, index: OrderedIndex, first: int) -> bool:
+        """Cannot take in another."""
+        return False
 
 
-def _run(part: SortedRun, bounds: Sequence[tuple[str, KeyCodes]]) -> tuple[Integers, Integers]:
-    """Find where each probe's run begins and ends in a segment."""
-    probes = len(bounds[0][1])
-    first, last = np.zeros(probes, np.int64), np.full(probes, len(part.order))
-    for op, codes in bounds:
-        edge = _edge(part, codes, op)
-        # Several bounds on one key are one run:   keys [1 3 5 7], `> 1` and `<= 5`  ->  [1, 3)
-        first, last = (np.maximum(first, edge), last) if op in (">", ">=") else (first, np.minimum(last, edge))
-    return first, last
-
-
-def _edge(part: SortedRun, codes: KeyCodes, op: str) -> Integers:
-    """Count the rows before each bound."""
-    return part.begins.take(np.searchsorted(part.keys, codes, side=SIDES[op])).astype(np.int64)
+def find_distinct(codes: KeyCodes) -> tuple[KeyCodes, Integers]:
+    """Find where each code begins among sorted ones; there is one place more than there are codes."""
+    new = np.concatenate((np.ones(min(len(codes), 1), np.bool_), codes[1:] != codes[:-1]))
+    first = np.flatnonzero(new)
+    return codes.take(first), np.append(first, len(codes))

@@ -69,7 +69,7 @@ class Searches:
         at = known.places.take(rows)
         if at.min(initial=0) < 0:
             return None
-        return Ranges(known.ranges.starts.take(at, axis=0), known.ranges.counts.take(at, axis=0), known.ranges.rows)
+        return known.ranges.take(at)
 
 
 def join_ranges(known: Ranges, more: Ranges) -> Ranges:
@@ -78,11 +78,12 @@ def join_ranges(known: Ranges, more: Ranges) -> Ranges:
     #
     #     rows [7 9] and [4]   ->   rows [7 9 4], and the starts of the second search are 2 more
     rows, shift = known.rows, 0
-    if more.rows is not rows:
+    if isinstance(rows, np.ndarray) and isinstance(more.rows, np.ndarray) and more.rows is not rows:
         rows, shift = np.concatenate([rows, more.rows]), len(rows)
     width = max(known.starts.shape[1], more.starts.shape[1])
     starts = np.vstack([_widen(known.starts, width), _widen(more.starts + shift, width)])
-    return Ranges(starts, np.vstack([_widen(known.counts, width), _widen(more.counts, width)]), rows)
+    counts = np.vstack([_widen(known.counts, width), _widen(more.counts, width)])
+    return Ranges(starts, counts, rows, known.ascending and more.ascending)
 
 
 def _widen(runs: np.ndarray[Any, np.dtype[np.int64]], width: int) -> np.ndarray[Any, np.dtype[np.int64]]:

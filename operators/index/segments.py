@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from eddy.query import Range, Rows, Window
-from eddy.tuples.arrays import RowIds
 from eddy.tuples.event_time import Ticks, age
-from eddy.tuples.runs import Reach, Segment
+from eddy.tuples.runs import Segment
 
 SMALLEST_SEALED = 4_096
 """Rows of a segment that is sealed: about what can be sorted in the time that one probe takes."""
@@ -20,17 +19,15 @@ FEWEST_SEALED = 1_024
 """Rows of a segment that is sealed because of its time, or where a window counts rows: smaller ones would let rows go
 sooner, but a search looks into each that is in reach."""
 
+LARGEST = 1 << 31
+"""Rows of a table: none of them goes, so they are all one segment, and a search looks into one instead of four."""
+
 LARGEST_AT_ONCE = 1 << 14
-"""Rows of a table that are one segment: none of them goes, and a search looks into one instead of four. Beyond that
-too many of them have a hash in common."""
+"""The same where codes have 16 bits: beyond that too many rows have a hash in common."""
 
 SEGMENTS_PER_WINDOW = 4
 """Segments for a window and for all rows: a probe looks into about five then, and a row outlives its time by a
 quarter of the window at most."""
-
-
-FEWEST_NARROWED = 8
-"""Segments from which on a probe leaves some out: among fewer, finding out which takes as long as looking into all."""
 
 
 class Segments:
@@ -40,18 +37,17 @@ class Segments:
     that come at once and stay, as those of a table, are in fewer slices.
     """
 
-    def __init__(self, window: Window, delay: float | None = None, *, stays: bool = False) -> None:
+    def __init__(self, window: Window, delay: float | None = None, *, stays: bool = False, merge: bool = True) -> None:
         self._segments: list[Segment] = []
         self._serial = 0
         self._span = math.inf
-        self._window = window.ticks if isinstance(window, Range) else math.inf
         if isinstance(window, Range) and delay is not None:
             self._span = (window.ticks + delay) / SEGMENTS_PER_WINDOW
         self._smallest = (
             max(FEWEST_SEALED, window.count // SEGMENTS_PER_WINDOW) if isinstance(window, Rows) else SMALLEST_SEALED
         )
         if stays:
-            self._smallest = LARGEST_AT_ONCE
+            self._smallest = LARGEST if merge else LARGEST_AT_ONCE
 
     def __iter__(self) -> Iterator[Segment]:
         return iter(self._segments)
@@ -72,10 +68,12 @@ class Segments:
             if not room:
                 capacity = max(self._smallest, total // SEGMENTS_PER_WINDOW)
                 place, tick = start + taken, left[0].item()
-                self._segments.append(Segment(self._next(), place, place, tick, tick, capacity))
+                self._segments.append(Segment(self._next(), place, place, tick, tick, tick, capacity))
                 room = max(self._room(left), 1)
             last = self._segments[-1]
-            last.newest = max(last.newest, left[:room].max().item())
+            new = left[:room]
+            last.rises = last.rises and bool(new[0] >= last.newest) and bool((new[1:] >= new[:-1]).all())
+            last.least, last.newest = min(last.least, new.min().item()), max(last.newest, new.max().item())
             last.stop += room
             taken += room
 
@@ -92,29 +90,6 @@ class Segments:
         soonest = min(max(FEWEST_SEALED - last.rows, 0), room)
         outside = age(ticks[:room], np.full_like(ticks[:room], last.oldest)) > self._span
         return max(int(outside.argmax()), soonest) if outside.any() else room
-
-    def reach(self, before: RowIds | None, latest: Ticks) -> Reach | None:
-        """Find the segments in which each tuple may find rows.
-
-        Rows are below some ids, or any, and inside their window at some times. None stands for all segments.
-        """
-        if len(self) < FEWEST_NARROWED:
-            return None
-        # Segments stand by arrival, so a bound on ids is one on segments. Their times may overlap where rows come late:
-        #
-        #     segment     0    1    2    3
-        #     starts      0   40   80  120      before 90   ->  last 3: segment 3 came later
-        #     newest     10   22   19   31      window 9, latest 30 -> times from 21 -> first 1
-        first, last = np.zeros(len(latest), np.int64), np.full(len(latest), len(self))
-        if before is not None:
-            last = np.searchsorted([segment.start for segment in self], before)
-        # Differences of floats are rounded, and a time that is just inside must not be missed.
-        if self._window < math.inf and latest.dtype == np.int64:
-            window = math.ceil(self._window)
-            # The running maximum rises, as a search needs; it only ever leaves out less.
-            newest = np.maximum.accumulate([segment.newest for segment in self])
-            first = np.searchsorted(newest, np.maximum(latest, np.iinfo(np.int64).min + window) - window)
-        return Reach(first, last)
 
     def retain(self, keep: np.ndarray[Any, np.dtype[np.bool_]]) -> None:
         """Follow the rows when only some are kept."""

@@ -1,20 +1,21 @@
-"""Searches by equality among the sorted hashes of keys.
+"""Searches by equality among the sorted hashes of keys, with a table of where to look among them.
 
-Each segment has its own, and a table of where to look among them.
+It is the layout of before there were key maps: 16 bits, however many rows there are. It stays as what others are
+measured against.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from eddy.contracts import Keys
-from eddy.operators.index.sorted_runs import SortedRun, SortedRuns
-from eddy.tuples.arrays import Integers, KeyCodes
-from eddy.tuples.runs import Ranges, Reach, Segment, find_probes
-from eddy.tuples.splitmix import GOLDEN
+from eddy.contracts import PartRows
+from eddy.operators.index.key_map import KeyMap
+from eddy.operators.index.ordered import find_distinct
+from eddy.tuples.arrays import Integers, Numbers
+from eddy.tuples.request import Request
+from eddy.tuples.splitmix import mix
 
 ShortHashes = np.ndarray[Any, np.dtype[np.uint16]]
 
@@ -26,66 +27,57 @@ they bring together less than one row in ten that does not match; the probe comp
 class SortedIndex:
     """Finds the rows whose keys all equal those of a probe."""
 
-    def __init__(self) -> None:
-        self._parts = SortedRuns(mix)
-        self._tables: dict[int, np.ndarray[Any, Any]] = {}
+    bits = HASH_BITS
+
+    def __init__(self, key_map: KeyMap, part: PartRows) -> None:
+        (field,) = key_map.fields
+        self._over = field.keys
+        hashes = _shorten(mix(part.codes))
+        order = np.argsort(hashes, kind="stable")
+        if part.valid is not None:
+            order = order[part.valid.take(order)]
+        self._hashes, begins = find_distinct(hashes.take(order))
+        narrow = np.min_scalar_type(part.rows)
+        self._begins: Numbers = begins.astype(narrow)
+        self.order: Numbers = order.astype(narrow)
+        self._table = _table(self._hashes)
 
     @property
     def nbytes(self) -> int:
-        """The bytes that are kept between micro-batches."""
-        return self._parts.nbytes + sum(table.nbytes for table in self._tables.values())
+        """The bytes that it occupies."""
+        return self._hashes.nbytes + self._begins.nbytes + self.order.nbytes + self._table.nbytes
 
-    def refresh(self, segments: Sequence[Segment], keys: Keys) -> None:
-        """Follow the segments."""
-        before = {id(part) for part in self._parts}
-        self._parts.refresh(segments, keys)
-        self._tables = {
-            part.serial: self._tables[part.serial] if id(part) in before else _table(part) for part in self._parts
-        }
+    def search(self, request: Request, probes: slice | Integers) -> tuple[Integers, Integers]:
+        """Find the rows with each probe's hash."""
+        wanted = _shorten(request.hashes(self._over)[probes])
+        if not len(self._hashes):
+            return np.zeros(len(wanted), np.int64), np.zeros(len(wanted), np.int64)
+        place, found = _look_up(self._hashes, self._table, wanted)
+        first = self._begins.take(place).astype(np.int64)
+        return first, (self._begins.take(place + 1) - first) * found
 
-    def rest(self) -> None:
-        """Forget everything that the next refresh makes anyway."""
-        self._parts.rest()
+    def trim(self, rows: int) -> bool:
+        """Is as large as a segment, and goes with it."""
+        return False
 
-    def search(self, bounds: Sequence[tuple[str, KeyCodes]], reach: Reach | None = None) -> Ranges:
-        """Find the rows with each probe's keys; `op` is = throughout."""
-        wanted = mix([codes for _, codes in bounds])
-        starts = np.zeros((len(self._parts) if reach is None else reach.width, len(wanted)), np.int64)
-        counts = np.zeros_like(starts)
-        offset = 0
-        for number, part in enumerate(self._parts):
-            if len(part.keys):
-                slot, probes = find_probes(reach, number)
-                place, found = _look_up(part.keys, self._tables[part.serial], wanted[probes])
-                begins = part.begins.take(place).astype(np.int64)
-                starts[slot, probes] = begins + offset
-                counts[slot, probes] = (part.begins.take(place + 1) - begins) * found
-            offset += len(part.order)
-        return Ranges(starts.T, counts.T, self._parts.rows)
+    def extend(self, index: SortedIndex, first: int) -> bool:
+        """Is as large as a segment."""
+        return False
 
 
-def mix(codes: Sequence[KeyCodes]) -> ShortHashes:
-    """One hash for the codes of several keys."""
-    mixed = np.zeros(len(codes[0]), np.uint64)
-    for code in codes:
-        # Only the top bits are kept in the end, so every bit of a code has to reach them.
-        mixed ^= code.view(np.uint64)
-        mixed *= GOLDEN
-        mixed ^= mixed >> np.uint64(32)
-    mixed *= GOLDEN
-    return (mixed >> np.uint64(64 - HASH_BITS)).astype(np.uint16)
+def _shorten(hashes: Numbers) -> ShortHashes:
+    return (hashes >> np.uint64(64 - HASH_BITS)).astype(np.uint16)
 
 
-def _table(part: SortedRun) -> np.ndarray[Any, Any]:
-    """Note where the keys with each leading bits begin.
+def _table(hashes: ShortHashes) -> np.ndarray[Any, Any]:
+    """Note where the hashes with each leading bits begin.
 
-    There are one or two entries for each key: with more, the index of a table would not fit beside its rows, and would
-    be built anew for every micro-batch.
+    There are one or two entries for each of them: with more, the index of a table would not fit beside its rows.
     """
-    bits = min(max(len(part.keys) - 1, 1).bit_length(), HASH_BITS)
-    leading = part.keys >> np.uint16(HASH_BITS - bits)
+    bits = min(max(len(hashes) - 1, 1).bit_length(), HASH_BITS)
+    leading = hashes >> np.uint16(HASH_BITS - bits)
     counts = np.bincount(leading, minlength=1 << bits)
-    return np.concatenate(([0], np.cumsum(counts))).astype(np.min_scalar_type(len(part.keys)))
+    return np.concatenate(([0], np.cumsum(counts))).astype(np.min_scalar_type(len(hashes)))
 
 
 def _look_up(

@@ -17,12 +17,11 @@ import eddy
 from eddy import wiring
 from eddy.engine import Engine, rounds
 from eddy.operators import matching
-from eddy.operators.index import segments
 from eddy.policies.registry import POLICIES
 from eddy.routing import side_by_side
 from eddy.tuples.arrow import one_batch
 from eddy.wiring import PolicyChoice
-from tests import joins, reference
+from tests import joins, reference, tiny
 from tests.filters import SeenTooEarly
 from tests.indexes import UNTIL_NOW
 from tests.joins import Case
@@ -96,12 +95,17 @@ def check_answer(policy: str, case: Case, seed: int) -> None:
 
 
 @fewer(2)
-@given(case=ANY, policy=st.sampled_from(NAMES), seed=st.integers(0, 2**32))
-def test_rows_in_many_segments_give_the_naive_answer(case: Case, policy: str, seed: int) -> None:
-    """A segment has a row or two, so that every probe leaves out those that it cannot find anything in."""
+@given(
+    case=ANY,
+    policy=st.sampled_from(NAMES),
+    merged=st.sampled_from([1, 3, 6, 1 << 16]),
+    room=st.sampled_from([0, 20, 1 << 16]),
+    seed=st.integers(0, 2**32),
+)
+def test_rows_in_many_parts_give_the_naive_answer(case: Case, policy: str, merged: int, room: int, seed: int) -> None:
+    """A segment has a row or two, so that every probe leaves out the parts that it cannot find anything in."""
     with pytest.MonkeyPatch.context() as patch:
-        for name, size in {"SMALLEST_SEALED": 2, "FEWEST_SEALED": 1, "FEWEST_NARROWED": 1}.items():
-            patch.setattr(segments, name, size)
+        tiny.parts_of(patch, 2, merged=merged, room=room)
         run = eddy.iter_local(
             case.query(),
             case.data(),

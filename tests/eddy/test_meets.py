@@ -14,10 +14,9 @@ import eddy
 from eddy.contracts import Leg, Observation, Policy, Setting, Task
 from eddy.engine import rounds
 from eddy.operators import matching, meets
-from eddy.operators.index import segments
 from eddy.policies.registry import POLICIES
 from eddy.tuples import Hop
-from tests import reference
+from tests import reference, tiny
 from tests.eddy.test_joins import ANY, answered
 from tests.joins import Case
 from tests.policies.choices import chosen
@@ -68,9 +67,7 @@ def test_meets_says_what_a_probe_would_and_changes_no_answer(
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(meets, "STRENGTH", strength)
-        patch.setattr(segments, "SMALLEST_SEALED", sizes[0])
-        patch.setattr(segments, "FEWEST_SEALED", 1)
-        patch.setattr(segments, "FEWEST_NARROWED", 1)
+        tiny.parts_of(patch, sizes[0])
         for name, size in zip(("MOST_CANDIDATES", "MOST_TUPLES"), sizes[1:], strict=True):
             patch.setattr(matching, name, size)
         patch.setattr(rounds, "FIRST_ROUND", sizes[1])

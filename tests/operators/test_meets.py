@@ -12,8 +12,8 @@ import pytest
 from eddy import sql
 from eddy.contracts import Lineage, Tuples
 from eddy.operators.conditions import sort_conditions
-from eddy.operators.index import registry, segments
-from eddy.operators.index.sorted import SortedIndex
+from eddy.operators.index import parts, segments
+from eddy.operators.index.catalog import Catalog
 from eddy.operators.matching import Matching
 from eddy.operators.meets import Meets, Strength
 from eddy.operators.probe import Probe
@@ -135,12 +135,13 @@ def searched(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many tuples each search of an index was for."""
     sizes: list[int] = []
 
-    class Counting(SortedIndex):
-        def search(self, bounds: Any, reach: Any = None) -> Any:
-            sizes.append(len(bounds[0][1]))
-            return super().search(bounds, reach)
+    find = Catalog.find
 
-    monkeypatch.setitem(registry.INDEXES, "sorted", Counting)
+    def count(self: Catalog, request: Any, *more: Any) -> Any:
+        sizes.append(len(request))
+        return find(self, request, *more)
+
+    monkeypatch.setattr(Catalog, "find", count)
     return sizes
 
 
@@ -177,8 +178,8 @@ def test_nothing_is_kept_once_the_rows_have_changed(strength: Strength, searched
 
 @pytest.mark.parametrize("strength", ["index", "verified"])
 def test_a_match_in_any_segment_is_one(strength: Strength, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("SMALLEST_SEALED", "FEWEST_SEALED", "FEWEST_NARROWED"):
-        monkeypatch.setattr(segments, name, 1)
+    for room, name in ((segments, "SMALLEST_SEALED"), (segments, "FEWEST_SEALED"), (parts, "FEWEST_NARROWED")):
+        monkeypatch.setattr(room, name, 1)
     made = pair(
         strength, {"ts": [90] * 4, "k": [1, 2, 3, 4]}, {"ts": [0], "k": [1]}, "a.k = b.k", arrivals=(range(4), [0])
     )

@@ -1,0 +1,46 @@
+"""What tuples search the rows of a STeM for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from eddy.tuples.arrays import Hashes, KeyCodes
+from eddy.tuples.splitmix import mix
+
+
+class Request:
+    """Rows whose keys have these codes, and whose key `then` compares with others as asked.
+
+    Keys go by their numbers in the STeM, and all those with codes make the access `pattern`, a mask.
+    """
+
+    def __init__(
+        self,
+        codes: Mapping[int, KeyCodes],
+        then: int | None = None,
+        orders: Sequence[tuple[str, KeyCodes]] = (),
+    ) -> None:
+        self.codes = codes
+        self.pattern = sum(1 << key for key in codes)
+        self.then = then
+        self.orders = orders
+        self._hashes: dict[tuple[int, ...], Hashes] = {}
+
+    def __len__(self) -> int:
+        found = next(iter(self.codes.values()), None)
+        return len(self.orders[0][1] if found is None else found)
+
+    def hashes(self, keys: tuple[int, ...]) -> Hashes:
+        """Give one hash for the codes of several keys."""
+        if keys not in self._hashes:
+            self._hashes[keys] = mix([self.codes[key] for key in keys])
+        return self._hashes[keys]
+
+
+def list_keys(pattern: int) -> tuple[int, ...]:
+    """List the keys of a pattern by number.
+
+    >>> list_keys(0b101)
+    (0, 2)
+    """
+    return tuple(n for n in range(pattern.bit_length()) if pattern >> n & 1)

@@ -1,0 +1,122 @@
+"""Which key maps are built where there is not room for all of them, and how many bits their codes have.
+
+A map that is left out is not built in the next micro-batch either; what it is to serve is served by another, or by a
+look through all rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from eddy.operators.index.key_map import KeyMap
+from eddy.operators.index.price import CANDIDATE, SORTED_ROW, SPARE_BITS
+
+FADING = 0.9
+"""What a search counts for after one micro-batch, of what it counted then."""
+
+RECOVERY = 1.02
+"""By how much more bytes a row than the least there were are believed in, after one micro-batch: the bytes that rows
+take rise and fall as arrays grow, and an index that comes and goes is put in order again each time."""
+
+EASY = 0.8
+"""The share of the room in which all maps have to fit with all their bits, for none to be looked at any more."""
+
+PERIOD = 16
+"""Micro-batches after which it is decided again, where there is not room for all."""
+
+LEAST_ROOM = 1 << 16
+"""Bytes that indexes may have in any case: what a few thousand rows need is not worth a look through all of them."""
+
+FEW_ROWS = 1_024
+"""Rows of which the bytes say nothing yet about the room that there will be."""
+
+TIMES_SORTED = 2.0
+"""How often a row is put in order for a map while the segment grows that it is in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A map with so many bits to spare: its bytes, and what a search by each access pattern takes with it."""
+
+    nbytes: float
+    prices: Mapping[int, float]
+
+
+Need = Callable[[KeyMap, int], float]
+"""Gives the bytes of a map with so many bits to spare."""
+
+Options = Callable[[KeyMap], Sequence[Option]]
+"""Gives what a map takes and saves, with the fewest bits first."""
+
+
+class Admission:
+    """Knows what is asked for, and says which maps there is room for."""
+
+    def __init__(self) -> None:
+        self._weights: dict[int, float] = {}
+        self._arrived = 0.0
+        self._least = math.inf
+        self._spare: dict[KeyMap, int] | None = None
+        self._decided: tuple[KeyMap, ...] = ()
+        self._age = 0
+
+    def ask(self, pattern: int, probes: int) -> None:
+        """Note a search."""
+        self._weights[pattern] = self._weights.get(pattern, 0.0) + probes
+
+    def arrive(self, rows: int) -> None:
+        """Note rows that came."""
+        self._arrived += rows
+
+    def leaves_out(self, key_map: KeyMap) -> bool:
+        """Tell whether a map is not to be built."""
+        return self._spare is not None and key_map in self._decided and key_map not in self._spare
+
+    def spare(self, key_map: KeyMap) -> int:
+        """Give the bits of a map's codes beyond those that number rows."""
+        return SPARE_BITS[0] if self._spare is None else self._spare.get(key_map, SPARE_BITS[-1])
+
+    def rest(self, maps: Sequence[KeyMap], need: Need, options: Options, room: int, rows: int) -> None:
+        """End a micro-batch."""
+        self._weights = {pattern: weight * FADING for pattern, weight in self._weights.items() if weight > 1e-3}
+        self._arrived *= FADING
+        self._age += 1
+        if rows >= FEW_ROWS:
+            self._least = min(self._least * RECOVERY, max(room, LEAST_ROOM) / rows)
+        allowed = float(max(room, LEAST_ROOM))
+        allowed = allowed if math.isinf(self._least) else max(min(self._least * rows, allowed), LEAST_ROOM)
+        if sum(need(m, SPARE_BITS[0]) for m in maps) <= (allowed if self._spare is None else EASY * allowed):
+            self._spare = None
+            return
+        needed = sum(need(key_map, spare) for key_map, spare in (self._spare or {}).items())
+        if self._decided != tuple(maps) or self._spare is None or needed > allowed or self._age >= PERIOD:
+            self._spare = self._choose({key_map: options(key_map) for key_map in maps}, allowed, CANDIDATE * rows)
+            self._decided, self._age = tuple(maps), 0
+
+    def _choose(self, found: Mapping[KeyMap, Sequence[Option]], room: float, scan: float) -> dict[KeyMap, int]:
+        """Choose maps and bits that save most for their bytes, one step after the other."""
+        maps, patterns = list(found), list(self._weights)
+        if not maps or not patterns:
+            return {}
+        weights = np.array([self._weights[pattern] for pattern in patterns])
+        prices = np.array([[[o.prices[p] for p in patterns] for o in found[m]] for m in maps])
+        nbytes = np.array([[0.0, *(option.nbytes for option in found[m])] for m in maps])
+        best = np.array([scan] * len(patterns))
+        level = np.zeros(len(maps), np.int64)
+        sorting = SORTED_ROW * TIMES_SORTED * self._arrived
+        # Each step adds a map, or gives one more bits, as pays best; level 0 is a map that is not there.
+        while True:
+            saved = (np.maximum(best - prices, 0.0) * weights).sum(axis=2) - sorting * (level == 0)[:, None]
+            size = nbytes[:, 1:] - nbytes[np.arange(len(maps)), level][:, None]
+            possible = (np.arange(1, len(SPARE_BITS) + 1) > level[:, None]) & (size <= room) & (saved > 0)
+            if not possible.any():
+                return {m: SPARE_BITS[-int(at)] for m, at in zip(maps, level, strict=True) if at}
+            ratio = np.where(possible, saved / np.maximum(size, 1.0), -np.inf)
+            one, step = np.unravel_index(int(ratio.argmax()), ratio.shape)
+            best = np.minimum(best, prices[one, step])
+            room -= float(size[one, step])
+            level[one] = step + 1

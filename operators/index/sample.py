@@ -1,0 +1,56 @@
+"""How often values of keys come again, estimated from some of a STeM's rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+
+from eddy.operators.keys import Key
+from eddy.tuples.splitmix import mix
+
+SAMPLE = 1_024
+"""Rows that are looked at, spread over all: two in a thousand that are alike are seen with some certainty."""
+
+
+Found = tuple[float, float, float, float]
+"""The chance that two rows are alike; how many values were seen; and how many of them once, and twice."""
+
+
+class Sample:
+    """Some rows, and how alike they are; made anew when as many rows have come as there were."""
+
+    def __init__(self, keys: Sequence[Key], rows: Callable[[], int]) -> None:
+        self._keys = keys
+        self._rows = rows
+        self._found: dict[tuple[int, ...], Found] = {}
+
+    def alike(self, keys: Iterable[int]) -> float:
+        """Estimate the chance that two rows have the same values of some keys."""
+        return self._look(tuple(keys))[0]
+
+    def distinct(self, keys: Iterable[int], rows: int) -> float:
+        """Estimate how many values some keys have together among so many rows."""
+        _, seen, once, twice = self._look(tuple(keys))
+        # As many as are seen twice for those seen once, so many are not seen at all for these (Chao, 1984).
+        return float(min(seen + once * (once - 1) / (2 * (twice + 1)), rows))
+
+    def _look(self, keys: tuple[int, ...]) -> Found:
+        if keys not in self._found:
+            self._found[keys] = self._count(keys)
+        return self._found[keys]
+
+    def _count(self, keys: tuple[int, ...]) -> Found:
+        # Not the same rows for all keys, if some have gone meanwhile; but always some that there are.
+        held = self._rows()
+        rows = np.linspace(0, max(held - 1, 0), min(held, SAMPLE)).astype(np.int64)
+        for key in keys:
+            valid = self._keys[key].valid(rows)
+            rows = rows if valid is None else rows[valid]
+        if len(rows) < 2 or not keys:
+            return 1.0, float(len(rows)), float(len(rows)), 0.0
+        _, counts = np.unique(mix([self._keys[key].codes(rows) for key in keys]), return_counts=True)
+        # Of n rows, c of one value make c (c - 1) of the n (n - 1) pairs. That none is seen does not say there is none.
+        pairs = max(float((counts * (counts - 1)).sum()), 0.5)
+        seen, once, twice = len(counts), np.count_nonzero(counts == 1), np.count_nonzero(counts == 2)
+        return pairs / (len(rows) * (len(rows) - 1)), float(seen), float(once), float(twice)

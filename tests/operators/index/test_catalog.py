@@ -1,0 +1,208 @@
+"""What a catalog builds, what it puts in order again, and what it does where there is little room."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pytest
+
+from eddy.operators.columns import FixedWidth
+from eddy.operators.index import admission
+from eddy.operators.index.catalog import Catalog
+from eddy.operators.index.key_map import KeyMap
+from eddy.operators.index.segments import Segments
+from eddy.operators.index.time_bounds import make_bounds
+from eddy.operators.keys import ColumnKey
+from eddy.operators.tuning.settings import IndexSettings
+from eddy.query import Range
+from eddy.tuples.request import Request
+from tests import tiny
+
+Ints = npt.NDArray[np.int64]
+
+WINDOW = 400
+
+
+class Held:
+    """Rows with two keys, that come and go, and their catalog."""
+
+    def __init__(self, settings: IndexSettings | None = None, values: int = 20) -> None:
+        self.rng = np.random.default_rng(0)
+        self.values = values
+        self.keys: list[Ints] = [np.empty(0, np.int64)] * 2
+        self.ticks: Ints = np.empty(0, np.int64)
+        self.segments = Segments(Range(WINDOW), 0)
+        self.catalog = Catalog(self.segments, settings, lambda: self.ticks)
+        self.columns = [_Column(self, number) for number in range(2)]
+        for number, column in enumerate(self.columns):
+            self.catalog.add_key(ColumnKey(column), f"k{number}", "bigint")
+        self.catalog.list_patterns([0b01, 0b10])
+
+    def come(self, ticks: Ints) -> None:
+        self.ticks = np.append(self.ticks, ticks)
+        self.keys = [np.append(key, self.rng.integers(0, self.values, len(ticks))) for key in self.keys]
+        self.segments.extend(ticks)
+        self.catalog.note_arrived(len(ticks))
+
+    def go(self, watermark: int, room: int = 1 << 20) -> None:
+        keep = np.ones(len(self.ticks), np.bool_)
+        for segment in self.segments:
+            if watermark - segment.newest > WINDOW:
+                keep[segment.start : segment.stop] = False
+        self.keys, self.ticks = [key[keep] for key in self.keys], self.ticks[keep]
+        self.segments.retain(keep)
+        self.catalog.invalidate()
+        self.catalog.rest(room)
+
+    def check(self, pattern: int, now: int | None = None) -> int:
+        """Whoever searches finds all rows of the window, in order; says how many candidates there were."""
+        wanted = {n: np.arange(self.values) for n in range(2) if pattern >> n & 1}
+        times = np.full(self.values, now if now is not None else int(self.ticks.max()))
+        ranges, _ = self.catalog.find(Request(wanted), lambda: make_bounds([times], [None], WINDOW))
+        at, found = ranges.expand(self.values)
+        for probe in range(self.values):
+            near = self.ticks >= times[0] - WINDOW
+            for n in wanted:
+                near &= self.keys[n] == probe
+            rows = found[at == probe]
+            assert len(set(rows.tolist())) == len(rows)
+            assert set(np.flatnonzero(near).tolist()) <= set(rows.tolist())
+        return len(found)
+
+
+class _Column(FixedWidth):
+    """A key of the rows that are held."""
+
+    def __init__(self, held: Held, number: int) -> None:
+        self.held, self.number = held, number
+
+    @property
+    def values(self) -> Ints:
+        return self.held.keys[self.number]
+
+    @property
+    def valid(self) -> None:
+        return None
+
+
+@pytest.fixture(autouse=True)
+def _small(monkeypatch: pytest.MonkeyPatch) -> None:
+    tiny.parts_of(monkeypatch, 4)
+
+
+def run(held: Held, batches: int, patterns: tuple[int, ...] = (0b01, 0b11), room: int = 1 << 20) -> float:
+    """Rows of one tick each come by fifty; says how often each was put in order in the second half."""
+    for number in range(batches):
+        if number == batches // 2:
+            held.catalog.take_counts()
+        held.come(np.arange(number * 50, number * 50 + 50))
+        for pattern in patterns:
+            held.check(pattern)
+        held.go(number * 50 + 49, room)
+    counts = held.catalog.take_counts()
+    return sum(counts.sorted_rows.values()) / counts.arrived
+
+
+@pytest.mark.parametrize("merge", [True, False])
+@pytest.mark.parametrize("time_order", [True, False])
+def test_rows_come_and_go(merge: bool, time_order: bool) -> None:
+    run(Held(IndexSettings(merge=merge, time_order=time_order)), 30)
+
+
+def test_a_row_is_put_in_order_a_few_times_for_a_map() -> None:
+    assert run(Held(), 60, (0b01,)) <= 3.5
+
+
+def test_merged_parts_are_few() -> None:
+    held = Held()
+    run(held, 40)
+    assert len(held.catalog.parts) <= 3
+    assert all(len(part.built) == 2 for part in held.catalog.parts)
+    many = Held(IndexSettings(merge=False))
+    run(many, 40)
+    assert len(many.catalog.parts) >= 4
+
+
+def test_times_leave_out_what_is_too_old() -> None:
+    """Rows of a stream that is far ahead are stored for long, and few of them are candidates."""
+    candidates = []
+    for time_order in (True, False):
+        held = Held(IndexSettings(time_order=time_order), values=3)
+        for number in range(40):
+            held.come(np.arange(number * 50, number * 50 + 50))
+        candidates.append(held.check(0b01, now=1_999))
+    assert candidates[0] <= 400 + 3
+    assert candidates[0] * 4 < candidates[1]
+
+
+def test_rows_that_come_late_are_put_in_order_of_time() -> None:
+    held = Held(values=3)
+    for number in range(30):
+        ticks = np.arange(number * 50, number * 50 + 50)
+        held.come(held.rng.permutation(ticks) - held.rng.integers(0, 200, 50))
+        assert held.check(0b01, now=number * 50 + 50)
+        held.go(number * 50 - 200)
+
+
+def test_what_there_is_no_room_for_is_not_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(admission, "LEAST_ROOM", 0)
+    held = Held()
+    run(held, 12, room=0)
+    assert held.catalog.nbytes == 0
+    counts = held.catalog.take_counts()
+    assert not counts.sorted_rows
+    assert {key_map for key_map, _ in counts.served} <= {None}
+
+
+def test_with_some_room_another_map_serves() -> None:
+    """By two keys a row is found by one of them, where that saves bytes."""
+    held = Held(values=1_000)
+    run(held, 20, patterns=(0b01, 0b10, 0b11), room=1 << 20)
+    every = held.catalog.nbytes
+    held.catalog.take_counts()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(admission, "LEAST_ROOM", 0)
+        for number in range(20, 32):
+            held.come(np.arange(number * 50, number * 50 + 50))
+            for pattern in (0b01, 0b10, 0b11):
+                held.check(pattern)
+            held.go(number * 50 + 49, every // 5)
+            assert held.catalog.nbytes <= every // 5
+    held.catalog.take_counts()
+    held.check(0b11)
+    ((key_map, _),) = held.catalog.take_counts().served
+    assert key_map is not None
+    assert len(key_map.fields[0].keys) == 1
+
+
+def test_a_table_is_one_part_and_gives_about_one_candidate_a_match() -> None:
+    segments = Segments(Range(1), stays=True)
+    keys = np.random.default_rng(0).permutation(200_000)
+    column = FixedWidth(pa.int64())
+    column.append(pa.array(keys))
+    catalog = Catalog(segments)
+    catalog.add_key(ColumnKey(column), "k", "bigint")
+    segments.extend(np.zeros(len(keys), np.int64))
+    ranges, _ = catalog.find(Request({0: np.arange(0, 200_000, 37)}))
+    probes = len(ranges.counts)
+    at, found = ranges.expand(probes)
+    assert ranges.counts.shape[1] == 1
+    assert len(found) <= 1.5 * probes
+    right = keys[found] == at * 37
+    assert right.sum() == probes
+
+
+def test_keys_are_numbered_and_named() -> None:
+    held = Held()
+    again = ColumnKey(held.columns[0])
+    held.catalog.add_key(again, "k0", "bigint")
+    held.catalog.add_key(ColumnKey(_Column(held, 1)), "k0", "int")
+    assert held.catalog.names == ("k0 as bigint", "k1", "k0 as int")
+    assert held.catalog.number(again) == 0
+    assert held.catalog.patterns == (0b01, 0b10, 0b11)
+    held.come(np.arange(10))
+    held.check(0b10)
+    (key_map,) = held.catalog.maps
+    assert isinstance(key_map, KeyMap)
+    assert key_map.fields[0].keys == (1,)
