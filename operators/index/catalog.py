@@ -154,9 +154,16 @@ class Catalog:
         """Estimate how many values some keys have together among so many rows."""
         return self._look().distinct(keys, rows)
 
-    def predict(self, key_map: KeyMap | None, pattern: int) -> float:
-        """Predict what a search takes for one tuple, in the rows as they are; infinity if the map does not serve it."""
-        return self._price(key_map, pattern)
+    def predict(self, key_map: KeyMap | None, pattern: int, rows: int) -> float:
+        """Predict what a look into a part of so many rows takes; infinity if the map does not serve the pattern."""
+        if key_map is None:
+            return price.CANDIDATE * rows
+        if not key_map.fields:
+            return price.CANDIDATE * rows / 2
+        if not key_map.serves(pattern):
+            return math.inf
+        alike = self.alike(key_map.fields[0].keys)
+        return price.predict(key_map, rows, alike, self._bits(key_map, rows)).price
 
     def find(
         self, request: Request, bounds: Bounds | None = None, before: RowIds | None = None

@@ -156,7 +156,7 @@ def test_a_restart_goes_on_telling() -> None:
     running = engine(query())
     pairs(running, a=[(1, 1)], b=[(1, 1)])
     kept = running.snapshot()
-    assert indexing.read_latest(unpack(kept)[0]["indexed"])[0] == running.read_counters().indexes
+    assert indexing.read_latest(unpack(kept)[0]["indexed"])[0] == list(running.read_counters().indexes)
     again = engine(query())
     again.restore(kept)
     assert unpack(again.snapshot())[0]["indexed"] == unpack(kept)[0]["indexed"]
