@@ -16,21 +16,21 @@ from eddy.engine import Engine
 
 KINDS: Mapping[str, Any] = {
     "patterns": None,
-    "hash": {"kind": "hash", "count": 1, "period": 2_000},
-    "bits": {"kind": "bits", "bits": 6, "period": 2_000, "migrate": "partial"},
-    "static": {"kind": "static", "training": 2_000},
-    "chosen": {"kind": "chosen", "period": 2_000, "migrate": "all"},
+    "hash": {"kind": "hash", "count": 1, "period": 1_500},
+    "bits": {"kind": "bits", "bits": 6, "period": 1_500, "migrate": "partial"},
+    "static": {"kind": "static", "training": 1_500},
+    "chosen": {"kind": "chosen", "period": 1_500, "migrate": "all"},
     "all at once": {"kind": "chosen", "schedule": "continuous", "period": 500, "assess": "cdia_random", "theta": 0.2},
 }
 
-ROWS = 300
+ROWS = 200
 BATCHES = 14
 STREAMS = "abc"
 
 
 def complete_graph() -> eddy.Query:
     return eddy.Query(
-        streams=[eddy.Stream(s, time="ts", window=eddy.Range(2_000), delay=0) for s in STREAMS],
+        streams=[eddy.Stream(s, time="ts", window=eddy.Range(800), delay=0) for s in STREAMS],
         joins=[f"{x}.{x}{y} = {y}.{x}{y}" for x, y in itertools.combinations(STREAMS, 2)],
         select=[f"{s}.ts as {s}" for s in STREAMS],
     )
@@ -41,7 +41,7 @@ def batches() -> Iterator[dict[str, pa.RecordBatch]]:
     rng = np.random.default_rng(5)
     for number in range(BATCHES):
         domains = dict(
-            zip(("ab", "ac", "bc"), (20, 400, 2_000) if number < BATCHES // 2 else (2_000, 400, 20), strict=True)
+            zip(("ab", "ac", "bc"), (20, 100, 800) if number < BATCHES // 2 else (800, 100, 20), strict=True)
         )
         yield {
             s: pa.RecordBatch.from_pydict(
