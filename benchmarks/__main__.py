@@ -17,6 +17,7 @@ from typing import Any
 from benchmarks import (
     filters,
     index_structures,
+    index_widths,
     indexes,
     joins,
     peer_engines,
@@ -36,7 +37,8 @@ SUITES: dict[str, Sequence[Benchmark]] = {
     "filters": filters.BENCHMARKS,
     "joins": joins.BENCHMARKS,
     "indexes": indexes.BENCHMARKS,
-    "index_structures": index_structures.BENCHMARKS,
+    "index_structures": (*index_structures.BENCHMARKS, *index_widths.BENCHMARKS),
+    "index_costs": index_widths.COSTS,
     "peer_filters": peer_filters.BENCHMARKS,
     "peer_joins": peer_joins.BENCHMARKS,
     "peer_engines": peer_engines.BENCHMARKS,

@@ -92,7 +92,7 @@ def build(sizes: Sequence[int] = SIZES, turns: int = TURNS) -> Iterator[Line]:
     for size in sizes:
         keys = _keys(size)
         made = {name: partial(make, keys) for name, make in STRUCTURES.items()}
-        columns.append({name: seconds / size for name, seconds in _median(made, turns).items()})
+        columns.append({name: seconds / size for name, seconds in median_seconds(made, turns).items()})
     yield from _lines(columns, 1e9)
 
 
@@ -105,7 +105,7 @@ def change(sizes: Sequence[int] = SIZES, turns: int = TURNS, batch: int = BATCH)
         kept = {name: make(_keys(size)) for name, make in STRUCTURES.items()}
         new = _keys(size, seed=SEED + 1)[:batch]
         moved = {name: partial(_move, structure, new) for name, structure in kept.items()}
-        columns.append({name: seconds / len(new) for name, seconds in _median(moved, turns).items()})
+        columns.append({name: seconds / len(new) for name, seconds in median_seconds(moved, turns).items()})
     yield from _lines(columns, 1e9)
 
 
@@ -139,10 +139,10 @@ def _search(makes: Mapping[str, Make], stored: int, probes: int, turns: int) -> 
     for name, make in makes.items():
         few = min(max(MOST_COMPARED // stored, 1), probes) if make is Scan else probes
         searches[name], asked[name] = partial(make(keys).search, wanted[:few]), few
-    return {name: seconds / asked[name] for name, seconds in _median(searches, turns).items()}
+    return {name: seconds / asked[name] for name, seconds in median_seconds(searches, turns).items()}
 
 
-def _median(acts: Mapping[str, Callable[[], object]], turns: int) -> dict[str, float]:
+def median_seconds(acts: Mapping[str, Callable[[], object]], turns: int) -> dict[str, float]:
     """Time acts in turns, in an order drawn anew; the first turn does not count."""
     names, chance = list(acts), np.random.default_rng(SEED)
     times = np.zeros((turns + 1, len(names)))

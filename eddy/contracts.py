@@ -159,8 +159,7 @@ class Operator(Protocol):
 class PartRows(NamedTuple):
     """The rows of a part that is to be indexed: the codes of each key, and which rows are indexed at all.
 
-    `times` are numbers by which rows of the same code are put in order; None where they stand so already. `bits` are
-    those of each field of a code.
+    `times` put rows of the same code in order, where they do not stand so; `bits` are those of each field of a code.
     """
 
     rows: int
@@ -174,9 +173,8 @@ class Index(Protocol):
     """Finds the rows of one part of a STeM by one or more keys, each of them a 64-bit code."""
 
     order: Numbers
-    """The rows, as numbers from the part's first one on, in the order in which searches find runs of them."""
+    """The rows, by their places in the part, in the order in which searches find runs of them."""
     bits: tuple[int, ...]
-    """The bits of each field of a code."""
 
     @property
     def nbytes(self) -> int:
@@ -208,6 +206,10 @@ class Store(Protocol):
     @property
     def nbytes(self) -> int:
         """What they occupy, indexes included."""
+
+    @property
+    def row_bytes(self) -> int:
+        """The same without indexes."""
 
     def append(self, rows: pa.RecordBatch, ticks: Ticks, arrivals: RowIds) -> RowIds:
         """Keep rows, in the order of their arrival; says under which ids."""
@@ -376,10 +378,7 @@ class Policy(Protocol):
         return
 
     def learn(self) -> None:
-        """Think about what was observed; called once at the end of every round, and nowhere else.
-
-        A small micro-batch is one round, a large one several.
-        """
+        """Think about what was observed; called once at the end of every round of a micro-batch, and nowhere else."""
         return
 
     @property
@@ -389,10 +388,7 @@ class Policy(Protocol):
 
     @property
     def is_urgent(self) -> bool:
-        """Whether rounds should be small, however cheap rows are.
-
-        A few rows would soon say how the others are to go, or calls alone count to the policy.
-        """
+        """Whether rounds should be small however cheap rows are: a few would soon tell, or calls alone count."""
         return False
 
     def snapshot(self) -> State:

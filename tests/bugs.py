@@ -21,6 +21,7 @@ REGRET = "tests/eddy/test_regret.py"
 LAYOUT = "tests/eddy/spark/test_layout.py"
 AUTO = "tests/policies/auto"
 MEETS = "tests/eddy/test_meets.py"
+TUNERS = "tests/operators/tuning/test_tuners.py"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -814,6 +815,41 @@ BUGS = (
         tests=(f"{AUTO}/test_policy.py", "-k", "no_rows"),
     ),
     Bug(
+        name="a duel holds rows against those of other rounds",
+        file="policies/auto/duel.py",
+        old="return self.pairs.mean - overhead, ",
+        new="return self.champion.mean - self.challenger.mean - overhead, ",
+        tests=(f"{AUTO}/test_duel.py",),
+    ),
+    Bug(
+        name="a challenger pays for a stream that gets dearer",
+        file="policies/auto/ledger.py",
+        old="return bill.seconds / bill.rows",
+        new="return usually",
+        tests=(f"{AUTO}/test_change.py",),
+    ),
+    Bug(
+        name="rows of an idle stream are counted twice over from one look to the next",
+        file="policies/auto/idle.py",
+        old="statistics[hop].rows_out - kept * rows_out",
+        new="statistics[hop].rows_out - 0 * rows_out",
+        tests=(f"{AUTO}/test_change.py",),
+    ),
+    Bug(
+        name="what idle rows have shown is forgotten in a restart",
+        file="policies/auto/saved.py",
+        old='course.idle.restore(plain["idle"])',
+        new="pass",
+        tests=(f"{AUTO}/test_auto.py", "-k", "stopped"),
+    ),
+    Bug(
+        name="source never notices that a filter has changed",
+        file="policies/shared/standing_order.py",
+        old="return any(self._recent.differs(hop, rate) for hop, rate in self._rates.items())",
+        new="return False",
+        tests=("tests/policies/test_source.py", "-k", "followed_in"),
+    ),
+    Bug(
         name="a challenge that waits for its turn is forgotten in a restart",
         file="policies/auto/saved.py",
         old='"next_challenge": course.next_challenge,',
@@ -1053,5 +1089,54 @@ BUGS = (
         old="            self._asking.restore(state[",
         new="            dict(state[",
         tests=("tests/policies/matrix/test_asking.py",),
+    ),
+    Bug(
+        name="a count is lost when leaves are combined",
+        file="operators/tuning/assess/lattice.py",
+        old="entries.gather(parent, entries.remove(pattern), lacking)",
+        new="entries.gather(parent, entries.remove(pattern) and 0, lacking)",
+        tests=("tests/operators/tuning/assess/test_bounds.py", "-k", "none_is_lost"),
+    ),
+    Bug(
+        name="a key is pruned by the hashes of rows once for each pattern",
+        file="operators/tuning/select/divisions.py",
+        old="(times + workload.arrived) * prices.hash)",
+        new="(times + workload.arrived * len(workload.searches)) * prices.hash)",
+        tests=("tests/operators/tuning/select/test_divisions.py",),
+    ),
+    Bug(
+        name="a schedule never asks",
+        file="operators/tuning/schedule/periodic.py",
+        old="self._searches += sum(searches.values())",
+        new="self._searches = sum(searches.values())",
+        tests=("tests/operators/tuning/schedule/test_contract.py",),
+    ),
+    Bug(
+        name="a switch is not taken back",
+        file="operators/tuning/tuner.py",
+        old="            if saved < -WORSE:\n                self._take_back(trial, saved)\n",
+        new="",
+        tests=(TUNERS, "-k", "taken_back"),
+    ),
+    Bug(
+        name="migration forgets its bound",
+        file="operators/tuning/tuner.py",
+        old="            if rows > self._budget:\n                break\n",
+        new="",
+        tests=(TUNERS, "-k", "in_order_again"),
+    ),
+    Bug(
+        name="after a restart keys are those of another number",
+        file="operators/tuning/saved.py",
+        old="self._numbers = [list(names).index(text) for text in known]",
+        new="self._numbers = list(range(len(known)))",
+        tests=(TUNERS, "-k", "another_order"),
+    ),
+    Bug(
+        name="a restart has other chance for an assessment under way",
+        file="operators/tuning/tuner.py",
+        old="began = self.learned.batches - self.observed.batches",
+        new="began = self.learned.batches",
+        tests=(TUNERS, "-k", "goes_on_exactly"),
     ),
 )

@@ -21,7 +21,6 @@ from eddy.engine.snapshot import (
     guard_restore,
     pack,
     restore_policy,
-    restore_tuning,
     to_table,
     unpack,
 )
@@ -301,7 +300,7 @@ class Engine:
         self._router.prices.restore(meta.get("prices", []))
         self._rounds.least = meta.get("least round", 0)
         self._indexed = check_latest(meta.get("indexed", {}))
-        restore_tuning(self._indexes, meta.get("tuning", {}))
+        self._indexes.restore(meta.get("tuning", {}))
         # Buckets are numbered for a policy's features; another one has others, and could not read what was learned. Nor
         # is it of use where filters wait for others than before: routes that were learned may not be legal any more.
         if meta["policy"] == self._policy_name and meta.get("after", {}) == self._after():

@@ -23,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from eddy.operators.index.key_map import KeyMap
+from eddy.operators.index.price import CANDIDATE, LOOKUP, RANGE, SORTED_ROW
 from eddy.operators.tuning.workload import Workload
 from eddy.tuples.arrays import Floats, Integers
 
@@ -48,8 +49,7 @@ class Prices:
 COSTS = {
     # One comparison for one hash, as in the paper's example of bits; a bucket is found as soon as a key is hashed.
     "paper": Prices(hash=1.0, range=1.0, candidate=1.0),
-    # Nanoseconds on one machine: `python -m benchmarks index_costs`.
-    "work": Prices(sort=30.0, lookup=30.0, range=15.0, candidate=35.0, by_values=True),
+    "work": Prices(sort=SORTED_ROW, lookup=LOOKUP, range=RANGE, candidate=CANDIDATE, by_values=True),
 }
 
 

@@ -18,6 +18,7 @@ from eddy.observe.counters import Counters
 from eddy.observe.indexing import IndexCount, Tuning
 from eddy.observe.sum_cells import CellSum
 from eddy.observe.wire import from_plain, to_plain
+from eddy.operators.index import admission
 from eddy.query.explain import explain
 from tests.eddy.test_engine import batch, engine, pairs, query
 
@@ -174,6 +175,24 @@ def test_what_is_no_count_is_refused(part: Any) -> None:
     pairs(running, a=[(1, 1)], b=[(1, 1)])
     with pytest.raises(eddy.CheckpointError, match="the state cannot be read"):
         engine(query()).restore(forged(running.snapshot(), indexed=part))
+
+
+def test_where_rows_leave_no_room_all_are_looked_through_and_it_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(admission, "LEAST_ROOM", 0)
+    limited = query(max_state=300)
+    running, free = engine(limited), engine(query())
+    told: list[Tuning] = []
+    for n in range(6):
+        rows = {name: [(n, n % 2)] for name in "ab"}
+        assert pairs(running, **rows) == pairs(free, **rows)
+        told += running.read_counters().tunings
+        held = running.read_counters().streams
+        assert sum(count.nbytes for count in held.values()) <= 300
+    assert sorted((tuning.input, tuning.after) for tuning in told) == [("a", ("scan",)), ("b", ("scan",))]
+    assert "max_state" in told[0].why
+    assert not free.read_counters().tunings
+    with pytest.raises(eddy.QueryError, match="max_state allows 300"):
+        pairs(running, a=[(6, k) for k in range(50)], b=[])
 
 
 def test_routes_and_answers_do_not_depend_on_what_is_said_of_indexes() -> None:
