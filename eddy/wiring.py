@@ -29,6 +29,7 @@ from eddy.operators.registry import OPERATORS
 from eddy.operators.stem import Stem
 from eddy.operators.tuning import settings as index_settings
 from eddy.operators.tuning.settings import IndexSettings
+from eddy.operators.tuning.tuners import Tuners
 from eddy.policies.registry import POLICIES
 from eddy.predicates.faults import Faults
 from eddy.predicates.judge import Judge
@@ -80,7 +81,8 @@ def engine(  # noqa: PLR0913  all that a cell is made of, most of it by keyword
     binding = bind(query, {**schemas, **{name: table.schema for name, table in tables.items()}})
     faults = Faults(values=query.show_values)
     settings = read_index(index)
-    made = _join_inputs(binding, tables, faults, settings) if len(query.inputs) > 1 else _pass_input(binding, faults)
+    joined = len(query.inputs) > 1
+    made = _join_inputs(binding, tables, faults, settings, (seed, cell)) if joined else _pass_input(binding, faults)
     setting = _setting(binding, clock, cells)
     return Engine(
         binding,
@@ -165,7 +167,11 @@ def _pass_input(binding: Binding, faults: Faults) -> Machinery:
 
 
 def _join_inputs(
-    binding: Binding, tables: Mapping[str, pa.RecordBatch], faults: Faults, index: IndexSettings
+    binding: Binding,
+    tables: Mapping[str, pa.RecordBatch],
+    faults: Faults,
+    index: IndexSettings,
+    seed: tuple[int, int],
 ) -> Machinery:
     """Make a STeM, a probe and its first phase for every input, and the filters.
 
@@ -188,7 +194,8 @@ def _join_inputs(
     meets = [
         OPERATORS["meets"](matching[name], Rule(near=near[name], lacks=name, optional=True)) for name in query.inputs
     ]
-    indexes = JoinIndexes({name: stem.catalog for name, stem in stems.items()}, room=room)
+    catalogs = {name: stem.catalog for name, stem in stems.items()}
+    indexes = JoinIndexes(catalogs, Tuners(catalogs, index, seed), room=room)
     return Machinery([*filters, *probes, *meets], stems, faults, indexes)
 
 

@@ -22,6 +22,8 @@ LAYOUT = "tests/eddy/spark/test_layout.py"
 AUTO = "tests/policies/auto"
 MEETS = "tests/eddy/test_meets.py"
 TUNERS = "tests/operators/tuning/test_tuners.py"
+INDEXING = "tests/eddy/test_indexing.py"
+INDEXED = "tests/eddy/comparison/test_indexes.py"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +38,62 @@ class Bug:
 
 
 BUGS = (
+    Bug(
+        name="what cells without rows have in their indexes is left out of the sum",
+        file="eddy/observe/indexing.py",
+        old="    for count in (*idle, *busy):\n",
+        new="    for count in busy:\n",
+        tests=(INDEXING,),
+    ),
+    Bug(
+        name="a decision about indexes that is told again is another one",
+        file="eddy/observe/indexing.py",
+        old="            key = (tuning.input, tuning.number)\n",
+        new="            key = (tuning.input, batch)\n",
+        tests=(INDEXING,),
+    ),
+    Bug(
+        name="a state forgets what its indexes have done, once it goes on",
+        file="eddy/engine/engine.py",
+        old='self._indexed = check_latest(meta.get("indexed", {}))',
+        new="self._indexed = {}",
+        tests=(INDEXING,),
+    ),
+    Bug(
+        name="indexes take their room whatever the rows leave of max_state",
+        file="operators/stem.py",
+        old="return max(min(left, self._index_room()), 0)",
+        new="return max(left, 0)",
+        tests=(INDEXING,),
+    ),
+    Bug(
+        name="contenders that differ in their index may go other ways",
+        file="eddy/comparison/contender.py",
+        old="return same and self.index != other.index and not depends_on_time(self.policy)",
+        new="return same and self.index != other.index and depends_on_time(self.policy)",
+        tests=(INDEXED,),
+    ),
+    Bug(
+        name="told indexes know what has been, and not what is to come",
+        file="eddy/comparison/runner.py",
+        old="recorded.report.counters])",
+        new="recorded.report.counters[:1]])",
+        tests=(INDEXED,),
+    ),
+    Bug(
+        name="a run of another index is taken from the journal",
+        file="eddy/comparison/contender.py",
+        old='own |= {} if self.index is None else {"index": index_text(self.index)}',
+        new="own |= {}",
+        tests=(INDEXED,),
+    ),
+    Bug(
+        name="keys that a kind of index does not use are passed over",
+        file="operators/tuning/settings.py",
+        old="for key in given if key not in USED[kind] and key not in bad]",
+        new="for key in given if key not in NUMBERS and key not in USED[kind] and key not in bad]",
+        tests=("tests/operators/tuning/test_settings.py",),
+    ),
     Bug(
         name="a profile row that an operator has not seen counts as dropped by it",
         file="policies/matrix/window.py",
@@ -869,6 +927,13 @@ BUGS = (
         old="return any(self._recent.differs(hop, rate) for hop, rate in self._rates.items())",
         new="return False",
         tests=("tests/policies/test_source.py", "-k", "followed_in"),
+    ),
+    Bug(
+        name="tries on credit are never paid",
+        file="policies/shared/guard.py",
+        old="self._on_credit = int(self._unpaid > 0)",
+        new="self._on_credit = 0",
+        tests=("tests/policies/test_guard.py", "-k", "credit"),
     ),
     Bug(
         name="a challenge that waits for its turn is forgotten in a restart",

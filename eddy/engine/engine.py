@@ -26,7 +26,7 @@ from eddy.engine.snapshot import (
 )
 from eddy.errors import EngineError
 from eddy.observe.counters import Counters, StreamCount
-from eddy.observe.indexing import Indexed, check_latest, keep_largest, latest_indexing
+from eddy.observe.indexing import Indexed, check_latest, latest_indexing
 from eddy.observe.insight import Insight, Regret, Trees
 from eddy.observe.prices import Prices
 from eddy.observe.regret import count_since
@@ -162,9 +162,8 @@ class Engine:
         self._counters = self._count(admitted, routes, self._clock() - started - paused)
         self._taken = latest_routes(self._taken, self._counters)
         self._came = count_arrived(self._came, self._counters)
-        self._indexed = latest_indexing(
-            self._indexed, self._counters.indexes, self._counters.tunings, self._counters.batch
-        )
+        if self._counters.tunings:
+            self._indexed = latest_indexing(self._indexed, (), self._counters.tunings, self._batch)
         self._batch += 1
         self._under_way = False
 
@@ -230,7 +229,7 @@ class Engine:
             insight=insight,
             trees=self._trees.lines(insight.decisions),
             faults=self._faults.list_counts(),
-            indexes=keep_largest(self._settled.indexed.counts),
+            indexes=self._settled.indexed.counts,
             tunings=self._settled.indexed.tunings,
             indexing=self._settled.seconds + sum(s.seconds for hop, s in routing.operators.items() if hop.pattern),
             tuning=self._settled.tuning,
@@ -277,8 +276,8 @@ class Engine:
             "trees": self._trees.snapshot(),
             "came": self._came,
         }
-        if self._indexed:
-            meta["indexed"] = self._indexed
+        if indexed := self._tell_indexed():
+            meta["indexed"] = indexed
         if tuning := self._indexes.snapshot():
             meta["tuning"] = tuning
         return pack(meta, tables)
@@ -310,6 +309,11 @@ class Engine:
             self._accounts = {account.stream: account for account in self._policy.insight.regrets}
             self._taken = meta.get("taken", {})
             self._trees.restore(meta.get("trees", []))
+
+    def _tell_indexed(self) -> dict[str, Any]:
+        """Give the last counts of indexes, and the last decisions about them, for people."""
+        last = self._counters
+        return self._indexed if last is None else latest_indexing(self._indexed, last.indexes, (), last.batch)
 
     def _after(self) -> dict[str, list[str]]:
         """List the filters that wait for others, and for which."""

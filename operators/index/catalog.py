@@ -189,9 +189,9 @@ class Catalog:
         """Estimate how many values some keys have together among so many rows."""
         return self._sample.distinct(tuple(keys), rows)
 
-    def predict(self, key_map: KeyMap | None, pattern: int) -> float:
-        """Predict what a search takes for one tuple, in the rows as they are; infinity if the map does not serve it."""
-        return self._serving.price(key_map, pattern)
+    def predict(self, key_map: KeyMap | None, pattern: int, rows: int) -> float:
+        """Predict what a look into a part of so many rows takes; infinity if the map does not serve the pattern."""
+        return self._serving.price_part(key_map, rows, pattern)
 
     def count_runs(self, pattern: int) -> int:
         """Say about how many runs a search by some keys may find in one part."""

@@ -99,14 +99,14 @@ class Serving:
         return self._kind in FALLING_BACK and self.chosen is not None
 
     def _choose(self, maps: Sequence[KeyMap], part: Part, pattern: int) -> KeyMap | None:
-        return min((None, *maps), key=lambda key_map: self._price_part(key_map, part.rows, pattern))
+        return min((None, *maps), key=lambda key_map: self.price_part(key_map, part.rows, pattern))
 
     def _pays(self, own: KeyMap, best: KeyMap | None, part: Part, request: Request) -> bool:
         """Tell whether to put a part in order for a search costs less than what it is served by."""
-        saved = self._price_part(best, part.rows, request.pattern) - self._price_part(own, part.rows, request.pattern)
+        saved = self.price_part(best, part.rows, request.pattern) - self.price_part(own, part.rows, request.pattern)
         return self._probed[request.pattern, request.then] * saved > part.rows * price.SORTED_ROW
 
-    def _price_part(self, key_map: KeyMap | None, rows: int, pattern: int, spare: int | None = None) -> float:
+    def price_part(self, key_map: KeyMap | None, rows: int, pattern: int, spare: int | None = None) -> float:
         """Predict what a search takes for one tuple in so many rows."""
         if key_map is None:
             return price.CANDIDATE * rows
@@ -130,16 +130,15 @@ class Serving:
         look = self._predict(best, part.rows, pattern)
         return min(math.ceil(look.ranges), MOST_RUNS)
 
-    def price(self, key_map: KeyMap | None, pattern: int, spare: int | None = None) -> float:
-        """Predict what a search takes for one tuple, in the rows as they are; infinity if the map does not serve it."""
-        return sum(self._price_part(key_map, part.rows, pattern, spare) for part in self._parts)
+    def _price(self, key_map: KeyMap, pattern: int, spare: int) -> float:
+        return sum(self.price_part(key_map, part.rows, pattern, spare) for part in self._parts)
 
     def _list_options(self, key_map: KeyMap) -> list[Option]:
         """List what a map takes and saves, with the fewest bits first."""
         asked = sorted(self._patterns)
         return [
             Option(
-                self._count_bytes(key_map, spare), {pattern: self.price(key_map, pattern, spare) for pattern in asked}
+                self._count_bytes(key_map, spare), {pattern: self._price(key_map, pattern, spare) for pattern in asked}
             )
             for spare in reversed(price.SPARE_BITS)
         ]

@@ -12,7 +12,7 @@ import numpy as np
 from eddy.operators.index.counts import IndexCounts, Served, Work
 from eddy.operators.index.key_map import KeyMap
 from eddy.operators.tuning.contracts import REST
-from eddy.operators.tuning.cost import Prices, predict, tabulate
+from eddy.operators.tuning.cost import Look, Prices, predict, tabulate
 from eddy.operators.tuning.workload import Workload
 from eddy.tuples.request import list_keys
 
@@ -122,14 +122,27 @@ class Observed:
             known.ranges += done.ranges
             known.candidates += done.candidates
 
-    def price(self, prices: Prices) -> float:
-        """Price what was done."""
-        work = self.served.values()
-        searched = sum(
-            done.lookups * prices.lookup + done.ranges * prices.range + done.candidates * prices.candidate
-            for done in work
-        )
-        return searched + self.sorted_rows * prices.sort
+    def price(self, prices: Prices, workload: Workload) -> float:
+        """Price what was done.
+
+        Of runs only those are counted in which there was something: how many were looked for is as predicted.
+        """
+        maps, patterns, look = self._predict(workload)
+        work = self.sorted_rows * prices.sort
+        for (one, pattern), done in self.served.items():
+            work += done.candidates * prices.candidate + done.lookups * prices.lookup
+            if one in maps:
+                runs = float(look.ranges[maps[one], patterns[pattern]])
+                work += done.lookups * prices.range * (runs - 1)
+        return work
+
+    def _predict(self, workload: Workload) -> tuple[dict[KeyMap | None, int], dict[int, int], Look]:
+        """Predict what its searches find, without corrections; with the rows and columns of maps and patterns."""
+        maps = list(dict.fromkeys(one for one, _ in self.served if one is not None and one.fields))
+        patterns = list(dict.fromkeys(pattern for _, pattern in self.served))
+        plain = replace(workload, corrected={})
+        look = predict(tabulate(maps), np.array(patterns, np.int64), plain, by_values=True)
+        return {m: at for at, m in enumerate(maps)}, {p: at for at, p in enumerate(patterns)}, look
 
     def describe(
         self, parts: Sequence[Part], sampled: Sampled, corrected: Mapping[int, float], room: float = math.inf
@@ -157,17 +170,13 @@ class Observed:
 
     def correct(self, workload: Workload) -> dict[int, float]:
         """Give, by the keys that searches went by, how many candidates were found of one that was predicted."""
-        maps = list(dict.fromkeys(one for one, _ in self.served if one is not None and one.fields))
-        patterns = list(dict.fromkeys(pattern for _, pattern in self.served))
-        if not maps:
-            return {}
-        look = predict(tabulate(maps), np.array(patterns, np.int64), replace(workload, corrected={}), by_values=True)
+        maps, patterns, look = self._predict(workload)
         found: dict[int, float] = {}
         expected: dict[int, float] = {}
         for (one, pattern), done in self.served.items():
-            if one is None or not one.fields:
+            if one not in maps:
                 continue
-            at = maps.index(one), patterns.index(pattern)
+            at = maps[one], patterns[pattern]
             used = int(look.used[at])
             found[used] = found.get(used, 0.0) + done.candidates
             rows = done.lookups * workload.stored / workload.parts

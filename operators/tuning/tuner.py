@@ -236,7 +236,7 @@ class Tuner:
         learned.maps = after
         learned.number += 1
         learned.switches += 1
-        done, modelled = self.observed.price(MEASURED), price_maps(before, replace(workload, corrected={}))
+        done, modelled = self.observed.price(MEASURED, workload), price_maps(before, replace(workload, corrected={}))
         self.trial = Trial(
             number=learned.number,
             why=why,
