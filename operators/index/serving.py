@@ -130,7 +130,7 @@ class Serving:
         look = self._predict(best, part.rows, pattern)
         return min(math.ceil(look.ranges), MOST_RUNS)
 
-    def price(self, key_map: KeyMap, pattern: int, spare: int) -> float:
+    def _price(self, key_map: KeyMap, pattern: int, spare: int) -> float:
         """Predict what a search takes for one tuple, in the rows as they are; infinity if the map does not serve it."""
         return sum(self.price_part(key_map, part.rows, pattern, spare) for part in self._parts)
 
@@ -139,7 +139,7 @@ class Serving:
         asked = sorted(self._patterns)
         return [
             Option(
-                self._count_bytes(key_map, spare), {pattern: self.price(key_map, pattern, spare) for pattern in asked}
+                self._count_bytes(key_map, spare), {pattern: self._price(key_map, pattern, spare) for pattern in asked}
             )
             for spare in reversed(price.SPARE_BITS)
         ]
