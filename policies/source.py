@@ -40,8 +40,8 @@ SHARE_AT_FIRST = 0.1
 LITTLE = 0.02
 """Where no order could save more than this share, or another leg costs more than it, rows explore seldom."""
 
-WORTH_NOTING = 200e-6
-"""Seconds of a step from which on it is noted what it did: that takes a fiftieth of it at most."""
+WORTH_NOTING = 500e-6
+"""Seconds of a step from which on it is noted what it did: that takes a hundredth of it at most."""
 
 SELDOM = 10
 """Times as many rows from one exploration to the next where there is little to gain."""

@@ -908,6 +908,13 @@ BUGS = (
         tests=("tests/policies/test_source.py", "-k", "followed_in"),
     ),
     Bug(
+        name="tries on credit are never paid",
+        file="policies/shared/guard.py",
+        old="self._on_credit = int(self._unpaid > 0)",
+        new="self._on_credit = 0",
+        tests=("tests/policies/test_guard.py", "-k", "credit"),
+    ),
+    Bug(
         name="a challenge that waits for its turn is forgotten in a restart",
         file="policies/auto/saved.py",
         old='"next_challenge": course.next_challenge,',

@@ -71,6 +71,14 @@ LEAST_CHANGE = 0.05
 """The least difference of two rates that may be worth another order at once."""
 
 
+OF_CLASSES = 4_000, 0.02
+"""Rows after which an older one counts half, and the least difference of two rates, where it is asked whether classes
+may have appeared: those of two filters change little what one makes of the rows of the other."""
+
+MOST_PASSING = 100
+"""Places behind other filters that are told apart; where orders change so often, counting begins anew."""
+
+
 class Known(NamedTuple):
     """The mean price of a hop over some looks, and the variance of the newest around it, in logarithms."""
 
@@ -88,7 +96,8 @@ class RecentRates:
     (0.11, 0.1)
     """
 
-    def __init__(self) -> None:
+    def __init__(self, half_life: int = ROWS_OF_LATE, least: float = LEAST_CHANGE) -> None:
+        self._half_life, self._least = half_life, least
         self._counts: dict[Hop, tuple[float, float]] = {}
 
     def observe(self, observation: Observation) -> None:
@@ -101,7 +110,7 @@ class RecentRates:
         """Count rows that came to a filter; older ones are forgotten when it surely did something else with them."""
         known = self._counts.get(hop)
         if known is not None and not (rows >= FEW_OF_LATE and self.differs(hop, passed / rows, rows)):
-            kept = 0.5 ** (rows / ROWS_OF_LATE)
+            kept = 0.5 ** (rows / self._half_life)
             rows, passed = known[0] * kept + rows, known[1] * kept + passed
         self._counts[hop] = rows, passed
 
@@ -118,7 +127,7 @@ class RecentRates:
         if rows < FEW_OF_LATE:
             return False
         recent = passed / rows
-        if abs(recent - rate) <= LEAST_CHANGE:
+        if abs(recent - rate) <= self._least:
             return False
         spread = max(rate * (1 - rate), recent * (1 - recent), 1 / rows)
         error = math.sqrt(spread * (1 / rows + 1 / of))
@@ -136,6 +145,47 @@ class RecentRates:
     def restore(self, state: Sequence[Any]) -> None:
         """Go on from a snapshot."""
         self._counts = {Hop(operator, pattern): (rows, out) for operator, pattern, rows, out in state}
+
+
+class Passing:
+    """What filters let through on the common way since a wait began, and of late, each behind others by themselves.
+
+    A filter sees other rows behind other filters, so both are counted for each set of those before it.
+    """
+
+    def __init__(self) -> None:
+        self._all: dict[Hop, tuple[float, float]] = {}
+        self._recent = RecentRates(*OF_CLASSES)
+
+    def count(self, step: Observation) -> None:
+        """Count the rows of a step that are on the common way: its largest leg."""
+        hop, rows = step.hops[0], step.rows
+        most = max(range(len(rows)), key=rows.__getitem__)
+        before = step.legs[most].route
+        if hop.pattern or hop not in before:
+            return
+        key = Hop(hop.operator, ",".join(sorted(one.operator for one in before[: before.index(hop)])))
+        begun = sum(rows[:most])
+        passed = float(step.outcomes[0][begun : begun + rows[most]].sum())
+        if len(self._all) >= MOST_PASSING:
+            self._all, self._recent = {}, RecentRates(*OF_CLASSES)
+        known = self._all.get(key, (0.0, 0.0))
+        self._all[key] = known[0] + rows[most], known[1] + passed
+        self._recent.count(key, rows[most], passed)
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether a filter surely does something else of late."""
+        return any(rows and self._recent.differs(key, out / rows, rows) for key, (rows, out) in self._all.items())
+
+    def snapshot(self) -> list[Any]:
+        """Plain values."""
+        return [[[*key, *counts] for key, counts in self._all.items()], self._recent.snapshot()]
+
+    def restore(self, state: Sequence[Any]) -> None:
+        """Go on from a snapshot."""
+        self._all = {Hop(operator, before): (rows, out) for operator, before, rows, out in state[0]}
+        self._recent.restore(state[1])
 
 
 class StandingOrder:
