@@ -159,8 +159,7 @@ class Operator(Protocol):
 class PartRows(NamedTuple):
     """The rows of a part that is to be indexed: the codes of each key, and which rows are indexed at all.
 
-    `times` are numbers by which rows of the same code are put in order; None where they stand so already. `bits` are
-    those of each field of a code.
+    `times` put rows of the same code in order, where they do not stand so; `bits` are those of each field of a code.
     """
 
     rows: int
@@ -174,9 +173,8 @@ class Index(Protocol):
     """Finds the rows of one part of a STeM by one or more keys, each of them a 64-bit code."""
 
     order: Numbers
-    """The rows, as numbers from the part's first one on, in the order in which searches find runs of them."""
+    """The rows, by their places in the part, in the order in which searches find runs of them."""
     bits: tuple[int, ...]
-    """The bits of each field of a code."""
 
     @property
     def nbytes(self) -> int:
