@@ -309,8 +309,7 @@ class Leg:
 
     `aside` has for each place of the route the hops that also see, to learn, the leg's tuples that are dropped at that
     place: such a hop must be ready for them before the step that drops them. It changes no answer either. The policy
-    gets one profile of all legs with asides once their steps are over, also where nobody is named at any place: what
-    hops have said of tuples that passed is in it.
+    gets one profile of all legs with asides once their steps are over, with what hops have said of all their tuples.
     """
 
     route: tuple[Hop, ...]
@@ -335,8 +334,7 @@ class Observation(NamedTuple):
     tuples with which each of them began, all hops of their routes and asides in the order in which they are first
     named, and `UNSEEN` where a hop has not seen a tuple. Its outcomes are about the tuple by itself. A hop that reads
     rows that were joined on the way says nothing about that, so it has not seen it; nor has a probe that was stopped,
-    since it had looked at too many candidates aside. Its statistics are of the calls aside alone: the others were told
-    of with their steps, and `Task.statistics` counts no call aside.
+    since it had looked at too many candidates aside. Its statistics are of the calls aside alone.
     """
 
     origin: str
