@@ -19,7 +19,7 @@ from eddy.operators.tuning.settings import IndexSettings
 from eddy.operators.tuning.trial import FAR_WORSE, MEASURED, WORSE, Trial, price_maps
 from eddy.operators.tuning.workload import Workload
 
-MARGIN = 0.05
+MARGIN = 0.1
 """Share of the work that a switch must save, by its price; it doubles with every switch under the same searches, so
 that two sets of maps of about the same price do not take turns."""
 

@@ -158,12 +158,12 @@ def test_what_there_is_no_room_for_is_not_built(monkeypatch: pytest.MonkeyPatch)
 def test_with_some_room_another_map_serves() -> None:
     """By two keys a row is found by one of them, where that saves bytes."""
     held = Held(values=1_000)
-    run(held, 20, patterns=(0b01, 0b10, 0b11), room=1 << 20)
+    run(held, 10, patterns=(0b01, 0b10, 0b11), room=1 << 20)
     every = held.catalog.nbytes
     held.catalog.take_counts()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(admission, "LEAST_ROOM", 0)
-        for number in range(20, 32):
+        for number in range(10, 18):
             held.come(np.arange(number * 50, number * 50 + 50))
             for pattern in (0b01, 0b10, 0b11):
                 held.check(pattern)
