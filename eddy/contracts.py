@@ -30,7 +30,7 @@ from eddy.tuples.arrays import FaultCodes, Floats, Hashes, Integers, KeyCodes, M
 from eddy.tuples.event_time import Ticks
 from eddy.tuples.lineage import Rule
 from eddy.tuples.request import Request
-from eddy.tuples.runs import Ranges, scan_all
+from eddy.tuples.runs import Ranges, Runs, scan_all
 
 __all__ = [
     "MOST_ALONG_PATH",
@@ -77,6 +77,7 @@ __all__ = [
     "RouteCost",
     "RowIds",
     "Rule",
+    "Runs",
     "Setting",
     "State",
     "Statistic",
@@ -156,17 +157,17 @@ class Operator(Protocol):
 
 
 class PartRows(NamedTuple):
-    """The rows of a part that is to be indexed: the codes of each key, and which rows have all of them.
+    """The rows of a part that is to be indexed: the codes of each key, and which rows are indexed at all.
 
-    `times` are event times, by which rows of the same code are put in order; None where they stand so already. `bits`
-    are those of a code, where keys are hashed.
+    `times` are numbers by which rows of the same code are put in order; None where they stand so already. `bits` are
+    those of each field of a code.
     """
 
     rows: int
     codes: Sequence[KeyCodes]
     valid: Valid
     times: Ticks | None
-    bits: int
+    bits: tuple[int, ...]
 
 
 class Index(Protocol):
@@ -174,18 +175,21 @@ class Index(Protocol):
 
     order: Numbers
     """The rows, as numbers from the part's first one on, in the order in which searches find runs of them."""
-    bits: int
-    """The bits of a code; 0 where there are none."""
+    bits: tuple[int, ...]
+    """The bits of each field of a code."""
 
     @property
     def nbytes(self) -> int:
         """What it occupies."""
 
-    def search(self, request: Request, probes: slice | Integers) -> tuple[Integers, Integers]:
-        """Where in `order` each of some probes finds a run of rows: where it starts, and how many they are.
+    def runs(self, pattern: int) -> Runs:
+        """How many runs a search by some keys finds for each probe."""
 
-        May find rows that do not match, since the probe verifies them: those whose hash is alike. Must not miss one
-        that does. Rows that match stand in the order of their times, unless the index is over an order of values.
+    def search(self, request: Request, probes: slice | Integers) -> tuple[Integers, Integers]:
+        """Where in `order` each of some probes finds runs of rows: where they start, and how many rows they have.
+
+        May find rows that do not match, since the probe verifies them: those whose hash is alike, or that have no key.
+        Must not miss one that does. Exact runs stand in the order of their times.
         """
 
     def trim(self, rows: int) -> bool:
@@ -204,6 +208,10 @@ class Store(Protocol):
     @property
     def nbytes(self) -> int:
         """What they occupy, indexes included."""
+
+    @property
+    def row_bytes(self) -> int:
+        """The same without indexes."""
 
     def append(self, rows: pa.RecordBatch, ticks: Ticks, arrivals: RowIds) -> RowIds:
         """Keep rows, in the order of their arrival; says under which ids."""
@@ -372,10 +380,7 @@ class Policy(Protocol):
         return
 
     def learn(self) -> None:
-        """Think about what was observed; called once at the end of every round, and nowhere else.
-
-        A small micro-batch is one round, a large one several.
-        """
+        """Think about what was observed; called once at the end of every round of a micro-batch, and nowhere else."""
         return
 
     @property
@@ -385,10 +390,7 @@ class Policy(Protocol):
 
     @property
     def is_urgent(self) -> bool:
-        """Whether rounds should be small, however cheap rows are.
-
-        A few rows would soon say how the others are to go, or calls alone count to the policy.
-        """
+        """Whether rounds should be small however cheap rows are: a few would soon tell, or calls alone count."""
         return False
 
     def snapshot(self) -> State:

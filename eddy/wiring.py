@@ -22,13 +22,14 @@ from eddy.errors import QueryError, describe_error, quote, unknown_name, warn
 from eddy.observe.prices import Prices
 from eddy.operators.conditions import sort_conditions
 from eddy.operators.filter import FilterColumns, Memory, Take
-from eddy.operators.joined_indexes import JoinIndexes
+from eddy.operators.joined_indexes import IndexRoom, JoinIndexes
 from eddy.operators.matching import Matching
 from eddy.operators.passing import Passing
 from eddy.operators.registry import OPERATORS
 from eddy.operators.stem import Stem
 from eddy.operators.tuning import settings as index_settings
 from eddy.operators.tuning.settings import IndexSettings
+from eddy.operators.tuning.tuners import Tuners
 from eddy.policies.registry import POLICIES
 from eddy.predicates.faults import Faults
 from eddy.predicates.judge import Judge
@@ -80,7 +81,8 @@ def engine(  # noqa: PLR0913  all that a cell is made of, most of it by keyword
     binding = bind(query, {**schemas, **{name: table.schema for name, table in tables.items()}})
     faults = Faults(values=query.show_values)
     settings = read_index(index)
-    made = _join_inputs(binding, tables, faults, settings) if len(query.inputs) > 1 else _pass_input(binding, faults)
+    joined = len(query.inputs) > 1
+    made = _join_inputs(binding, tables, faults, settings, (seed, cell)) if joined else _pass_input(binding, faults)
     setting = _setting(binding, clock, cells)
     return Engine(
         binding,
@@ -165,27 +167,19 @@ def _pass_input(binding: Binding, faults: Faults) -> Machinery:
 
 
 def _join_inputs(
-    binding: Binding, tables: Mapping[str, pa.RecordBatch], faults: Faults, index: IndexSettings
+    binding: Binding,
+    tables: Mapping[str, pa.RecordBatch],
+    faults: Faults,
+    index: IndexSettings,
+    seed: tuple[int, int],
 ) -> Machinery:
     """Make a STeM, a probe and its first phase for every input, and the filters.
 
     The filters remember.
     """
     query = binding.query
-    own = {name: [f.name for f in query.filters if f.on == (name,)] for name in query.inputs}
-    stems = {
-        s.name: Stem(
-            binding.find_stored(s.name),
-            time=s.time,
-            tick_type=binding.tick_type,
-            delay=s.delay_ticks,
-            window=s.window,
-            filters=own[s.name],
-            index=index,
-        )
-        for s in query.streams
-    }
-    stems |= {t.name: Stem(binding.find_stored(t.name), filters=own[t.name], index=index) for t in query.tables}
+    room = IndexRoom(query.max_state)
+    stems = _make_stems(binding, index, room)
     joins = sort_conditions(query.predicates, binding.types, stems, faults)
     for name, table in tables.items():
         stems[name].append(table, np.zeros(table.num_rows, np.int64), np.arange(table.num_rows))
@@ -200,8 +194,31 @@ def _join_inputs(
     meets = [
         OPERATORS["meets"](matching[name], Rule(near=near[name], lacks=name, optional=True)) for name in query.inputs
     ]
-    indexes = JoinIndexes({name: stem.catalog for name, stem in stems.items()})
+    catalogs = {name: stem.catalog for name, stem in stems.items()}
+    indexes = JoinIndexes(catalogs, Tuners(catalogs, index, seed), room=room)
     return Machinery([*filters, *probes, *meets], stems, faults, indexes)
+
+
+def _make_stems(binding: Binding, index: IndexSettings, room: IndexRoom) -> dict[str, Stem]:
+    """Make the STeMs of all inputs; those of tables do not count for `max_state`."""
+    query = binding.query
+    own = {name: [f.name for f in query.filters if f.on == (name,)] for name in query.inputs}
+    streams = {
+        s.name: Stem(
+            binding.find_stored(s.name),
+            time=s.time,
+            tick_type=binding.tick_type,
+            delay=s.delay_ticks,
+            window=s.window,
+            filters=own[s.name],
+            index=index,
+            index_room=room.left,
+        )
+        for s in query.streams
+    }
+    room.stems.extend(streams.values())
+    tables = {t.name: Stem(binding.find_stored(t.name), filters=own[t.name], index=index) for t in query.tables}
+    return {**streams, **tables}
 
 
 def make_policy(choice: PolicyChoice, setting: Setting) -> Policy:

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from eddy.observe.indexing import IndexCount, Indexed, Tuning
-from eddy.operators.index.catalog import Catalog
+from eddy.observe.indexing import IndexCount, Indexed, LateCounts, Tuning, keep_largest
+from eddy.operators.index import price
+from eddy.operators.index.catalog import Catalog, PartView
 from eddy.operators.index.counts import IndexCounts, Work
 from eddy.operators.index.key_map import KeyMap
 from eddy.tuples.request import list_keys
 
 SCAN = "scan"
 """The name of a look through all rows, in reports."""
+
+
+NO_ROOM = "the rows leave no room in max_state: all of them are looked through"
+"""Why there is no index, in reports."""
 
 
 class Tuners(Protocol):
@@ -31,21 +38,66 @@ class Tuners(Protocol):
         """Go on from a snapshot; from an empty one, learn anew."""
 
 
+class Sized(Protocol):
+    """The stored rows of an input."""
+
+    @property
+    def row_bytes(self) -> int:
+        """What they occupy, indexes left out."""
+
+
+class IndexRoom:
+    """What the rows of all streams leave of `max_state` for their indexes, in equal parts."""
+
+    def __init__(self, most: int | None) -> None:
+        self._most = most
+        self.stems: list[Sized] = []
+
+    @property
+    def is_limited(self) -> bool:
+        """There is a limit."""
+        return self._most is not None
+
+    def left(self) -> int:
+        """Give the bytes that the indexes of one stream may occupy."""
+        if self._most is None:
+            return sys.maxsize
+        return max(self._most - sum(stem.row_bytes for stem in self.stems), 0) // len(self.stems)
+
+
 class JoinIndexes:
     """Takes what each catalog has counted, for reports and for whoever chooses key maps."""
 
-    def __init__(self, catalogs: Mapping[str, Catalog], tuners: Tuners | None = None) -> None:
+    def __init__(
+        self, catalogs: Mapping[str, Catalog], tuners: Tuners | None = None, room: IndexRoom | None = None
+    ) -> None:
         self._catalogs = catalogs
         self._tuners = tuners
+        self._room = room or IndexRoom(None)
+        self._told: set[str] = set()
 
     def settle(self) -> Indexed:
         """End the micro-batch, once the rows that are past have gone."""
         taken = {name: catalog.take_counts() for name, catalog in self._catalogs.items()}
-        counts = [one for name, c in taken.items() for one in count_maps(name, self._catalogs[name], c)]
-        if self._tuners is None:
-            return Indexed(counts)
-        self._tuners.settle(taken)
-        return Indexed(counts, self._tuners.count())
+        done = [
+            _Done(name, catalog, catalog.maps, catalog.parts, taken[name]) for name, catalog in self._catalogs.items()
+        ]
+        counts = LateCounts(lambda: keep_largest(count for one in done for count in _count_maps(one)))
+        tunings = self._tell_no_room(taken)
+        if self._tuners is not None:
+            self._tuners.settle(taken)
+            tunings += self._tuners.count()
+        return Indexed(counts, tunings)
+
+    def _tell_no_room(self, taken: Mapping[str, IndexCounts]) -> list[Tuning]:
+        """Say once of each input that its rows leave no room for any index."""
+        told = []
+        for name, counts in taken.items():
+            by = {key_map for key_map, pattern in counts.served if pattern}
+            if self._room.is_limited and by == {None} and name not in self._told:
+                self._told.add(name)
+                told.append(_write_no_room(name, self._catalogs[name]))
+        return told
 
     def snapshot(self) -> Mapping[str, Any]:
         """Give what was learned of the searches."""
@@ -59,31 +111,65 @@ class JoinIndexes:
             self._tuners.restore(state)
 
 
-def count_maps(name: str, catalog: Catalog, counts: IndexCounts) -> Iterator[IndexCount]:
+class _Done(NamedTuple):
+    """What one input's key maps have done, with all that is needed to write it down later."""
+
+    input: str
+    catalog: Catalog
+    maps: Sequence[KeyMap]
+    parts: Sequence[PartView]
+    counts: IndexCounts
+
+
+def _count_maps(done: _Done) -> Iterator[IndexCount]:
     """Write what each key map of an input has done, in words and numbers."""
     work: dict[KeyMap | None, dict[int, Work]] = {}
-    for (key_map, pattern), done in counts.served.items():
-        work.setdefault(key_map, {})[pattern] = done
-    parts = catalog.parts
-    for key_map in dict.fromkeys([*catalog.maps, *(m for part in parts for m in part.built), *work]):
-        has = [part for part in parts if key_map in part.built]
+    for (key_map, pattern), of_pattern in done.counts.served.items():
+        work.setdefault(key_map, {})[pattern] = of_pattern
+    names = done.catalog.names
+    # The parts of an input are about as large as each other, but for one that grows.
+    rows = sum(part.rows for part in done.parts) // max(len(done.parts), 1)
+    for key_map in dict.fromkeys([*done.maps, *(m for part in done.parts for m in part.built), *work]):
+        has = [part for part in done.parts if key_map in part.built]
         known = work.get(key_map, {})
+        again = 0 if key_map is None else done.counts.sorted_rows.get(key_map, 0)
+        looks = [(one.lookups * done.catalog.predict(key_map, pattern, rows), one) for pattern, one in known.items()]
         yield IndexCount(
-            input=name,
-            map=SCAN if key_map is None else key_map.describe(catalog.names),
+            input=done.input,
+            map=SCAN if key_map is None else key_map.describe(names),
+            segments=sum(part.segments for part in has),
             parts=len(has),
             rows=sum(part.rows for part in has),
             nbytes=sum(part.nbytes // len(part.built) for part in has),
-            patterns=tuple(_write_pattern(pattern, key_map, catalog.names) for pattern in known),
-            probes=sum(done.probes for done in known.values()),
-            lookups=sum(done.lookups for done in known.values()),
-            ranges=sum(done.ranges for done in known.values()),
-            candidates=sum(done.candidates for done in known.values()),
-            matches=sum(done.matches for done in known.values()),
-            sorted_rows=0 if key_map is None else counts.sorted_rows.get(key_map, 0),
-            predicted=0.0,
-            observed=0.0,
+            patterns=tuple(_write_pattern(pattern, key_map, names) for pattern in known),
+            probes=sum(one.probes for one in known.values()),
+            lookups=sum(one.lookups for one in known.values()),
+            ranges=sum(one.ranges for one in known.values()),
+            candidates=sum(one.candidates for one in known.values()),
+            matches=sum(one.matches for one in known.values()),
+            sorted_rows=again,
+            # The maps of old parts may serve patterns that those in force do not: nothing was expected of them.
+            predicted=again * price.SORTED_ROW + sum(_price(one) if math.isinf(say) else say for say, one in looks),
+            observed=again * price.SORTED_ROW + sum(_price(one) for _, one in looks),
         )
+
+
+def _price(done: Work) -> float:
+    """Give the price of what was done."""
+    return price.LOOKUP * done.lookups + price.RANGE * done.ranges + price.CANDIDATE * done.candidates
+
+
+def _write_no_room(name: str, catalog: Catalog) -> Tuning:
+    return Tuning(
+        input=name,
+        why=NO_ROOM,
+        before=tuple(one.describe(catalog.names) for one in catalog.maps),
+        after=(SCAN,),
+        predicted=0.0,
+        observed=None,
+        migrated=0,
+        patterns=0,
+    )
 
 
 def _write_pattern(pattern: int, key_map: KeyMap | None, names: Sequence[str]) -> str:

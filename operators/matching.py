@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from eddy.operators.conditions import Conditions, JoinPair, Side, evaluate
+from eddy.operators.index.catalog import Found
 from eddy.operators.index.counts import Served
 from eddy.operators.index.time_bounds import TimeBounds, make_bounds
 from eddy.operators.keys import Key, compare_values
@@ -47,7 +48,7 @@ class Search(NamedTuple):
     pattern: Pattern
     before: RowIds | None
     ranges: Ranges
-    served: Served | None
+    served: Sequence[tuple[Served, int]]
 
 
 class Matches(NamedTuple):
@@ -82,14 +83,13 @@ class Matching:
 
     def search(self, tuples: Tuples) -> Search:
         """Find the candidates of the first tuples in an index."""
-        tuples = tuples.first(MOST_TUPLES)
         pattern, origin = self._find_pattern(tuples.lineage.spans), tuples.lineage.origin
+        # Where a tuple may find more than one run in a part, fewer go at a time.
+        tuples = tuples.first(max(MOST_TUPLES // self._stem.catalog.count_runs(pattern.mask), 1))
         # A row joins what came before it. Of two rows the later one finds the earlier, so no pair is found twice.
         before = self._stem.before(self._stems[origin].arrivals(tuples.ids[origin]))
-        ranges, served = self._recall(pattern, tuples), None
-        if ranges is None:
-            ranges, served = self._find_ranges(pattern, tuples, before)
-        return Search(tuples, pattern, before, ranges, served)
+        found = self._recall(pattern, tuples) or self._find_ranges(pattern, tuples, before)
+        return Search(tuples, pattern, before, *found)
 
     def keep(self, search: Search, tuples: RowIds, *, are_own: bool = False) -> None:
         """Keep what some of the tuples have found, for a probe of the same rows.
@@ -106,10 +106,11 @@ class Matching:
             rows = self._number(search.tuples).take(tuples)
             self._stem.catalog.searches.keep((origin, pattern.terms), rows, found, are_own=are_own)
 
-    def _recall(self, pattern: Pattern, tuples: Tuples) -> Ranges | None:
+    def _recall(self, pattern: Pattern, tuples: Tuples) -> Found | None:
         """Give what the rows that set tuples off have found before, if that was kept of all of them."""
         searches = self._stem.catalog.searches
-        return searches.find((tuples.lineage.origin, pattern.terms), self._number(tuples)) if searches else None
+        known = searches.find((tuples.lineage.origin, pattern.terms), self._number(tuples)) if searches else None
+        return None if known is None else Found(known, ())
 
     def _number(self, tuples: Tuples) -> RowIds:
         """Number the rows that set tuples off, as they came."""
@@ -126,10 +127,9 @@ class Matching:
         taken = max(int(np.searchsorted(total, MOST_CANDIDATES, side="right")), 1) if len(tuples) else 0
         candidates = ranges.expand(taken)
         pairs = self._verify(pattern, tuples, before, Pairs(*candidates, None))
-        if not ranges.ascending:
+        if not ranges.ascending or pattern.faulty:
             pairs = pairs.by_row()
-        if served is not None:
-            self._stem.catalog.note(served, len(candidates[0]), len(pairs.at))
+        self._stem.catalog.note(served, candidates[1], pairs.rows)
         return Matches(pairs, taken, len(candidates[0]))
 
     def _find_pattern(self, spans: frozenset[str]) -> Pattern:
@@ -146,14 +146,15 @@ class Matching:
         # Conditions that this probe completes: all their inputs are there with it, and some were not before.
         residuals = [r for r in self._conditions.residuals if target in r.inputs and joined >= r.inputs]
         # Equalities find far fewer rows than an order does. The orders are residuals too, so none is forgotten.
-        orders = [] if equalities else keep_one_key(orders, target)
+        orders = keep_one_key(orders, target)
         searched: Sequence[JoinPair] = equalities or orders
         texts = [e.sides[target].text for e in equalities]
-        texts += [f"{o.sides[target].text} {o.ops[target]}" for o in orders]
+        texts += [] if equalities else [f"{o.sides[target].text} {o.ops[target]}" for o in orders]
         keys = [self._stem.catalog.number(one.sides[target].key) for one in searched]
         return Pattern(
             equalities=equalities,
             orders=orders,
+            then=self._stem.catalog.number(orders[0].sides[target].key) if orders else None,
             residuals=residuals,
             keys=tuple(keys),
             mask=sum({1 << key for key in keys}) if equalities else 0,
@@ -177,31 +178,44 @@ class Matching:
         timed = {name for name in spans if self._stem.timed and self._stems[name].timed}
         return spans.intersection(timed.union(*asked))
 
-    def _find_ranges(self, pattern: Pattern, tuples: Tuples, before: RowIds | None) -> tuple[Ranges, Served | None]:
+    def _find_ranges(self, pattern: Pattern, tuples: Tuples, before: RowIds | None) -> Found:
         """Find the candidates of every tuple in an index, and say what has served them."""
         if not pattern.searched:
-            return scan_all(len(tuples), len(self._stem)), None
+            return Found(scan_all(len(tuples), len(self._stem)), ())
+        codes = self._read_codes(pattern.searched, tuples)
         others = [one.other(self.target) for one in pattern.searched]
-        codes = [side.key.codes(tuples.ids[side.input]) for side in others]
         valid = [v for side in others if (v := side.key.valid(tuples.ids[side.input])) is not None]
-        if pattern.equalities:
-            wanted: dict[int, KeyCodes] = {}
-            for number, code in zip(pattern.keys, codes, strict=True):
-                # Rows of two inputs may have to equal one key: if they do not equal each other, nothing equals both.
-                if number in wanted:
-                    valid.append(wanted[number] == code)
-                wanted.setdefault(number, code)
-            request = Request({number: wanted[number] for number in sorted(wanted)})
-        else:
-            ops = [one.ops[self.target] for one in pattern.orders]
-            request = Request({}, pattern.keys[0], list(zip(ops, codes, strict=True)))
+        wanted: dict[int, KeyCodes] = {}
+        for number, code in zip(pattern.keys, codes, strict=True):
+            # Rows of two inputs may have to equal one key: if they do not equal each other, nothing equals both.
+            if number in wanted and pattern.mask:
+                valid.append(wanted[number] == code)
+            wanted.setdefault(number, code)
+        orders = self._list_orders(pattern, tuples)
+        request = Request(
+            {number: wanted[number] for number in sorted(wanted)} if pattern.mask else {},
+            pattern.then if orders else None,
+            orders,
+        )
         ranges, served = self._stem.catalog.find(request, self._find_bounds(tuples), before)
         # Null equals nothing: a tuple without a key has no candidates, whatever code stands there.
         if valid:
             ranges.counts[~np.logical_and.reduce(valid)] = 0
         if pattern.faulty:
             ranges = widen(ranges, pattern.searched, self.target, tuples, self._stem.alive)
-        return ranges, served
+        return Found(ranges, served)
+
+    def _list_orders(self, pattern: Pattern, tuples: Tuples) -> list[tuple[str, KeyCodes]]:
+        """List the bounds that tuples set to one more key; none, if whether a row is within them is not known."""
+        sides = [side for one in pattern.orders for side in one.sides.values()]
+        if pattern.mask and any(side.key.faulty for side in sides):
+            return []
+        ops = [one.ops[self.target] for one in pattern.orders]
+        return list(zip(ops, self._read_codes(pattern.orders, tuples), strict=True))
+
+    def _read_codes(self, pairs: Sequence[JoinPair], tuples: Tuples) -> list[KeyCodes]:
+        others = [one.other(self.target) for one in pairs]
+        return [side.key.codes(tuples.ids[side.input]) for side in others]
 
     def _find_bounds(self, tuples: Tuples) -> Callable[[], TimeBounds] | None:
         """Say when rows must have happened to be inside their windows, with the rows of each tuple."""
@@ -247,6 +261,9 @@ class Matching:
                 continue
             same = own.key.codes(pairs.rows) == other.key.codes(tuples.ids[other.input]).take(pairs.at)
             pairs = pairs.keep(same)
+            # A row without a key may be among the candidates, by other keys or by none; any code may stand there.
+            present = own.key.valid(pairs.rows)
+            pairs = pairs if present is None else pairs.keep(present)
         return pairs
 
     def _mask_timely(self, tuples: Tuples, at: RowIds, rows: RowIds) -> Mask | None:
@@ -324,8 +341,10 @@ class Pairs(NamedTuple):
         return Pairs(self.at.take(kept), self.rows.take(kept), faults)
 
     def by_row(self) -> Pairs:
-        """The same pairs, those of each tuple by row: whatever found them, they come out alike."""
+        """The same pairs, those of each tuple by row and each once: whatever found them, they come out alike."""
         order = np.lexsort((self.rows, self.at))
+        at, rows = self.at.take(order), self.rows.take(order)
+        order = order[np.append(True, (at[1:] != at[:-1]) | (rows[1:] != rows[:-1]))[: len(order)]]
         faults = None if self.faults is None else self.faults.take(order)
         return Pairs(self.at.take(order), self.rows.take(order), faults)
 

@@ -28,6 +28,11 @@ class Passing:
         """Zero, since nothing stays."""
         return 0
 
+    @property
+    def row_bytes(self) -> int:
+        """Zero as well."""
+        return 0
+
     def append(self, rows: pa.RecordBatch, ticks: Ticks, arrivals: RowIds) -> RowIds:
         """Hold rows, and give their ids."""
         self._columns = {field.name: make_column(field.type) for field in self._schema}

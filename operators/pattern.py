@@ -13,7 +13,7 @@ class Pattern:
     """The access pattern for tuples that span certain inputs.
 
     `terms` are the comparisons by which it searches, as texts, and `keys` the numbers of the target's keys in them.
-    `mask` are those that must be equal.
+    `mask` are those that must be equal, and `then` the one that the `orders` are about.
     """
 
     equalities: Sequence[JoinPair]
@@ -21,6 +21,7 @@ class Pattern:
     residuals: Sequence[Residual]
     keys: tuple[int, ...]
     mask: int
+    then: int | None
     terms: tuple[str, ...]
     reads: frozenset[str]
     pattern: str

@@ -7,6 +7,7 @@ filter has failed are forgotten, and the rest move up.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -47,6 +48,7 @@ class Stem:
         delay: float | None = None,
         filters: Sequence[str] = (),
         index: IndexSettings | None = None,
+        index_room: Callable[[], int] = lambda: sys.maxsize,
     ) -> None:
         self.schema = schema
         self.window = window or Unbounded()
@@ -57,6 +59,7 @@ class Stem:
         self.arrived = 0
         self.dead = 0
         self._columns: dict[str, Stored] = {field.name: make_column(field.type) for field in schema}
+        self._index_room = index_room
         self._time = time
         self._tick_type = tick_type
         # Columns, times, verdicts, keys and `alive` are arrays of one length, and an id is a position in each of them:
@@ -81,7 +84,12 @@ class Stem:
     @property
     def nbytes(self) -> int:
         """The bytes of the rows, and of what is known of them."""
-        return sum(part.nbytes for part in self._parts()) + self.catalog.nbytes
+        return self.row_bytes + self.catalog.nbytes
+
+    @property
+    def row_bytes(self) -> int:
+        """The same without the indexes."""
+        return sum(part.nbytes for part in self._parts())
 
     @property
     def timed(self) -> bool:
@@ -256,10 +264,12 @@ class Stem:
     def _room(self) -> int:
         """Give the bytes that the indexes may occupy.
 
-        They are what the rows leave of one and a half times their Arrow size and 16 bytes a row.
+        They are what the rows leave of one and a half times their Arrow size and 16 bytes a row, and no more than what
+        all rows leave of `max_state`.
         """
         values = sum(column.size for column in self._columns.values())
-        return max(len(self) * SPARE + values + values // 2 - sum(part.nbytes for part in self._parts()), 0)
+        left = len(self) * SPARE + values + values // 2 - self.row_bytes
+        return max(min(left, self._index_room()), 0)
 
     def snapshot(self) -> tuple[dict[str, int], pa.RecordBatch]:
         """Give the rows that are alive, with their verdicts.

@@ -3,8 +3,8 @@
 It follows section 4.2 of the content-based routing paper (SBR): an operator's merit comes from what it did recently to
 all tuples. The paper chooses at random, with probabilities inverse to the selectivities (`choice = "proportional"`);
 `"greedy"`, the default, always takes the best. Beyond the paper: costs count, a probe is judged by its access pattern,
-an order stands until another is surely cheaper, and the greedy form sends a small share of the tuples to another
-operator first, the one that has seen fewest, so that one that has become selective is noticed.
+an order stands until another is surely cheaper or filters have surely changed, and the greedy form sends a small share
+of the tuples to another operator first, the one that has seen fewest, so that one that has become selective is noticed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from eddy.contracts import Hop, Leg, Policy, QueryError, Setting, State, Task
+from eddy.contracts import Hop, Leg, Observation, Policy, QueryError, Setting, State, Task
 from eddy.policies.shared.checks import check_costs
 from eddy.policies.shared.drawing import draw
 from eddy.policies.shared.merit import Costs, greedy_route, merit, row_price, step_price
@@ -39,6 +39,9 @@ SHARE_AT_FIRST = 0.1
 
 LITTLE = 0.02
 """Where no order could save more than this share, or another leg costs more than it, rows explore seldom."""
+
+WORTH_NOTING = 500e-6
+"""Seconds of a step from which on it is noted what it did: that takes a hundredth of it at most."""
 
 SELDOM = 10
 """Times as many rows from one exploration to the next where there is little to gain."""
@@ -94,6 +97,14 @@ class Source(Policy):
         chosen = np.zeros(task.rows, np.bool_)
         chosen[((np.arange(count) + task.chance().random(count)) * (task.rows / count)).astype(np.int64)] = True
         return [Leg(route=best[0].route, rows=np.flatnonzero(~chosen)), Leg(route=other, rows=np.flatnonzero(chosen))]
+
+    def observe(self, observation: Observation) -> None:
+        """Take note of what filters do just now, or of a sample that somebody else has drawn."""
+        is_worth_it = (
+            self._costs == "unit" or observation.is_profile or observation.statistics[0].seconds >= WORTH_NOTING
+        )
+        if self._greedy and is_worth_it:
+            self._find_order(observation.origin).observe(observation)
 
     def _count_due(self, task: Task, ready: tuple[Hop, ...], order: StandingOrder) -> int:
         """Count the rows of a task that explore: mostly none, then so many that a call is worth it."""

@@ -21,6 +21,9 @@ REGRET = "tests/eddy/test_regret.py"
 LAYOUT = "tests/eddy/spark/test_layout.py"
 AUTO = "tests/policies/auto"
 MEETS = "tests/eddy/test_meets.py"
+TUNERS = "tests/operators/tuning/test_tuners.py"
+INDEXING = "tests/eddy/test_indexing.py"
+INDEXED = "tests/eddy/comparison/test_indexes.py"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +38,62 @@ class Bug:
 
 
 BUGS = (
+    Bug(
+        name="what cells without rows have in their indexes is left out of the sum",
+        file="eddy/observe/indexing.py",
+        old="    for count in (*idle, *busy):\n",
+        new="    for count in busy:\n",
+        tests=(INDEXING,),
+    ),
+    Bug(
+        name="a decision about indexes that is told again is another one",
+        file="eddy/observe/indexing.py",
+        old="            key = (tuning.input, tuning.number)\n",
+        new="            key = (tuning.input, batch)\n",
+        tests=(INDEXING,),
+    ),
+    Bug(
+        name="a state forgets what its indexes have done, once it goes on",
+        file="eddy/engine/engine.py",
+        old='self._indexed = check_latest(meta.get("indexed", {}))',
+        new="self._indexed = {}",
+        tests=(INDEXING,),
+    ),
+    Bug(
+        name="indexes take their room whatever the rows leave of max_state",
+        file="operators/stem.py",
+        old="return max(min(left, self._index_room()), 0)",
+        new="return max(left, 0)",
+        tests=(INDEXING,),
+    ),
+    Bug(
+        name="contenders that differ in their index may go other ways",
+        file="eddy/comparison/contender.py",
+        old="return same and self.index != other.index and not depends_on_time(self.policy)",
+        new="return same and self.index != other.index and depends_on_time(self.policy)",
+        tests=(INDEXED,),
+    ),
+    Bug(
+        name="told indexes know what has been, and not what is to come",
+        file="eddy/comparison/runner.py",
+        old="recorded.report.counters])",
+        new="recorded.report.counters[:1]])",
+        tests=(INDEXED,),
+    ),
+    Bug(
+        name="a run of another index is taken from the journal",
+        file="eddy/comparison/contender.py",
+        old='own |= {} if self.index is None else {"index": index_text(self.index)}',
+        new="own |= {}",
+        tests=(INDEXED,),
+    ),
+    Bug(
+        name="keys that a kind of index does not use are passed over",
+        file="operators/tuning/settings.py",
+        old="for key in given if key not in USED[kind] and key not in bad]",
+        new="for key in given if key not in NUMBERS and key not in USED[kind] and key not in bad]",
+        tests=("tests/operators/tuning/test_settings.py",),
+    ),
     Bug(
         name="a profile row that an operator has not seen counts as dropped by it",
         file="policies/matrix/window.py",
@@ -814,6 +873,48 @@ BUGS = (
         tests=(f"{AUTO}/test_policy.py", "-k", "no_rows"),
     ),
     Bug(
+        name="a duel holds rows against those of other rounds",
+        file="policies/auto/duel.py",
+        old="return self.pairs.mean - overhead, ",
+        new="return self.champion.mean - self.challenger.mean - overhead, ",
+        tests=(f"{AUTO}/test_duel.py",),
+    ),
+    Bug(
+        name="a challenger pays for a stream that gets dearer",
+        file="policies/auto/ledger.py",
+        old="return bill.seconds / bill.rows",
+        new="return usually",
+        tests=(f"{AUTO}/test_change.py",),
+    ),
+    Bug(
+        name="rows of an idle stream are counted twice over from one look to the next",
+        file="policies/auto/idle.py",
+        old="statistics[hop].rows_out - kept * rows_out",
+        new="statistics[hop].rows_out - 0 * rows_out",
+        tests=(f"{AUTO}/test_change.py",),
+    ),
+    Bug(
+        name="what idle rows have shown is forgotten in a restart",
+        file="policies/auto/saved.py",
+        old='course.idle.restore(plain["idle"])',
+        new="pass",
+        tests=(f"{AUTO}/test_auto.py", "-k", "stopped"),
+    ),
+    Bug(
+        name="source never notices that a filter has changed",
+        file="policies/shared/standing_order.py",
+        old="return any(self._recent.differs(hop, rate) for hop, rate in self._rates.items())",
+        new="return False",
+        tests=("tests/policies/test_source.py", "-k", "followed_in"),
+    ),
+    Bug(
+        name="tries on credit are never paid",
+        file="policies/shared/guard.py",
+        old="self._on_credit = int(self._unpaid > 0)",
+        new="self._on_credit = 0",
+        tests=("tests/policies/test_guard.py", "-k", "credit"),
+    ),
+    Bug(
         name="a challenge that waits for its turn is forgotten in a restart",
         file="policies/auto/saved.py",
         old='"next_challenge": course.next_challenge,',
@@ -1053,5 +1154,54 @@ BUGS = (
         old="            self._asking.restore(state[",
         new="            dict(state[",
         tests=("tests/policies/matrix/test_asking.py",),
+    ),
+    Bug(
+        name="a count is lost when leaves are combined",
+        file="operators/tuning/assess/lattice.py",
+        old="entries.gather(parent, entries.remove(pattern), lacking)",
+        new="entries.gather(parent, entries.remove(pattern) and 0, lacking)",
+        tests=("tests/operators/tuning/assess/test_bounds.py", "-k", "none_is_lost"),
+    ),
+    Bug(
+        name="a key is pruned by the hashes of rows once for each pattern",
+        file="operators/tuning/select/divisions.py",
+        old="(times + workload.arrived) * prices.hash)",
+        new="(times + workload.arrived * len(workload.searches)) * prices.hash)",
+        tests=("tests/operators/tuning/select/test_divisions.py",),
+    ),
+    Bug(
+        name="a schedule never asks",
+        file="operators/tuning/schedule/periodic.py",
+        old="self._searches += sum(searches.values())",
+        new="self._searches = sum(searches.values())",
+        tests=("tests/operators/tuning/schedule/test_contract.py",),
+    ),
+    Bug(
+        name="a switch is not taken back",
+        file="operators/tuning/tuner.py",
+        old="            if saved < -WORSE:\n                self._take_back(trial, saved)\n",
+        new="",
+        tests=(TUNERS, "-k", "taken_back"),
+    ),
+    Bug(
+        name="migration forgets its bound",
+        file="operators/tuning/tuner.py",
+        old="            if rows > self._budget:\n                break\n",
+        new="",
+        tests=(TUNERS, "-k", "in_order_again"),
+    ),
+    Bug(
+        name="after a restart keys are those of another number",
+        file="operators/tuning/saved.py",
+        old="self._numbers = [list(names).index(text) for text in known]",
+        new="self._numbers = list(range(len(known)))",
+        tests=(TUNERS, "-k", "another_order"),
+    ),
+    Bug(
+        name="a restart has other chance for an assessment under way",
+        file="operators/tuning/tuner.py",
+        old="began = self.learned.batches - self.observed.batches",
+        new="began = self.learned.batches",
+        tests=(TUNERS, "-k", "goes_on_exactly"),
     ),
 )

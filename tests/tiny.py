@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
-from eddy.operators.index import admission, catalog, parts, segments, time_bounds
+from eddy.operators.index import admission, catalog, mapped, parts, price, segments, time_bounds
+from eddy.operators.index.catalog import Catalog
+from eddy.operators.index.key_map import Field, KeyMap
 
 
 def parts_of(patch: pytest.MonkeyPatch, rows: int, *, merged: int = 1 << 16, room: int = 1 << 16) -> None:
@@ -21,3 +25,39 @@ def parts_of(patch: pytest.MonkeyPatch, rows: int, *, merged: int = 1 << 16, roo
     patch.setattr(admission, "PERIOD", 1)
     for module in (time_bounds, catalog):
         patch.setattr(module, "LEAST_SAVED", 0)
+
+
+def other_maps(patch: pytest.MonkeyPatch, chance: random.Random, most_runs: int) -> None:
+    """Other key maps in every micro-batch, and now and then for parts that are old: any that there can be."""
+    rest = Catalog.rest
+    patch.setattr(mapped, "MOST_RUNS", most_runs)
+    # As dear as a candidate is among a thousand rows: else nobody would search in parts of two.
+    patch.setattr(price, "CANDIDATE", chance.choice([1.0, 1_000.0, 1_000.0]))
+
+    def rest_and_change(self: Catalog, room: int) -> None:
+        rest(self, room)
+        if chance.random() < 0.7:
+            self.use(draw_maps(chance, len(self.names)))
+            for part in self.parts:
+                if chance.random() < 0.4:
+                    self.migrate(part.number, draw_maps(chance, len(self.names)))
+
+    patch.setattr(Catalog, "rest", rest_and_change)
+
+
+def draw_maps(chance: random.Random, keys: int) -> list[KeyMap]:
+    """Some maps over so many keys, with codes in one table or of those that there are."""
+    return [draw_map(chance, keys) for _ in range(chance.randint(0, 3))] if keys else []
+
+
+def draw_map(chance: random.Random, keys: int) -> KeyMap:
+    """Fields of one key or more, hashed or by rank; no key is in two of them."""
+    left = chance.sample(range(keys), keys)
+    fields: list[Field] = []
+    while left and len(fields) < 3:
+        own, left = (left[:1], left[1:]) if chance.random() < 0.7 else (left[:2], left[2:])
+        ranked = len(own) == 1 and chance.random() < 0.3
+        fields.append(Field(keys=tuple(sorted(own)), bits=chance.choice([1, 2, 5, 10]), ranked=ranked))
+        if chance.random() < 0.4:
+            break
+    return KeyMap(fields=tuple(fields), then=chance.choice([None, None, *range(keys)]))

@@ -143,9 +143,9 @@ def gather_lots(parts: Iterator[Tuples]) -> Iterator[Tuples]:
 def check_state_limit(stores: Mapping[str, Store], most: int, stand: str) -> None:
     """Refuse to hold more rows than `max_state` allows.
 
-    The error names the streams, and which of them holds the others up.
+    The error names the streams, and which of them holds the others up. Indexes take only what the rows leave of it.
     """
-    sizes = {name: store.nbytes for name, store in stores.items()}
+    sizes = {name: store.row_bytes for name, store in stores.items()}
     if sum(sizes.values()) <= most:
         return
     parts = [f'"{name}" {len(stores[name]):,} rows in {size / MEGABYTE:.1f} MB' for name, size in sizes.items()]

@@ -21,13 +21,12 @@ from eddy.engine.snapshot import (
     guard_restore,
     pack,
     restore_policy,
-    restore_tuning,
     to_table,
     unpack,
 )
 from eddy.errors import EngineError
 from eddy.observe.counters import Counters, StreamCount
-from eddy.observe.indexing import Indexed, check_latest, keep_largest, latest_indexing
+from eddy.observe.indexing import Indexed, check_latest, latest_indexing
 from eddy.observe.insight import Insight, Regret, Trees
 from eddy.observe.prices import Prices
 from eddy.observe.regret import count_since
@@ -163,9 +162,8 @@ class Engine:
         self._counters = self._count(admitted, routes, self._clock() - started - paused)
         self._taken = latest_routes(self._taken, self._counters)
         self._came = count_arrived(self._came, self._counters)
-        self._indexed = latest_indexing(
-            self._indexed, self._counters.indexes, self._counters.tunings, self._counters.batch
-        )
+        if self._counters.tunings:
+            self._indexed = latest_indexing(self._indexed, (), self._counters.tunings, self._batch)
         self._batch += 1
         self._under_way = False
 
@@ -231,7 +229,7 @@ class Engine:
             insight=insight,
             trees=self._trees.lines(insight.decisions),
             faults=self._faults.list_counts(),
-            indexes=keep_largest(self._settled.indexed.counts),
+            indexes=self._settled.indexed.counts,
             tunings=self._settled.indexed.tunings,
             indexing=self._settled.seconds + sum(s.seconds for hop, s in routing.operators.items() if hop.pattern),
             tuning=self._settled.tuning,
@@ -278,8 +276,8 @@ class Engine:
             "trees": self._trees.snapshot(),
             "came": self._came,
         }
-        if self._indexed:
-            meta["indexed"] = self._indexed
+        if indexed := self._tell_indexed():
+            meta["indexed"] = indexed
         if tuning := self._indexes.snapshot():
             meta["tuning"] = tuning
         return pack(meta, tables)
@@ -301,7 +299,7 @@ class Engine:
         self._router.prices.restore(meta.get("prices", []))
         self._rounds.least = meta.get("least round", 0)
         self._indexed = check_latest(meta.get("indexed", {}))
-        restore_tuning(self._indexes, meta.get("tuning", {}))
+        self._indexes.restore(meta.get("tuning", {}))
         # Buckets are numbered for a policy's features; another one has others, and could not read what was learned. Nor
         # is it of use where filters wait for others than before: routes that were learned may not be legal any more.
         if meta["policy"] == self._policy_name and meta.get("after", {}) == self._after():
@@ -311,6 +309,11 @@ class Engine:
             self._accounts = {account.stream: account for account in self._policy.insight.regrets}
             self._taken = meta.get("taken", {})
             self._trees.restore(meta.get("trees", []))
+
+    def _tell_indexed(self) -> dict[str, Any]:
+        """Give the last counts of indexes, and the last decisions about them, for people."""
+        last = self._counters
+        return self._indexed if last is None else latest_indexing(self._indexed, last.indexes, (), last.batch)
 
     def _after(self) -> dict[str, list[str]]:
         """List the filters that wait for others, and for which."""

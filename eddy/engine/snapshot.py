@@ -27,7 +27,7 @@ Restorer = TypeVar("Restorer")
 
 
 class Learner(Protocol):
-    """A policy, or the indexes: they go on from plain values and arrays."""
+    """A policy: it goes on from plain values and arrays."""
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on from them."""
@@ -106,18 +106,6 @@ def restore_policy(policy: Learner, name: str, state: Mapping[str, Any]) -> None
             f"checkpoint: policy {name}: it cannot go on from what it had learned, {describe_error(error)}; "
             "restart with the version of it that wrote the checkpoint, or with another policy, or with other "
             "parameters: then it keeps the rows, and learns anew"
-        ) from error
-
-
-def restore_tuning(indexes: Learner, state: Mapping[str, Any]) -> None:
-    """Let the indexes of joins go on from what was learned of them."""
-    try:
-        indexes.restore(state)
-    except Exception as error:  # it may be forged, or another version has written it
-        raise CheckpointError(
-            f"checkpoint: tuning: the indexes cannot go on from what was learned of them, {describe_error(error)}; "
-            "restart with the version that wrote the checkpoint, or with another [index]: then it keeps the rows, and "
-            "learns anew"
         ) from error
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields, replace
 from typing import Any, NamedTuple
 
@@ -77,6 +77,25 @@ class Tuning:
     migrated: int
     patterns: int
     number: int = 0
+
+
+class LateCounts(Sequence[IndexCount]):
+    """Counts that are written down when somebody reads them: most micro-batches are in no report."""
+
+    def __init__(self, write: Callable[[], list[IndexCount]]) -> None:
+        self._write = write
+        self._written: list[IndexCount] | None = None
+
+    def __len__(self) -> int:
+        return len(self._list())
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._list()[place]
+
+    def _list(self) -> list[IndexCount]:
+        if self._written is None:
+            self._written = self._write()
+        return self._written
 
 
 class Indexed(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -70,6 +70,13 @@ def find_probes(reach: Reach | None, part: int, probes: int) -> tuple[Any, Any, 
         return part, slice(None), probes
     slots, reaching = reach.of(part)
     return slots, reaching, len(reaching)
+
+
+class Runs(NamedTuple):
+    """How many runs of rows each tuple finds in a part, and whether those are `exact`: all rows of one code."""
+
+    width: int
+    exact: bool
 
 
 class Lots:

@@ -59,7 +59,7 @@ QUERY = Section(
         ),
         "max_results": ConfigKey(text="the most results of a cell in one micro-batch; more are an error", kind=COUNT),
         "max_state": ConfigKey(
-            text="the most bytes of the stored rows of a cell, with indexes; more are an error",
+            text="the most bytes of the stored rows of a cell; more are an error; indexes take what rows leave of it",
             kind=COUNT,
         ),
         "show_values": ConfigKey(
@@ -189,8 +189,8 @@ def _index_key(name: str, text: str, kind: ValueKind = TEXT) -> dict[str, Config
 
 
 INDEXES = Section(
-    text="How a join finds its rows. A restart on the same checkpoint may have another one: it keeps the rows, and "
-    "learns anew. A key that the `kind` does not use is an error.",
+    text="How a join finds its rows: [docs/indexes.md](indexes.md). A restart on the same checkpoint may have another "
+    "one: it keeps the rows, and learns anew. A key that the `kind` does not use is an error.",
     keys={
         **_index_key(
             "kind",

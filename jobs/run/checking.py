@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -73,7 +73,7 @@ def check(job: Job) -> Checked:
         schemas=schemas,
         binding=binding,
         layout=layout,
-        warnings=tuple(_warnings(job, unknown_yet)),
+        warnings=(*_warnings(job, unknown_yet), *_warn_of_room(binding)),
     )
 
 
@@ -287,6 +287,27 @@ def _layout(job: Job, binding: Binding) -> Layout | None:
     asked = job.engine
     weights = {"sizes": asked["sizes"] or None, "heavy": asked["heavy"] or None}
     return _try(job, ("engine",), lambda: plan_layout(binding, asked["cells"], default=CELLS, **weights))
+
+
+def _warn_of_room(binding: Binding | None) -> Iterator[str]:
+    """Warn where the rows of windows alone take what `max_state` allows, as far as that is known.
+
+    It is of windows that are counted in rows, and columns of one width.
+    """
+    if binding is None or binding.query.max_state is None or len(binding.query.inputs) == 1:
+        return
+    windows = {s.name: s.window.count for s in binding.query.streams if isinstance(s.window, Rows)}
+    rows = sum(count * _count_row_bytes(binding.find_stored(name)) for name, count in windows.items())
+    if rows >= binding.query.max_state:
+        yield (
+            f"max_state = {binding.query.max_state} leaves no room for an index: the rows of the windows alone take "
+            f"{rows:,} bytes or more; without indexes all of them are looked through; raise it, or narrow the windows"
+        )
+
+
+def _count_row_bytes(schema: pa.Schema) -> int:
+    """Count the bytes of a row's columns of one width, and one that says whether it is alive."""
+    return 1 + sum(field.type.bit_width // 8 for field in schema if pa.types.is_primitive(field.type))
 
 
 def _warnings(job: Job, unknown_yet: Iterable[str]) -> Iterable[str]:

@@ -6,28 +6,27 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
-from eddy.contracts import Index, PartRows
-from eddy.operators.index import price
-from eddy.operators.index.admission import Admission, Option
+from eddy.contracts import Index
+from eddy.operators.index.builder import Builder
 from eddy.operators.index.counts import IndexCounts, Served
-from eddy.operators.index.key_map import Field, KeyMap
-from eddy.operators.index.parts import Part, Parts, Piece
-from eddy.operators.index.registry import INDEXES
-from eddy.operators.index.sample import SAMPLE, Sample
+from eddy.operators.index.key_map import KeyMap
+from eddy.operators.index.mapped import MOST_RUNS
+from eddy.operators.index.parts import Part, Parts
+from eddy.operators.index.sample import Sample
 from eddy.operators.index.searches import Searches
 from eddy.operators.index.segments import Segments
-from eddy.operators.index.time_bounds import LEAST_SAVED, TimeBounds, narrow
+from eddy.operators.index.serving import Serving
+from eddy.operators.index.time_bounds import LEAST_SAVED, TimeBounds, narrow, narrow_order
 from eddy.operators.keys import Key
 from eddy.operators.tuning.settings import IndexSettings
 from eddy.tuples.arrays import Integers, RowIds
 from eddy.tuples.event_time import Ticks
-from eddy.tuples.request import Request, list_keys
-from eddy.tuples.runs import Lots, Ranges, find_probes
-
-HASH_BITS = 16
+from eddy.tuples.request import Request
+from eddy.tuples.runs import Lots, Ranges, Runs, find_probes
 
 MOST_PATTERNS = 1 << 12
 """Access patterns that are listed ahead; of a query with more of them only those that are asked for are known."""
@@ -35,8 +34,36 @@ MOST_PATTERNS = 1 << 12
 Bounds = Callable[[], TimeBounds]
 """Works out the bounds of all tuples, where there is something to be left out by them."""
 
-Range = tuple[Index | None, int]
-"""An index of a part, None for its rows as they stand, and where those are among all that a search may find."""
+
+class Found(NamedTuple):
+    """Candidates, and what has served each part, with the id of its first row."""
+
+    ranges: Ranges
+    served: Sequence[tuple[Served, int]]
+
+
+class Ready(NamedTuple):
+    """An index of a part, None for its rows as they stand, and where those are among all that a search may find."""
+
+    built: Index | None
+    begin: int
+    runs: Runs
+
+
+class Look(NamedTuple):
+    """A look of some probes into a part, and their places among the parts that each of them reaches."""
+
+    part: Part
+    key_map: KeyMap | None
+    ready: Ready
+    slot: int | Integers
+    probes: slice | Integers
+    size: int
+
+    @property
+    def in_order(self) -> bool:
+        """Rows that match stand as they came: all have one code, and in this by time, and came so."""
+        return self.key_map is None or (self.part.rises and self.key_map.then is None and self.ready.runs.exact)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,6 +74,7 @@ class PartView:
     """
 
     number: int
+    segments: int
     rows: int
     maps: tuple[KeyMap, ...]
     built: tuple[KeyMap, ...]
@@ -66,21 +94,18 @@ class Catalog:
     ) -> None:
         self.settings = settings or IndexSettings()
         self.searches = Searches()
+        self.room = math.inf
         self._segments = segments
-        self._ticks = ticks
-        self._keys: list[tuple[Key, str, str]] = []
+        self._texts: list[tuple[str, str]] = []
         self._patterns: set[int] = set()
         self._parts = Parts(merge=self.settings.merge)
-        self._maps: list[KeyMap] = []
-        self.room = math.inf
-        self._admission = Admission()
-        self._sample: Sample | None = None
-        self._sampled = 0
-        # What is found out once for the rows as they are: indexes that are ready, their places, and who serves whom.
+        self._sample = Sample(lambda: sum(segment.rows for segment in segments))
+        self._builder = Builder(self.settings, ticks, self._sample)
+        self._serving = Serving(self.settings.kind, self._parts, self._builder, self._sample)
+        # What is found out once for the rows as they are: indexes that are ready, and their places.
         self._fresh = False
         self._lots = Lots()
-        self._ready: dict[tuple[int, KeyMap | None], Range] = {}
-        self._servers: dict[tuple[int, int | None], KeyMap | None] = {}
+        self._ready: dict[tuple[int, KeyMap | None], tuple[Index | None, int]] = {}
         self._counts = IndexCounts()
 
     @property
@@ -91,8 +116,8 @@ class Catalog:
     @property
     def names(self) -> tuple[str, ...]:
         """The texts of the keys, by their numbers; with the type where a text stands for several keys."""
-        texts = [text for _, text, _ in self._keys]
-        return tuple(f"{text} as {kind}" if texts.count(text) > 1 else text for _, text, kind in self._keys)
+        texts = [text for text, _ in self._texts]
+        return tuple(f"{text} as {kind}" if texts.count(text) > 1 else text for text, kind in self._texts)
 
     @property
     def patterns(self) -> tuple[int, ...]:
@@ -102,16 +127,17 @@ class Catalog:
     @property
     def maps(self) -> tuple[KeyMap, ...]:
         """The key maps in force."""
-        return tuple(self._maps)
+        return tuple(self._serving.maps) if self._serving.chosen is None else self._serving.chosen
 
     @property
     def parts(self) -> Sequence[PartView]:
-        """What there is of parts."""
+        """The parts, from the oldest to the newest."""
         return [
             PartView(
                 number=part.number,
+                segments=len(part.segments),
                 rows=part.rows,
-                maps=self.maps,
+                maps=self.maps if part.maps is None else part.maps,
                 built=tuple(part.built),
                 nbytes=part.nbytes,
                 oldest=part.least,
@@ -122,12 +148,14 @@ class Catalog:
 
     def add_key(self, key: Key, text: str, kind: str) -> None:
         """Give a key a number; one that is known keeps its own."""
-        if all(known != key for known, _, _ in self._keys):
-            self._keys.append((key, text, kind))
+        if key not in self._builder.keys:
+            self._builder.keys.append(key)
+            self._sample.keys.append(key)
+            self._texts.append((text, kind))
 
     def number(self, key: Key) -> int:
         """Find a key's number."""
-        return next(n for n, (known, _, _) in enumerate(self._keys) if known == key)
+        return self._builder.keys.index(key)
 
     def list_patterns(self, masks: Iterable[int]) -> None:
         """Note which keys each other input has equalities for; a tuple may span any of them."""
@@ -138,62 +166,96 @@ class Catalog:
 
     def use(self, maps: Sequence[KeyMap]) -> None:
         """Give the parts that are yet to come other key maps."""
-        raise NotImplementedError
+        self._serving.chosen = tuple(maps)
+        self._fresh = False
 
     def migrate(self, part: int, maps: Sequence[KeyMap]) -> int:
-        """Give a part other key maps; says how many rows are put in order for it."""
-        raise NotImplementedError
+        """Give a part other key maps; says how many rows are put in order for it.
+
+        Those that it has and keeps are not built again.
+        """
+        found = next((one for one in self._parts if one.number == part), None)
+        if found is None:
+            return 0
+        found.maps = tuple(maps)
+        found.built = {m: pieces for m, pieces in found.built.items() if m in maps or not m.fields}
+        self._fresh = False
+        return found.rows * len(set(maps).difference(found.built))
 
     def alike(self, keys: Iterable[int]) -> float:
         """Estimate the chance that two rows have the same values of some keys."""
-        return self._look().alike(keys)
+        return self._sample.alike(tuple(keys))
 
     def distinct(self, keys: Iterable[int], rows: int) -> float:
         """Estimate how many values some keys have together among so many rows."""
-        return self._look().distinct(keys, rows)
+        return self._sample.distinct(tuple(keys), rows)
 
-    def find(
-        self, request: Request, bounds: Bounds | None = None, before: RowIds | None = None
-    ) -> tuple[Ranges, Served]:
+    def predict(self, key_map: KeyMap | None, pattern: int, rows: int) -> float:
+        """Predict what a look into a part of so many rows takes; infinity if the map does not serve the pattern."""
+        return self._serving.price_part(key_map, rows, pattern)
+
+    def count_runs(self, pattern: int) -> int:
+        """Say how many runs a search by some keys may find in one part, at most."""
+        self._follow()
+        several = [m for m in self._serving.maps if len(m.fields) > 1]
+        ready = [index for (_, m), (index, _) in self._ready.items() if m in several and index is not None]
+        return MOST_RUNS if len(ready) < len(several) else max((i.runs(pattern).width for i in ready), default=1)
+
+    def find(self, request: Request, bounds: Bounds | None = None, before: RowIds | None = None) -> Found:
         """Find the candidates of some tuples, and say what has served them.
 
         They may be older or newer than the tuple's bounds, or have come later: what is left out is what is easy to.
         """
         self._follow()
-        key_map = self._find_server(request)
         bounds = None if bounds is None or not self.settings.time_order else cache(bounds)
         reach = self._parts.reach(before, bounds)
-        starts = np.zeros((len(request), len(self._parts) if reach is None else reach.width), np.int64)
-        counts = np.zeros_like(starts)
-        lookups = 0
+        self._counts.ask(request.pattern, len(request))
+        self._serving.ask(request)
+        looks = []
         for number, part in enumerate(self._parts):
             slot, probes, size = find_probes(reach, number, len(request))
             if size:
-                first, many = self._look_into(part, key_map, request, probes, bounds)
-                starts[probes, slot], counts[probes, slot] = first, many
-                lookups += size
-        self._counts.ask(request.pattern, len(request))
-        self._admission.ask(request.pattern, len(request))
-        served = (key_map, request.pattern)
-        work = self._counts.work(served)
-        work.probes += len(request)
-        work.lookups += lookups
-        work.ranges += int(np.count_nonzero(counts))
-        # Rows of a part in which times fall stand by time, and not as they came.
-        ascending = bool(request.orders) or not self.settings.time_order or all(part.rises for part in self._parts)
-        return Ranges(starts, counts, self._lots, ascending), served
+                key_map = self._serving.find(part, request)
+                looks.append(Look(part, key_map, self._prepare(part, key_map, request.pattern), slot, probes, size))
+        wide = max((look.ready.runs.width for look in looks), default=1)
+        starts = np.zeros((len(request), wide * (len(self._parts) if reach is None else reach.width)), np.int64)
+        counts = np.zeros_like(starts)
+        for look in looks:
+            first, many = self._look_into(look, request, bounds)
+            self._count(look, request.pattern, many)
+            if wide == 1:
+                starts[look.probes, look.slot], counts[look.probes, look.slot] = first, many
+            else:
+                _put_wide(starts, counts, look, wide, first, many)
+        for key_map in {look.key_map for look in looks}:
+            self._counts.work((key_map, request.pattern)).probes += len(request)
+        ascending = not request.pattern or self._builder.is_as_before or all(look.in_order for look in looks)
+        served = [((look.key_map, request.pattern), look.part.start) for look in looks]
+        return Found(Ranges(starts, counts, self._lots, ascending), served)
 
-    def note(self, served: Served, candidates: int, matches: int) -> None:
+    def note(self, served: Sequence[tuple[Served, int]], candidates: RowIds, matches: RowIds) -> None:
         """Count what was looked at of what a search found, and what of that was right."""
-        work = self._counts.work(served)
-        work.candidates += candidates
-        work.matches += matches
+        if len({one for one, _ in served}) <= 1:
+            for one, _ in served[:1]:
+                work = self._counts.work(one)
+                work.candidates += len(candidates)
+                work.matches += len(matches)
+            return
+        begins = [start for _, start in served[1:]]
+        looked, right = (
+            np.bincount(np.searchsorted(begins, rows, side="right"), minlength=len(served))
+            for rows in (candidates, matches)
+        )
+        for (one, _), some, good in zip(served, looked.tolist(), right.tolist(), strict=True):
+            work = self._counts.work(one)
+            work.candidates += some
+            work.matches += good
 
     def note_arrived(self, rows: int) -> None:
         """Count rows that came."""
         self._counts.arrived += rows
-        self._sampled -= rows
-        self._admission.arrive(rows)
+        self._sample.arrive(rows)
+        self._serving.admission.arrive(rows)
         self.invalidate()
 
     def take_counts(self) -> IndexCounts:
@@ -213,15 +275,7 @@ class Catalog:
         for part in self._parts:
             for key_map in [m for m, pieces in part.built.items() if len(pieces) > 1 or pieces[0].first < part.gone]:
                 self._build(part, key_map)
-        rows = sum(part.rows for part in self._parts)
-        self._admission.rest(self._maps, self._count_bytes, self._list_options, room, rows)
-        for part in self._parts:
-            part.built = {m: pieces for m, pieces in part.built.items() if self._is_kept(m, pieces, part)}
-
-    def _is_kept(self, key_map: KeyMap, pieces: Sequence[Piece], part: Part) -> bool:
-        """Tell whether there is room for an index, and for so many bits of it."""
-        most = self._bits(key_map, part.rows) + 1
-        return not self._admission.leaves_out(key_map) and all(piece.index.bits <= most for piece in pieces)
+        self._serving.rest(room)
 
     def invalidate(self) -> None:
         """Note that the rows are no longer those of the indexes."""
@@ -230,142 +284,54 @@ class Catalog:
 
     def _follow(self) -> None:
         if not self._fresh:
-            self._parts.follow(list(self._segments), None)
-            self._lots, self._ready, self._servers = Lots(), {}, {}
+            self._parts.follow(list(self._segments), self._serving.chosen)
+            self._lots, self._ready = Lots(), {}
+            self._serving.begin()
             self._fresh = True
 
-    def _look_into(
-        self, part: Part, key_map: KeyMap | None, request: Request, probes: slice | RowIds, bounds: Bounds | None
-    ) -> tuple[Integers, Integers]:
+    def _count(self, look: Look, pattern: int, found: Integers) -> None:
+        work = self._counts.work((look.key_map, pattern))
+        work.lookups += look.size
+        work.ranges += int(np.count_nonzero(found)) if look.ready.built is not None else look.size
+
+    def _look_into(self, look: Look, request: Request, bounds: Bounds | None) -> tuple[Integers, Integers]:
         """Find where in all lots the runs of some probes start, in one part, and how many rows they have."""
-        index, begin = self._index(part, key_map)
-        if index is None:
-            return np.array(begin), np.array(part.rows)
-        first, many = index.search(request, probes)
-        if bounds is not None and not request.orders and part.newest > part.least:
+        index, begin, runs = look.ready
+        if index is None or look.key_map is None:
+            return np.array(begin), np.array(look.part.rows)
+        first, many = index.search(request, look.probes)
+        then = look.key_map.then
+        if runs.exact and (bounds is not None if then is None else bool(request.orders) and then == request.then):
             long = np.flatnonzero(many >= LEAST_SAVED)
             if len(long):
-                times = self._ticks()[part.start : part.stop]
-                narrow(first, many, long, bounds().take(probes), times, index.order, (part.least, part.newest))
+                read = self._builder.read(look.part, look.key_map)
+                if then is not None:
+                    orders = [(op, codes[look.probes]) for op, codes in request.orders]
+                    narrow_order(first, many, long, orders, read, index.order)
+                elif bounds is not None and look.part.newest > look.part.least:
+                    extent = (look.part.least, look.part.newest)
+                    narrow(first, many, long, bounds().take(look.probes), read, index.order, extent)
         first += begin
         return first, many
 
-    def _find_server(self, request: Request) -> KeyMap | None:
-        """Find the key map that answers a search; None for a look through all rows."""
-        asked = (request.pattern, request.then)
-        if asked not in self._servers:
-            own = KeyMap(then=request.then)
-            if request.pattern:
-                own = KeyMap(fields=(Field(keys=list_keys(request.pattern), bits=HASH_BITS),))
-            if own not in self._maps:
-                self._maps.append(own)
-            there = [own] if not self._admission.leaves_out(own) else [None, *self._maps]
-            there = [key_map for key_map in there if key_map is None or not self._admission.leaves_out(key_map)]
-            self._servers[asked] = min(there, key=lambda key_map: self._price(key_map, request.pattern))
-        return self._servers[asked]
-
-    def _price(self, key_map: KeyMap | None, pattern: int, spare: int | None = None) -> float:
-        """Predict what a search takes for one tuple."""
-        rows = [part.rows for part in self._parts]
-        if key_map is None:
-            return price.CANDIDATE * sum(rows)
-        if not key_map.fields:
-            # By an order alone half of the rows are found.
-            return np.inf if pattern else price.CANDIDATE * sum(rows) / 2
-        if not key_map.serves(pattern):
-            return np.inf
-        alike = self.alike(key_map.fields[0].keys)
-        return sum(price.predict(key_map, n, alike, self._bits(key_map, n, spare)).price for n in rows)
-
-    def _list_options(self, key_map: KeyMap) -> list[Option]:
-        """List what a map takes and saves, with the fewest bits first."""
-        return [
-            Option(
-                self._count_bytes(key_map, spare),
-                {pattern: self._price(key_map, pattern, spare) for pattern in (*self._patterns, 0)},
-            )
-            for spare in reversed(price.SPARE_BITS)
-        ]
-
-    def _count_bytes(self, key_map: KeyMap, spare: int) -> float:
-        """Count the bytes that a map takes where parts are looked into."""
-        rows = [part.rows for part in self._parts if part.built]
-        return float(sum(price.count_bytes(key_map, n, self._bits(key_map, n, spare)) for n in rows))
-
-    def _bits(self, key_map: KeyMap, rows: int, spare: int | None = None) -> int:
-        """Find the bits of a code for so many rows of a part."""
-        if not key_map.fields:
-            return 0
-        if self._is_as_before():
-            return HASH_BITS
-        spare = self._admission.spare(key_map) if spare is None else spare
-        return price.find_bits(rows, self.distinct(key_map.fields[0].keys, rows), spare)
-
-    def _is_as_before(self) -> bool:
-        return not (self.settings.merge or self.settings.time_order)
-
-    def _count_rows(self) -> int:
-        return sum(segment.rows for segment in self._segments)
-
-    def _look(self) -> Sample:
-        """Give the sample; a new one when as many rows have come as there are."""
-        if self._sample is None or self._sampled <= 0:
-            self._sample = Sample([key for key, _, _ in self._keys], self._count_rows)
-            self._sampled = max(self._count_rows(), SAMPLE)
-        return self._sample
-
-    def _index(self, part: Part, key_map: KeyMap | None) -> Range:
+    def _prepare(self, part: Part, key_map: KeyMap | None, pattern: int) -> Ready:
         """Give an index of a part, ready to be searched."""
         known = (part.number, key_map)
         if known not in self._ready:
             index = None if key_map is None else self._build(part, key_map)
-            begin = self._lots.add(
-                None if index is None else index.order, part.start, part.rows if index is None else len(index.order)
-            )
-            self._ready[known] = (index, begin)
-        return self._ready[known]
+            rows, size = (None, part.rows) if index is None else (index.order, len(index.order))
+            self._ready[known] = (index, self._lots.add(rows, part.start, size))
+        index, begin = self._ready[known]
+        return Ready(index, begin, Runs(1, exact=True) if index is None else index.runs(pattern))
 
     def _build(self, part: Part, key_map: KeyMap) -> Index:
-        """Build what there is not, or make it of pieces."""
-        pieces = [piece for piece in part.built.pop(key_map, []) if piece.stop > part.gone]
-        index = self._join(part, key_map, pieces)
-        if index is None:
-            index = self._make(part, key_map, part.gone, part.end, self._bits(key_map, part.rows))
-        part.built[key_map] = [Piece(index, part.gone, part.end)]
-        return index
+        return self._builder.build(part, key_map, self._serving.admission.spare(key_map), self._counts.sort)
 
-    def _join(self, part: Part, key_map: KeyMap, pieces: Sequence[Piece]) -> Index | None:
-        """Make one index of pieces; None if they are not all rows, or cannot be put together."""
-        if not pieces or pieces[0].first > part.gone or pieces[-1].stop != part.end:
-            return None
-        first, *others = pieces
-        index, stop = first.index, first.stop
-        if others and (not part.rises or index.bits < self._bits(key_map, part.rows)):
-            return None
-        if first.first < part.gone and not index.trim(part.gone - first.first):
-            return None
-        for piece in others:
-            more = piece.index
-            if more.bits != index.bits:
-                more = self._make(part, key_map, piece.first, piece.stop, index.bits)
-            if piece.first != stop or not index.extend(more, piece.first - part.gone):
-                return None
-            stop = piece.stop
-        return index
 
-    def _make(self, part: Part, key_map: KeyMap, first: int, stop: int, bits: int) -> Index:
-        """Put rows in order, by their own numbers in a part."""
-        name = "ordered" if not key_map.fields else "sorted" if self._is_as_before() else "mapped"
-        numbers = [n for field in key_map.fields for n in field.keys] or [key_map.then or 0]
-        keys, ids = [self._keys[n][0] for n in numbers], np.arange(first, stop) + (part.start - part.gone)
-        valid = [v for key in keys if (v := key.valid(ids)) is not None]
-        in_order = part.rises or not self.settings.time_order
-        rows = PartRows(
-            len(ids),
-            [key.codes(ids) for key in keys],
-            np.logical_and.reduce(valid) if valid else None,
-            None if in_order else self._ticks()[ids],
-            bits,
-        )
-        self._counts.sort(key_map, len(ids))
-        return INDEXES[name](key_map, rows)
+def _put_wide(starts: Integers, counts: Integers, look: Look, wide: int, first: Integers, many: Integers) -> None:
+    """Put several runs of each probe where there is room for the most that there are."""
+    slots = np.asarray(look.slot) * wide
+    probes = np.arange(len(starts))[look.probes]
+    runs = np.arange(look.ready.runs.width)
+    places = (probes[:, None], np.atleast_1d(slots)[:, None] + runs)
+    starts[places], counts[places] = (one if one.ndim == 2 else one.reshape(-1, 1) for one in (first, many))

@@ -1,17 +1,22 @@
 """Searches by equality: rows stand in order of their codes, and a table says where those of each code begin.
 
-code     2 0 3 0         of two bits each, the first of a hash
-order    1 3 0 2         rows 1 and 3 have code 0, and the older one comes first
-begins   0 2 2 3 4       those of code 0 are order[0:2], of code 1 order[2:2]
+    code     2 0 3 0         of two bits each, the first of a hash
+    order    1 3 0 2         rows 1 and 3 have code 0, and the older one comes first
+    begins   0 2 2 3 4       those of code 0 are order[0:2], of code 1 order[2:2]
+
+A code may have several fields. A search that lacks the keys of the last ones finds a longer run; one that lacks those
+of another looks for each value that this has:
+
+    fields  uuu pp kk        search by u and p: one run uuupp??        by u and k: uuu00kk, uuu01kk, uuu11kk
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
-from eddy.contracts import PartRows
+from eddy.contracts import PartRows, Runs
 from eddy.operators.index.key_map import KeyMap
 from eddy.tuples.arrays import Hashes, Integers, Numbers
 from eddy.tuples.request import Request
@@ -20,64 +25,223 @@ from eddy.tuples.splitmix import mix
 SHORT = 16
 """Bits of a number that radix sort takes in one pass, ten times as fast as a sort that compares."""
 
+MOST_RUNS = 64
+"""Runs that a search looks for in one part. Where a field that it lacks has more values, those behind are not used."""
+
+DENSE = 8
+"""Places in the table for a row, up to which all codes have one; else those have one that some row has."""
+
 
 class MappedIndex:
-    """Finds the rows whose keys all equal those of a probe."""
+    """Finds the rows whose keys equal those of a probe."""
 
     def __init__(self, key_map: KeyMap, part: PartRows) -> None:
-        (field,) = key_map.fields
-        self._keys = field.keys
-        rows = _list_rows(part)
+        self._fields = [_Coded(field.keys, bits) for field, bits in zip(key_map.fields, part.bits, strict=True)]
         self.bits = part.bits
-        found = mix(part.codes) >> np.uint64(64 - self.bits)
-        found = found.astype(np.uint16 if self.bits <= SHORT else np.uint32)
-        if rows is not None:
-            found = found.take(rows)
-        order = sort_codes(found, self.bits)
+        total = sum(part.bits)
+        rows = _list_rows(part)
+        codes, at = np.zeros(part.rows, np.int64), 0
+        for field, made in zip(self._fields, key_map.fields, strict=True):
+            own = field.encode(part.codes[at : at + len(field.keys)], ranked=made.ranked)
+            at += len(field.keys)
+            # Behind the last field nothing is looked for, so it does not matter which values it has.
+            if at < len(part.codes):
+                field.note_values(own)
+            codes = own if field is self._fields[0] else codes << field.bits | own
+        codes = codes.astype(np.uint16 if total <= SHORT else np.uint32)
+        codes = codes if rows is None else codes.take(rows)
+        order = sort_codes(codes, total)
         self.order: Numbers = (order if rows is None else rows.take(order)).astype(np.min_scalar_type(part.rows))
-        self._begins = _begin(found, self.bits, part.rows)
+        self._table = _Table.make(codes, order, total, part.rows)
+        self._runs: dict[int, _Search] = {}
 
     @property
     def nbytes(self) -> int:
         """The bytes that it occupies."""
-        return self.order.nbytes + self._begins.nbytes
+        return self.order.nbytes + self._table.nbytes + sum(field.nbytes for field in self._fields)
+
+    def runs(self, pattern: int) -> Runs:
+        """Say how many runs each probe finds, and whether those are rows of one code."""
+        search = self._plan(pattern)
+        return Runs(len(search.codes), exact=not search.free and len(search.codes) == 1)
 
     def search(self, request: Request, probes: slice | Integers) -> tuple[Integers, Integers]:
-        """Find the rows with each probe's hash."""
-        wanted = self._code(request.hashes(self._keys)[probes])
-        first = self._begins.take(wanted).astype(np.int64)
-        return first, self._begins[1:].take(wanted) - first
+        """Find the rows with each probe's code; where it has several runs, a row of them for each."""
+        search = self._plan(request.pattern)
+        wanted, known = search.code(self._fields, request, probes)
+        if len(search.codes) != 1:
+            wanted = wanted[:, None] | search.codes
+        elif search.codes[0]:
+            wanted = wanted | search.codes
+        first = self._table.find(wanted)
+        counts = self._table.find_end(wanted, search.free) - first
+        if known is not None:
+            counts *= known if counts.ndim == 1 else known[:, None]
+        return first, counts
 
     def trim(self, rows: int) -> bool:
         """Let go of the first rows."""
         kept = self.order >= rows
-        before = np.zeros(len(kept) + 1, self._begins.dtype)
+        before = np.zeros(len(kept) + 1, self._table.begins.dtype)
         np.cumsum(kept, out=before[1:])
         self.order = self.order[kept] - self.order.dtype.type(rows)
-        self._begins = before.take(self._begins)
+        self._table.begins = before.take(self._table.begins)
         return True
 
     def extend(self, index: MappedIndex, first: int) -> bool:
-        """Take in another index with as many bits.
+        """Take in another index with codes of the same bits.
 
         Rows of one code stand side by side, those of the other behind.
         """
-        total = first + len(index.order)
-        if index.bits != self.bits:
+        if index.bits != self.bits or any(field.ranks is not None for field in self._fields):
+            return False
+        if self._table.codes is not None or index._table.codes is not None:
             return False
         # begins  [0 2 2 3] and [0 1 1 2]  ->  [0 3 3 5]: the own rows move up by what the other has before their code,
         # the other's by what the own has up to and with it.
-        begins, others = self._begins.astype(np.int64), index._begins.astype(np.int64)
-        width = np.min_scalar_type(total)
+        begins, others = self._table.begins.astype(np.int64), index._table.begins.astype(np.int64)
+        width = np.min_scalar_type(first + len(index.order))
         order = np.empty(len(self.order) + len(index.order), width)
         order[np.arange(len(self.order)) + np.repeat(others[:-1], np.diff(begins))] = self.order
         moved = index.order.astype(np.int64) + first
         order[np.arange(len(index.order)) + np.repeat(begins[1:], np.diff(others))] = moved.astype(width)
-        self.order, self._begins = order, (begins + others).astype(width)
+        self.order, self._table.begins = order, (begins + others).astype(width)
+        for field, other in zip(self._fields, index._fields, strict=True):
+            field.values = np.union1d(field.values, other.values)
+        self._runs = {}
         return True
 
-    def _code(self, hashes: Hashes) -> Integers:
+    def _plan(self, pattern: int) -> _Search:
+        if pattern not in self._runs:
+            self._runs[pattern] = _plan(self._fields, pattern)
+        return self._runs[pattern]
+
+
+class _Coded:
+    """A field: its keys, and how their values become its bits.
+
+    `values` are those that some row has, of its bits. If `ranks` are known, the value is the rank among these.
+    """
+
+    def __init__(self, keys: tuple[int, ...], bits: int) -> None:
+        self.keys = keys
+        self.bits = bits
+        self.values: Integers = np.empty(0, np.int64)
+        self.ranks: Integers | None = None
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes that it occupies."""
+        return self.values.nbytes + (0 if self.ranks is None else self.ranks.nbytes)
+
+    def encode(self, codes: Sequence[Numbers], *, ranked: bool) -> Integers:
+        """Give the bits of some rows."""
+        if not ranked:
+            return self._shorten(mix(codes))
+        self.ranks = np.unique(codes[0])
+        return self._rank(codes[0])[0]
+
+    def note_values(self, own: Integers) -> None:
+        """Note which values there are; of more than a search looks for, only that they are more."""
+        few = self.bits <= SHORT
+        values = np.flatnonzero(np.bincount(own, minlength=1)) if few else np.unique(own)
+        self.values = values[: MOST_RUNS + 1]
+
+    def code(self, request: Request, probes: slice | Integers) -> tuple[Integers, Numbers | None]:
+        """Give the bits of some probes, and which of them can be found at all; None for all."""
+        if self.ranks is not None:
+            return self._rank(request.codes[self.keys[0]][probes])
+        return self._shorten(request.hashes(self.keys)[probes]), None
+
+    def _shorten(self, hashes: Hashes) -> Integers:
         return (hashes >> np.uint64(64 - self.bits)).view(np.int64)
+
+    def _rank(self, codes: Integers) -> tuple[Integers, Numbers]:
+        """Give the share of the values that are smaller, in so many bits; a value that there is not is not found."""
+        ranks = self.ranks if self.ranks is not None and len(self.ranks) else np.zeros(1, np.int64)
+        at = np.minimum(np.searchsorted(ranks, codes), len(ranks) - 1)
+        known = ranks.take(at) == codes
+        if len(ranks) > 1 << self.bits:
+            at = (at << self.bits) // len(ranks)
+        return at, known
+
+
+class _Search:
+    """How a search by some keys goes: by which fields, from which bit on, and with which bits of others.
+
+    `free` is how many last bits may be anything.
+    """
+
+    def __init__(self, used: Sequence[tuple[int, int]], codes: Integers, free: int) -> None:
+        self.used = used
+        self.codes = codes
+        self.free = free
+
+    def code(
+        self, fields: Sequence[_Coded], request: Request, probes: slice | Integers
+    ) -> tuple[Integers, Numbers | None]:
+        """Give the bits of each probe's own keys, and which of the probes can find anything."""
+        wanted: Integers | None = None
+        found: Numbers | None = None
+        for number, shift in self.used:
+            own, known = fields[number].code(request, probes)
+            own = own << shift if shift else own
+            wanted = own if wanted is None else wanted | own
+            if known is not None:
+                found = known if found is None else found & known
+        return np.zeros(len(request), np.int64)[probes] if wanted is None else wanted, found
+
+
+def _plan(fields: Sequence[_Coded], pattern: int) -> _Search:
+    used: list[tuple[int, int]] = []
+    codes, waiting = np.zeros(1, np.int64), np.zeros(1, np.int64)
+    free = left = sum(field.bits for field in fields)
+    for number, field in enumerate(fields):
+        left -= field.bits
+        if all(pattern >> key & 1 for key in field.keys):
+            if len(waiting) > MOST_RUNS:
+                break
+            # Values of fields that are lacking count only where a field follows by which the search goes.
+            used.append((number, left))
+            codes, free = waiting, left
+        elif len(waiting) <= MOST_RUNS:
+            waiting = (waiting[:, None] | (field.values << left)).ravel()
+    return _Search(used, codes, free)
+
+
+class _Table:
+    """Where the rows of each code begin: of every code, or of those in `codes`."""
+
+    def __init__(self, begins: Numbers, codes: Numbers | None) -> None:
+        self.begins = begins
+        self.codes = codes
+
+    @classmethod
+    def make(cls, codes: Numbers, order: Integers, bits: int, rows: int) -> _Table:
+        """Make the table of some codes."""
+        width = np.min_scalar_type(rows)
+        if 1 << bits <= max(DENSE * rows, 1 << 8):
+            begins = np.zeros((1 << bits) + 1, width)
+            np.cumsum(np.bincount(codes, minlength=1 << bits), out=begins[1:])
+            return cls(begins, None)
+        found, first = np.unique(codes.take(order), return_index=True)
+        return cls(np.append(first, len(codes)).astype(width), found.astype(np.uint32))
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes that it occupies."""
+        return self.begins.nbytes + (0 if self.codes is None else self.codes.nbytes)
+
+    def find(self, codes: Integers) -> Integers:
+        """Find where the rows of some codes begin, or would."""
+        at = codes if self.codes is None else np.searchsorted(self.codes, codes.astype(self.codes.dtype))
+        return self.begins.take(at).astype(np.int64)
+
+    def find_end(self, codes: Integers, free: int) -> Numbers:
+        """Find where those end whose last bits may be anything."""
+        if self.codes is not None:
+            return self.find(codes + (1 << free))
+        return self.begins[1 << free :].take(codes)
 
 
 def sort_codes(codes: Numbers, bits: int) -> Integers:
@@ -95,9 +259,3 @@ def _list_rows(part: PartRows) -> Integers | None:
         return None if part.valid is None else np.flatnonzero(part.valid)
     rows = np.argsort(part.times, kind="stable")
     return rows if part.valid is None else rows[part.valid.take(rows)]
-
-
-def _begin(codes: Numbers, bits: int, rows: int) -> np.ndarray[Any, Any]:
-    begins = np.zeros((1 << bits) + 1, np.min_scalar_type(rows))
-    np.cumsum(np.bincount(codes, minlength=1 << bits), out=begins[1:])
-    return begins

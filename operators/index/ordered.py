@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from eddy.contracts import PartRows
+from eddy.contracts import PartRows, Runs
 from eddy.operators.index.key_map import KeyMap
 from eddy.tuples.arrays import Integers, KeyCodes, Numbers
 from eddy.tuples.request import Request
@@ -21,7 +21,7 @@ SIDES: dict[str, Literal["left", "right"]] = {"<": "left", "<=": "right", ">": "
 class OrderedIndex:
     """Finds rows whose key is below, above or between bounds."""
 
-    bits = 0
+    bits: tuple[int, ...] = ()
 
     def __init__(self, key_map: KeyMap, part: PartRows) -> None:
         (codes,) = part.codes
@@ -37,6 +37,10 @@ class OrderedIndex:
     def nbytes(self) -> int:
         """The bytes that it occupies."""
         return self._keys.nbytes + self._begins.nbytes + self.order.nbytes
+
+    def runs(self, pattern: int) -> Runs:
+        """One for each probe."""
+        return Runs(1, exact=False)
 
     def search(self, request: Request, probes: slice | Integers) -> tuple[Integers, Integers]:
         """Find the rows whose key is within each probe's bounds."""

@@ -6,15 +6,16 @@ that, measured with a thousand tuples at a time among ten thousand rows.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from eddy.operators.index.key_map import KeyMap
+from eddy.operators.index.mapped import DENSE, MOST_RUNS
 
 LOOKUP = 1.0
-RANGE = 0.6
-CANDIDATE = 3.0
-SORTED_ROW = 2.0
-
+RANGE = 0.5
+CANDIDATE = 1.5
+SORTED_ROW = 1.5
 
 SPARE_BITS = (2, 1, 0, -1, -2)
 """Bits of a code beyond those that number a part's rows, the more of them the more room there is. With two bits, a look
@@ -27,15 +28,11 @@ BITS_PER_VALUE = 4
 FEWEST_BITS, MOST_BITS = 8, 26
 """Below, a table is smaller than the object that holds it; above, it would be larger than the rows."""
 
+AS_NEEDED = (16, 32)
+"""Bits of a whole code that stand for as many as the rows need: those of one pass of a sort, and of two."""
 
-def find_bits(rows: int, distinct: float, spare: int) -> int:
-    """Find the bits of codes for so many rows, of so many values.
-
-    >>> find_bits(10_000, 10_000, 1), find_bits(10_000, 50, 1)
-    (15, 10)
-    """
-    by_rows = max(rows - 1, 1).bit_length() + spare
-    return min(max(min(by_rows, int(distinct).bit_length() + BITS_PER_VALUE), FEWEST_BITS), MOST_BITS)
+Alike = Callable[[tuple[int, ...]], float]
+Distinct = Callable[[tuple[int, ...], int], float]
 
 
 class Look(NamedTuple):
@@ -47,20 +44,46 @@ class Look(NamedTuple):
     @property
     def price(self) -> float:
         """What that takes."""
-        return LOOKUP + RANGE * self.ranges + CANDIDATE * self.candidates
+        return LOOKUP + RANGE * (self.ranges - 1) + CANDIDATE * self.candidates
 
 
-def predict(key_map: KeyMap, rows: int, alike: float, bits: int) -> Look:
-    """Predict a look into a part by a map whose keys are alike in two of its rows with some chance.
+def find_bits(key_map: KeyMap, rows: int, distinct: Distinct, spare: int) -> tuple[int, ...]:
+    """Find the bits of each field for so many rows.
 
-    >>> predict(KeyMap(), 1_000, 0.01, 10).candidates
-    10.0
+    >>> from eddy.operators.index.key_map import Field
+    >>> one = KeyMap(fields=(Field(keys=(0,), bits=16),))
+    >>> find_bits(one, 10_000, lambda keys, rows: rows, 1), find_bits(one, 10_000, lambda keys, rows: 50, 1)
+    ((15,), (10,))
     """
-    chance = 2.0**-bits if key_map.fields else 0.0
-    return Look(1.0, rows * min(alike + chance, 1.0))
+    bits = [field.bits for field in key_map.fields]
+    if bits and key_map.bits in AS_NEEDED:
+        *_, last = key_map.fields
+        needed = max(rows - 1, 1).bit_length() + spare - sum(bits[:-1])
+        by_values = int(distinct(last.keys, rows)).bit_length() + BITS_PER_VALUE
+        fewest = FEWEST_BITS if len(bits) == 1 else 1
+        bits[-1] = min(max(min(needed, by_values), fewest), MOST_BITS)
+    return tuple(bits)
 
 
-def count_bytes(key_map: KeyMap, rows: int, bits: int) -> int:
+def predict(key_map: KeyMap, pattern: int, rows: int, bits: tuple[int, ...], alike: Alike, distinct: Distinct) -> Look:
+    """Predict a look into a part of so many rows; infinitely many candidates if the map cannot serve the search."""
+    runs = waiting = share = 1.0
+    used = False
+    for field, width in zip(key_map.fields, bits, strict=True):
+        if not all(pattern >> key & 1 for key in field.keys):
+            waiting *= min(distinct(field.keys, rows), 2.0**width)
+        elif runs * waiting <= MOST_RUNS:
+            chance = alike(field.keys)
+            runs, waiting, used = runs * waiting, 1.0, True
+            share *= chance + (1 - chance) * 2.0**-width
+    return Look(runs, rows * share if used else float("inf"))
+
+
+def count_bytes(key_map: KeyMap, rows: int, bits: tuple[int, ...]) -> int:
     """Count the bytes of an index of so many rows, at most."""
     width = 2 if rows < 1 << 16 else 4
-    return (rows + (1 << bits) + 1) * width if key_map.fields else rows * (8 + 2 * width)
+    if not key_map.fields:
+        return rows * (8 + 2 * width)
+    places = 1 << sum(bits)
+    table = (places + 1) * width if places <= max(DENSE * rows, 1 << 8) else rows * (width + 4)
+    return rows * width + table + sum(8 * rows for field in key_map.fields if field.ranked)

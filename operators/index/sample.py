@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
@@ -18,24 +18,31 @@ Found = tuple[float, float, float, float]
 
 
 class Sample:
-    """Some rows, and how alike they are; made anew when as many rows have come as there were."""
+    """Some rows, and how alike they are; counted anew when as many rows have come as there are."""
 
-    def __init__(self, keys: Sequence[Key], rows: Callable[[], int]) -> None:
-        self._keys = keys
+    def __init__(self, rows: Callable[[], int]) -> None:
+        self.keys: list[Key] = []
         self._rows = rows
         self._found: dict[tuple[int, ...], Found] = {}
+        self._left = 0
 
-    def alike(self, keys: Iterable[int]) -> float:
+    def arrive(self, rows: int) -> None:
+        """Note rows that came."""
+        self._left -= rows
+
+    def alike(self, keys: tuple[int, ...]) -> float:
         """Estimate the chance that two rows have the same values of some keys."""
-        return self._look(tuple(keys))[0]
+        return self._look(keys)[0]
 
-    def distinct(self, keys: Iterable[int], rows: int) -> float:
+    def distinct(self, keys: tuple[int, ...], rows: int) -> float:
         """Estimate how many values some keys have together among so many rows."""
-        _, seen, once, twice = self._look(tuple(keys))
+        _, seen, once, twice = self._look(keys)
         # As many as are seen twice for those seen once, so many are not seen at all for these (Chao, 1984).
         return float(min(seen + once * (once - 1) / (2 * (twice + 1)), rows))
 
     def _look(self, keys: tuple[int, ...]) -> Found:
+        if self._left <= 0:
+            self._found, self._left = {}, max(self._rows(), SAMPLE)
         if keys not in self._found:
             self._found[keys] = self._count(keys)
         return self._found[keys]
@@ -45,11 +52,11 @@ class Sample:
         held = self._rows()
         rows = np.linspace(0, max(held - 1, 0), min(held, SAMPLE)).astype(np.int64)
         for key in keys:
-            valid = self._keys[key].valid(rows)
+            valid = self.keys[key].valid(rows)
             rows = rows if valid is None else rows[valid]
         if len(rows) < 2 or not keys:
             return 1.0, float(len(rows)), float(len(rows)), 0.0
-        _, counts = np.unique(mix([self._keys[key].codes(rows) for key in keys]), return_counts=True)
+        _, counts = np.unique(mix([self.keys[key].codes(rows) for key in keys]), return_counts=True)
         # Of n rows, c of one value make c (c - 1) of the n (n - 1) pairs. That none is seen does not say there is none.
         pairs = max(float((counts * (counts - 1)).sum()), 0.5)
         seen, once, twice = len(counts), np.count_nonzero(counts == 1), np.count_nonzero(counts == 2)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from eddy.contracts import PartRows
+from eddy.contracts import PartRows, Runs
 from eddy.operators.index.key_map import KeyMap
 from eddy.operators.index.ordered import find_distinct
 from eddy.tuples.arrays import Integers, Numbers
@@ -27,7 +27,7 @@ they bring together less than one row in ten that does not match; the probe comp
 class SortedIndex:
     """Finds the rows whose keys all equal those of a probe."""
 
-    bits = HASH_BITS
+    bits: tuple[int, ...] = (HASH_BITS,)
 
     def __init__(self, key_map: KeyMap, part: PartRows) -> None:
         (field,) = key_map.fields
@@ -46,6 +46,10 @@ class SortedIndex:
     def nbytes(self) -> int:
         """The bytes that it occupies."""
         return self._hashes.nbytes + self._begins.nbytes + self.order.nbytes + self._table.nbytes
+
+    def runs(self, pattern: int) -> Runs:
+        """One for each probe."""
+        return Runs(1, exact=True)
 
     def search(self, request: Request, probes: slice | Integers) -> tuple[Integers, Integers]:
         """Find the rows with each probe's hash."""

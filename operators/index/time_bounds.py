@@ -11,7 +11,7 @@ Bounds may only err outwards: what is found is verified, and what is not found i
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import NamedTuple
 
@@ -28,6 +28,10 @@ ROUNDING = 2.0**-50
 LEAST_SAVED = 6
 """Candidates that a bound has to spare a probe: a step by halves costs as much as a fraction of one, but a long run
 takes up to sixteen."""
+
+
+Read = Callable[[Numbers], Numbers]
+"""Gives the numbers in whose order rows stand, by the places of the rows in their part."""
 
 
 class TimeBounds(NamedTuple):
@@ -91,14 +95,14 @@ def narrow(
     counts: Integers,
     long: Integers,
     bounds: TimeBounds,
-    times: Numbers,
+    read: Read,
     rows: Numbers,
     extent: tuple[float, float],
 ) -> None:
     """Leave out of runs of rows, which rise in time, those that are out of bounds.
 
-    `long` are the probes whose runs may be worth it; the others stay as they are. `times` are those of the part's rows,
-    `rows` the order in which they stand, and `extent` the least and the newest of them.
+    `long` are the probes whose runs may be worth it; the others stay as they are. `read` gives the times of the part's
+    rows, `rows` is the order in which they stand, and `extent` the least and the newest of them.
     """
     worth = long[counts.take(long) * _estimate_outside(bounds.take(long), *extent) >= LEAST_SAVED]
     if not len(worth):
@@ -107,9 +111,9 @@ def narrow(
     last = first + counts.take(worth)
     begin, end = first, last
     if bounds.earliest is not None:
-        begin = _bisect(first, last, bounds.earliest.take(worth), times, rows, after=False)
+        begin = _bisect(first, last, bounds.earliest.take(worth), read, rows, after=False)
     if bounds.latest is not None:
-        end = _bisect(begin, last, bounds.latest.take(worth), times, rows, after=True)
+        end = _bisect(begin, last, bounds.latest.take(worth), read, rows, after=True)
     starts[worth] = begin
     counts[worth] = end - begin
 
@@ -127,13 +131,32 @@ def _estimate_outside(bounds: TimeBounds, least: float, newest: float) -> Floats
     return share
 
 
-def _bisect(low: Integers, high: Integers, bounds: Ticks, times: Numbers, rows: Numbers, *, after: bool) -> Integers:
+def narrow_order(
+    starts: Integers,
+    counts: Integers,
+    long: Integers,
+    orders: Sequence[tuple[str, Numbers]],
+    read: Read,
+    rows: Numbers,
+) -> None:
+    """Leave out of runs of rows, which rise in a key, those that do not compare with the probe's as asked."""
+    begin = starts.take(long)
+    end = begin + counts.take(long)
+    for op, codes in orders:
+        # Rows with the key itself are before the bound for `>` and `<=`, and behind it for `>=` and `<`.
+        edge = _bisect(begin, end, codes.take(long), read, rows, after=op in (">", "<="))
+        begin, end = (edge, end) if op in (">", ">=") else (begin, edge)
+    starts[long] = begin
+    counts[long] = end - begin
+
+
+def _bisect(low: Integers, high: Integers, bounds: Numbers, read: Read, rows: Numbers, *, after: bool) -> Integers:
     """Find where each run reaches its bound, or is past it: all runs at once, by halves."""
     # times of a run  1 3 3 7     bound 3     at 1, or past it at 3
     low, high = low.copy(), high.copy()
     for _ in range(int((high - low).max(initial=0)).bit_length()):
         middle = (low + high) >> 1
-        found = times.take(rows.take(middle, mode="clip"), mode="clip")
+        found = read(rows.take(middle, mode="clip"))
         below = (found <= bounds) if after else (found < bounds)
         below &= low < high
         low = np.where(below, middle + 1, low)

@@ -9,9 +9,9 @@ them:
 
 Two things differ from equation 1. Its middle term adds up the hashes of all patterns, however rare: here each counts
 as often as it is searched by. And it lacks what a search with a wildcard pays for the buckets that it looks into,
-2^n for n bits (section 5.4.1): here each run costs. Equation 1 takes every bit to halve the candidates; `work` takes
-the chance that two rows agree, so that bits beyond the values of a key are worth nothing, and corrects it by what was
-found of what it had predicted.
+2^n for n bits (section 5.4.1): here each run but the first costs. Equation 1 takes every bit to halve the candidates;
+`work` takes the chance that two rows agree, so that bits beyond the values of a key are worth nothing, and corrects it
+by what was found of what it had predicted.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from eddy.operators.index.key_map import KeyMap
+from eddy.operators.index.price import CANDIDATE, LOOKUP, RANGE, SORTED_ROW
 from eddy.operators.tuning.workload import Workload
 from eddy.tuples.arrays import Floats, Integers
 
@@ -48,8 +49,7 @@ class Prices:
 COSTS = {
     # One comparison for one hash, as in the paper's example of bits; a bucket is found as soon as a key is hashed.
     "paper": Prices(hash=1.0, range=1.0, candidate=1.0),
-    # Nanoseconds on one machine: `python -m benchmarks index_costs`.
-    "work": Prices(sort=30.0, lookup=30.0, range=15.0, candidate=35.0, by_values=True),
+    "work": Prices(sort=SORTED_ROW, lookup=LOOKUP, range=RANGE, candidate=CANDIDATE, by_values=True),
 }
 
 
@@ -105,13 +105,13 @@ def price(table: MapTable, workload: Workload, prices: Prices) -> Priced:
     >>> asked = Workload(arrived=10, searches={0b1: 100}, stored=1_000, keys=Spread(chances={0: 0.01}))
     >>> one = price(tabulate([KeyMap(fields=(Field(keys=(0,), bits=3),))]), asked, COSTS["paper"])
     >>> one.upkeep.tolist(), one.searches.tolist()
-    ([0.0, 10.0], [[100000.0], [12700.0]])
+    ([0.0, 10.0], [[100000.0], [12600.0]])
     """
     patterns = np.array(list(workload.searches), np.int64)
     times = np.array(list(workload.searches.values()), np.float64)
     scan = times * (workload.stored * prices.candidate)
     look = predict(table, patterns, workload, by_values=prices.by_values)
-    each = workload.parts * (prices.lookup + look.ranges * prices.range)
+    each = workload.parts * (prices.lookup + (look.ranges - 1) * prices.range)
     each += look.share * (workload.stored * prices.candidate)
     if prices.hash:
         each += prices.hash * np.bitwise_count(look.used)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
@@ -11,9 +12,9 @@ import numpy as np
 from eddy.operators.index.counts import IndexCounts, Served, Work
 from eddy.operators.index.key_map import KeyMap
 from eddy.operators.tuning.contracts import REST
-from eddy.operators.tuning.cost import Prices, predict, tabulate
-from eddy.operators.tuning.select.maps import list_keys
+from eddy.operators.tuning.cost import Look, Prices, predict, tabulate
 from eddy.operators.tuning.workload import Workload
+from eddy.tuples.request import list_keys
 
 MOST_SERVED = 1 << 11
 """Pairs of a map and a pattern that are told apart; others, of a query with very many patterns, are not looked at."""
@@ -51,31 +52,36 @@ class Part(Protocol):
     def nbytes(self) -> int:
         """The bytes of these."""
 
+
+class Sampled(Protocol):
+    """What a catalog knows of the values of keys."""
+
     def alike(self, keys: Iterable[int]) -> float:
         """Give the chance that two rows have the same values of some keys."""
 
-    def distinct(self, keys: Iterable[int]) -> float:
-        """Give how many values some keys have."""
+    def distinct(self, keys: Iterable[int], rows: int) -> float:
+        """Give how many values some keys have among so many rows."""
 
 
-class PartFacts:
-    """What one part says of the values of keys, asked once for each set of them."""
+class SampledKeys:
+    """What a catalog says of the values of keys in one part, asked once for each set of them."""
 
-    def __init__(self, part: Part) -> None:
-        self._part = part
+    def __init__(self, sampled: Sampled, rows: float) -> None:
+        self._sampled = sampled
+        self._rows = max(int(rows), 1)
         self._alike: dict[int, float] = {}
         self._distinct: dict[int, float] = {}
 
     def alike(self, keys: int) -> float:
         """Give the chance that two rows have the same values."""
         if keys not in self._alike:
-            self._alike[keys] = min(max(self._part.alike(list_keys(keys)), 0.0), 1.0) if keys else 1.0
+            self._alike[keys] = min(max(self._sampled.alike(list_keys(keys)), 0.0), 1.0) if keys else 1.0
         return self._alike[keys]
 
     def distinct(self, keys: int) -> float:
         """Give how many values there are."""
         if keys not in self._distinct:
-            self._distinct[keys] = max(self._part.distinct(list_keys(keys)), 1.0) if keys else 1.0
+            self._distinct[keys] = max(self._sampled.distinct(list_keys(keys), self._rows), 1.0) if keys else 1.0
         return self._distinct[keys]
 
 
@@ -116,16 +122,31 @@ class Observed:
             known.ranges += done.ranges
             known.candidates += done.candidates
 
-    def price(self, prices: Prices) -> float:
-        """Price what was done."""
-        work = self.served.values()
-        searched = sum(
-            done.lookups * prices.lookup + done.ranges * prices.range + done.candidates * prices.candidate
-            for done in work
-        )
-        return searched + self.sorted_rows * prices.sort
+    def price(self, prices: Prices, workload: Workload) -> float:
+        """Price what was done.
 
-    def describe(self, parts: Sequence[Part], corrected: Mapping[int, float], room: float) -> Workload:
+        Of runs only those are counted in which there was something: how many were looked for is as predicted.
+        """
+        maps, patterns, look = self._predict(workload)
+        work = self.sorted_rows * prices.sort
+        for (one, pattern), done in self.served.items():
+            work += done.candidates * prices.candidate + done.lookups * prices.lookup
+            if one in maps:
+                runs = float(look.ranges[maps[one], patterns[pattern]])
+                work += done.lookups * prices.range * (runs - 1)
+        return work
+
+    def _predict(self, workload: Workload) -> tuple[dict[KeyMap | None, int], dict[int, int], Look]:
+        """Predict what its searches find, without corrections; with the rows and columns of maps and patterns."""
+        maps = list(dict.fromkeys(one for one, _ in self.served if one is not None and one.fields))
+        patterns = list(dict.fromkeys(pattern for _, pattern in self.served))
+        plain = replace(workload, corrected={})
+        look = predict(tabulate(maps), np.array(patterns, np.int64), plain, by_values=True)
+        return {m: at for at, m in enumerate(maps)}, {p: at for at, p in enumerate(patterns)}, look
+
+    def describe(
+        self, parts: Sequence[Part], sampled: Sampled, corrected: Mapping[int, float], room: float = math.inf
+    ) -> Workload:
         """Give the searches, and the rows that there were on average, as prices need them."""
         rows = self.stored / max(self.batches, 1)
         held = [part for part in parts if part.rows]
@@ -139,7 +160,7 @@ class Observed:
             arrived=float(self.arrived),
             searches={pattern: float(times) for pattern, times in self.asked.items()},
             stored=rows * reached / max(len(held), 1),
-            keys=PartFacts(max(held, key=lambda part: part.rows)) if held else NOTHING_KNOWN,
+            keys=SampledKeys(sampled, max((part.rows for part in held), default=1)),
             parts=reached,
             sorts=min(max(sorts, FEWEST_SORTS), MOST_SORTS),
             corrected=corrected,
@@ -149,17 +170,13 @@ class Observed:
 
     def correct(self, workload: Workload) -> dict[int, float]:
         """Give, by the keys that searches went by, how many candidates were found of one that was predicted."""
-        maps = list(dict.fromkeys(one for one, _ in self.served if one is not None and one.fields))
-        patterns = list(dict.fromkeys(pattern for _, pattern in self.served))
-        if not maps:
-            return {}
-        look = predict(tabulate(maps), np.array(patterns, np.int64), replace(workload, corrected={}), by_values=True)
+        maps, patterns, look = self._predict(workload)
         found: dict[int, float] = {}
         expected: dict[int, float] = {}
         for (one, pattern), done in self.served.items():
-            if one is None or not one.fields:
+            if one not in maps:
                 continue
-            at = maps.index(one), patterns.index(pattern)
+            at = maps[one], patterns[pattern]
             used = int(look.used[at])
             found[used] = found.get(used, 0.0) + done.candidates
             rows = done.lookups * workload.stored / workload.parts
@@ -169,15 +186,3 @@ class Observed:
             for used, predicted in expected.items()
             if predicted > 0 and max(found[used], predicted) >= FEWEST_CANDIDATES
         }
-
-
-class _NothingKnown:
-    def alike(self, keys: int) -> float:
-        return 0.0
-
-    def distinct(self, keys: int) -> float:
-        return float("inf")
-
-
-NOTHING_KNOWN = _NothingKnown()
-"""Keys of an input that has no rows."""

@@ -65,8 +65,8 @@ class IndexSettings:
     count: int = 3
     bits: int = 12
     assess: str = "cdia_highest"
-    epsilon: float = 0.001
-    theta: float = 0.005
+    epsilon: float = 0.0002
+    theta: float = 0.0005
     schedule: str = "hybrid"
     period: int = 60_000
     trigger: int = 100_000

@@ -47,7 +47,7 @@ class Trial:
     def saved(self, workload: Workload) -> float:
         """Give the share of the work that was saved, by the searches since."""
         before = self.ratio * price_maps(self.before, workload)
-        return 1 - self.observed.price(MEASURED) / before if before > 0 else 0.0
+        return 1 - self.observed.price(MEASURED, workload) / before if before > 0 else 0.0
 
 
 def price_maps(maps: Sequence[KeyMap], workload: Workload) -> float:

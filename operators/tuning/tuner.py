@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
@@ -14,7 +13,7 @@ from eddy.operators.tuning.assess.registry import ASSESSMENTS
 from eddy.operators.tuning.contracts import REST, Assessment, OldPart
 from eddy.operators.tuning.cost import COSTS, price, tabulate, total
 from eddy.operators.tuning.migrate.registry import MIGRATIONS
-from eddy.operators.tuning.observed import Observed, Part, PartFacts
+from eddy.operators.tuning.observed import Observed, Part, Sampled, SampledKeys
 from eddy.operators.tuning.select.registry import SELECTIONS
 from eddy.operators.tuning.settings import IndexSettings
 from eddy.operators.tuning.trial import FAR_WORSE, MEASURED, WORSE, Trial, price_maps
@@ -61,7 +60,7 @@ STILL = MIGRATIONS["partial"]()
 TAKEN_BACK = "taken back"
 
 
-class TunedCatalog(Protocol):
+class TunedCatalog(Sampled, Protocol):
     """What the tuner asks of a catalog, and tells it."""
 
     @property
@@ -203,7 +202,7 @@ class Tuner:
 
     def _choose(self, why: str, searches: Mapping[int, float], parts: Sequence[Part]) -> None:
         learned = self.learned
-        workload = self.observed.describe(parts, learned.corrected, self._catalog.room)
+        workload = self.observed.describe(parts, self._catalog, learned.corrected, self._catalog.room)
         learned.corrected.update(self.observed.correct(workload))
         for keys in list(learned.corrected)[:-MOST_CORRECTIONS]:
             del learned.corrected[keys]
@@ -237,7 +236,7 @@ class Tuner:
         learned.maps = after
         learned.number += 1
         learned.switches += 1
-        done, modelled = self.observed.price(MEASURED), price_maps(before, replace(workload, corrected={}))
+        done, modelled = self.observed.price(MEASURED, workload), price_maps(before, replace(workload, corrected={}))
         self.trial = Trial(
             number=learned.number,
             why=why,
@@ -263,7 +262,7 @@ class Tuner:
         measured = trial.observed
         if measured.searches < LEAST_MEASURED or measured.batches % LEAST_BATCHES:
             return
-        workload = measured.describe(self._catalog.parts, {}, math.inf)
+        workload = measured.describe(self._catalog.parts, self._catalog, {})
         saved = trial.saved(workload)
         # Before that, only whether it is far too dear.
         if is_whole or saved < -FAR_WORSE:
@@ -329,7 +328,7 @@ class Tuner:
             arrived=0.0,
             searches={p: times / max(self.observed.batches, 1) for p, times in self.observed.asked.items()},
             stored=float(part.rows),
-            keys=PartFacts(part),
+            keys=SampledKeys(self._catalog, part.rows),
             corrected=self.learned.corrected,
         )
         had = tuple(one for one in part.maps if one.fields)

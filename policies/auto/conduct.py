@@ -46,6 +46,10 @@ class Conduct:
     cells: int
     shares_verdicts: bool
 
+    def would_mix(self, champion: str, challenger: str) -> bool:
+        """Whether tuples of both would come back to be planned for, and nobody could tell whose they are."""
+        return self.arms.get(champion, False) and self.arms[challenger]
+
     def measure(self, started: float) -> float:
         """Measure the time since then, by a clock that may stand still, go back, or jump."""
         return min(max(self.clock() - started, 0.0), LONGEST_THOUGHT)

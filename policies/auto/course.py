@@ -13,16 +13,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from eddy.contracts import Leg, Observation, Statistics, Task
 from eddy.observe.insight import Decision
 from eddy.policies.auto.arms import Arm, Lane, comes_back, tell_arms
 from eddy.policies.auto.conduct import Challenge, Conduct
-from eddy.policies.auto.deal import Dealer
-from eddy.policies.auto.duel import OPEN, WON, Bill, Duel, Trail
+from eddy.policies.auto.deal import MOST_STARVED, Dealer
+from eddy.policies.auto.duel import OPEN, WARM_ROUNDS, WON, YOUNG_ROUNDS, Bill, Duel, Trail
 from eddy.policies.auto.guard import ArmGuard
-from eddy.policies.auto.ledger import CHALLENGER, CHAMPION, SAMPLE, Ledger
+from eddy.policies.auto.idle import IdleRows
+from eddy.policies.auto.ledger import (
+    CHALLENGER,
+    CHAMPION,
+    CHANGED_SHARE,
+    CONTROL,
+    FIRST_LOOK,
+    LATEST_LOOK,
+    SAMPLE,
+    Ledger,
+)
 from eddy.policies.auto.prospect import Prospect
 from eddy.policies.auto.sample import TriedRows
 from eddy.policies.shared.account import Account
@@ -30,27 +38,6 @@ from eddy.policies.shared.call_counts import SAMPLE as SAMPLED
 from eddy.policies.shared.merit import INSTANT
 from eddy.tuples import Hop
 from eddy.tuples.arrays import Integers
-
-FIRST_LOOK, LATEST_LOOK = 500, 40_000
-"""Rows between two looks at an idle stream: at first soon, later seldom, since each look takes some steps in Python."""
-
-WARM_ROUNDS = 2
-"""Rounds in which a challenger may learn before it is judged, if there was no sample to learn from."""
-
-YOUNG_ROUNDS = 4
-"""Rounds in which a challenger may think more than it will later, unless it is calm sooner."""
-
-MOST_STARVED = 6
-"""Rounds that a challenger waits for what its turn may cost, before it leaves its place to others."""
-
-QUIET_ROUNDS = 3
-"""Rounds of an arm in charge of which nobody counts the cost, between two of which somebody does."""
-
-ROWS_TO_COUNT = 8_000
-"""Rows of a round from which on counting costs nothing that shows."""
-
-CHANGED_SHARE = 0.15
-"""The share by which the written order's cost must change for an old sample to be worth nothing."""
 
 DECISIONS_KEPT = 8
 """Decisions that are told; older ones have been reported long since."""
@@ -72,6 +59,7 @@ class Course:
         self.guard = ArmGuard(turns=False)
         self.sample: TriedRows | None = None
         self.prospect = Prospect(self.ledger, conduct.arms)
+        self.idle = IdleRows()
         # Rows so far, and idle rows until the next look.
         self.rows, self.look = 0, FIRST_LOOK
         self.ready: tuple[Hop, ...] = ()
@@ -91,7 +79,7 @@ class Course:
 
     @property
     def is_idle(self) -> bool:
-        """Whether rows go in the written order and nothing is tried."""
+        """Whether rows go in the written order, and nothing is tried."""
         return self.champion is None and self.duel is None and self.sample is None
 
     @property
@@ -101,12 +89,7 @@ class Course:
             return False
         if self.champion is not None:
             return self.champion.policy.is_calm
-        return not (self._is_time_to_look or self.prospect.wanted)
-
-    @property
-    def _is_time_to_look(self) -> bool:
-        ledger = self.ledger
-        return ledger.idle_rows >= self.look and ledger.idle_rounds >= self.look // FIRST_LOOK
+        return not (self.ledger.is_time_to_look(self.look) or self.prospect.wanted)
 
     def split(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
         """Deal the rows of a task out to lanes."""
@@ -115,11 +98,15 @@ class Course:
         self._round += task.rows
         self.ready, self.independent = ready, task.independent
         if self.is_idle:
-            return self._plan_written(task, ready)
+            legs = self._plan_written(task, ready)
+            if not self.idle.is_begun:
+                self.idle.begin(self._route, task.statistics)
+            return legs
         if self.sample is not None:
             return self._plan_sample(task, ready, self.sample)
         if self._quiet is None:
-            self._quiet = self._may_be_quiet(task.rows)
+            may_be = self.duel is None and not self.dealer.wants_control
+            self._quiet = may_be and self.guard.may_be_quiet(task.rows, self.ledger.quiet_rounds)
         if self._quiet and self.champion is not None:
             return self.champion.ask_alone(task, ready)
         extra = self.ledger.extra(self.challenger) - self.ledger.extra(self.champion)
@@ -137,17 +124,9 @@ class Course:
             return self.champion.ask_alone(task, ready)
         if self.sample is not None:
             return self._ask(SAMPLE, task, ready, None)
-        return self._ask(self.dealer.turn or self._find_stepwise(), task, ready, None)
-
-    def _find_stepwise(self) -> str:
-        """Say who plans for tuples that come back: the one in charge if some may be its own, as it knows the stream."""
-        return CHAMPION if CHAMPION in self._coming_back else next(iter(self._coming_back), CHAMPION)
-
-    def _may_be_quiet(self, rows: int) -> bool:
-        """Whether the arm in charge gets a round with nobody counting, which costs some time in every step."""
-        if self.duel is not None or rows >= ROWS_TO_COUNT or self.guard.arm.cases < self.guard.least_to_be_quiet:
-            return False
-        return self.ledger.quiet_rounds < QUIET_ROUNDS and not self.dealer.wants_control
+        # Whoever is in charge plans if some may be its own, as it knows the stream.
+        stepwise = CHAMPION if CHAMPION in self._coming_back else next(iter(self._coming_back), CHAMPION)
+        return self._ask(self.dealer.turn or stepwise, task, ready, None)
 
     def _plan_written(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
         legs = self.conduct.written.plan(task, ready)
@@ -156,17 +135,14 @@ class Course:
         return legs
 
     def _plan_sample(self, task: Task, ready: tuple[Hop, ...], sample: TriedRows) -> list[Leg]:
-        """Draw the rows that are missing in the sample, half of the round at most."""
+        """Plan for the rows that are drawn for the sample, and for the others."""
         if ready != sample.hops:
             sample = self.sample = TriedRows(ready)
-        count = min(sample.missing, max(task.rows // 2, 1))
-        chosen = np.zeros(task.rows, np.bool_)
-        chosen[task.chance().choice(task.rows, count, replace=False)] = True
+        drawn, others = sample.draw(task)
         bill = self._bills.setdefault(SAMPLE, Bill())
-        bill.rows += count
+        bill.rows += len(drawn)
         tag = Lane(bill, Trail(), alone=True)
-        leg = Leg(route=ready, rows=np.flatnonzero(chosen), exhaustive=True, label=SAMPLED, tag=tag)
-        others = np.flatnonzero(~chosen)
+        leg = Leg(route=ready, rows=drawn, exhaustive=True, label=SAMPLED, tag=tag)
         return [leg, *(self._ask(CHAMPION, task, ready, others) if len(others) else ())]
 
     def _ask(self, lane: str, task: Task, ready: tuple[Hop, ...], rows: Integers | None) -> list[Leg]:
@@ -179,6 +155,9 @@ class Course:
         if arm is None:
             tag = Lane(bill, Trail(), alone=True)
             return [replace(leg, rows=rows, tag=tag) for leg in self._plan_written(task, ready)]
+        if lane == CHALLENGER and self.champion is None and self.duel is not None and not self.duel.rounds:
+            # Its first order is to be the one that made it a challenger.
+            task = replace(task, statistics=self.idle.see(task.statistics))
         started = self.conduct.clock()
         legs = arm.ask(task, ready, rows, bill)
         if not task.lineage.done and any(comes_back(leg, task, ready) for leg in legs):
@@ -217,7 +196,7 @@ class Course:
             self.ledger.idle_rounds += bool(self._round)
             # Its order and what operators did come with its rows, so without any there is nothing to look at.
             has_come, self._round = self._round > 0, 0
-            if has_come and self._is_time_to_look:
+            if has_come and self.ledger.is_time_to_look(self.look):
                 self._look()
             return
         self._quiet = None
@@ -226,10 +205,12 @@ class Course:
         self._let_arms_learn()
         self.ledger.settle(self._round, self._bills, self.guard, self.champion, self.challenger)
         self._judge()
+        self.ledger.has_changed = False
         if self.duel is None and self.sample is None:
             self._consider()
         if self.is_idle:
             self.look = FIRST_LOOK
+            self.idle.forget()
         self._bills, self._round = {}, 0
         self._coming_back.clear()
         self.dealer.end_round()
@@ -260,20 +241,31 @@ class Course:
 
     def _judge(self) -> None:
         """Judge what is under way by the round that is over."""
-        if self.champion is not None and self.guard.count(self.ledger.cases(self._bills.get(CHAMPION))):
-            self.dealer.call_control()
+        is_unusual = self.champion is not None and self.guard.count(self.ledger.cases(self._bills.get(CHAMPION)))
+        if self.ledger.has_changed:
+            self._begin_anew()
+        is_asked = is_unusual and self.dealer.call_control() and CONTROL not in self._bills
         if self.sample is not None and self.sample.is_full:
             self._end_sample(self.sample)
         elif self.duel is not None and self.challenger is not None:
             self._judge_duel(self.duel, self.challenger)
-        if self.champion is not None and self.guard.fails(self.ledger.extra(self.champion), self.ledger.written):
+        extra, written = self.ledger.extra(self.champion), self.ledger.written
+        if self.champion is not None and self.guard.fails(extra, written, is_asked=is_asked):
             self._demote(self.champion)
+
+    def _begin_anew(self) -> None:
+        """Forget what is of the stream as it was: neither side of a duel has planned for such rows yet."""
+        self.prospect.begin_anew(self.rows)
+        self.guard.forget()
+        if self.duel is not None:
+            self.duel.forget()
 
     def _judge_duel(self, duel: Duel, challenger: Arm) -> None:
         """Count the round in a duel, and end it when it is decided."""
         if challenger.policy.is_calm:
             duel.warm = 0
-        duel.count(*(self.ledger.cases(self._bills.get(lane)) for lane in (CHALLENGER, CHAMPION)))
+        if not self.ledger.has_changed:
+            duel.count(*(self.ledger.cases(self._bills.get(lane)) for lane in (CHALLENGER, CHAMPION)))
         if self.dealer.starved >= MOST_STARVED:
             wait = self.prospect.postpone(challenger.name, self.rows)
             self.decide(f"{challenger.name} costs more to try than there is to spend; tried again after {wait:,} rows")
@@ -283,22 +275,29 @@ class Course:
         written = max(self.ledger.in_order, INSTANT)
         is_young = duel.rounds < YOUNG_ROUNDS and not challenger.policy.is_calm
         verdict = duel.judge(extra, written, is_young=is_young)
-        if verdict == OPEN:
-            return
-        gain, error = duel.compare(extra)
-        share, compared = f"± {error / written:.0%} of the written order", "rounds" if duel.turns else "rows"
-        told = f"saves {gain / written:.0%} {share}" if gain >= 0 else f"costs {-gain / written:.0%} {share} more"
-        than = "" if self.champion is None else f", held against {self.champion.name}"
-        told = f"{challenger.name} {told}{than}, {duel.seen:,.0f} {compared} compared"
-        if verdict == WON:
-            self.champion, self.guard, self.prospect.patience = challenger, ArmGuard(turns=duel.turns), 0
-            self.prospect.waits.pop(challenger.name, None)
-            self.decide(told)
+        if verdict != OPEN:
+            self._end_duel(duel, challenger, verdict == WON, extra, written)
+        elif duel.warm and CHALLENGER in self._bills:
+            duel.end_warming()
+
+    def _end_duel(self, duel: Duel, challenger: Arm, is_won: bool, extra: float, written: float) -> None:
+        """Adopt the challenger, or let it wait."""
+        champion = None if self.champion is None else self.champion.name
+        told, lost = duel.tell(extra, written, champion), -duel.compare(extra)[0] * duel.seen
+        if is_won:
+            self._adopt(challenger, turns=duel.turns)
         else:
-            self.decide(
-                f"{told}: not enough; tried again after {self.prospect.postpone(challenger.name, self.rows):,} rows"
-            )
+            wait = self.prospect.postpone(challenger.name, self.rows, lost)
+            told = f"{told}: not enough; tried again after {wait:,} rows"
+        self.decide(told)
         self.duel = self.challenger = None
+
+    def _adopt(self, arm: Arm, *, turns: bool) -> None:
+        """Put an arm in charge; who was before has lost, and waits."""
+        if self.champion is not None:
+            self.prospect.postpone(self.champion.name, self.rows)
+        self.prospect.waits.pop(arm.name, None)
+        self.champion, self.guard, self.prospect.patience = arm, ArmGuard(turns=turns), 0
 
     def _demote(self, arm: Arm) -> None:
         """Go back to the written order."""
@@ -306,6 +305,8 @@ class Course:
         wait = self.prospect.postpone(arm.name, self.rows)
         self.decide(f"{arm.name} {told}; that order goes on, and it is tried again after {wait:,} rows")
         self.champion = self.duel = self.challenger = self.prospect.found = None
+        # The others have lost against one that has gone.
+        self.prospect.waits = {arm.name: self.prospect.waits[arm.name]}
         self.prospect.next_sample = self.rows
 
     def decide(self, reason: str) -> None:
@@ -318,39 +319,42 @@ class Course:
         """Look at an idle stream: settle its account, and see whether something could be gained."""
         started = self.conduct.clock()
         self.rows += self.ledger.idle_rows
-        changed = self.ledger.settle_idle(self._route, self._statistics, self._attributes, self.conduct.cells)
+        self.idle.look(self._route, self._statistics, self.ledger.idle_rows)
+        fresh = self.idle.see(self._statistics)
+        changed = self.ledger.settle_idle(self._route, fresh, self._attributes, self.conduct.cells)
         if changed > CHANGED_SHARE:
             self.prospect.begin_anew(self.rows)
+        if self.independent:
+            self.prospect.glance(self._route, fresh)
         if len(self.ready) > 1 or not self.independent:
             self._consider()
         saves = self.prospect.wanted > 0
         most = LATEST_LOOK * LATEST_LOOK // FIRST_LOOK
         self.look = self.prospect.count_saving_rows(FIRST_LOOK, most) if saves else min(2 * self.look, LATEST_LOOK)
-        if not self.ledger.unit:
-            self.ledger.account.pay("learning", self.conduct.measure(started))
+        self.ledger.pay_thinking("learning", self.conduct.measure(started))
 
     def _consider(self) -> None:
         """Take a sample, or begin a duel, if that may pay and can be paid for."""
         self.prospect.wanted, self.next_challenge = 0.0, None
-        if self.rows >= self.prospect.next_sample:
+        # What rows show on their way is for nothing, so whoever gains by that alone comes before a sample.
+        is_time = self.rows >= self.prospect.next_sample
+        if is_time and not self.prospect.glanced:
             self._consider_sample()
             return
         current = self.ledger.current(self.champion, self.guard)
         champion = "" if self.champion is None else self.champion.name
+        mixes = not self.independent and not self.ledger.turns
         for name, hoped, price in self.prospect.list_challengers(champion, current, self.rows):
-            if self._would_mix(name):
+            if mixes and self.conduct.would_mix(champion, name):
                 continue
             if self.prospect.buy(price):
                 self.next_challenge = Challenge(name, hoped, hoped * self.ledger.usual)
             break
+        else:
+            if is_time:
+                self._consider_sample()
         if not self.conduct.shares_verdicts:
             self.challenge()
-
-    def _would_mix(self, name: str) -> bool:
-        """Whether tuples of two arms would come back to be planned for, and nobody could tell whose they are."""
-        if self.champion is None or self.independent or self.ledger.turns:
-            return False
-        return self.conduct.arms[self.champion.name] and self.conduct.arms[name]
 
     def _consider_sample(self) -> None:
         if len(self.ready) < 2:
@@ -363,7 +367,7 @@ class Course:
             return
         # Rows of an arm that saves much are cheap beside those of a sample: it comes the more seldom.
         since = current * (self.rows - self.prospect.sampled)
-        if self.champion is not None and price > self.conduct.regret * since:
+        if self.champion is not None and self.prospect.sampled and price > self.conduct.regret * since:
             return
         if self.prospect.buy(price):
             self.sample = TriedRows(self.ready)
@@ -372,10 +376,7 @@ class Course:
         """See what the sample says."""
         ledger, started = self.ledger, self.conduct.clock()
         found = self.prospect.look(sample, self.rows)
-        seconds, looks = self.conduct.measure(started), 1 + sample.buckets.shape[1]
-        ledger.screening.add(looks, looks, seconds)
-        if not ledger.unit:
-            ledger.account.pay("sampling", seconds)
+        ledger.pay_screening(1 + sample.buckets.shape[1], self.conduct.measure(started))
         self.sample = None
         if self.champion is None:
             ledger.choose_turns(found.written, len(sample.hops))
@@ -392,6 +393,8 @@ class Course:
             self.challenger.policy.learn()
         seconds = self.conduct.measure(started)
         self.ledger.think(self.challenger).waking = seconds
-        if not self.ledger.unit:
-            self.ledger.account.pay("duels", seconds)
-        self.duel = Duel(name, self.ledger.turns, WARM_ROUNDS if lesson is None else 0, hoped)
+        self.ledger.pay_thinking("duels", seconds)
+        glanced = self.prospect.found is None
+        # Whoever is seen at a glance knows what that has shown.
+        warm = 0 if glanced or lesson is not None else WARM_ROUNDS
+        self.duel = Duel(name, self.ledger.turns, warm, hoped, glanced=glanced)

@@ -9,13 +9,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eddy.contracts import Chance
-from eddy.policies.auto.duel import Duel
+from eddy.policies.auto.duel import LEAST_PAIRED, Duel
 from eddy.policies.auto.ledger import CHALLENGER, CHAMPION, CONTROL, Ledger
 from eddy.policies.shared.merit import INSTANT
 from eddy.tuples.arrays import Integers
 
 LARGEST_CHALLENGE = 0.5
 """The largest share of a round's rows that go to a challenger, and of the rounds of a duel that are its turn."""
+
+MOST_STARVED = 6
+"""Rounds that a challenger waits for what its turn may cost, before it leaves its place to others."""
 
 FEWEST_CHALLENGED = 400
 """Rows of a round that are worth the thinking that they take; or half of the round, if that is less."""
@@ -57,10 +60,12 @@ class Dealer:
         # Rounds since some rows went in the written order.
         self.rounds_since = 0
 
-    def call_control(self) -> None:
-        """Let the next round have rows in the written order, unless some have had it of late."""
-        if self.rounds_since >= ROUNDS_BETWEEN_CALLS:
+    def call_control(self) -> bool:
+        """Let the next round have rows in the written order, unless some have had it of late; says whether it will."""
+        is_called = self.rounds_since >= ROUNDS_BETWEEN_CALLS and not self._ledger.turns
+        if is_called:
             self.control_due = max(self.control_due, float(CONTROL_BURST))
+        return is_called
 
     @property
     def wants_control(self) -> bool:
@@ -121,7 +126,9 @@ class Dealer:
         feared = max(2 * error - gain, LEAST_FEARED * ledger.in_order, INSTANT)
         left = max(ledger.account.left - ledger.arm_price(duel.arm), 0.0)
         count = int(min(rows * LARGEST_CHALLENGE, left / feared))
-        return count if count and count >= min(FEWEST_CHALLENGED, int(rows * LARGEST_CHALLENGE)) else 0
+        # Where only calls count, thinking takes nothing.
+        fewest = LEAST_PAIRED if ledger.unit else FEWEST_CHALLENGED
+        return count if count and count >= min(fewest, int(rows * LARGEST_CHALLENGE)) else 0
 
     def _count_control(self, rows: int) -> int:
         """Count the rows that go on in the written order."""

@@ -2,7 +2,8 @@
 
 Costs are in fitted prices, the same for all lanes, so that a slow call decides nothing. Where operators are
 independent, rows of one round go both ways, and every row is a case; elsewhere whole rounds take turns, and every round
-is a case.
+is a case. Rows are compared with those of their own round alone: a stream that changes makes later rows dearer or
+cheaper for both sides, and who got more of them is chance.
 """
 
 from __future__ import annotations
@@ -29,6 +30,27 @@ MOST_ROWS, MOST_TURNS = 6_000, 40
 
 HALF_LIFE_ROWS, HALF_LIFE_TURNS = 4_000.0, 16.0
 """Cases after which an older one counts half: who is in charge is held against what rows cost now."""
+
+LEAST_PAIRED, LEVEL_ROWS = 20, 50.0
+"""Rows of both sides that rounds of few rows need together to be compared, and rows after which an older one counts
+half until there are so many."""
+
+TOO_DEAR = 1.5
+"""Times as dear: an arm that costs so much is not waited for."""
+
+LEAST_ROUNDS = 2
+"""Rounds in which a challenger must have planned for some rows before it loses, unless it is far too dear: its first
+plan is made from what it knew of others' rows."""
+
+LEAST_OF_HOPE = 0.25
+"""The part of what was hoped for that a challenger must save where operators were taken not to depend on each other:
+less shows that they do, and a sample will tell what is to be had."""
+
+WARM_ROUNDS = 2
+"""Rounds in which a challenger may learn before it is judged, if there was no sample to learn from."""
+
+YOUNG_ROUNDS = 4
+"""Rounds in which a challenger may think more than it will later, unless it is calm sooner."""
 
 OPEN, WON, LOST = "open", "won", "lost"
 
@@ -110,18 +132,58 @@ class Cost:
     @property
     def error(self) -> float:
         """The standard error of the mean."""
+        return self.spread / math.sqrt(self.cases - 1) if self.cases > 1 else math.inf
+
+    @property
+    def spread(self) -> float:
+        """The standard deviation of a case."""
         cases, total, squares = self.sums
-        if cases <= 1:
-            return math.inf
-        return math.sqrt(max(squares / cases - (total / cases) ** 2, 0.0) / (cases - 1))
+        return math.sqrt(max(squares / cases - (total / cases) ** 2, 0.0)) if cases else 0.0
+
+
+@dataclass
+class Pairs:
+    """What one side costs more than the other in the same round, over rounds; older ones fade.
+
+    A round weighs as much as it tells, n m / (n + m) for n and m cases: so few of one side tell little, however many
+    there are of the other.
+
+    >>> pairs = Pairs()
+    >>> pairs.add((10, 20.0, 40.0), (10, 30.0, 90.0)), pairs.add((10, 50.0, 250.0), (90, 540.0, 3240.0))
+    (None, None)
+    >>> round(pairs.mean, 3)
+    1.0
+    """
+
+    # The weights, what they weigh, and the squared weights by the cases of either side.
+    sums: list[float] = field(default_factory=lambda: [0.0, 0.0, 0.0, 0.0])
+
+    def add(self, one: Sequence[float], other: Sequence[float]) -> None:
+        """Compare the cases of a round."""
+        n, m = one[0], other[0]
+        weight, kept = n * m / (n + m), 0.5 ** (n / HALF_LIFE_ROWS)
+        new = (weight, weight * (other[1] / m - one[1] / n), weight * weight / n, weight * weight / m)
+        fades = (kept, kept, kept * kept, kept * kept)
+        self.sums = [old * fade + value for old, fade, value in zip(self.sums, fades, new, strict=True)]
+
+    @property
+    def mean(self) -> float:
+        """What a case of the other side costs more."""
+        return self.sums[1] / self.sums[0] if self.sums[0] else 0.0
+
+    def error(self, one: float, other: float) -> float:
+        """The standard error of the mean, where cases of either side have such spreads."""
+        weight, _, ones, others = self.sums
+        return math.sqrt(one * one * ones + other * other * others) / weight if weight else math.inf
 
 
 @dataclass
 class Duel:
     """A challenger beside the one in charge.
 
-    `turns` says whether whole rounds take turns. `warm` are the rounds that the challenger may still learn in without
-    being judged, `hoped` is what each case was hoped to save.
+    `turns` says whether whole rounds take turns. `warm` are the rounds that the challenger may still learn in, and in
+    which it can only win; `hoped` is what each case was hoped to save, and `glanced`
+    says that no sample has shown that.
     """
 
     arm: str
@@ -130,8 +192,12 @@ class Duel:
     hoped: float
     seen: float = 0.0
     rounds: int = 0
+    glanced: bool = False
     challenger: Cost = field(default_factory=Cost)
     champion: Cost = field(default_factory=Cost)
+    pairs: Pairs = field(default_factory=Pairs)
+    # Cases of rounds that only one side had rows in.
+    level: tuple[Cost, Cost] = field(default_factory=lambda: (Cost(LEVEL_ROWS), Cost(LEVEL_ROWS)))
 
     def __post_init__(self) -> None:
         if self.turns:
@@ -139,22 +205,49 @@ class Duel:
 
     def count(self, challenger: Sequence[float], champion: Sequence[float]) -> None:
         """Count the cases of a round: how many, what they cost, and the squares of that, for both."""
-        if self.warm > 0 and challenger[0]:
-            self.warm -= 1
-            return
         self.challenger.add(*challenger)
         self.champion.add(*champion)
         self.seen += challenger[0]
-        self.rounds += bool(challenger[0])
+        self.rounds += bool(challenger[0] >= (1 if self.turns else LEAST_PAIRED))
+        if not self.turns:
+            self._pair(challenger, champion)
+
+    def end_warming(self) -> None:
+        """End a round in which the challenger still learned: if it has not won by then, what it cost is forgotten."""
+        self.warm -= 1
+        if not self.warm:
+            self.forget()
+
+    def forget(self) -> None:
+        """Begin to compare anew: the challenger has learned by now, or the stream has changed."""
+        self.pairs, self.rounds = Pairs(), 0
+        for side in (self.challenger, self.champion, *self.level):
+            side.sums = [0.0, 0.0, 0.0]
+
+    def _pair(self, challenger: Sequence[float], champion: Sequence[float]) -> None:
+        """Compare the rows of a round, or those of rounds that one side had for itself, once there are some of both."""
+        if challenger[0] and champion[0]:
+            self.pairs.add(challenger, champion)
+            return
+        for side, cases in zip(self.level, (challenger, champion), strict=True):
+            side.add(*cases)
+        if min(side.cases for side in self.level) >= LEAST_PAIRED:
+            self.pairs.add(*(side.sums for side in self.level))
+            for side in self.level:
+                side.sums = [0.0, 0.0, 0.0]
 
     def compare(self, overhead: float) -> tuple[float, float]:
         """What the challenger saves in each case, and the standard error of that.
 
         `overhead` is what a case costs with it besides, in calls and thinking, more than with the champion.
         """
+        if not self.turns:
+            is_known = min(self.challenger.cases, self.champion.cases) >= LEAST_PAIRED
+            spreads = self.challenger.spread, self.champion.spread
+            return self.pairs.mean - overhead, self.pairs.error(*spreads) if is_known else math.inf
         gain = self.champion.mean - self.challenger.mean - overhead
         error = math.hypot(self.champion.error, self.challenger.error)
-        if self.turns and not math.isinf(error):
+        if not math.isinf(error):
             # A few rounds may be alike by chance, and say nothing of how unlike the next ones are.
             error = max(error, UNLIKE_ROUNDS * self.champion.mean / math.sqrt(self.challenger.cases))
         return gain, error
@@ -172,19 +265,44 @@ class Duel:
         needed = LEAST_GAIN * written
         if gain - SURE * error > 0 and gain > needed:
             return WON
-        if gain + (overhead if is_young else 0.0) + SURE * error < needed or self.seen >= most:
+        if self.warm > 0:
+            return OPEN
+        likely = gain + (overhead if is_young else 0.0) + SURE * error
+        if likely < max(needed, LEAST_OF_HOPE * self.hoped * self.glanced) and self._has_shown(gain, overhead):
             return LOST
-        return OPEN
+        return LOST if self.seen >= most else OPEN
+
+    def _has_shown(self, gain: float, overhead: float) -> bool:
+        """Tell whether the challenger has planned for rows after it had rows of its own, or is not waited for."""
+        if self.turns or self.rounds >= LEAST_ROUNDS:
+            return True
+        usual = self.challenger.mean + gain + overhead
+        return self.challenger.mean + overhead > TOO_DEAR * usual
+
+    def tell(self, overhead: float, written: float, champion: str | None) -> str:
+        """Tell what it has shown, against whom."""
+        gain, error = self.compare(overhead)
+        share, compared = f"± {error / written:.0%} of the written order", "rounds" if self.turns else "rows"
+        told = f"saves {gain / written:.0%} {share}" if gain >= 0 else f"costs {-gain / written:.0%} {share} more"
+        than = "" if champion is None else f", held against {champion}"
+        return f"{self.arm} {told}{than}, {self.seen:,.0f} {compared} compared"
 
     def snapshot(self) -> dict[str, Any]:
         """Plain values."""
-        numbers = [self.turns, self.warm, self.hoped, self.seen, self.rounds]
-        return {"arm": self.arm, "numbers": numbers, "sides": [self.challenger.sums, self.champion.sums]}
+        numbers = [self.turns, self.warm, self.hoped, self.seen, self.rounds, self.glanced]
+        sides = [self.challenger.sums, self.champion.sums, *(side.sums for side in self.level)]
+        return {"arm": self.arm, "numbers": numbers, "sides": sides, "pairs": self.pairs.sums}
 
     @staticmethod
     def restore(state: dict[str, Any]) -> Duel:
         """From a snapshot."""
-        turns, warm, hoped, seen, rounds = state["numbers"]
+        turns, warm, hoped, seen, rounds, *glanced = state["numbers"]
         duel = Duel(str(state["arm"]), bool(turns), int(warm), float(hoped), float(seen), int(rounds))
-        duel.challenger.sums, duel.champion.sums = (list(map(float, side)) for side in state["sides"])
+        if glanced:
+            (duel.glanced,) = map(bool, glanced)
+            sides = (duel.challenger, duel.champion, *duel.level)
+            for side, sums in zip(sides, state["sides"], strict=True):
+                side.sums = list(map(float, sums))
+            duel.pairs.sums = list(map(float, state["pairs"]))
+        # An older version did not know which rows came together: its duel begins anew.
         return duel

@@ -7,13 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from eddy.policies.auto.duel import HALF_LIFE_TURNS, SURE, Cost
-
-TOO_DEAR = 1.5
-"""Times the written order: an arm that costs so much is not waited for."""
+from eddy.policies.auto.duel import HALF_LIFE_TURNS, SURE, TOO_DEAR, Cost
 
 UNUSUAL_SHARE = 0.25
 """The share by which a round's cost must be off for the written order to be asked at once."""
+
+QUIET_ROUNDS = 3
+"""Rounds of an arm in charge of which nobody counts the cost, between two of which somebody does."""
+
+ROWS_TO_COUNT = 8_000
+"""Rows of a round from which on counting costs nothing that shows."""
 
 QUIET_AFTER_ROWS, QUIET_AFTER_TURNS = 2_000, 4
 """Cases of an arm before it gets rounds in which nobody counts what it costs."""
@@ -34,10 +37,10 @@ class ArmGuard:
         if self.turns:
             self.arm.half_life = HALF_LIFE_TURNS
 
-    @property
-    def least_to_be_quiet(self) -> float:
-        """The cases of an arm before it gets rounds for itself."""
-        return QUIET_AFTER_TURNS if self.turns else QUIET_AFTER_ROWS
+    def may_be_quiet(self, rows: int, rounds: int) -> bool:
+        """Tell whether the arm gets a round with nobody counting, which costs some time in every step."""
+        least = QUIET_AFTER_TURNS if self.turns else QUIET_AFTER_ROWS
+        return rows < ROWS_TO_COUNT and self.arm.cases >= least and rounds < QUIET_ROUNDS
 
     def count(self, cases: Sequence[float]) -> bool:
         """Count the cases of a round: how many, what they cost, and the squares of that.
@@ -47,19 +50,24 @@ class ArmGuard:
         if not cases[0]:
             return False
         usual = self.arm.mean
-        self.arm.add(*cases)
         self.last = Cost()
         self.last.add(*cases)
+        self.arm.add(*cases)
         return bool(usual) and abs(self.last.mean - usual) > UNUSUAL_SHARE * usual
+
+    def forget(self) -> None:
+        """Forget all rounds but the last: the written order costs something else since then."""
+        self.arm.sums = list(self.last.sums)
 
     def saves(self, overhead: float, written: Cost) -> tuple[float, float]:
         """What a case saves by the arm, and the standard error of that."""
         return written.mean - self.arm.mean - overhead, math.hypot(self.arm.error, written.error)
 
-    def fails(self, overhead: float, written: Cost) -> bool:
+    def fails(self, overhead: float, written: Cost, *, is_asked: bool = False) -> bool:
         """Tell whether the arm has to go.
 
-        `overhead` is what a case costs with it besides, more than in the written order.
+        `overhead` is what a case costs with it besides, more than in the written order; `is_asked` says that rows are
+        about to tell what that costs by now.
         """
         if min(self.arm.cases, written.cases) < (LEAST_TURNS if self.turns else LEAST_CASES):
             return False
@@ -67,7 +75,7 @@ class ArmGuard:
         # A single round counts as far too dear only if its own rows say so: a few dear ones may be chance.
         doubt = 0.0 if self.turns or math.isinf(self.last.error) else SURE * self.last.error
         is_too_dear = self.last.mean + overhead - doubt > TOO_DEAR * written.mean
-        return is_too_dear or gain < -SURE * error
+        return is_too_dear or (gain < -SURE * error and not is_asked)
 
     def tell(self, overhead: float, written: float) -> str:
         """Tell what an arm that has to go costs: on the whole, or in its last round if only that was too dear."""

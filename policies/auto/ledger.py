@@ -6,6 +6,7 @@ clock. Where only calls count (`costs = "unit"`), a call costs 1, and nothing el
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -35,6 +36,16 @@ MIXING_SHARE = 0.05
 
 CHEAP_ROW = 2e-6
 """Seconds of a row below which dealing out is taken to be dear, before it has been seen."""
+
+FIRST_LOOK, LATEST_LOOK = 500, 40_000
+"""Rows between two looks at an idle stream: at first soon, later seldom, since each look takes some steps in Python."""
+
+ROWS_OF_A_ROUND = 100
+"""Rows of one lane in a round that say what rows of this round cost by it; fewer, and what is usual says it better."""
+
+CHANGED_SHARE, SURELY_CHANGED = 0.15, 4.0
+"""The share by which the written order's cost must change for an old sample to be worth nothing, and the standard
+errors that it must change by: each round is held against those before."""
 
 NEWEST_WEIGHT = 0.2
 """The weight of the newest round in what is usual."""
@@ -88,6 +99,8 @@ class Ledger:
         self.unit = unit
         self.turns = False
         self.written = Cost()
+        # Whether the last round has shown that the written order costs something else by now.
+        self.has_changed = False
         self.calls = 0.0
         self.usual = 0.0
         self.thinking: dict[str, Thinking] = {}
@@ -192,6 +205,16 @@ class Ledger:
         looks = 1 + attributes
         return 0.0 if self.unit else max(self.screening.price.seconds(looks), USUAL_SCREENING * looks)
 
+    def pay_thinking(self, kind: str, seconds: float) -> None:
+        """Count what was thought: nothing where only calls count."""
+        if not self.unit:
+            self.account.pay(kind, seconds)
+
+    def pay_screening(self, looks: int, seconds: float) -> None:
+        """Count a look at a sample, and note what each attribute of it takes."""
+        self.screening.add(looks, looks, seconds)
+        self.pay_thinking("sampling", seconds)
+
     def note_round(self, rows: int) -> None:
         """Note the rows of a round."""
         self.usual = _follow(self.usual, rows)
@@ -200,6 +223,10 @@ class Ledger:
         """Note a step that several lanes took together: the router has more to do than for one."""
         if not self.unit and self.prices[SHARED].step:
             self.mixing += max(self.prices[SHARED].seconds(rows) - self.prices[ALONE].seconds(rows), 0.0)
+
+    def is_time_to_look(self, look: int) -> bool:
+        """Tell whether an idle stream is to be looked at: after so many rows, and not each of few large rounds."""
+        return self.idle_rows >= look and self.idle_rounds >= look // FIRST_LOOK
 
     def settle_idle(self, route: Sequence[Hop], statistics: Statistics, attributes: int, cells: int) -> float:
         """Write down idle rows at what they cost by all that has been seen; gives the share by which that changed.
@@ -217,6 +244,10 @@ class Ledger:
             sample = SAMPLE_ROWS * sum(prices)
             self.account.allowance = (sample + min(sample, self.screening_price(attributes)) + calls) / cells
         self.row, self.row_calls = row, calls
+        known = row + (calls / self.usual if self.turns else 0.0)
+        if abs(known - self.written.mean) > CHANGED_SHARE * self.written.mean:
+            # What was compared long ago says nothing of rows as they are now.
+            self.written = Cost()
         self.account.pay_rows(self.unsettled, self.unsettled)
         self.idle_rows = self.idle_rounds = 0
         return abs(row - former) / former if former else 0.0
@@ -231,18 +262,19 @@ class Ledger:
     ) -> None:
         """Write down what a round would have cost in the written order, and what it did cost."""
         in_order = bills.get(CONTROL if champion is not None else CHAMPION)
+        self.has_changed = False
         if in_order is not None and in_order.rows:
-            self.written.half_life = HALF_LIFE_TURNS if self.turns else HALF_LIFE_ROWS
-            self.written.add(*self.cases(in_order))
-            self.calls = _follow(self.calls, in_order.calls)
+            self._note_written(in_order)
         # Rows that are tried on count as if they had cost what those of the champion do: the rest is what trying costs.
         #
         #     written   |---------------------------|      what the rows would have cost in the written order
         #     champion  |-----------------|  saved         what they cost by the champion
         #     tried     |--------------------|             what a challenger's, the control's, the sample's do cost
         #                                  ^^ spent besides
-        now, calls = self.current(champion, guard), 0.0 if self.turns else self.calls
-        written, usual = self.in_order * rows + calls, now * rows + calls
+        usually, calls = self.current(champion, guard), 0.0 if self.turns else self.calls
+        now = self._find_now(bills.get(CHAMPION), usually)
+        # Nothing was saved where nobody is in charge.
+        written, usual = (self.in_order if champion is not None else now) * rows + calls, now * rows + calls
         for name, bill in bills.items():
             expected = now * bill.rows
             if name == CHAMPION and champion is not None:
@@ -254,13 +286,32 @@ class Ledger:
                 self.account.pay("sampling" if name == SAMPLE else "control", bill.total - expected)
         kind = "sampling" if SAMPLE in bills else "duels" if CHALLENGER in bills else "control"
         self.account.pay(kind, self.mixing)
-        if not self.unit:
-            self.account.pay("learning", self.bookkeeping)
+        self.pay_thinking("learning", self.bookkeeping)
         self.mixing = self.bookkeeping = 0.0
         self._found_prices = {}
         self.account.pay_rows(written, usual)
         if champion is not None and self.quiet_rounds:
-            self._settle_quiet(champion, now)
+            self._settle_quiet(champion, usually)
+
+    def _note_written(self, bill: Bill) -> None:
+        """Note what rows in the written order have cost; what they cost before a change says nothing of them."""
+        self.written.half_life = HALF_LIFE_TURNS if self.turns else HALF_LIFE_ROWS
+        newest = Cost()
+        newest.add(*self.cases(bill))
+        if not self.turns and min(newest.cases, self.written.cases) >= ROWS_OF_A_ROUND:
+            off, error = abs(newest.mean - self.written.mean), math.hypot(newest.error, self.written.error)
+            self.has_changed = off > max(SURELY_CHANGED * error, CHANGED_SHARE * self.written.mean)
+        if self.has_changed:
+            self.written.sums = newest.sums
+        else:
+            self.written.add(*self.cases(bill))
+        self.calls = _follow(self.calls, bill.calls)
+
+    def _find_now(self, bill: Bill | None, usually: float) -> float:
+        """Find what a row costs as it is routed now: by the round's own rows, if the others may be of another time."""
+        if self.turns or bill is None or bill.rows < ROWS_OF_A_ROUND:
+            return usually
+        return bill.seconds / bill.rows
 
     def _settle_quiet(self, champion: Arm, now: float) -> None:
         """Write down the rounds in which nobody counted."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from eddy.contracts import Statistics
 from eddy.policies.auto.deal import DOUBT, LEAST_FEARED
 from eddy.policies.auto.duel import LEAST_GAIN, LEAST_TURNS
 from eddy.policies.auto.ledger import Ledger
@@ -18,6 +20,13 @@ from eddy.tuples import Hop
 FIRST_WAIT, MOST_DOUBLINGS = 20_000, 4
 """Rows until what was not worth it is tried again; it doubles so often each time that it was not."""
 
+SHORTEST_WAIT = 4_000
+"""Rows that an arm waits at least, however little its duel has cost."""
+
+FEW_GLANCED, SURE_GLANCED, LEAST_GLANCED = 100, 2.0, 0.05
+"""Rows that an operator must have seen for its place to be doubted without a sample, the standard errors by which it
+is taken to let more rows pass than it did, and the share of the written order's cost that another order must save."""
+
 HOPE = 0.25
 """The part of what is left above the floor that a policy is hoped to gain, where the screen found less: it looks at one
 attribute at a time."""
@@ -25,7 +34,7 @@ attribute at a time."""
 UNSEEN = Found(1.0, 1.0, 1.0, 0.0, 0.0)
 """What is taken to be found where a sample cannot be had: nothing, and everything may be hoped for."""
 
-NUMBERS = ("next_sample", "patience", "sampled", "wanted")
+NUMBERS = ("next_sample", "patience", "sampled", "wanted", "glanced")
 
 
 class Prospect:
@@ -46,15 +55,46 @@ class Prospect:
         # price of something that is worth it, and that the account does not bear yet.
         self.next_sample, self.patience, self.sampled = 0, 0, 0
         self.wanted = 0.0
+        # The share that another order may save by what rows show on their way; good until there is a sample.
+        self.glanced = 0.0
 
     def begin_anew(self, rows: int) -> None:
         """Forget what was found: the stream has changed."""
-        self.found, self.patience, self.waits, self.next_sample = None, 0, {}, rows
+        self.found = self.lesson = None
+        self.patience, self.waits, self.next_sample, self.glanced = 0, {}, rows, 0.0
 
-    def postpone(self, arm: str, rows: int) -> int:
-        """Let an arm wait, each time twice as long as before; says for how many rows."""
-        _, wait = self.waits.get(arm, (0.0, FIRST_WAIT / 2))
-        wait = min(2 * wait, FIRST_WAIT * 2**MOST_DOUBLINGS)
+    def glance(self, route: Sequence[Hop], statistics: Statistics) -> None:
+        """See what the rows of an idle stream show on their way: whether another order may save much.
+
+        They show what operators make of the rows that come to them in the written order. That says as much as a sample
+        where operators do not depend on each other, and costs nothing; where they do, the duel will tell.
+        """
+        self.glanced = 0.0
+        if self.found is not None:
+            return
+        costs = self._ledger.row_prices(route)
+        seen = [statistics[hop] for hop in route]
+        rates = [one.rate for one in seen]
+        errors = [math.sqrt(max(p * (1 - p), 0.0) / max(one.rows_in, 1.0)) for p, one in zip(rates, seen, strict=True)]
+        likely = [
+            min(p + SURE_GLANCED * error, 1.0) if one.rows_in >= FEW_GLANCED else 1.0
+            for p, error, one in zip(rates, errors, seen, strict=True)
+        ]
+        places = sorted(range(len(route)), key=lambda place: (likely[place] - 1) / costs[place])
+        written = _price_order(range(len(route)), rates, costs)
+        other = _price_order(places, [max(pair) for pair in zip(rates, likely, strict=True)], costs)
+        saved = 1 - other / max(written, INSTANT)
+        self.glanced = saved if saved >= LEAST_GLANCED else 0.0
+
+    def postpone(self, arm: str, rows: int, lost: float = 0.0) -> int:
+        """Let an arm wait, each time twice as long as before; says for how many rows.
+
+        The first time it waits until what it has `lost` is the share that may be spent of what has come since.
+        """
+        row = max(self._ledger.in_order, INSTANT)
+        first = min(max(lost / (self._ledger.account.regret * row), SHORTEST_WAIT), FIRST_WAIT)
+        wait = 2 * self.waits[arm][1] if arm in self.waits else first
+        wait = min(wait, FIRST_WAIT * 2**MOST_DOUBLINGS)
         self.waits[arm] = [rows + wait, wait]
         return int(wait)
 
@@ -89,24 +129,24 @@ class Prospect:
         least = ledger.least_thinking / ledger.usual
         # The same sample is halved in the same way whenever it is looked at.
         self.found = screen(sample.outcomes, sample.buckets, costs, np.random.default_rng(rows), least)
-        self.lesson, self.sampled = sample, rows
+        self.lesson, self.sampled, self.glanced = sample, rows, 0.0
         self.postpone_sample(rows)
         return self.found
 
     def give_up_sampling(self, rows: int) -> None:
         """Hope without a sample: rows come to one operator first, and it would show nothing of those behind it."""
-        self.found, self.lesson = UNSEEN, None
+        self.found, self.lesson, self.glanced = UNSEEN, None, 0.0
         self.postpone_sample(rows)
 
     def list_challengers(self, champion: str, current: float, rows: int) -> Iterator[tuple[str, float, float]]:
         """List the arms that may save enough: their names, what they may save in each case, and their price."""
-        if self.found is None:
+        if self.found is None and not self.glanced:
             return
         ledger, in_order = self._ledger, max(self._ledger.in_order, INSTANT)
         for name, tells_classes in self._tellers.items():
             if name == champion or self.waits.get(name, [0])[0] > rows:
                 continue
-            hoped = self._hope(self.found, current / in_order, tells_classes=tells_classes) * in_order
+            hoped = self._hope(current / in_order, tells_classes=tells_classes) * in_order
             each = ledger.arm_price(name)
             once = ledger.waking_price(name, tells_classes=tells_classes)
             # What it may save until it would be tried again has to be more than what it takes.
@@ -121,8 +161,11 @@ class Prospect:
         feared = max(2 * DOUBT * in_order - hoped, LEAST_FEARED * in_order)
         return LEAST_TURNS * self._ledger.usual * feared
 
-    def _hope(self, found: Found, now: float, *, tells_classes: bool) -> float:
+    def _hope(self, now: float, *, tells_classes: bool) -> float:
         """The share of the written order's cost that an arm may save, beside what is saved now."""
+        found = self.found
+        if found is None:
+            return 0.0 if tells_classes else self.glanced + now - 1
         single = now - found.single / found.written
         if not tells_classes:
             return single
@@ -139,4 +182,13 @@ class Prospect:
         self.found = None if state["found"] is None else Found(*state["found"])
         self.waits = {name: list(wait) for name, wait in state["waits"].items()}
         for name in NUMBERS:
-            setattr(self, name, state[name])
+            setattr(self, name, state.get(name, 0))
+
+
+def _price_order(places: Sequence[int], rates: Sequence[float], costs: Sequence[float]) -> float:
+    """What a row costs in an order, if operators do not depend on each other."""
+    left, spent = 1.0, 0.0
+    for place in places:
+        spent += left * costs[place]
+        left *= rates[place]
+    return spent

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from eddy.classes.divider import Buckets
-from eddy.contracts import Counts, Leg, Observation, Statistic
+from eddy.contracts import Counts, Leg, Observation, Statistic, Task
 from eddy.observe.prices import Prices
 from eddy.policies.auto.arms import Kept
 from eddy.tuples import Hop
-from eddy.tuples.arrays import Floats
+from eddy.tuples.arrays import Floats, RowIds
 
 SAMPLE_ROWS = 500
 """Rows of a sample: they tell a saving of a tenth, and pay for themselves within some ten thousand rows."""
@@ -29,10 +29,12 @@ class TriedRows:
     def __len__(self) -> int:
         return sum(map(len, self._outcomes))
 
-    @property
-    def missing(self) -> int:
-        """How many rows are still to be drawn."""
-        return max(SAMPLE_ROWS - len(self), 0)
+    def draw(self, task: Task) -> tuple[RowIds, RowIds]:
+        """Draw the rows that are missing, half of a task at most; gives their positions, and those of the others."""
+        missing = max(SAMPLE_ROWS - len(self), 0)
+        drawn = np.zeros(task.rows, np.bool_)
+        drawn[task.chance().choice(task.rows, min(missing, max(task.rows // 2, 1)), replace=False)] = True
+        return np.flatnonzero(drawn), np.flatnonzero(~drawn)
 
     @property
     def is_full(self) -> bool:

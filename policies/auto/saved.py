@@ -38,6 +38,7 @@ def save(course: Course) -> tuple[dict[str, Any], Arrays]:
         "next_challenge": course.next_challenge,
         "ready": [list(hop) for hop in course.ready],
         "prospect": course.prospect.snapshot(),
+        "idle": course.idle.snapshot(),
         "guard": course.guard.snapshot(),
         "duel": None if course.duel is None else course.duel.snapshot(),
         "champion": _save_arm("champion", course.champion, arrays),
@@ -57,6 +58,8 @@ def restore(course: Course, plain: Mapping[str, Any], arrays: Mapping[str, Any])
     course.next_challenge = None if plain["next_challenge"] is None else Challenge(*plain["next_challenge"])
     course.ready = tuple(Hop(*hop) for hop in plain["ready"])
     course.prospect.restore(plain["prospect"])
+    if "idle" in plain:
+        course.idle.restore(plain["idle"])
     course.guard = ArmGuard.restore(plain["guard"])
     course.duel = None if plain["duel"] is None else Duel.restore(plain["duel"])
     course.champion, course.challenger = (

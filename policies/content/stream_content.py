@@ -232,6 +232,7 @@ class StreamContent:
             self._take_over(step)
         elif guard.is_closed:
             self._conduct.uses.count_plain(step)
+            guard.notice(step)
             if guard.is_looking:
                 guard.count_step(step)
         else:

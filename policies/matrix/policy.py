@@ -32,6 +32,7 @@ from eddy.policies.matrix.stream_order import FOREIGN, WRITTEN, StreamOrder
 from eddy.policies.shared.call_counts import Uses
 from eddy.policies.shared.checks import check_costs, check_share
 from eddy.policies.shared.merit import find_reachable
+from eddy.tuples.arrays import Integers
 
 LARGEST_WINDOW = 100_000
 """Profile rows at most: each is looked at for every decision."""
@@ -54,6 +55,8 @@ class MatrixPolicy(Policy):
         self._operators, self._prices = setting.operators, setting.prices
         self._streams: dict[str, StreamOrder] = {}
         self._restored: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {}
+        # Samples that somebody else drew before a stream's order was made: their hops, and what those made of each row.
+        self._samples: dict[str, tuple[list[Hop], Integers]] = {}
         self._uses = Uses(NO_FEATURES)
         # The variants stay as the thesis has them, for comparisons.
         is_asking = conduct.variant == "a_greedy" and len(setting.prices.probes) > 1
@@ -97,6 +100,8 @@ class MatrixPolicy(Policy):
                 found.restore(plain, arrays)
             else:
                 found.begin()
+            if (sample := self._samples.pop(origin, None)) is not None:
+                found.begin_with(*sample)
         return found
 
     def observe(self, observation: Observation) -> None:
@@ -111,6 +116,8 @@ class MatrixPolicy(Policy):
             self._asking.observe(observation)
         if stream is not None:
             stream.observe(observation)
+        elif observation.is_profile:
+            self._samples[observation.origin] = list(observation.hops), np.column_stack(observation.outcomes)
 
     def learn(self) -> None:
         """Let each stream look at the round that is over."""
@@ -138,6 +145,9 @@ class MatrixPolicy(Policy):
         for number, (origin, (plain, arrays)) in enumerate(parts.items()):
             state["streams"][origin] = plain
             state |= {f"{number} {name}": array for name, array in arrays.items()}
+        for origin, (hops, outcomes) in self._samples.items():
+            state["samples"] = {**state.get("samples", {}), origin: [list(hop) for hop in hops]}
+            state[f"sample {origin}"] = outcomes
         return state if self._asking is None else {**state, "asking": self._asking.snapshot()}
 
     def restore(self, state: State) -> None:
@@ -148,6 +158,8 @@ class MatrixPolicy(Policy):
         self._uses.restore(state["uses"])
         if self._asking is not None and "asking" in state:
             self._asking.restore(state["asking"])
+        for origin, hops in state.get("samples", {}).items():
+            self._samples[origin] = [Hop(*hop) for hop in hops], state[f"sample {origin}"]
         for number, (origin, plain) in enumerate(state["streams"].items()):
             first = f"{number} "
             arrays = {name.removeprefix(first): array for name, array in state.items() if name.startswith(first)}

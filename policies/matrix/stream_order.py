@@ -136,20 +136,26 @@ class StreamOrder:
     def observe(self, observation: Observation) -> None:
         """Take note of a step, or of a profile."""
         if observation.is_profile:
-            self._add(observation)
+            self.add(observation.hops, np.column_stack(observation.outcomes))
         elif observation.legs[0].tag == self._number and not self.asked:
             place = self._places.get(observation.hops[0])
             if place is not None:
                 self._watch.count(place, observation.outcomes[0])
 
-    def _add(self, profile: Observation) -> None:
+    def add(self, hops: Sequence[Hop], outcomes: Integers) -> None:
         """Keep profile rows; a sample that somebody else has taken is as good as our own."""
-        rows = np.full((sum(profile.rows), len(self.operators)), UNSEEN, np.int64)
-        for hop, outcomes in zip(profile.hops, profile.outcomes, strict=True):
+        rows = np.full((len(outcomes), len(self.operators)), UNSEEN, np.int64)
+        for hop, made in zip(hops, outcomes.T, strict=True):
             if hop.operator in self._numbers:
-                rows[:, self._numbers[hop.operator]] = outcomes
+                rows[:, self._numbers[hop.operator]] = made
         self._window.add(rows)
         self._fresh += len(rows)
+
+    def begin_with(self, hops: Sequence[Hop], outcomes: Integers) -> None:
+        """Begin with a sample that somebody else has taken: that many rows fewer are wanted."""
+        self.add(hops, outcomes)
+        self._profiler.wanted = max(self._profiler.wanted - len(outcomes), 0)
+        self.learn()
 
     def learn(self) -> None:
         """Look at the round that is over, and take another order if there is a better one."""

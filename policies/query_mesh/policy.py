@@ -233,8 +233,10 @@ class QueryMesh(Policy):
             self._take_over(observation, stream)
         elif stream is None or stream.guard.is_closed:
             self._uses.count_plain(observation)
-            if stream is not None and stream.guard.is_looking:
-                stream.guard.count_step(observation)
+            if stream is not None:
+                stream.guard.notice(observation)
+                if stream.guard.is_looking:
+                    stream.guard.count_step(observation)
         else:
             started = self._watch()
             self._keep(observation, stream)

@@ -7,6 +7,9 @@ different ways by the fitted prices; what classes save is what the policy's own 
 account is overdrawn the stream goes the common way again, for a wait in rows, and is looked at anew. Every try that
 fails doubles the wait, and what the next one may cost, so that in the long run they take their share and no more.
 
+A wait ends sooner if what filters let through has surely changed, once the last try is paid for: classes that appear
+change what a filter makes of the rows that those before it have left, even if what each makes of all rows stays.
+
 Where only calls count there is no look: thinking costs no calls.
 """
 
@@ -23,6 +26,7 @@ from eddy.observe.prices import ALONE, SHARED
 from eddy.observe.statistics import fading
 from eddy.policies.shared.account import Account
 from eddy.policies.shared.merit import Costs, greedy_route, merit, row_price, step_price
+from eddy.policies.shared.standing_order import Passing
 from eddy.tuples import Hop
 
 REGRET = 0.02
@@ -33,6 +37,10 @@ FIRST_WAIT = 50_000
 
 MOST_DOUBLINGS = 10
 """Doublings of what a try may cost: four million rows' worth by then."""
+
+LEAST_WAIT, WORTH_NOTING = 5_000, 2e-3
+"""Rows that are waited for whatever changes, and seconds of a step from which on it is noted what it did: that takes a
+fiftieth of it at most."""
 
 LONGEST_WAIT = 50_000_000
 """Rows of a wait that does not double any more."""
@@ -73,7 +81,19 @@ FEW_SEEN = 100
 """Rows of which an operator must have seen some before it waits for its turn to be explored."""
 
 
-NUMBERS = ("_wait", "_waited", "_lost", "_price", "_rows", "_spent", "_gained", "_recent", "_usual", "_rounds")
+NUMBERS = (
+    "_wait",
+    "_waited",
+    "_unpaid",
+    "_lost",
+    "_price",
+    "_rows",
+    "_spent",
+    "_gained",
+    "_recent",
+    "_usual",
+    "_rounds",
+)
 """What a snapshot has of a guard besides its account."""
 
 
@@ -89,13 +109,15 @@ class Guard:
         self._costs, self._prices, self._try_rows, self._price = costs, prices, try_rows, price
         self.common = CommonOrder(costs)
         self._lost = 0
-        self._wait = self._waited = 0.0
+        self._wait = self._waited = self._unpaid = 0.0
+        self._on_credit = 0
         self.is_looking = costs == "time"
         self._begin()
         self._clear()
 
     def _begin(self) -> None:
-        """Begin a try."""
+        """Begin a try; what has changed by now led to it."""
+        self._passing = Passing()
         self._account = Account(REGRET)
         self._rows = self._spent = self._gained = self._recent = self._usual = 0.0
         self._rounds = 0
@@ -121,12 +143,22 @@ class Guard:
         self._arrived += rows
         if self._wait <= 0:
             return False
-        self._wait -= rows
-        if self._wait > 0:
+        self._wait, self._unpaid = self._wait - rows, self._unpaid - rows
+        if self._wait > 0 and not self._may_try_soon():
             return False
+        self._wait = 0.0
         self._begin()
         self.is_looking = self._costs == "time"
         return not self.is_looking
+
+    def _may_try_soon(self) -> bool:
+        """Tell whether the stream has changed, and may be tried at once: on credit once, until all is paid."""
+        if self._unpaid <= 0:
+            self._on_credit = 0
+        if self._waited - self._wait < LEAST_WAIT or self._on_credit or not self._passing.has_changed:
+            return False
+        self._on_credit = int(self._unpaid > 0)
+        return True
 
     def wake(self) -> bool:
         """Try at once, since somebody else has paid for a sample; says whether the policy begins anew."""
@@ -176,11 +208,18 @@ class Guard:
 
     def count_step(self, step: Observation) -> None:
         """Count a step."""
+        if not self.is_closed:
+            self.notice(step)
         for hop in step.hops:
             self._hops[hop] = self._hops.get(hop, 0.0) + sum(step.rows)
         self._steps += len(step.hops)
         if self._is_split:
             self._together += sum(step.rows)
+
+    def notice(self, step: Observation) -> None:
+        """Take note of what a step did to rows on the common way."""
+        if not self.is_looking and step.statistics[0].seconds >= WORTH_NOTING:
+            self._passing.count(step)
 
     def rest(self) -> None:
         """End a round of a wait: what came in it is nobody's."""
@@ -211,7 +250,8 @@ class Guard:
             self._price = self._spent
             self._give_up(written / rows)
         elif self._recent > 0 and self._rows > ROWS_REMEMBERED:
-            self._lost = 0
+            self._lost = self._on_credit = 0
+            self._unpaid = 0.0
         self._clear()
         return self.is_waiting
 
@@ -233,22 +273,28 @@ class Guard:
         """Wait until what the try has lost is the allowed share of the rows' cost, and longer each time."""
         paid_off = (self._spent - self._gained) / (REGRET * row) if row > 0 else 0.0
         doubled = 2 * self._waited if self._lost else FIRST_WAIT
-        self._wait = self._waited = max(min(doubled, LONGEST_WAIT), paid_off)
+        # What an earlier try has cost is still to be paid, if this one was on credit.
+        self._unpaid = paid_off + max(self._unpaid, 0.0)
+        self._wait = self._waited = max(min(doubled, LONGEST_WAIT), self._unpaid)
         self._lost = min(self._lost + 1, MOST_DOUBLINGS)
 
     def snapshot(self) -> dict[str, Any]:
         """Plain values, between two rounds."""
         return {
             "numbers": [getattr(self, name) for name in NUMBERS],
+            "passing": self._passing.snapshot(),
             "looking": self.is_looking,
             "account": self._account.snapshot(),
             "common": self.common.snapshot(),
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from a snapshot."""
-        for name, number in zip(NUMBERS, state["numbers"], strict=True):
+        """Go on from a snapshot; an older version waited for nothing but rows."""
+        names = [name for name in NUMBERS if "passing" in state or name not in ("_unpaid", "_on_credit")]
+        for name, number in zip(names, state["numbers"], strict=True):
             setattr(self, name, number)
+        if "passing" in state:
+            self._passing.restore(state["passing"])
         self.is_looking = state["looking"]
         self._account.restore(state["account"])
         self.common.restore(state["common"])

@@ -18,6 +18,7 @@ from eddy.observe.counters import Counters
 from eddy.observe.indexing import IndexCount, Tuning
 from eddy.observe.sum_cells import CellSum
 from eddy.observe.wire import from_plain, to_plain
+from eddy.operators.index import admission
 from eddy.query.explain import explain
 from tests.eddy.test_engine import batch, engine, pairs, query
 
@@ -155,7 +156,7 @@ def test_a_restart_goes_on_telling() -> None:
     running = engine(query())
     pairs(running, a=[(1, 1)], b=[(1, 1)])
     kept = running.snapshot()
-    assert indexing.read_latest(unpack(kept)[0]["indexed"])[0] == running.read_counters().indexes
+    assert indexing.read_latest(unpack(kept)[0]["indexed"])[0] == list(running.read_counters().indexes)
     again = engine(query())
     again.restore(kept)
     assert unpack(again.snapshot())[0]["indexed"] == unpack(kept)[0]["indexed"]
@@ -174,6 +175,24 @@ def test_what_is_no_count_is_refused(part: Any) -> None:
     pairs(running, a=[(1, 1)], b=[(1, 1)])
     with pytest.raises(eddy.CheckpointError, match="the state cannot be read"):
         engine(query()).restore(forged(running.snapshot(), indexed=part))
+
+
+def test_where_rows_leave_no_room_all_are_looked_through_and_it_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(admission, "LEAST_ROOM", 0)
+    limited = query(max_state=2_600)
+    running, free = engine(limited), engine(query())
+    told: list[Tuning] = []
+    for n in range(7):
+        rows = {name: [(n, k) for k in range(9)] for name in "ab"}
+        assert pairs(running, **rows) == pairs(free, **rows)
+        told += running.read_counters().tunings
+        held = running.read_counters().streams
+        assert sum(count.nbytes for count in held.values()) <= 2_600
+    assert sorted((tuning.input, tuning.after) for tuning in told) == [("a", ("scan",)), ("b", ("scan",))]
+    assert "max_state" in told[0].why
+    assert not free.read_counters().tunings
+    with pytest.raises(eddy.QueryError, match="max_state allows 2,600"):
+        pairs(running, a=[(7, k) for k in range(50)], b=[])
 
 
 def test_routes_and_answers_do_not_depend_on_what_is_said_of_indexes() -> None:

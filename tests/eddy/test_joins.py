@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -113,6 +114,25 @@ def test_rows_in_many_parts_give_the_naive_answer(case: Case, policy: str, merge
             index=case.index,
             batch_rows=case.batch_rows,
             seed=seed,
+        )
+        assert answered(run, run.schema) == reference.answer(case.question(), case.batches())
+
+
+@given(
+    case=ANY,
+    policy=st.sampled_from(NAMES),
+    sizes=st.tuples(st.sampled_from([1, 6, 1 << 16]), st.sampled_from([1, 4, 64]), st.sampled_from([1, 5, 1 << 15])),
+    seed=st.integers(0, 2**32),
+)
+def test_any_key_maps_give_the_naive_answer(case: Case, policy: str, sizes: tuple[int, int, int], seed: int) -> None:
+    """Parts are searched by whatever maps they were given, which are others in every micro-batch."""
+    merged, runs, tuples = sizes
+    with pytest.MonkeyPatch.context() as patch:
+        tiny.parts_of(patch, 2, merged=merged)
+        tiny.other_maps(patch, random.Random(seed), runs)
+        patch.setattr(matching, "MOST_TUPLES", tuples)
+        run = eddy.iter_local(
+            case.query(), case.data(), policy=choice(policy, case), batch_rows=case.batch_rows, seed=seed
         )
         assert answered(run, run.schema) == reference.answer(case.question(), case.batches())
 

@@ -245,6 +245,14 @@ def test_indexes_of_a_job_that_joins_nothing_are_a_warning() -> None:
     assert check(load(ROOT / "conf" / "two_streams.toml", [from_command("index.kind=bits")])).warnings == ()
 
 
+@pytest.mark.parametrize(("most", "warned"), [(10_000, True), (100_000_000, False)])
+def test_rows_that_leave_no_room_for_indexes_are_a_warning(most: int, warned: bool, tmp_path: Path) -> None:
+    text = (ROOT / "conf" / "two_streams.toml").read_text("utf-8").replace('window = "2 minutes"', "rows = 5_000")
+    (tmp_path / "job.toml").write_text(text.replace("[query]", f"[query]\nmax_state = {most}"), "utf-8")
+    told = [one for one in check(load(tmp_path / "job.toml")).warnings if "leaves no room for an index" in one]
+    assert len(told) == warned
+
+
 def test_mistakes_against_the_data_are_told_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = (
         QUICKSTART.replace("signed and", "singed and")

@@ -146,6 +146,59 @@ def test_waits_double_and_end_with_a_look() -> None:
     assert all(after >= 2 * (before - ROUND) for before, after in pairwise(waits))
 
 
+def passing(guard: Guard, rounds: int, share: float, *, seconds: float = 20e-3) -> int:
+    """Rounds of a wait in which the filter passes a share of the rows; says after how many it was over."""
+    for number in range(rounds):
+        guard.arrive(ROUND)
+        if not guard.is_waiting:
+            return number
+        outcomes = np.arange(ROUND) < share * ROUND
+        guard.notice(
+            step(ROUND)._replace(
+                outcomes=(outcomes,), statistics=(Statistic(ROUND, ROUND, float(outcomes.sum()), seconds),)
+            )
+        )
+        guard.rest()
+    return rounds
+
+
+def test_a_wait_ends_when_filters_change_on_credit_once() -> None:
+    guard = made()
+    looked(guard)
+    go(guard, 200, spent=2e-3)
+    assert passing(guard, 20, 0.5) == 20
+    assert passing(guard, 20, 0.8) < 5
+    # It was for nothing: the next change has to wait until both tries are paid.
+    looked(guard)
+    go(guard, 200, spent=2e-3)
+    assert passing(guard, 20, 0.8) == 20
+    assert passing(guard, 20, 0.3) == 20
+    rounds = passing(guard, 10_000, 0.3)
+    assert 100 < rounds < 10_000
+
+
+def test_a_wait_goes_on_where_steps_are_not_worth_counting_or_nothing_changes() -> None:
+    for share, seconds in ((0.8, 1e-3), (0.5, 20e-3)):
+        guard = made()
+        looked(guard)
+        go(guard, 200, spent=2e-3)
+        assert passing(guard, 20, 0.5, seconds=seconds) == 20
+        assert passing(guard, 20, share, seconds=seconds) == 20
+
+
+def test_a_wait_goes_on_after_a_restart_as_it_was() -> None:
+    steady, stopped = made(), made()
+    for guard in (steady, stopped):
+        looked(guard)
+        go(guard, 200, spent=2e-3)
+    for share in (0.5,) * 12 + (0.53,) * 12:
+        again = made()
+        again.restore(json.loads(json.dumps(stopped.snapshot())))
+        stopped = again
+        assert passing(steady, 1, share) == passing(stopped, 1, share)
+        assert steady.snapshot() == stopped.snapshot()
+
+
 def test_in_the_long_run_a_stream_that_gains_nothing_pays_its_share() -> None:
     guard = made()
     paid = rows = 0.0

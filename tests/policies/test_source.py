@@ -192,3 +192,11 @@ def test_an_order_goes_on_after_a_restart_as_it_was() -> None:
             list(running.run({"s": part}))
         assert steady.read_counters().routes == stopped.read_counters().routes
     assert steady.snapshot() == stopped.snapshot()
+
+
+def test_a_filter_that_changes_is_followed_in_the_next_thousand_rows() -> None:
+    """The statistics that all policies share take ten thousand rows for it."""
+    before, after = [0.1, 0.9, 0.5], [0.9, 0.1, 0.5]
+    found = run([before, after], 40_000, {"name": "source", "costs": "unit"})
+    assert per_row(found, 10, 20) < 1.03 * best(before)
+    assert per_row(found, 22, 25) < 1.03 * best(after)

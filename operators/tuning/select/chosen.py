@@ -6,9 +6,9 @@ that are each in the next, and the best bit-address index.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import combinations, islice
 
 import numpy as np
 
@@ -28,6 +28,10 @@ MOST_PATTERNS = 512
 
 MOST_SHARED = 10
 """Patterns of which each two are held against each other, for what they have in common and for chains."""
+
+MOST_NARROW = 32
+"""Keys and pairs of keys that get a map, those of the most searches: of many wide patterns each has one that few rows
+agree in, and one map serves them all."""
 
 MOST_CHAINS = 48
 """Chains that are priced, those of the most frequent patterns."""
@@ -69,16 +73,31 @@ class Chosen:
         bits, shared = full_bits(workload), sorted(rank_patterns(workload.searches)[:MOST_SHARED])
         division = divide(workload, bits, self._prices, exact=False)
         widths = [int(workload.keys.distinct(pattern)).bit_length() for pattern in shared]
-        kind = (asked, bits, shared, list(division.items()), widths)
+        narrow = list_narrow(workload.searches)
+        kind = (asked, narrow, bits, shared, list(division.items()), widths)
         if self._listed is None or self._listed[0] != kind:
             # The index of each pattern comes first, in the order in which they are asked for.
-            patterns = dict.fromkeys([*asked, *(a & b for a in shared for b in shared if a & b)])
+            patterns = dict.fromkeys([*asked, *narrow, *(a & b for a in shared for b in shared if a & b)])
             maps = [hash_map(pattern, bits) for pattern in patterns]
             maps += [chain_map(chain, bits, workload) for chain in islice(list_chains(shared), MOST_CHAINS)]
             made = bit_address_map(division)
             maps = list(dict.fromkeys([*maps, made] if made else maps))
             self._listed = (kind, maps, tabulate(maps))
         return self._listed[1], self._listed[2]
+
+
+def list_narrow(searches: Mapping[int, float]) -> list[int]:
+    """List the patterns of one or two keys that are in most searches.
+
+    >>> [f"{pattern:03b}" for pattern in list_narrow({0b011: 9, 0b111: 1})]
+    ['001', '010', '011', '100', '101', '110']
+    """
+    patterns = np.array(list(searches), np.int64)
+    keys = [1 << key for key in range(int(np.bitwise_or.reduce(patterns, initial=0)).bit_length())]
+    masks = np.array([*keys, *(a | b for a, b in combinations(keys, 2))], np.int64)
+    served = ((patterns & masks[:, None]) == masks[:, None]) @ np.array(list(searches.values()), np.float64)
+    order = np.lexsort((masks, -served))[:MOST_NARROW]
+    return sorted(masks[order[served[order] > 0]].tolist())
 
 
 def list_chains(patterns: Sequence[int]) -> Iterator[tuple[int, ...]]:
@@ -164,21 +183,18 @@ def drop_dear(priced: Priced, room: float) -> list[int]:
     saved: Floats = (scan - np.minimum(priced.searches, scan)).sum(axis=1) - upkeep
     fits = np.flatnonzero((saved > 0) & (priced.nbytes <= room))
     order: Integers = fits[np.argsort(-saved[fits], kind="stable")]
-    # The best for some pattern, and those that would save most alone.
-    best = (
-        np.flatnonzero(np.bincount(priced.searches[order].argmin(axis=0), minlength=len(order))) if len(order) else []
-    )
-    order = order[_first([*best, *range(len(order))], MOST_COMPARED)]
+    order = order[_find_first(priced.searches[order], MOST_COMPARED)]
     searches, bounds = priced.searches[order], np.stack([upkeep[order], priced.nbytes[order]], axis=1)
     # beats[a, b]: a serves every search as well as b for no more upkeep and room. Of two alike the first stays.
     beats = (searches[:, None] <= searches[None]).all(axis=2) & (bounds[:, None] <= bounds[None]).all(axis=2)
     alike = beats & beats.T
     beaten = (beats & ~alike).any(axis=0) | np.triu(alike, 1).any(axis=0)
     order = order[~beaten]
-    best = priced.searches[order].argmin(axis=0).tolist() if len(order) else []
-    return [int(at) for at in order[_first([*best, *range(len(order))], MOST_CANDIDATES)]]
+    return [int(at) for at in order[_find_first(priced.searches[order], MOST_CANDIDATES)]]
 
 
-def _first(numbers: Sequence[int], most: int) -> Integers:
-    """Give the first different ones, in rising order."""
-    return np.array(sorted(list(dict.fromkeys(int(number) for number in numbers))[:most]), np.int64)
+def _find_first(searches: Floats, most: int) -> Integers:
+    """Find the maps to keep, of those in the order of what they save alone: the first, and the best for a pattern."""
+    best = searches.argmin(axis=0).tolist() if len(searches) else []
+    numbers = dict.fromkeys([*range(min(most * 3 // 4, len(searches))), *best, *range(len(searches))])
+    return np.array(sorted(list(numbers)[:most]), np.int64)

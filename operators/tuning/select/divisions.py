@@ -81,7 +81,7 @@ class _Board:
         share = 2.0 ** (halves @ self._has.T)
         ranges = 2.0 ** (np.minimum(divisions, self._distinct) @ (1 - self._has).T)
         each = share * self._workload.stored * self._prices.candidate
-        each += self._workload.parts * (self._prices.lookup + ranges * self._prices.range)
+        each += self._workload.parts * (self._prices.lookup + (ranges - 1) * self._prices.range)
         each += used.astype(np.float64) @ self._has.T * self._prices.hash
         # A search that has none of the keys looks through all rows, and into no runs.
         served = (used @ self._has.T) > 0

@@ -9,6 +9,7 @@ from eddy.operators.tuning.contracts import REST
 from eddy.operators.tuning.cost import NARROW_BITS
 from eddy.operators.tuning.settings import MOST_BITS
 from eddy.operators.tuning.workload import Workload
+from eddy.tuples.request import list_keys
 
 
 def full_bits(workload: Workload) -> int:
@@ -19,11 +20,6 @@ def full_bits(workload: Workload) -> int:
     [16, 32]
     """
     return NARROW_BITS if workload.stored / workload.parts <= 1 << NARROW_BITS else MOST_BITS
-
-
-def list_keys(pattern: int) -> tuple[int, ...]:
-    """List the keys of a pattern by number."""
-    return tuple(key for key in range(pattern.bit_length()) if pattern >> key & 1)
 
 
 def hash_map(pattern: int, bits: int) -> KeyMap:

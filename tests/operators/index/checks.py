@@ -66,7 +66,7 @@ class Rows:
         """Those from one place to another, as an index is given them."""
         some = slice(first, stop)
         codes = [key[some] for key in self.keys]
-        return PartRows(stop - first, codes, self.valid[some], None if rising else self.times[some], bits)
+        return PartRows(stop - first, codes, self.valid[some], None if rising else self.times[some], (bits,))
 
     def check(self, index: Index, ops: list[str], rng: np.random.Generator, first: int = 0) -> None:
         """An index of the rows from a first one on finds what it must."""

@@ -63,7 +63,15 @@ def test_what_is_left_of_a_run_is_what_is_in_bounds(data: st.DataObject) -> None
     first, many = starts.copy(), counts.copy()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(time_bounds, "LEAST_SAVED", 0)
-        narrow(first, many, np.arange(11), bounds, times, order.astype(np.uint16), (int(times.min()), int(times.max())))
+        narrow(
+            first,
+            many,
+            np.arange(11),
+            bounds,
+            times.take,
+            order.astype(np.uint16),
+            (int(times.min()), int(times.max())),
+        )
     for probe in range(11):
         run = order[starts[probe] : starts[probe] + counts[probe]]
         kept = np.ones(len(run), np.bool_)
@@ -77,5 +85,5 @@ def test_what_is_left_of_a_run_is_what_is_in_bounds(data: st.DataObject) -> None
 def test_runs_that_are_not_worth_it_stay() -> None:
     starts, counts, times = np.array([0, 0]), np.array([5, 100]), np.arange(100)
     bounds = time_bounds.TimeBounds(np.array([90, 2]), None)
-    narrow(starts, counts, np.array([1]), bounds.take(np.array([0, 1])), times, np.arange(100), (0, 99))
+    narrow(starts, counts, np.array([1]), bounds.take(np.array([0, 1])), times.take, np.arange(100), (0, 99))
     assert (starts.tolist(), counts.tolist()) == ([0, 0], [5, 100])

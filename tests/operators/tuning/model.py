@@ -25,7 +25,6 @@ class ModelPart:
 
     number: int
     maps: tuple[KeyMap, ...]
-    keys: Spread
     rows: int = 0
     built: tuple[KeyMap, ...] = ()
 
@@ -33,16 +32,10 @@ class ModelPart:
     def nbytes(self) -> int:
         return 8 * self.rows * len(self.built)
 
-    def alike(self, keys: Iterable[int]) -> float:
-        return self.keys.alike(sum(1 << key for key in keys))
-
-    def distinct(self, keys: Iterable[int]) -> float:
-        return min(self.keys.distinct(sum(1 << key for key in keys)), max(self.rows, 1))
-
 
 @dataclass
 class ModelCatalog:
-    """A window of rows in parts. `believed` is what parts say of keys, `truth` what is found.
+    """A window of rows in parts. `believed` is what it says of keys, `truth` what is found.
 
     `dearer` has maps that find so many times more than even that, as hidden dependencies would make them.
     """
@@ -60,6 +53,12 @@ class ModelCatalog:
     uses: list[tuple[KeyMap, ...]] = field(default_factory=list)
     migrated: list[int] = field(default_factory=list)
     made: int = 0
+
+    def alike(self, keys: Iterable[int]) -> float:
+        return Spread(chances=self.believed).alike(sum(1 << key for key in keys))
+
+    def distinct(self, keys: Iterable[int], rows: int) -> float:
+        return Spread(chances=self.believed, rows=rows).distinct(sum(1 << key for key in keys))
 
     def use(self, maps: Sequence[KeyMap]) -> None:
         self.maps, self.chosen = tuple(maps), True
@@ -79,7 +78,7 @@ class ModelCatalog:
         while rows:
             if not self.parts or self.parts[-1].rows >= self.part_rows:
                 self.made += 1
-                self.parts.append(ModelPart(self.made, self.maps, Spread(chances=self.believed)))
+                self.parts.append(ModelPart(self.made, self.maps))
             taken = min(rows, self.part_rows - self.parts[-1].rows)
             self.parts[-1].rows += taken
             rows -= taken

@@ -57,11 +57,11 @@ def test_what_a_kind_uses_may_be_said_of_it(kind: str) -> None:
         ({"kind": "hash", "theta": float("nan")}, "theta: expected a number above 0, and 1 at most, got nan$"),
         (
             {"kind": "hash", "theta": 1e-4},
-            "expected theta of epsilon or more, got theta 0.0001 and epsilon 0.001",
+            "expected theta of epsilon or more, got theta 0.0001 and epsilon 0.0002",
         ),
         (
             {"kind": "hash", "epsilon": 0.2},
-            "epsilon: expected theta of .* or more, got theta 0.005 and epsilon 0.2",
+            "epsilon: expected theta of .* or more, got theta 0.0005 and epsilon 0.2",
         ),
         ({"merge": 1}, "merge: expected true or false, got 1$"),
         ({"count": 3}, 'count: the kind "patterns" does not use it, only "hash" does; take it away$'),

@@ -69,6 +69,11 @@ SMALL = {
     "QUIET_AFTER_TURNS": 1,
     "ROUNDS_BETWEEN_CALLS": 2,
     "MOST_STARVED": 2,
+    "LEAST_PAIRED": 1,
+    "ROWS_OF_A_ROUND": 1,
+    "SHORTEST_WAIT": 2,
+    "FEW_GLANCED": 4,
+    "LEAST_GLANCED": -0.5,
 }
 """What is otherwise made for thousands of rows."""
 

@@ -110,13 +110,61 @@ def test_what_a_challenger_thinks_counts_unless_it_is_young() -> None:
     assert duel.judge(5.0, 3.5, is_young=True) == OPEN
 
 
-def test_nothing_is_said_of_rounds_in_which_a_challenger_still_learns() -> None:
+def test_a_challenger_that_still_learns_can_win_and_cannot_lose() -> None:
+    for costs, expected in (([9.0, 8.0] * 150, OPEN), ([1.0, 2.0] * 150, WON)):
+        duel = begun(warm=2)
+        duel.count(cases(costs), cases([3.0, 4.0] * 150))
+        assert duel.judge(0.0, 3.5, is_young=False) == expected
     duel = begun(warm=2)
     for _ in range(2):
-        duel.count(cases([9.0] * 300), cases([1.0] * 300))
-    assert (duel.seen, duel.rounds, duel.judge(0.0, 1.0, is_young=False)) == (0.0, 0, OPEN)
-    duel.count((0.0, 0.0, 0.0), cases([1.0] * 300))
-    assert duel.champion.cases == 300
+        duel.count(cases([9.0, 8.0] * 150), cases([3.0, 4.0] * 150))
+        assert duel.judge(0.0, 3.5, is_young=False) == OPEN
+        duel.end_warming()
+    # What learning has cost is not held against it.
+    assert (duel.challenger.cases, duel.champion.cases, duel.seen) == (0, 0, 600)
+    duel.count(cases([1.0, 2.0] * 150), cases([3.0, 4.0] * 150))
+    assert duel.judge(0.0, 3.5, is_young=False) == WON
+
+
+def test_its_first_plan_alone_loses_no_challenger_a_duel_unless_it_is_far_too_dear() -> None:
+    """The first plan is made from what it knew of others' rows."""
+    for costs, expected in (([4.0, 5.0] * 200, [OPEN, LOST]), ([6.0, 7.0] * 200, [LOST])):
+        duel, verdicts = begun(), []
+        for _ in expected:
+            duel.count(cases(costs), cases([3.0, 4.0] * 200))
+            verdicts.append(duel.judge(0.0, 3.5, is_young=False))
+        assert verdicts == expected
+
+
+def test_rows_are_held_against_those_of_their_own_round() -> None:
+    """The stream gets dearer for both, and the challenger has more of its rows by then: it is cheaper in each round."""
+    duel = begun()
+    duel.count(cases([1.0, 2.0] * 10), cases([2.0, 3.0] * 450))
+    duel.count(cases([7.0, 8.0] * 250), cases([8.0, 9.0] * 250))
+    assert duel.challenger.mean > duel.champion.mean
+    gain, error = duel.compare(0.0)
+    assert gain == pytest.approx(1.0)
+    assert 0.1 < error < 0.3
+    assert duel.judge(0.0, 5.0, is_young=False) == WON
+
+
+def test_rounds_of_a_single_row_are_compared_once_there_are_some_of_both() -> None:
+    duel = begun()
+    for number in range(500):
+        own = (1.0, 1.0 + number % 2, (1.0 + number % 2) ** 2)
+        duel.count(own, (0.0, 0.0, 0.0))
+        duel.count((0.0, 0.0, 0.0), (1.0, own[1] + 2, (own[1] + 2) ** 2))
+    assert duel.compare(0.0)[0] == pytest.approx(2.0, abs=0.1)
+    assert duel.judge(0.0, 3.5, is_young=False) == WON
+
+
+def test_a_hope_that_was_for_nothing_is_given_up_soon_unless_a_sample_has_shown_it() -> None:
+    """A tie otherwise takes thousands of rows."""
+    for glanced, expected in ((True, LOST), (False, OPEN)):
+        duel = Duel("source", turns=False, warm=0, hoped=1.5, glanced=glanced)
+        for _ in range(2):
+            duel.count(cases([3.0, 4.0] * 250), cases([3.0, 4.0] * 250))
+        assert duel.judge(0.0, 3.5, is_young=False) == expected
 
 
 def test_a_few_rounds_that_are_alike_by_chance_are_not_believed() -> None:
@@ -134,4 +182,7 @@ def test_a_restart_goes_on_as_it_was(rounds: list[tuple[list[float], list[float]
         stopped = Duel.restore(json.loads(json.dumps(stopped.snapshot())))
         for duel in (steady, stopped):
             duel.count(cases(challenger), cases(champion))
+            duel.count((0.0, 0.0, 0.0), cases(champion))
+            if duel.warm:
+                duel.end_warming()
         assert stopped == steady

@@ -1,0 +1,126 @@
+"""Builds the indexes of parts, of rows or of the indexes that there are of some of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from eddy.contracts import Index, PartRows
+from eddy.operators.index import price
+from eddy.operators.index.key_map import KeyMap
+from eddy.operators.index.parts import Part, Piece
+from eddy.operators.index.registry import INDEXES
+from eddy.operators.index.sample import Sample
+from eddy.operators.keys import Key
+from eddy.operators.tuning.settings import IndexSettings
+from eddy.tuples.arrays import Integers, Numbers
+from eddy.tuples.event_time import Ticks
+
+LAST = np.iinfo(np.int64).max
+"""Stands for no value: a row without one comes last in an order of values."""
+
+Spare = Callable[[KeyMap], int]
+"""Gives the bits that the codes of a map may have beyond those that number rows."""
+
+Sorted = Callable[[KeyMap, int], None]
+"""Is told of rows that were put in order for a map."""
+
+
+class Builder:
+    """Makes indexes of a STeM's rows."""
+
+    def __init__(self, settings: IndexSettings, ticks: Callable[[], Ticks], sample: Sample) -> None:
+        self.keys: list[Key] = []
+        self._settings = settings
+        self._ticks = ticks
+        self._sample = sample
+
+    @property
+    def is_as_before(self) -> bool:
+        """Rows are laid out as before there were key maps."""
+        return not (self._settings.merge or self._settings.time_order)
+
+    def find_bits(self, key_map: KeyMap, rows: int, spare: int) -> tuple[int, ...]:
+        """Find the bits of the fields for so many rows of a part."""
+        if self.is_as_before and len(key_map.fields) == 1:
+            return tuple(field.bits for field in key_map.fields)
+        return price.find_bits(key_map, rows, self._sample.distinct, spare)
+
+    def build(self, part: Part, key_map: KeyMap, spare: int, sorted_rows: Sorted) -> Index:
+        """Build what there is not, or make it of pieces."""
+        pieces = [piece for piece in part.built.pop(key_map, []) if piece.stop > part.gone]
+        bits = self.find_bits(key_map, part.rows, spare)
+        index = self._join(part, key_map, pieces, bits, sorted_rows)
+        if index is None:
+            index = self._make(part, key_map, part.gone, part.end, bits, sorted_rows)
+        part.built[key_map] = [Piece(index, part.gone, part.end)]
+        return index
+
+    def read(self, part: Part, key_map: KeyMap) -> Callable[[Integers], Numbers]:
+        """Give what reads the numbers by which rows of one code stand in order, by their places in the part."""
+        if key_map.then is None:
+            times = self._ticks()[part.start : part.stop]
+            return lambda rows: times.take(rows, mode="clip")
+        key = self.keys[key_map.then]
+        return lambda rows: _read(key, np.minimum(rows.astype(np.int64), part.rows - 1) + part.start)
+
+    def _join(
+        self, part: Part, key_map: KeyMap, pieces: Sequence[Piece], bits: tuple[int, ...], sorted_rows: Sorted
+    ) -> Index | None:
+        """Make one index of pieces; None if they are not all rows, or cannot be put together."""
+        if not pieces or pieces[0].first > part.gone or pieces[-1].stop != part.end:
+            return None
+        first, *others = pieces
+        index, stop = first.index, first.stop
+        if others and (not part.rises or key_map.then is not None or sum(index.bits) < sum(bits)):
+            return None
+        if first.first < part.gone and not index.trim(part.gone - first.first):
+            return None
+        for piece in others:
+            more = piece.index
+            if more.bits != index.bits:
+                more = self._make(part, key_map, piece.first, piece.stop, index.bits, sorted_rows)
+            if piece.first != stop or not index.extend(more, piece.first - part.gone):
+                return None
+            stop = piece.stop
+        return index
+
+    def _make(
+        self, part: Part, key_map: KeyMap, first: int, stop: int, bits: tuple[int, ...], sorted_rows: Sorted
+    ) -> Index:
+        """Put rows in order, by their own numbers in a part."""
+        ids = np.arange(first, stop) + (part.start - part.gone)
+        numbers = [n for field in key_map.fields for n in field.keys] or [key_map.then or 0]
+        keys = [self.keys[n] for n in numbers]
+        valid = [v for key in keys if (v := key.valid(ids)) is not None]
+        # A row that lacks a key is in none but an index of one field: a search by the others must find it.
+        whole = len(key_map.fields) > 1 or not valid
+        sorted_rows(key_map, len(ids))
+        name = "ordered" if not key_map.fields else "sorted" if self._is_sorted(key_map) else "mapped"
+        return INDEXES[name](
+            key_map,
+            PartRows(
+                len(ids),
+                [key.codes(ids) for key in keys],
+                None if whole else np.logical_and.reduce(valid),
+                self._order(part, key_map, ids),
+                bits,
+            ),
+        )
+
+    def _order(self, part: Part, key_map: KeyMap, ids: Integers) -> Numbers | None:
+        """Give the numbers by which rows of one code are put in order; None where they stand so."""
+        if not key_map.fields:
+            return None
+        if key_map.then is not None:
+            return _read(self.keys[key_map.then], ids)
+        return None if part.rises or not self._settings.time_order else self._ticks()[ids]
+
+    def _is_sorted(self, key_map: KeyMap) -> bool:
+        return self.is_as_before and len(key_map.fields) == 1 and key_map.then is None
+
+
+def _read(key: Key, ids: Integers) -> Numbers:
+    valid = key.valid(ids)
+    return key.codes(ids) if valid is None else np.where(valid, key.codes(ids), LAST)
