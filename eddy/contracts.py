@@ -159,8 +159,7 @@ class Operator(Protocol):
 class PartRows(NamedTuple):
     """The rows of a part that is to be indexed: the codes of each key, and which rows are indexed at all.
 
-    `times` are numbers by which rows of the same code are put in order; None where they stand so already. `bits` are
-    those of each field of a code.
+    `times` put rows of the same code in order, where they do not stand so; `bits` are those of each field of a code.
     """
 
     rows: int
@@ -174,9 +173,8 @@ class Index(Protocol):
     """Finds the rows of one part of a STeM by one or more keys, each of them a 64-bit code."""
 
     order: Numbers
-    """The rows, as numbers from the part's first one on, in the order in which searches find runs of them."""
+    """The rows, by their places in the part, in the order in which searches find runs of them."""
     bits: tuple[int, ...]
-    """The bits of each field of a code."""
 
     @property
     def nbytes(self) -> int:
@@ -311,8 +309,7 @@ class Leg:
 
     `aside` has for each place of the route the hops that also see, to learn, the leg's tuples that are dropped at that
     place: such a hop must be ready for them before the step that drops them. It changes no answer either. The policy
-    gets one profile of all legs with asides once their steps are over, also where nobody is named at any place: what
-    hops have said of tuples that passed is in it.
+    gets one profile of all legs with asides once their steps are over, with what hops have said of all their tuples.
     """
 
     route: tuple[Hop, ...]
@@ -337,8 +334,7 @@ class Observation(NamedTuple):
     tuples with which each of them began, all hops of their routes and asides in the order in which they are first
     named, and `UNSEEN` where a hop has not seen a tuple. Its outcomes are about the tuple by itself. A hop that reads
     rows that were joined on the way says nothing about that, so it has not seen it; nor has a probe that was stopped,
-    since it had looked at too many candidates aside. Its statistics are of the calls aside alone: the others were told
-    of with their steps, and `Task.statistics` counts no call aside.
+    since it had looked at too many candidates aside. Its statistics are of the calls aside alone.
     """
 
     origin: str

@@ -81,8 +81,10 @@ def engine(  # noqa: PLR0913  all that a cell is made of, most of it by keyword
     binding = bind(query, {**schemas, **{name: table.schema for name, table in tables.items()}})
     faults = Faults(values=query.show_values)
     settings = read_index(index)
-    joined = len(query.inputs) > 1
-    made = _join_inputs(binding, tables, faults, settings, (seed, cell)) if joined else _pass_input(binding, faults)
+    if len(query.inputs) > 1:
+        made = _join_inputs(binding, tables, faults, settings, (seed, cell))
+    else:
+        made = _pass_input(binding, faults)
     setting = _setting(binding, clock, cells)
     return Engine(
         binding,
@@ -195,7 +197,7 @@ def _join_inputs(
         OPERATORS["meets"](matching[name], Rule(near=near[name], lacks=name, optional=True)) for name in query.inputs
     ]
     catalogs = {name: stem.catalog for name, stem in stems.items()}
-    indexes = JoinIndexes(catalogs, Tuners(catalogs, index, seed), room=room)
+    indexes = JoinIndexes(catalogs, Tuners(catalogs, index, seed), room)
     return Machinery([*filters, *probes, *meets], stems, faults, indexes)
 
 

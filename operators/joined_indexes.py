@@ -12,6 +12,7 @@ from eddy.operators.index import price
 from eddy.operators.index.catalog import Catalog, PartView
 from eddy.operators.index.counts import IndexCounts, Work
 from eddy.operators.index.key_map import KeyMap
+from eddy.operators.tuning.tuners import Tuners
 from eddy.tuples.request import list_keys
 
 SCAN = "scan"
@@ -20,22 +21,6 @@ SCAN = "scan"
 
 NO_ROOM = "the rows leave no room in max_state: all of them are looked through"
 """Why there is no index, in reports."""
-
-
-class Tuners(Protocol):
-    """Choose the key maps of all inputs; called once at the end of a micro-batch, with what was counted in it."""
-
-    def settle(self, counts: Mapping[str, IndexCounts]) -> None:
-        """Learn from what was counted, and choose other key maps if it is time."""
-
-    def count(self) -> Sequence[Tuning]:
-        """Give the decisions that are new, and those of which more is known."""
-
-    def snapshot(self) -> dict[str, Any]:
-        """Give what was learned, as JSON can hold it."""
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from a snapshot; from an empty one, learn anew."""
 
 
 class Sized(Protocol):
@@ -68,12 +53,10 @@ class IndexRoom:
 class JoinIndexes:
     """Takes what each catalog has counted, for reports and for whoever chooses key maps."""
 
-    def __init__(
-        self, catalogs: Mapping[str, Catalog], tuners: Tuners | None = None, room: IndexRoom | None = None
-    ) -> None:
+    def __init__(self, catalogs: Mapping[str, Catalog], tuners: Tuners, room: IndexRoom) -> None:
         self._catalogs = catalogs
         self._tuners = tuners
-        self._room = room or IndexRoom(None)
+        self._room = room
         self._told: set[str] = set()
 
     def settle(self) -> Indexed:
@@ -84,10 +67,8 @@ class JoinIndexes:
         ]
         counts = LateCounts(lambda: keep_largest(count for one in done for count in _count_maps(one)))
         tunings = self._tell_no_room(taken)
-        if self._tuners is not None:
-            self._tuners.settle(taken)
-            tunings += self._tuners.count()
-        return Indexed(counts, tunings)
+        self._tuners.settle(taken)
+        return Indexed(counts, [*tunings, *self._tuners.count()])
 
     def _tell_no_room(self, taken: Mapping[str, IndexCounts]) -> list[Tuning]:
         """Say once of each input that its rows leave no room for any index."""
@@ -101,14 +82,13 @@ class JoinIndexes:
 
     def snapshot(self) -> Mapping[str, Any]:
         """Give what was learned of the searches."""
-        return {} if self._tuners is None else self._tuners.snapshot()
+        return self._tuners.snapshot()
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on from a snapshot; rows that were stored are not new ones."""
         for catalog in self._catalogs.values():
             catalog.take_counts()
-        if self._tuners is not None:
-            self._tuners.restore(state)
+        self._tuners.restore(state)
 
 
 class _Done(NamedTuple):

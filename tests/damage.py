@@ -44,8 +44,12 @@ def batch(seed: int) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
 
 
-def engine(policy: str) -> Engine:
-    """An engine whose state has everything: rows, verdicts, ranks, and what a policy has learned."""
+INDEX = {"kind": "bits", "period": 50, "trigger": 50, "theta": 0.1}
+"""Indexes that are chosen by the third micro-batch, so that a state has what was learned of searches."""
+
+
+def engine(policy: str, index: Any = None) -> Engine:
+    """An engine whose state has everything: rows, verdicts, ranks, and what a policy and its indexes have learned."""
     filters = [
         eddy.Filter("small", on="a", where="f < 0.5e0"),
         eddy.Filter("long", on="b", where="length(s) > 1"),
@@ -61,14 +65,15 @@ def engine(policy: str) -> Engine:
     )
     names = [*(f.name for f in filters), "probe_a", "probe_b"]
     schemas = {"a": SCHEMA, "b": SCHEMA}
-    return wiring.engine(asked, schemas, chosen(policy, names, "a.k"), tables={}, clock=steady_clock(), seed=0)
+    how = chosen(policy, names, "a.k")
+    return wiring.engine(asked, schemas, how, tables={}, clock=steady_clock(), seed=0, index=index or INDEX)
 
 
 @cache
 def saved(policy: str) -> Snapshot:
     """The state after some micro-batches."""
     running = engine(policy)
-    for number in range(4):
+    for number in range(5):
         for _ in running.run({"a": batch(number), "b": batch(100 + number).set_column(0, "ts", batch(number)["ts"])}):
             pass
     return running.snapshot()
@@ -152,12 +157,16 @@ def replaced(draw: st.DrawFn, tree: Any, depth: int = 0) -> Any:
     return tree[:key] + ([] if gone else [draw(replaced(tree[key], depth + 1))]) + tree[key + 1 :]
 
 
+FORGED_TREES = {"forged tree": None, "forged tuning": "tuning", "forged counts": "indexed"}
+"""States with another part in them, and in which part of them."""
+
+
 @st.composite
 def states(draw: st.DrawFn) -> Damaged:
     """States with damage of any kind."""
     policy = draw(st.sampled_from(sorted(POLICIES)))
     whole = saved(policy)
-    kind = draw(st.sampled_from(["blob", "meta", "forged blob", "forged meta", "forged tree", "foreign", "format"]))
+    kind = draw(st.sampled_from([*("blob", "meta", "forged blob", "forged meta"), *FORGED_TREES, "foreign", "format"]))
     if kind == "foreign":
         parts: Any = (FORMAT, draw(st.none() | st.text()), draw(st.none() | st.binary()))
         found = Snapshot(*parts)
@@ -174,9 +183,11 @@ def states(draw: st.DrawFn) -> Damaged:
     if kind == "meta":
         meta = draw(edited(whole.meta.encode())).decode("utf-8", "replace")
         return Damaged(policy=policy, snapshot=replace(whole, meta=meta), sealed=False)
-    if kind == "forged tree":
-        tree = json.dumps(draw(replaced(json.loads(written_in(whole)))))
-        return Damaged(policy=policy, snapshot=sealed(tree, whole.blob), sealed=True)
+    if kind in FORGED_TREES:
+        tree = json.loads(written_in(whole))
+        part = FORGED_TREES[kind]
+        other = draw(replaced(tree)) if part is None else {**tree, part: draw(replaced(tree[part]))}
+        return Damaged(policy=policy, snapshot=sealed(json.dumps(other), whole.blob), sealed=True)
     text = draw(edited(written_in(whole).encode())).decode("utf-8", "replace")
     return Damaged(policy=policy, snapshot=sealed(text, whole.blob), sealed=True)
 

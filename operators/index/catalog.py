@@ -14,7 +14,6 @@ from eddy.contracts import Index
 from eddy.operators.index.builder import Builder
 from eddy.operators.index.counts import IndexCounts, Served
 from eddy.operators.index.key_map import KeyMap
-from eddy.operators.index.mapped import MOST_RUNS
 from eddy.operators.index.parts import Part, Parts
 from eddy.operators.index.sample import Sample
 from eddy.operators.index.searches import Searches
@@ -195,11 +194,9 @@ class Catalog:
         return self._serving.price_part(key_map, rows, pattern)
 
     def count_runs(self, pattern: int) -> int:
-        """Say how many runs a search by some keys may find in one part, at most."""
+        """Say about how many runs a search by some keys may find in one part."""
         self._follow()
-        several = [m for m in self._serving.maps if len(m.fields) > 1]
-        ready = [index for (_, m), (index, _) in self._ready.items() if m in several and index is not None]
-        return MOST_RUNS if len(ready) < len(several) else max((i.runs(pattern).width for i in ready), default=1)
+        return self._serving.count_runs(pattern)
 
     def find(self, request: Request, bounds: Bounds | None = None, before: RowIds | None = None) -> Found:
         """Find the candidates of some tuples, and say what has served them.

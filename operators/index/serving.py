@@ -9,6 +9,7 @@ from eddy.operators.index import price
 from eddy.operators.index.admission import Admission, Option
 from eddy.operators.index.builder import Builder
 from eddy.operators.index.key_map import Field, KeyMap
+from eddy.operators.index.mapped import MOST_RUNS
 from eddy.operators.index.parts import Part, Parts
 from eddy.operators.index.sample import Sample
 from eddy.tuples.request import Request, list_keys
@@ -112,10 +113,25 @@ class Serving:
         if not key_map.fields:
             # By an order alone half of the rows are found.
             return math.inf if pattern else price.CANDIDATE * rows / 2
-        bits = self.find_bits(key_map, rows, spare)
-        return price.predict(key_map, pattern, rows, bits, self._sample.alike, self._sample.distinct).price
+        return self._predict(key_map, rows, pattern, spare).price
 
-    def _price(self, key_map: KeyMap, pattern: int, spare: int) -> float:
+    def _predict(self, key_map: KeyMap, rows: int, pattern: int, spare: int | None = None) -> price.Look:
+        bits = self.find_bits(key_map, rows, spare)
+        return price.predict(key_map, pattern, rows, bits, self._sample.alike, self._sample.distinct)
+
+    def count_runs(self, pattern: int) -> int:
+        """Say about how many runs the map that serves a search finds in one part."""
+        if all(len(key_map.fields) < 2 for key_map in self.maps):
+            return 1
+        part = max(self._parts, key=lambda one: one.rows, default=None)
+        best = None if part is None else self._choose(self.maps, part, pattern)
+        if part is None or best is None or len(best.fields) < 2:
+            return 1
+        look = self._predict(best, part.rows, pattern)
+        return min(math.ceil(look.ranges), MOST_RUNS)
+
+    def price(self, key_map: KeyMap, pattern: int, spare: int) -> float:
+        """Predict what a search takes for one tuple, in the rows as they are; infinity if the map does not serve it."""
         return sum(self.price_part(key_map, part.rows, pattern, spare) for part in self._parts)
 
     def _list_options(self, key_map: KeyMap) -> list[Option]:
@@ -123,7 +139,7 @@ class Serving:
         asked = sorted(self._patterns)
         return [
             Option(
-                self._count_bytes(key_map, spare), {pattern: self._price(key_map, pattern, spare) for pattern in asked}
+                self._count_bytes(key_map, spare), {pattern: self.price(key_map, pattern, spare) for pattern in asked}
             )
             for spare in reversed(price.SPARE_BITS)
         ]

@@ -89,7 +89,7 @@ class Course:
             return False
         if self.champion is not None:
             return self.champion.policy.is_calm
-        return not (self.ledger.is_time_to_look(self.look) or self.prospect.wanted)
+        return not self.ledger.is_look_near(self.look, saves=self.prospect.wanted > 0)
 
     def split(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
         """Deal the rows of a task out to lanes."""

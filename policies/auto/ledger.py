@@ -37,6 +37,9 @@ MIXING_SHARE = 0.05
 CHEAP_ROW = 2e-6
 """Seconds of a row below which dealing out is taken to be dear, before it has been seen."""
 
+ROUNDS_AHEAD = 8
+"""Rounds of 100,000 rows: a look that is further off does not come within a micro-batch, however it is cut."""
+
 FIRST_LOOK, LATEST_LOOK = 500, 40_000
 """Rows between two looks at an idle stream: at first soon, later seldom, since each look takes some steps in Python."""
 
@@ -227,6 +230,15 @@ class Ledger:
     def is_time_to_look(self, look: int) -> bool:
         """Tell whether an idle stream is to be looked at: after so many rows, and not each of few large rounds."""
         return self.idle_rows >= look and self.idle_rounds >= look // FIRST_LOOK
+
+    def is_look_near(self, look: int, *, saves: bool) -> bool:
+        """Tell whether a large micro-batch is to be cut, so that the next look comes within it.
+
+        A stream that saves up may have enough before the micro-batch is over.
+        """
+        if not saves:
+            return self.is_time_to_look(look)
+        return self.idle_rounds + ROUNDS_AHEAD >= look // FIRST_LOOK
 
     def settle_idle(self, route: Sequence[Hop], statistics: Statistics, attributes: int, cells: int) -> float:
         """Write down idle rows at what they cost by all that has been seen; gives the share by which that changed.

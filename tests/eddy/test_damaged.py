@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -115,6 +116,51 @@ def test_values_that_are_coded_are_read() -> None:
 def test_state_of_something_else_is_refused() -> None:
     with pytest.raises(eddy.CheckpointError, match="the state cannot be read, KeyError: 'query'"):
         engine(WHOLE).restore(pack({"something": "else"}, {}))
+
+
+def tuned(**learned: Any) -> Snapshot:
+    """A state in which something else was learned of the searches of one input."""
+    whole = saved(WHOLE)
+    meta = json.loads(written_in(whole))
+    assert meta["tuning"]["inputs"]["a"]["learned"]["maps"]
+    meta["tuning"]["inputs"]["a"]["learned"] |= learned
+    return sealed(json.dumps(meta), whole.blob)
+
+
+FIELD = [[0], 8, False]
+
+
+@pytest.mark.parametrize(
+    ("learned", "message"),
+    [
+        ({"maps": [[[FIELD], None]] * 10_000}, "expected a list of up to 256"),
+        ({"maps": [[[[[0], 63, False]], None]]}, "expected 1 to 32 bits, got 63"),
+        ({"maps": [[[FIELD] * 5, None]]}, "expected a code of up to 32 bits"),
+        ({"maps": [[[[[7], 8, False]], None]]}, "expected one of 1 keys, got 7"),
+        ({"shares": [[1 << 40, 1.0]]}, "expected a pattern of 1 keys"),
+        ({"wait": 10**9}, "expected a wait from 1 to"),
+        ({"batches": -1}, "expected"),
+        ({"maps": 3}, "expected a list"),
+    ],
+)
+def test_what_nobody_can_have_learned_of_searches_is_refused(learned: dict[str, Any], message: str) -> None:
+    with damage.little_memory(), pytest.raises(eddy.CheckpointError, match=f"{message}.*learns anew"):
+        engine(WHOLE).restore(tuned(**learned))
+    engine(WHOLE, {"kind": "hash"}).restore(tuned(**learned))
+
+
+def test_what_was_learned_of_other_keys_or_by_another_version_is_learned_anew() -> None:
+    whole = saved(WHOLE)
+    meta = json.loads(written_in(whole))
+    for change in ({"version": 99}, {"index": {"kind": "chosen"}}):
+        other = {**meta, "tuning": {**meta["tuning"], **change}}
+        found = engine(WHOLE)
+        found.restore(sealed(json.dumps(other), whole.blob))
+        assert json.loads(written_in(found.snapshot()))["tuning"]["inputs"]["a"]["learned"]["maps"] is None
+    text = json.dumps(meta["tuning"]).replace('"a.k"', '"a.z"')
+    found = engine(WHOLE)
+    found.restore(sealed(json.dumps({**meta, "tuning": json.loads(text)}), whole.blob))
+    assert json.loads(written_in(found.snapshot()))["tuning"]["inputs"]["a"]["learned"]["maps"] is None
 
 
 def _renamed(name: str) -> str:

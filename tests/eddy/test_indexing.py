@@ -12,6 +12,7 @@ import pytest
 
 import eddy
 from eddy import wiring
+from eddy.engine import Engine
 from eddy.engine.snapshot import Snapshot, pack, unpack
 from eddy.observe import indexing
 from eddy.observe.counters import Counters
@@ -195,32 +196,73 @@ def test_where_rows_leave_no_room_all_are_looked_through_and_it_is_said_once(mon
         pairs(running, a=[(7, k) for k in range(50)], b=[])
 
 
-def test_routes_and_answers_do_not_depend_on_what_is_said_of_indexes() -> None:
-    """The same seed, under unit costs: the same routes whatever the [index]."""
+OFTEN = {"period": 200, "trigger": 200, "theta": 0.1}
+"""So that indexes are chosen after a few micro-batches."""
+
+TRIANGLE = eddy.Query(
+    streams=[eddy.Stream(name, time="ts", window=eddy.Range(50), delay=0) for name in "abc"],
+    joins=["a.k = b.k", "b.v = c.v", "a.v = c.k"],
+)
+
+
+def triangle() -> dict[str, pa.Table]:
     chance = np.random.default_rng(0)
-    data = {
+    return {
         name: pa.table({"ts": np.arange(400), "k": chance.integers(0, 9, 400), "v": chance.integers(0, 9, 400)})
         for name in "abc"
     }
-    asked = eddy.Query(
-        streams=[eddy.Stream(name, time="ts", window=eddy.Range(50), delay=0) for name in "abc"],
-        joins=["a.k = b.k", "b.v = c.v", "a.v = c.k"],
-    )
+
+
+def in_order(results: pa.Table) -> pa.Table:
+    return results.sort_by([(name, "ascending") for name in results.column_names])
+
+
+def test_routes_and_answers_do_not_depend_on_what_is_said_of_indexes() -> None:
+    """The same seed, under unit costs: the same routes whatever the [index]."""
     choices: list[wiring.IndexChoice] = [
-        None,
-        "chosen",
-        {"kind": "bits", "bits": 3},
-        {"kind": "patterns", "merge": False},
+        *(None, {"kind": "patterns", "merge": False}, {"kind": "chosen", "migrate": "all", **OFTEN}),
+        *({"kind": "bits", "bits": 3, **OFTEN}, {"kind": "hash", "count": 1, **OFTEN}),
     ]
-    runs = [
-        eddy.run_local(asked, data, policy={"name": "content", "costs": "unit"}, index=index, batch_rows=50)
-        for index in choices
-    ]
-    for run in runs[1:]:
-        assert run.report.routes().equals(runs[0].report.routes())
-        assert run.results.sort_by([(name, "ascending") for name in run.results.column_names]).equals(
-            runs[0].results.sort_by([(name, "ascending") for name in runs[0].results.column_names])
-        )
+    policy = {"name": "content", "costs": "unit"}
+    first, *others = (eddy.run_local(TRIANGLE, triangle(), policy=policy, index=i, batch_rows=50) for i in choices)
+    for run in others:
+        assert run.report.routes().equals(first.report.routes())
+        assert in_order(run.results).equals(in_order(first.results))
+
+
+def test_the_same_run_has_the_same_indexes_and_tells_of_each_switch() -> None:
+    index = {"kind": "hash", "count": 2, "assess": "cdia_random", "migrate": "partial", **OFTEN}
+    one, other = (eddy.run_local(TRIANGLE, triangle(), policy="random", index=index, batch_rows=50) for _ in range(2))
+    assert one.report.indexes().equals(other.report.indexes())
+    assert one.report.tuning().equals(other.report.tuning())
+    assert len(one.report.tuning()) > 0
+
+
+def test_another_index_goes_on_from_the_same_state_with_other_indexes() -> None:
+    data = triangle()
+
+    def made(kind: str) -> Engine:
+        schemas = {name: table.schema for name, table in data.items()}
+        return wiring.engine(TRIANGLE, schemas, "random", tables={}, clock=float, seed=0, index={"kind": kind, **OFTEN})
+
+    def answers(running: Engine, start: int) -> list[pa.Table]:
+        found = []
+        for at in range(start, start + 200, 50):
+            batch = {name: table.slice(at, 50).to_batches()[0] for name, table in data.items()}
+            found.append(pa.Table.from_batches(running.run(batch), schema=running.schema))
+        return found
+
+    first, steady = made("bits"), made("bits")
+    answers(first, 0)
+    answers(steady, 0)
+    second = made("hash")
+    second.restore(first.snapshot())
+    found, expected = answers(second, 200), answers(steady, 200)
+    assert [in_order(part) for part in found] == [in_order(part) for part in expected]
+    had, has = ({count.map for count in one.read_counters().indexes if count.rows} for one in (steady, second))
+    assert had
+    assert has
+    assert not had & has
 
 
 def test_a_run_explains_its_indexes() -> None:

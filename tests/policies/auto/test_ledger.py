@@ -126,3 +126,13 @@ def test_a_restart_goes_on_as_it_was() -> None:
     for each in (one, again):
         each.settle(50, {CHAMPION: bill(50, 3.0)}, ArmGuard(turns=False), None, None)
     assert again.snapshot() == one.snapshot()
+
+
+def test_a_stream_that_saves_up_wants_no_small_rounds_before_a_look_is_near() -> None:
+    held = ledger()
+    held.idle_rows, held.idle_rounds = 40_000, 2
+    assert not held.is_time_to_look(31_000)
+    assert not held.is_look_near(31_000, saves=True)
+    held.idle_rounds = 31_000 // 500 - 3
+    assert held.is_look_near(31_000, saves=True)
+    assert not held.is_look_near(31_000, saves=False)
