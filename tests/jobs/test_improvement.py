@@ -160,7 +160,7 @@ def test_the_published_page_has_a_place_for_every_experiment_with_a_figure() -> 
 
 
 def test_the_published_page_shows_what_its_csv_files_hold() -> None:
-    for name in ("experiments", "flights", "airports", "baseball", "policies"):
+    for name in ("experiments", "flights", "airports", "baseball", "policies", "indexes"):
         page = ROOT / "docs" / f"{name}.md"
         text = page.read_text("utf-8")
         shown = {place["name"] for place in PLACE.finditer(text)}
