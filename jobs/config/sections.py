@@ -204,7 +204,7 @@ INDEXES = Section(
         **_index_key("assess", "how searches are counted, by the columns that they know"),
         **_index_key(
             "epsilon",
-            "the share of all searches by which a count may be too small, below 1; a smaller one remembers more",
+            "the share of searches that a count may miss, above 0 and below 1; a smaller one remembers more",
             NUMBER,
         ),
         **_index_key(
