@@ -54,7 +54,7 @@ class Search(NamedTuple):
 class Matches(NamedTuple):
     """The pairs that the first tuples of a search make.
 
-    `taken` is how many tuples those are, and `evaluated` how many candidates they had.
+    `taken` is how many tuples those are, and `evaluated` how many rows agreed with them in all numbers at hand.
     """
 
     pairs: Pairs
@@ -126,11 +126,13 @@ class Matching:
         total = np.cumsum(ranges.per_probe())
         taken = max(int(np.searchsorted(total, MOST_CANDIDATES, side="right")), 1) if len(tuples) else 0
         candidates = ranges.expand(taken)
-        pairs = self._verify(pattern, tuples, before, Pairs(*candidates, None))
+        near = self._screen(pattern, tuples, before, Pairs(*candidates, None))
+        pairs = self._verify(pattern, tuples, near)
         if not ranges.ascending or pattern.faulty:
             pairs = pairs.by_row()
         self._stem.catalog.note(served, candidates[1], pairs.rows)
-        return Matches(pairs, taken, len(candidates[0]))
+        # How many candidates an index finds depends on its layout, which a restart changes; what is learned must not.
+        return Matches(pairs, taken, len(near.at))
 
     def _find_pattern(self, spans: frozenset[str]) -> Pattern:
         found = self._patterns.get(spans)
@@ -227,12 +229,8 @@ class Matching:
             [self._stems[name].ticks.take(tuples.ids[name]) for name in streams], spans[:-1], spans[-1]
         )
 
-    def _verify(self, pattern: Pattern, tuples: Tuples, before: RowIds | None, pairs: Pairs) -> Pairs:
-        """Keep the candidates that really join.
-
-        Candidates for which some condition has no answer stay, with their fault.
-        """
-        # From cheap to dear: codes, ids and times are numbers at hand; values and residuals have to be gathered.
+    def _screen(self, pattern: Pattern, tuples: Tuples, before: RowIds | None, pairs: Pairs) -> Pairs:
+        """Keep the candidates that agree in all numbers at hand: codes, ids, times and verdicts."""
         pairs = self._keep_alike(pattern, tuples, pairs)
         if before is not None:
             # Each combination is found once, by its last row.
@@ -241,6 +239,10 @@ class Matching:
             mask = check(tuples, pairs.at, pairs.rows)
             if mask is not None:
                 pairs = pairs.keep(mask)
+        return pairs
+
+    def _verify(self, pattern: Pattern, tuples: Tuples, pairs: Pairs) -> Pairs:
+        """Keep those that join by values and residuals; where one has no answer, with its fault."""
         for e in pattern.equalities:
             if not e.sides[self.target].key.exact:
                 # Hashes may agree by chance.

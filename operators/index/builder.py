@@ -30,11 +30,14 @@ Sorted = Callable[[KeyMap, int], None]
 class Builder:
     """Makes indexes of a STeM's rows."""
 
-    def __init__(self, settings: IndexSettings, ticks: Callable[[], Ticks], sample: Sample) -> None:
+    def __init__(
+        self, settings: IndexSettings, ticks: Callable[[], Ticks], sample: Sample, fewest: int = price.FEWEST_BITS
+    ) -> None:
         self.keys: list[Key] = []
         self._settings = settings
         self._ticks = ticks
         self._sample = sample
+        self._fewest = fewest
 
     @property
     def is_as_before(self) -> bool:
@@ -45,7 +48,7 @@ class Builder:
         """Find the bits of the fields for so many rows of a part."""
         if self.is_as_before and len(key_map.fields) == 1:
             return tuple(field.bits for field in key_map.fields)
-        return price.find_bits(key_map, rows, self._sample.distinct, spare)
+        return price.find_bits(key_map, rows, self._sample.distinct, spare, self._fewest)
 
     def build(self, part: Part, key_map: KeyMap, spare: int, sorted_rows: Sorted) -> Index:
         """Build what there is not, or make it of pieces."""

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from eddy.contracts import Index
+from eddy.operators.index import price
 from eddy.operators.index.builder import Builder
 from eddy.operators.index.counts import IndexCounts, Served
 from eddy.operators.index.key_map import KeyMap
@@ -99,7 +100,8 @@ class Catalog:
         self._patterns: set[int] = set()
         self._parts = Parts(merge=self.settings.merge)
         self._sample = Sample(lambda: sum(segment.rows for segment in segments))
-        self._builder = Builder(self.settings, ticks, self._sample)
+        fewest = price.FEWEST_BITS_OF_TABLE if segments.stays else price.FEWEST_BITS
+        self._builder = Builder(self.settings, ticks, self._sample, fewest)
         self._serving = Serving(self.settings.kind, self._parts, self._builder, self._sample)
         # What is found out once for the rows as they are: indexes that are ready, and their places.
         self._fresh = False

@@ -26,7 +26,11 @@ BITS_PER_VALUE = 4
 """Bits beyond those that number the values of a key: one row in sixteen is found by chance then."""
 
 FEWEST_BITS, MOST_BITS = 8, 26
-"""Below, a table is smaller than the object that holds it; above, it would be larger than the rows."""
+"""Below, a table of offsets is smaller than the object that holds it; above, it would be larger than the rows."""
+
+FEWEST_BITS_OF_TABLE = 12
+"""The same where all rows came at once and stay: they are put in order only once, so few may be found by chance, and a
+look at the index alone says nearly as much as the rows."""
 
 AS_NEEDED = (16, 32)
 """Bits of a whole code that stand for as many as the rows need: those of one pass of a sort, and of two."""
@@ -47,7 +51,7 @@ class Look(NamedTuple):
         return LOOKUP + RANGE * (self.ranges - 1) + CANDIDATE * self.candidates
 
 
-def find_bits(key_map: KeyMap, rows: int, distinct: Distinct, spare: int) -> tuple[int, ...]:
+def find_bits(key_map: KeyMap, rows: int, distinct: Distinct, spare: int, fewest: int = FEWEST_BITS) -> tuple[int, ...]:
     """Find the bits of each field for so many rows.
 
     >>> from eddy.operators.index.key_map import Field
@@ -60,8 +64,8 @@ def find_bits(key_map: KeyMap, rows: int, distinct: Distinct, spare: int) -> tup
         *_, last = key_map.fields
         needed = max(rows - 1, 1).bit_length() + spare - sum(bits[:-1])
         by_values = int(distinct(last.keys, rows)).bit_length() + BITS_PER_VALUE
-        fewest = FEWEST_BITS if len(bits) == 1 else 1
-        bits[-1] = min(max(min(needed, by_values), fewest), MOST_BITS)
+        least = fewest if len(bits) == 1 else 1
+        bits[-1] = min(max(min(needed, by_values), least), MOST_BITS)
     return tuple(bits)
 
 

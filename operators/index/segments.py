@@ -46,6 +46,7 @@ class Segments:
         self._smallest = (
             max(FEWEST_SEALED, window.count // SEGMENTS_PER_WINDOW) if isinstance(window, Rows) else SMALLEST_SEALED
         )
+        self.stays = stays
         if stays:
             self._smallest = LARGEST if merge else LARGEST_AT_ONCE
 
