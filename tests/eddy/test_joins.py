@@ -118,6 +118,7 @@ def test_rows_in_many_parts_give_the_naive_answer(case: Case, policy: str, merge
         assert answered(run, run.schema) == reference.answer(case.question(), case.batches())
 
 
+@pytest.mark.long
 @given(
     case=ANY,
     policy=st.sampled_from(NAMES),

@@ -123,13 +123,11 @@ def found(own: Path) -> list[int]:
     return sorted(pq.read_table(own / "out")["web_size"].to_pylist())
 
 
-@pytest.mark.apart
 @pytest.mark.process
 def test_a_local_run_beside_them(own: Path) -> None:
     assert ended(sys.executable, "local.py", cwd=own) == "[500, 502]\n"
 
 
-@pytest.mark.apart
 @pytest.mark.process
 def test_a_job_of_a_checkout_that_nobody_has_installed(own: Path, bare: Path) -> None:
     """Started in the checkout, where Spark's workers would find its folders first: they begin in the same folder."""
@@ -162,7 +160,6 @@ def install(wheel: Path, bare: Path, folder: Path) -> None:
     ended(sys.executable, "-m", "pip", "--python", bare, "install", "-q", "--no-deps", "--no-index", wheel, cwd=folder)
 
 
-@pytest.mark.apart
 @pytest.mark.process
 def test_a_wheel_has_one_name_and_runs_beside_them(own: Path, bare: Path, packages: Path) -> None:
     (wheel,) = packages.glob("*.whl")
@@ -174,7 +171,6 @@ def test_a_wheel_has_one_name_and_runs_beside_them(own: Path, bare: Path, packag
 
 
 @pytest.mark.long  # the job of a checkout is run in every test
-@pytest.mark.apart
 @pytest.mark.process
 def test_a_job_of_a_wheel(own: Path, bare: Path, packages: Path) -> None:
     (wheel,) = packages.glob("*.whl")
@@ -183,7 +179,6 @@ def test_a_job_of_a_wheel(own: Path, bare: Path, packages: Path) -> None:
     assert found(own) == expected()
 
 
-@pytest.mark.apart
 @pytest.mark.process
 def test_a_sdist_has_every_file_once(packages: Path) -> None:
     (sdist,) = packages.glob("*.tar.gz")
