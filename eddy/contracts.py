@@ -113,10 +113,10 @@ class Outcome(NamedTuple):
     """What an operator made of some tuples.
 
     `counts` says for each tuple that was acted on how many came out: a filter's is its mask. `evaluated` says how
-    much was looked at: for a filter the rows that it had not judged before, for a probe the candidates that its index
-    gave, for `meets` the tuples and the candidates that it verified. `skipped` are the rows that a filter did not ask
-    its function about, because of a null. Tuples that come out carry the faults that they had, and those of what had no
-    answer for them.
+    much was looked at: for a filter the rows that it had not judged before, for a probe the rows that agree with
+    its tuples in keys, windows and order, for `meets` the tuples and such rows. `skipped` are the rows that a filter
+    did not ask its function about, because of a null. Tuples that come out carry the faults that they had, and those of
+    what had no answer for them.
     """
 
     tuples: Tuples

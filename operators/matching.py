@@ -71,7 +71,6 @@ class Matching:
         self._stem = stems[target]
         self._conditions = conditions
         self._patterns: dict[frozenset[str], Pattern] = {}
-        self._stem.catalog.list_patterns(self._find_masks())
 
     def pattern(self, lineage: Lineage) -> str:
         """Write by which keys tuples of a lineage search."""
@@ -164,16 +163,6 @@ class Matching:
             reads=self._find_read(spans, [*(set(e.sides) for e in searched), *(r.inputs for r in residuals)]),
             pattern=", ".join(dict.fromkeys(texts)) or " ".join(("scan", *(r.text for r in residuals))),
         )
-
-    def _find_masks(self) -> list[int]:
-        """Find for each other input with which of the target's keys it has equalities."""
-        masks: dict[str, int] = {}
-        for equality in self._conditions.equalities:
-            if self.target in equality.sides:
-                number = self._stem.catalog.number(equality.sides[self.target].key)
-                other = equality.other(self.target).input
-                masks[other] = masks.get(other, 0) | 1 << number
-        return list(masks.values())
 
     def _find_read(self, spans: frozenset[str], asked: Sequence[Collection[str]]) -> frozenset[str]:
         """Find the inputs among those spanned whose rows say what is found."""

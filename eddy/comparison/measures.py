@@ -204,7 +204,7 @@ def _call_prices(workload: Workload, frame: pd.DataFrame) -> pd.Series[float]:
 
 
 def candidates_a_tuple(workload: Workload, report: Report) -> dict[str, float]:
-    """The candidates that joins have looked at, beside the tuples of the streams."""
+    """The rows that agree with tuples in keys, windows and order, beside the tuples of the streams."""
     frame = report.operators()
     joins = frame[~frame["operator"].isin([filter.name for filter in workload.query.filters])]
     return {} if joins.empty else {"candidates": float(joins["evaluated"].sum() / max(workload.tuples, 1))}

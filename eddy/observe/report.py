@@ -93,9 +93,9 @@ class Report:
         """One row for each operator and access pattern.
 
         With `by_batch`, one for each of them in each micro-batch. `evaluated` are the rows that a filter had not judged
-        before, or the candidates that a probe looked at; `skipped` are those of them with a null that a filter with
-        `nulls="skip"` has not asked its function about; `rate` is outputs per input, `microseconds` the cost of one
-        input.
+        before, or that agree with tuples in keys, windows and order; `skipped` are those of them with a null
+        that a filter with `nulls="skip"` has not asked its function about; `rate` is outputs per input, `microseconds`
+        the cost of one input.
         """
         rows = [
             [c.batch, hop.operator, hop.pattern, s.rows_in, s.evaluated, s.skipped, s.rows_out, s.seconds]

@@ -20,9 +20,6 @@ from eddy.tuples.event_time import Ticks
 LAST = np.iinfo(np.int64).max
 """Stands for no value: a row without one comes last in an order of values."""
 
-Spare = Callable[[KeyMap], int]
-"""Gives the bits that the codes of a map may have beyond those that number rows."""
-
 Sorted = Callable[[KeyMap, int], None]
 """Is told of rows that were put in order for a map."""
 

@@ -28,9 +28,6 @@ from eddy.tuples.event_time import Ticks
 from eddy.tuples.request import Request
 from eddy.tuples.runs import Lots, Ranges, Runs, find_probes
 
-MOST_PATTERNS = 1 << 12
-"""Access patterns that are listed ahead; of a query with more of them only those that are asked for are known."""
-
 Bounds = Callable[[], TimeBounds]
 """Works out the bounds of all tuples, where there is something to be left out by them."""
 
@@ -70,7 +67,7 @@ class Look(NamedTuple):
 class PartView:
     """A part of the rows, that has indexes of its own.
 
-    `built` are those of its maps that were asked for, and `oldest` and `newest` the event times.
+    `built` are those of its maps that were asked for.
     """
 
     number: int
@@ -79,8 +76,6 @@ class PartView:
     maps: tuple[KeyMap, ...]
     built: tuple[KeyMap, ...]
     nbytes: int
-    oldest: float
-    newest: float
 
 
 class Catalog:
@@ -97,7 +92,6 @@ class Catalog:
         self.room = math.inf
         self._segments = segments
         self._texts: list[tuple[str, str]] = []
-        self._patterns: set[int] = set()
         self._parts = Parts(merge=self.settings.merge)
         self._sample = Sample(lambda: sum(segment.rows for segment in segments))
         fewest = price.FEWEST_BITS_OF_TABLE if segments.stays else price.FEWEST_BITS
@@ -121,11 +115,6 @@ class Catalog:
         return tuple(f"{text} as {kind}" if texts.count(text) > 1 else text for text, kind in self._texts)
 
     @property
-    def patterns(self) -> tuple[int, ...]:
-        """The access patterns that the query can ask for, as masks of the keys' numbers."""
-        return tuple(sorted(self._patterns))
-
-    @property
     def maps(self) -> tuple[KeyMap, ...]:
         """The key maps in force."""
         return tuple(self._serving.maps) if self._serving.chosen is None else self._serving.chosen
@@ -141,8 +130,6 @@ class Catalog:
                 maps=self.maps if part.maps is None else part.maps,
                 built=tuple(part.built),
                 nbytes=part.nbytes,
-                oldest=part.least,
-                newest=part.newest,
             )
             for part in self._parts
         ]
@@ -157,13 +144,6 @@ class Catalog:
     def number(self, key: Key) -> int:
         """Find a key's number."""
         return self._builder.keys.index(key)
-
-    def list_patterns(self, masks: Iterable[int]) -> None:
-        """Note which keys each other input has equalities for; a tuple may span any of them."""
-        for mask in masks:
-            more = {known | mask for known in self._patterns} | {mask} if mask else set()
-            if len(self._patterns | more) <= MOST_PATTERNS:
-                self._patterns |= more
 
     def use(self, maps: Sequence[KeyMap]) -> None:
         """Give the parts that are yet to come other key maps."""

@@ -11,14 +11,6 @@ Served = tuple[KeyMap | None, int]
 
 
 @dataclass(slots=True)
-class Asked:
-    """How often rows were searched for by some keys: calls, and tuples in them."""
-
-    calls: int = 0
-    probes: int = 0
-
-
-@dataclass(slots=True)
 class Work:
     """What it took: the tuples that searched, those times the parts that each of them looked into, the runs of rows
     that were found there, their rows, and those of them that were verified.
@@ -35,19 +27,18 @@ class Work:
 class IndexCounts:
     """What was counted of one STeM since it was last asked.
 
-    `sorted_rows` are those put in order for a key map, once or again; `arrived` those that came.
+    `patterns` has the tuples that searched by each. `sorted_rows` are the rows put in order for a key map, once or
+    again; `arrived` those that came.
     """
 
-    patterns: dict[int, Asked] = field(default_factory=dict)
+    patterns: dict[int, int] = field(default_factory=dict)
     served: dict[Served, Work] = field(default_factory=dict)
     sorted_rows: dict[KeyMap, int] = field(default_factory=dict)
     arrived: int = 0
 
     def ask(self, pattern: int, probes: int) -> None:
         """Count a call of a probe."""
-        asked = self.patterns.setdefault(pattern, Asked())
-        asked.calls += 1
-        asked.probes += probes
+        self.patterns[pattern] = self.patterns.get(pattern, 0) + probes
 
     def work(self, served: Served) -> Work:
         """Give what is counted of a key map and a pattern."""

@@ -110,9 +110,9 @@ class Observed:
         self.arrived += counts.arrived
         self.stored += stored
         self.sorted_rows += sum(rows for key_map, rows in counts.sorted_rows.items() if key_map.fields)
-        for pattern, asked in counts.patterns.items():
+        for pattern, probes in counts.patterns.items():
             if pattern != REST:
-                self.asked[pattern] = self.asked.get(pattern, 0) + asked.probes
+                self.asked[pattern] = self.asked.get(pattern, 0) + probes
         for served, done in counts.served.items():
             if served[1] == REST or (served not in self.served and len(self.served) >= MOST_SERVED):
                 continue

@@ -150,9 +150,9 @@ class Tuner:
         stored = sum(part.rows for part in self._catalog.parts)
         self.observed.add(counts, stored)
         searches = 0
-        for pattern, asked in counts.patterns.items():
-            self.assessment.add(pattern, asked.probes)
-            searches += asked.probes if pattern != REST else 0
+        for pattern, probes in counts.patterns.items():
+            self.assessment.add(pattern, probes)
+            searches += probes if pattern != REST else 0
         self.learned.searches += searches
         if self.learned.maps is not None:
             # Where no rows come, as in a table, searches pay for those that are put in order again.

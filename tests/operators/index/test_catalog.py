@@ -37,7 +37,6 @@ class Held:
         self.columns = [_Column(self, number) for number in range(2)]
         for number, column in enumerate(self.columns):
             self.catalog.add_key(ColumnKey(column), f"k{number}", "bigint")
-        self.catalog.list_patterns([0b01, 0b10])
 
     def come(self, ticks: Ints) -> None:
         self.ticks = np.append(self.ticks, ticks)
@@ -200,7 +199,6 @@ def test_keys_are_numbered_and_named() -> None:
     held.catalog.add_key(ColumnKey(_Column(held, 1)), "k0", "int")
     assert held.catalog.names == ("k0 as bigint", "k1", "k0 as int")
     assert held.catalog.number(again) == 0
-    assert held.catalog.patterns == (0b01, 0b10, 0b11)
     held.come(np.arange(10))
     held.check(0b10)
     (key_map,) = held.catalog.maps
