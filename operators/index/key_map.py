@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from eddy.tuples.request import list_keys
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Field:
@@ -59,3 +61,12 @@ class KeyMap:
             for field in self.fields
         ]
         return ", ".join([*parts, "time" if self.then is None else names[self.then]])
+
+
+def hash_map(pattern: int, bits: int) -> KeyMap:
+    """Make the index of one pattern.
+
+    >>> hash_map(0b101, 16).describe(["user", "place", "kind"])
+    'hash(user, kind) 16 bits, time'
+    """
+    return KeyMap(fields=(Field(keys=list_keys(pattern), bits=bits),))

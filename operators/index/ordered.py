@@ -11,7 +11,7 @@ import numpy as np
 
 from eddy.contracts import PartRows, Runs
 from eddy.operators.index.key_map import KeyMap
-from eddy.tuples.arrays import Integers, KeyCodes, Numbers
+from eddy.tuples.arrays import Integers, Numbers
 from eddy.tuples.request import Request
 
 SIDES: dict[str, Literal["left", "right"]] = {"<": "left", "<=": "right", ">": "right", ">=": "left"}
@@ -25,13 +25,7 @@ class OrderedIndex:
 
     def __init__(self, key_map: KeyMap, part: PartRows) -> None:
         (codes,) = part.codes
-        order = np.argsort(codes, kind="stable")
-        if part.valid is not None:
-            order = order[part.valid.take(order)]
-        self._keys, begins = find_distinct(codes.take(order))
-        narrow = np.min_scalar_type(part.rows)
-        self._begins: Numbers = begins.astype(narrow)
-        self.order: Numbers = order.astype(narrow)
+        self._keys, self._begins, self.order = sort_rows(codes, part)
 
     @property
     def nbytes(self) -> int:
@@ -62,8 +56,16 @@ class OrderedIndex:
         return False
 
 
-def find_distinct(codes: KeyCodes) -> tuple[KeyCodes, Integers]:
-    """Find where each code begins among sorted ones; there is one place more than there are codes."""
-    new = np.concatenate((np.ones(min(len(codes), 1), np.bool_), codes[1:] != codes[:-1]))
+def sort_rows(codes: Numbers, part: PartRows) -> tuple[Numbers, Numbers, Numbers]:
+    """Put the rows of a part that have keys in the order of their codes.
+
+    Gives the codes, each once, where each begins, with one place more than there are codes, and the rows.
+    """
+    order = np.argsort(codes, kind="stable")
+    if part.valid is not None:
+        order = order[part.valid.take(order)]
+    ordered = codes.take(order)
+    new = np.concatenate((np.ones(min(len(ordered), 1), np.bool_), ordered[1:] != ordered[:-1]))
     first = np.flatnonzero(new)
-    return codes.take(first), np.append(first, len(codes))
+    narrow = np.min_scalar_type(part.rows)
+    return ordered.take(first), np.append(first, len(ordered)).astype(narrow), order.astype(narrow)

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from eddy.operators.index import price
 from eddy.operators.index.admission import Admission, Option
 from eddy.operators.index.builder import Builder
-from eddy.operators.index.key_map import Field, KeyMap
+from eddy.operators.index.key_map import KeyMap, hash_map
 from eddy.operators.index.mapped import MOST_RUNS
 from eddy.operators.index.parts import Part, Parts
 from eddy.operators.index.sample import Sample
-from eddy.tuples.request import Request, list_keys
+from eddy.tuples.request import Request
 
 HASH_BITS = 16
 
@@ -78,7 +78,7 @@ class Serving:
             return self._servers[known]
         own = KeyMap(then=then)
         if pattern:
-            own = KeyMap(fields=(Field(keys=list_keys(pattern), bits=HASH_BITS),))
+            own = hash_map(pattern, HASH_BITS)
         there = [m for m in (self.maps if part.maps is None else part.maps) if not self.admission.leaves_out(m)]
         there += [m for m in part.built if m not in there]
         if not pattern or part.maps is None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from eddy.contracts import PartRows, Runs
 from eddy.operators.index.key_map import KeyMap
-from eddy.operators.index.ordered import find_distinct
+from eddy.operators.index.ordered import sort_rows
 from eddy.tuples.arrays import Integers, Numbers
 from eddy.tuples.request import Request
 from eddy.tuples.splitmix import mix
@@ -32,14 +32,7 @@ class SortedIndex:
     def __init__(self, key_map: KeyMap, part: PartRows) -> None:
         (field,) = key_map.fields
         self._over = field.keys
-        hashes = _shorten(mix(part.codes))
-        order = np.argsort(hashes, kind="stable")
-        if part.valid is not None:
-            order = order[part.valid.take(order)]
-        self._hashes, begins = find_distinct(hashes.take(order))
-        narrow = np.min_scalar_type(part.rows)
-        self._begins: Numbers = begins.astype(narrow)
-        self.order: Numbers = order.astype(narrow)
+        self._hashes, self._begins, self.order = sort_rows(_shorten(mix(part.codes)), part)
         self._table = _table(self._hashes)
 
     @property

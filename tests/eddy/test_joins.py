@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import eddy
 from eddy import wiring
 from eddy.engine import Engine, rounds
+from eddy.local import Running
 from eddy.operators import matching
 from eddy.policies.registry import POLICIES
 from eddy.routing import side_by_side
@@ -77,9 +78,9 @@ def test_every_policy_gives_the_naive_answer(policy: str, case: Case, seed: int)
     check_answer(policy, case, seed)
 
 
-def check_answer(policy: str, case: Case, seed: int) -> None:
-    """A run finds what the reference finds, and counts as late what is."""
-    run = eddy.iter_local(
+def start(case: Case, policy: str, seed: int) -> Running:
+    """Begin to answer a case with the index that was drawn for it."""
+    return eddy.iter_local(
         case.query(),
         case.data(),
         policy=choice(policy, case),
@@ -87,6 +88,11 @@ def check_answer(policy: str, case: Case, seed: int) -> None:
         batch_rows=case.batch_rows,
         seed=seed,
     )
+
+
+def check_answer(policy: str, case: Case, seed: int) -> None:
+    """A run finds what the reference finds, and counts as late what is."""
+    run = start(case, policy, seed)
     found = answered(run, run.schema)
     assert found == reference.answer(case.question(), case.batches())
     if found != reference.FAILS:
@@ -107,14 +113,7 @@ def test_rows_in_many_parts_give_the_naive_answer(case: Case, policy: str, merge
     """A segment has a row or two, so that every probe leaves out the parts that it cannot find anything in."""
     with pytest.MonkeyPatch.context() as patch:
         tiny.parts_of(patch, 2, merged=merged, room=room)
-        run = eddy.iter_local(
-            case.query(),
-            case.data(),
-            policy=choice(policy, case),
-            index=case.index,
-            batch_rows=case.batch_rows,
-            seed=seed,
-        )
+        run = start(case, policy, seed)
         assert answered(run, run.schema) == reference.answer(case.question(), case.batches())
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
-from eddy.operators.tuning.assess.entries import Entries
+from eddy.operators.tuning.assess.entries import Compacted, Entries
 
 
-class Csria:
+class Csria(Compacted):
     """Finds every pattern of at least `theta` of the searches, and undercounts by `epsilon` of them at most.
 
     >>> counted = Csria(epsilon=0.1, theta=0.2)
@@ -20,29 +19,12 @@ class Csria:
 
     def __init__(self, *, epsilon: float, theta: float, seed: int = 0) -> None:
         self._least = theta - epsilon
-        self._entries = Entries(epsilon, _forget)
-
-    @property
-    def tracked(self) -> int:
-        """The number of patterns that have a count."""
-        return len(self._entries)
-
-    def add(self, pattern: int, times: int) -> None:
-        """Count searches by a pattern."""
-        self._entries.add(pattern, times)
+        super().__init__(epsilon, _forget)
 
     def counts(self) -> Mapping[int, int]:
         """Give the counts of the patterns that may have `theta`."""
         least = self._least * self._entries.total
         return {p: count for p, count in self._entries.counts.items() if self._entries.most(p) >= least}
-
-    def snapshot(self) -> dict[str, Any]:
-        """Give what was counted, as plain values."""
-        return self._entries.snapshot()
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from a snapshot; ValueError if it is none."""
-        self._entries.restore(state)
 
 
 def _forget(entries: Entries, segment: int) -> None:

@@ -75,6 +75,30 @@ class Entries:
             self.lacks[pattern] = read_count(lack)
 
 
+class Compacted:
+    """What all assessments have in common that keep their counts in entries."""
+
+    def __init__(self, epsilon: float, compress: Compress) -> None:
+        self._entries = Entries(epsilon, compress)
+
+    @property
+    def tracked(self) -> int:
+        """The number of patterns that have a count."""
+        return len(self._entries)
+
+    def add(self, pattern: int, times: int) -> None:
+        """Count searches by a pattern."""
+        self._entries.add(pattern, times)
+
+    def snapshot(self) -> dict[str, Any]:
+        """Give what was counted, as plain values."""
+        return self._entries.snapshot()
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from a snapshot; ValueError if it is none."""
+        self._entries.restore(state)
+
+
 def read_count(value: Any) -> int:
     """Check a count that a snapshot has."""
     if type(value) is not int or not 0 <= value <= MOST_COUNTED:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-from eddy.operators.tuning.assess.entries import Entries
+from eddy.operators.tuning.assess.entries import Compacted, Entries
 
 
-class Lattice(ABC):
+class Lattice(Compacted, ABC):
     """What both ways of CDIA have in common (section 5.4.2): all but the choice of a parent.
 
     The paper compresses only leaves, patterns below which nothing is counted. Then every pattern above a frequent one
@@ -20,16 +19,7 @@ class Lattice(ABC):
     def __init__(self, *, epsilon: float, theta: float, seed: int = 0) -> None:
         self._theta = theta
         self._seed = seed
-        self._entries = Entries(epsilon, self._compress)
-
-    @property
-    def tracked(self) -> int:
-        """The number of patterns that have a count."""
-        return len(self._entries)
-
-    def add(self, pattern: int, times: int) -> None:
-        """Count searches by a pattern."""
-        self._entries.add(pattern, times)
+        super().__init__(epsilon, self._compress)
 
     def counts(self) -> Mapping[int, int]:
         """Give the counts of the patterns that may have `theta`, and of the rest."""
@@ -37,14 +27,6 @@ class Lattice(ABC):
         result.counts, result.lacks = dict(self._entries.counts), dict(self._entries.lacks)
         self._lift(result, self._theta * self._entries.total, 0)
         return result.counts
-
-    def snapshot(self) -> dict[str, Any]:
-        """Give what was counted, as plain values."""
-        return self._entries.snapshot()
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from a snapshot; ValueError if it is none."""
-        self._entries.restore(state)
 
     @abstractmethod
     def _choose(self, parents: Sequence[int], counts: Mapping[int, int]) -> int:

@@ -12,10 +12,10 @@ from itertools import combinations, islice
 
 import numpy as np
 
-from eddy.operators.index.key_map import KeyMap
+from eddy.operators.index.key_map import KeyMap, hash_map
 from eddy.operators.tuning.cost import COSTS, MapTable, Priced, price, tabulate, total
 from eddy.operators.tuning.select.divisions import divide
-from eddy.operators.tuning.select.maps import bit_address_map, chain_map, fit, full_bits, hash_map, rank_patterns
+from eddy.operators.tuning.select.maps import bit_address_map, chain_map, fit, full_bits, rank_patterns
 from eddy.operators.tuning.settings import IndexSettings
 from eddy.operators.tuning.workload import Workload
 from eddy.tuples.arrays import Floats, Integers

@@ -22,15 +22,6 @@ def full_bits(workload: Workload) -> int:
     return NARROW_BITS if workload.stored / workload.parts <= 1 << NARROW_BITS else MOST_BITS
 
 
-def hash_map(pattern: int, bits: int) -> KeyMap:
-    """Make the index of one pattern.
-
-    >>> hash_map(0b101, 16).describe(["user", "place", "kind"])
-    'hash(user, kind) 16 bits, time'
-    """
-    return KeyMap(fields=(Field(keys=list_keys(pattern), bits=bits),))
-
-
 def chain_map(patterns: Sequence[int], bits: int, workload: Workload) -> KeyMap:
     """Make one index of patterns that are each in the next: what it sorts by first serves the first.
 

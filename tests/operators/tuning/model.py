@@ -13,9 +13,8 @@ from functools import cache
 import numpy as np
 
 from eddy.operators.index.counts import IndexCounts
-from eddy.operators.index.key_map import KeyMap
+from eddy.operators.index.key_map import KeyMap, hash_map
 from eddy.operators.tuning.cost import COSTS, predict, price, tabulate
-from eddy.operators.tuning.select.maps import hash_map
 from eddy.operators.tuning.workload import Spread, Workload
 
 

@@ -8,10 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from eddy.operators.index.key_map import Field, KeyMap
+from eddy.operators.index.key_map import Field, KeyMap, hash_map
 from eddy.operators.tuning.cost import COSTS, price, tabulate, total
 from eddy.operators.tuning.select.chosen import Chosen, choose_by_steps, choose_exactly
-from eddy.operators.tuning.select.maps import hash_map
 from eddy.operators.tuning.select.registry import SELECTIONS
 from eddy.operators.tuning.settings import IndexSettings
 from eddy.operators.tuning.workload import Spread, Workload
