@@ -58,7 +58,7 @@ class Rounds:
         if first == rows:
             yield from self._route([part.tuples for part in arrived], rows, chance)
             return
-        numbers = np.sort(np.concatenate([part.numbers for part in arrived]))
+        numbers = _merge([part.numbers for part in arrived if len(part.numbers)])
         begun, size = 0, FIRST_ROUND
         while begun < rows:
             end = begun + self._choose_size(size, rows - begun)
@@ -90,6 +90,11 @@ class Rounds:
         if not work:
             return 0
         return int((1 - CALLS_SHARE) / CALLS_SHARE * calls / self._rounds * self._rows / work)
+
+
+def _merge(numbers: Sequence[Integers]) -> Integers:
+    """Merge the numbers of several streams; those of each are in order."""
+    return numbers[0] if len(numbers) == 1 else np.sort(np.concatenate(numbers))
 
 
 def cut(arrived: Sequence[StoredTuples], numbers: Integers, begun: int, end: int) -> list[Tuples]:

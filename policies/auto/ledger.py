@@ -28,8 +28,8 @@ USUAL_THINKING = 150e-6
 USUAL_WAKING = 5e-3
 """Seconds that an arm that tells rows apart takes to begin, before it has shown."""
 
-USUAL_SCREENING = 0.5e-3
-"""Seconds that a look at a sample takes by each attribute, and by none, before it has shown."""
+USUAL_SCREENING = 1e-3
+"""Seconds that dividing a sample and looking at it take by each attribute, and by none, before it has shown."""
 
 MIXING_SHARE = 0.05
 """The share of a row's cost that dealing rows out to several legs may take; beyond it, whole rounds take turns."""
@@ -116,8 +116,10 @@ class Ledger:
         self.idle_rows, self.idle_rounds = 0, 0
         self.row, self.row_calls = 0.0, 0.0
 
-    def charge(self, observation: Observation) -> None:
-        """Charge a step to the lanes of its legs."""
+    def charge(self, observation: Observation, *, is_mixed: bool = False) -> None:
+        """Charge a step to the lanes of its legs; `is_mixed` says that several lanes take it together."""
+        if is_mixed:
+            self._note_mixing(sum(observation.rows))
         for hop, statistic in zip(observation.hops, observation.statistics, strict=True):
             price = self._find_price(hop)
             row = 1.0 if self.unit else price.unit * self.prices.work(hop, statistic) / max(statistic.rows_in, 1)
@@ -204,7 +206,7 @@ class Ledger:
         return 0.0 if self.unit else USUAL_THINKING
 
     def screening_price(self, attributes: int) -> float:
-        """What it takes to look at a sample."""
+        """What it takes to divide a sample and to look at it."""
         looks = 1 + attributes
         return 0.0 if self.unit else max(self.screening.price.seconds(looks), USUAL_SCREENING * looks)
 
@@ -214,7 +216,7 @@ class Ledger:
             self.account.pay(kind, seconds)
 
     def pay_screening(self, looks: int, seconds: float) -> None:
-        """Count a look at a sample, and note what each attribute of it takes."""
+        """Count dividing and looking at a sample, and note what each attribute of it takes."""
         self.screening.add(looks, looks, seconds)
         self.pay_thinking("sampling", seconds)
 
@@ -222,8 +224,8 @@ class Ledger:
         """Note the rows of a round."""
         self.usual = _follow(self.usual, rows)
 
-    def note_mixing(self, rows: int) -> None:
-        """Note a step that several lanes took together: the router has more to do than for one."""
+    def _note_mixing(self, rows: int) -> None:
+        """Note that the router has more to do for a step of several lanes than for one."""
         if not self.unit and self.prices[SHARED].step:
             self.mixing += max(self.prices[SHARED].seconds(rows) - self.prices[ALONE].seconds(rows), 0.0)
 

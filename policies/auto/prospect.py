@@ -103,12 +103,17 @@ class Prospect:
         self.next_sample = rows + FIRST_WAIT * int(2 ** min(self.patience, MOST_DOUBLINGS))
         self.patience += 1
 
-    def price_sample(self, hops: tuple[Hop, ...], current: float, attributes: int) -> float | None:
-        """Price a sample and the look at it; None where nothing that it may show is worth a policy's thinking."""
+    def price_sample(self, hops: tuple[Hop, ...], current: float, attributes: int, rows: int) -> float | None:
+        """Price a sample and the look at it; None where nothing that it may show is worth it.
+
+        That is a policy's thinking in each round, and the sample itself within as many rows as there have been.
+        """
         prices = self._ledger.row_prices(hops)
-        if (current - min(prices)) * self._ledger.usual <= self._ledger.least_thinking:
+        most = current - min(prices)
+        if most * self._ledger.usual <= self._ledger.least_thinking:
             return None
-        return max(SAMPLE_ROWS * (sum(prices) - current), 0.0) + self._ledger.screening_price(attributes)
+        price = max(SAMPLE_ROWS * (sum(prices) - current), 0.0) + self._ledger.screening_price(attributes)
+        return price if most * max(rows, FIRST_WAIT) > price else None
 
     def buy(self, price: float) -> bool:
         """Tell whether the account bears something; if not, it is saved up for."""

@@ -32,7 +32,7 @@ def tell_regret(course: Course) -> Regret:
         )
     written, usual, learning = ledger.expect_quiet(course.champion, ledger.current(course.champion, course.guard))
     optional = {**account.optional, "learning": account.optional["learning"] + learning}
-    state = "sampling" if course.sample else "in a duel" if course.duel else "in charge"
+    state = "sampling" if course.sample is not None else "in a duel" if course.duel is not None else "in charge"
     return Regret(
         stream=course.stream,
         state=state,
