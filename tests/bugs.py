@@ -880,6 +880,13 @@ BUGS = (
         tests=(f"{AUTO}/test_deal.py",),
     ),
     Bug(
+        name="a micro-batch that was cut in two tells nothing of how large rounds have to be",
+        file="eddy/engine/rounds.py",
+        old="        if self._by_clock:\n            self.least",
+        new="        if not self._by_clock:\n            self.least",
+        tests=("tests/eddy/test_rounds.py",),
+    ),
+    Bug(
         name="a duel of which nobody has rows goes on for ever",
         file="policies/auto/deal.py",
         old="self.starved = self.starved + 1 if duel is not None and not challenged else 0",

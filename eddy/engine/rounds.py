@@ -64,6 +64,8 @@ class Rounds:
             end = begun + self._choose_size(size, rows - begun)
             yield from self._route(cut(arrived, numbers, begun, end), end - begun, chance)
             begun, size = end, min(2 * size, LARGEST_ROUND)
+        if self._by_clock:
+            self.least = self._count_least()
 
     def _route(self, parts: Sequence[Tuples], rows: int, chance: Chance) -> Iterator[Tuples]:
         """Route the rows of a round; then the policy learns."""

@@ -51,7 +51,7 @@ class Course:
         self._attributes = len(conduct.features.of(stream))
         self.conduct = conduct
         account = Account(conduct.regret, pool=conduct.accounts)
-        self.ledger = Ledger(account, conduct.prices, unit=conduct.unit)
+        self.ledger = Ledger(account, conduct.prices, unit=conduct.unit, pool=conduct.ledgers)
         self.dealer = Dealer(self.ledger, conduct.control)
         self.champion: Arm | None = None
         self.challenger: Arm | None = None

@@ -31,6 +31,9 @@ USUAL_WAKING = 5e-3
 USUAL_SCREENING = 1e-3
 """Seconds that dividing a sample and looking at it take by each attribute, and by none, before it has shown."""
 
+SELDOM = 0.1
+"""The share of rounds in which an arm that tells no rows apart has a leg more, to explore, before it has shown."""
+
 MIXING_SHARE = 0.05
 """The share of a row's cost that dealing rows out to several legs may take; beyond it, whole rounds take turns."""
 
@@ -96,10 +99,13 @@ class Ledger:
     included. Otherwise a case is a row, and calls count by the round.
     """
 
-    def __init__(self, account: Account, prices: Prices, *, unit: bool) -> None:
+    def __init__(self, account: Account, prices: Prices, *, unit: bool, pool: list[Ledger] | None = None) -> None:
         self.account = account
         self.prices = prices
         self.unit = unit
+        # Those of all streams: what an arm has shown on one of them is what is known of it on the others.
+        self._others = [] if pool is None else pool
+        self._others.append(self)
         self.turns = False
         self.written = Cost()
         # Whether the last round has shown that the written order costs something else by now.
@@ -184,14 +190,19 @@ class Ledger:
         thinking = self.think(arm)
         return (thinking.seconds(self.usual) + (0.0 if self.turns else thinking.calls - self.calls)) / self.usual
 
-    def arm_price(self, name: str) -> float:
-        """What a round takes with an arm besides its rows: planning, learning, and calls for one more leg at least."""
+    def arm_price(self, name: str, *, tells_classes: bool = True) -> float:
+        """What a round takes with an arm besides its rows: planning, learning, and calls for more legs.
+
+        Before it has shown on this stream, it is what it was on others; and before that, one leg more, which an arm
+        that tells no rows apart has in few rounds.
+        """
         if self.unit:
             return 0.0
         known, calls = self.thinking.get(name), self.calls or self.row_calls
-        if known is None:
-            return USUAL_THINKING + calls
-        return known.seconds(self.usual) + max(known.calls - calls, 0.0)
+        if known is not None:
+            return known.seconds(self.usual) + max(known.calls - calls, 0.0)
+        shown = [other.arm_price(name) for other in self._others if name in other.thinking]
+        return max(shown) if shown else USUAL_THINKING + calls * (1.0 if tells_classes else SELDOM)
 
     def waking_price(self, name: str, *, tells_classes: bool) -> float:
         """What it takes to wake an arm."""

@@ -21,7 +21,7 @@ FIRST_WAIT, MOST_DOUBLINGS = 20_000, 4
 """Rows until what was not worth it is tried again; it doubles so often each time that it was not."""
 
 SHORTEST_WAIT = 4_000
-"""Rows that an arm waits at least, however little its duel has cost."""
+"""Rows that an arm waits at least, however little its duel has cost, and from one sample to the next."""
 
 FEW_GLANCED, SURE_GLANCED, LEAST_GLANCED = 100, 2.0, 0.05
 """Rows that an operator must have seen for its place to be doubted without a sample, the standard errors by which it
@@ -59,9 +59,10 @@ class Prospect:
         self.glanced = 0.0
 
     def begin_anew(self, rows: int) -> None:
-        """Forget what was found: the stream has changed."""
+        """Forget what was found: the stream has changed, if only as a window fills up."""
         self.found = self.lesson = None
-        self.patience, self.waits, self.next_sample, self.glanced = 0, {}, rows, 0.0
+        soonest = self.sampled + SHORTEST_WAIT if self.sampled else rows
+        self.patience, self.waits, self.next_sample, self.glanced = 0, {}, max(rows, soonest), 0.0
 
     def glance(self, route: Sequence[Hop], statistics: Statistics) -> None:
         """See what the rows of an idle stream show on their way: whether another order may save much.
@@ -152,7 +153,7 @@ class Prospect:
             if name == champion or self.waits.get(name, [0])[0] > rows:
                 continue
             hoped = self._hope(current / in_order, tells_classes=tells_classes) * in_order
-            each = ledger.arm_price(name)
+            each = ledger.arm_price(name, tells_classes=tells_classes)
             once = ledger.waking_price(name, tells_classes=tells_classes)
             # What it may save until it would be tried again has to be more than what it takes.
             saved = hoped - each / ledger.usual

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from eddy.contracts import Hop, Prices, Statistic, Statistics
 from eddy.policies.auto.duel import Bill, Trail
 from eddy.policies.auto.guard import ArmGuard
-from eddy.policies.auto.ledger import CHAMPION, SAMPLE, USUAL_SCREENING, Ledger
+from eddy.policies.auto.ledger import CHAMPION, SAMPLE, USUAL_SCREENING, Ledger, Thinking
 from eddy.policies.auto.prospect import Prospect
 from eddy.policies.shared.account import CREDIT, KINDS, Account
 
@@ -115,6 +115,22 @@ def test_an_arm_that_nobody_knows_is_taken_to_think_as_usual() -> None:
     one = ledger()
     assert one.arm_price("content") > 0
     assert one.waking_price("content", tells_classes=True) > one.waking_price("source", tells_classes=False)
+
+
+def test_what_an_arm_takes_on_one_stream_is_what_others_expect() -> None:
+    pool: list[Ledger] = []
+    one, other = (Ledger(Account(0.02), ledger().prices, unit=False, pool=pool) for _ in range(2))
+    for each in (one, other):
+        each.usual, each.calls = 1_000.0, 1e-2
+    expected = other.arm_price("source", tells_classes=False)
+    assert expected < other.arm_price("source", tells_classes=True)
+    thinking = one.thinking["source"] = Thinking()
+    for _ in range(3):
+        thinking.planning.add(1_000, 1_000, 3e-3)
+    thinking.calls = 1.5e-2
+    assert other.arm_price("source") == one.arm_price("source") == pytest.approx(8e-3, rel=0.01)
+    other.thinking["source"] = Thinking()
+    assert other.arm_price("source") == 0.0
 
 
 def test_a_restart_goes_on_as_it_was() -> None:
