@@ -55,12 +55,13 @@ class Serving:
         self._builder = builder
         self._sample = sample
         self._servers: dict[int, Servers] = {}
-        # How many tuples have asked, as long as the rows are as they are.
+        # As long as the rows are as they are: how many tuples have asked, and how many runs a search may find.
         self._probed: dict[Asked, int] = {}
+        self._runs: dict[int, int] = {}
 
     def begin(self) -> None:
         """Follow rows or maps that are others."""
-        self._probed = {}
+        self._probed, self._runs = {}, {}
         numbers = {part.number for part in self._parts}
         for gone in [number for number in self._servers if number not in numbers]:
             del self._servers[gone]
@@ -158,6 +159,11 @@ class Serving:
 
     def count_runs(self, pattern: int) -> int:
         """Say about how many runs the map that serves a search finds in one part."""
+        if pattern not in self._runs:
+            self._runs[pattern] = self._count_runs(pattern)
+        return self._runs[pattern]
+
+    def _count_runs(self, pattern: int) -> int:
         if all(len(key_map.fields) < 2 for key_map in self.maps):
             return 1
         part = max(self._parts, key=lambda one: one.rows, default=None)
