@@ -894,6 +894,13 @@ BUGS = (
         tests=(f"{AUTO}/test_deal.py", "-k", "said_to_wait"),
     ),
     Bug(
+        name="a quiet round that is far too dear alarms nobody",
+        file="policies/auto/guard.py",
+        old="if self.is_alarmed or rounds >= QUIET_ROUNDS",
+        new="if rounds >= QUIET_ROUNDS",
+        tests=(f"{AUTO}/test_guard.py",),
+    ),
+    Bug(
         name="who has won is taken to cost what the written order does",
         file="policies/auto/course.py",
         old="self.guard.arm.sums = list(duel.challenger.sums)",
