@@ -385,6 +385,11 @@ class Policy(Protocol):
         return True
 
     @property
+    def is_new(self) -> bool:
+        """Whether nothing is known of the rows yet: the first round is small then, since its rows go any way."""
+        return False
+
+    @property
     def is_urgent(self) -> bool:
         """Whether rounds should be small however cheap rows are: a few would soon tell, or calls alone count."""
         return False

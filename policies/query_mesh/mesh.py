@@ -149,11 +149,11 @@ class Generation:
         self.wheels[way].count(operator, rows, out)
         self.passing[way].count(operator, rows, out)
 
-    def pay(self, rows: Floats, cost: Floats) -> None:
-        """A round is over: how many rows set out on each way, and what they cost."""
-        self.watch.count(rows, cost)
+    def pay(self, rows: Floats, cost: Floats, spoken: float = 1.0) -> None:
+        """A round is over: how many rows set out on each way, what they cost, and for how many each speaks."""
+        self.watch.count(rows, cost, spoken)
         for passing, count in zip(self.passing, rows.tolist(), strict=True):
-            passing.pay(count)
+            passing.pay(spoken * count)
 
     @property
     def lost(self) -> float:

@@ -40,6 +40,9 @@ SMALLEST_SAMPLE = 0.05
 LARGEST_BURST = 0.25
 """The largest share of a round that is sampled, once anything is known."""
 
+LARGEST_FIRST_BURST = 0.5
+"""The same while nothing is known: the other rows go any way."""
+
 RENEWAL_PRICE = 0.1
 """The share of the rows' cost that may go into new samples after broken promises, besides as much as the promises were
 missed by. So a sudden change after a calm time is followed at once, and one that goes on for long costs at most twice
@@ -91,7 +94,8 @@ class Schedule:
         newest = 1 - fading(float(rows), ROWS_REMEMBERED)
         numbers["batch"] += (rows - numbers["batch"]) * (newest if numbers["batch"] else 1.0)
         most = max(int(rows * LARGEST_BURST), 1)
-        if numbers["stage"] == self.size(STAGES[0]) and self.size(STAGES[1]) <= most:
+        first = most if mesh is not None else int(rows * LARGEST_FIRST_BURST)
+        if numbers["stage"] == self.size(STAGES[0]) and self.size(STAGES[1]) <= first:
             # The second stage comes in one round as well, and a decision costs as much as the rows between the two.
             numbers["stage"] = float(self.size(STAGES[1]))
         missing = max(int(numbers["stage"]) - self.fresh, 0)

@@ -103,6 +103,15 @@ class Wheel:
             operator for one in self.sets for operator in (one if len(one) == 1 else sorted(one, key=wait.__getitem__))
         )
 
+    def guess(self) -> HopNumbers:
+        """Take of each set the largest slices first: the order that is most likely drawn."""
+        slices = dict(zip(self._drawn, self._slices(), strict=True))
+        return tuple(
+            operator
+            for one in self.sets
+            for operator in (one if len(one) == 1 else sorted(one, key=slices.__getitem__, reverse=True))
+        )
+
     def count(self, operator: int, rows: int, out: float) -> None:
         """Count what an operator made of rows on this way."""
         if operator not in self._drawn:

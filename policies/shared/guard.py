@@ -58,6 +58,9 @@ round counts as at most: one that samples takes three times as long."""
 ROWS_TO_PAY_BACK = 100_000
 """Rows within which a try must pay for itself, if all were saved that can be: but for the cheapest operator."""
 
+USUAL_ROUND = 1_000
+"""Rows of a round where nobody says otherwise."""
+
 ROWS_BETWEEN_ORDERS, LEAST_BETWEEN_ORDERS = 50_000, 1_000
 """Rows for which a common order stands at most, where they are so cheap that another is worth little, and at least."""
 
@@ -175,13 +178,14 @@ class Guard:
             self._clear()
             return False
         prices = [row_price(hop, self._prices, self._costs) for hop in hops]
-        steps = len(hops) * step_price(hops, self._prices, self._costs)
-        work = sum(price * self._hops[hop] for hop, price in zip(hops, prices, strict=True))
+        # A first round is small, and its calls are not those of the rounds to come.
+        steps = len(hops) * step_price(hops, self._prices, self._costs) / max(rows, USUAL_ROUND)
+        work = sum(price * self._hops[hop] for hop, price in zip(hops, prices, strict=True)) / rows
         self._clear()
         self.is_looking = False
-        is_hopeless = (work / rows - min(prices)) * ROWS_TO_PAY_BACK < self._price
-        if is_hopeless or (work + steps) / rows * self._try_rows * 2.0**self._lost < self._price:
-            self._give_up((work + steps) / rows)
+        is_hopeless = (work - min(prices)) * ROWS_TO_PAY_BACK < self._price
+        if is_hopeless or (work + steps) * self._try_rows * 2.0**self._lost < self._price:
+            self._give_up(work + steps)
             return False
         return self._lost > 0
 
@@ -206,9 +210,9 @@ class Guard:
         """Take note of a plan: its legs may go side by side."""
         self._is_split = len(legs) > 1
 
-    def count_step(self, step: Observation) -> None:
-        """Count a step."""
-        if not self.is_closed:
+    def count_step(self, step: Observation, *, is_noted: bool = True) -> None:
+        """Count a step, and what it did, if that is to be noted."""
+        if is_noted and not self.is_closed:
             self.notice(step)
         for hop in step.hops:
             self._hops[hop] = self._hops.get(hop, 0.0) + sum(step.rows)
