@@ -777,8 +777,8 @@ BUGS = (
     Bug(
         name="all rows are taken to cost the same",
         file="policies/query_mesh/learn/class_prices.py",
-        old="if sure[place, operator] > bars[place] and price.max() >= LEAST_RATIO * price.min():",
-        new="if sure[place, operator] > bars[place] and price.max() < LEAST_RATIO * price.min():",
+        old="if table.max() >= LEAST_RATIO * table.min():",
+        new="if table.max() < LEAST_RATIO * table.min():",
         tests=("tests/policies/query_mesh/test_class_prices.py",),
     ),
     Bug(

@@ -18,8 +18,8 @@ from eddy.policies.query_mesh.learn.grid import Grid
 from eddy.policies.query_mesh.learn.tree import LEAF, Tree
 from eddy.policies.query_mesh.promise import BREACH_SHARE, PassCounts, Watch
 from eddy.policies.query_mesh.wheel import Wheel, or_sets
+from eddy.policies.shared.best_route import row_costs
 from eddy.policies.shared.legality import HopNumbers, Legality
-from eddy.policies.shared.reach import row_costs
 from eddy.policies.shared.sample import Sample
 from eddy.tuples.arrays import Floats, Integers
 

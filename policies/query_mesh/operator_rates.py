@@ -78,10 +78,13 @@ class OperatorRates:
                 left *= rate
         return self._common
 
+    def price_step(self) -> float:
+        """Price a call of an operator."""
+        return step_price(list(self._hops.values()), self._price_list, self.costs)
+
     def price_calls(self) -> float:
         """Price a call of every operator."""
-        hops = list(self._hops.values())
-        return len(hops) * step_price(hops, self._price_list, self.costs)
+        return len(self._hops) * self.price_step()
 
     def price_own(self, hop: Hop, statistic: Statistic) -> float:
         """The seconds of a row in a step, without the call's; NaN where nobody looked at any."""
@@ -92,7 +95,7 @@ class OperatorRates:
         """Price routes and trees, in rounds of so many rows."""
         if self.costs == "unit":
             return Overheads(level=0.0, bucket=0.0, leg=CALLS_PER_ROUTE, rows=rows)
-        step = step_price(list(self._hops.values()), self._price_list, self.costs)
+        step = self.price_step()
         return Overheads(leg=STEPS_PER_ORDER * step, rows=rows, step=step)
 
     def snapshot(self) -> dict[str, Any]:

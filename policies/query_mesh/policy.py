@@ -330,7 +330,11 @@ class QueryMesh(Policy):
         for origin, (stream, _) in self._streams.items():
             known, own = stream.snapshot()
             made_for = self._setting(origin, stream.operators)
-            parts[origin] = (known | {"made for": made_for, "calm": stream.is_calm, "urgent": stream.is_urgent, "new": stream.is_new}, own)
+            parts[origin] = (
+                known
+                | {"made for": made_for, "calm": stream.is_calm, "urgent": stream.is_urgent, "new": stream.is_new},
+                own,
+            )
         for number, (origin, (plain, arrays)) in enumerate({**self._restored, **parts}.items()):
             state["streams"][origin] = plain
             state |= {f"{number} {name}": array for name, array in arrays.items()}

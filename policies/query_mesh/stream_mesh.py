@@ -43,6 +43,9 @@ ROWS_OF_A_TRY = 10_000
 USUAL_TRY = 50e-3
 """Seconds that the first decision takes with six operators and eight attributes, on a busy machine."""
 
+LEAST_SEARCH = 2e-3
+"""Seconds of a search at least, however cheap the sample was: some looks."""
+
 MOST_FORMER = 4
 """Former meshes that are kept: a stream that returns to what it was mostly has two or three states."""
 
@@ -127,7 +130,11 @@ class StreamMesh:
 
     def count_samples(self, rows: int) -> int:
         """Say how many of a round's rows to sample."""
-        return self.schedule.count_samples(rows, None if self.current is None else self.current.mesh)
+        mesh = None if self.current is None else self.current.mesh
+        # A mesh that pays goes on, and is made better when it has paid for what it has cost.
+        is_paying = self.schedule.numbers["gain"] > 0 and mesh is not None
+        may_sample = self._plan.costs == "unit" or not is_paying or not self.guard.is_overdrawn
+        return self.schedule.count_samples(rows, mesh, may_sample=may_sample)
 
     def begin_round(self, sampled: int) -> None:
         """Say whether this round is noted: in any case while something is sampled, waited for, or counted by bucket."""
@@ -221,6 +228,9 @@ class StreamMesh:
         schedule, rates = self.schedule, self.evidence.by_bucket
         rows = self.evidence.choose_rows(schedule.fresh if schedule.is_staged else None)
         sample, prices = self.evidence.as_sample(rows), self.rates.prices()
+        is_open = self.evidence.prices.is_open and self.evidence.is_timing
+        if is_open and schedule.is_staged and self.current is not None and schedule.wait_on():
+            return
         mesh, schedule.numbers["gain"] = self._find(sample, prices, legality, seed, clock)
         number = int(schedule.numbers["next"])
         schedule.numbers["next"] += 1
@@ -234,6 +244,8 @@ class StreamMesh:
         seconds = clock() - started
         self._end_stage(mesh, rows)
         self.current = replace(decided, seconds=seconds)
+        if schedule.numbers["gain"] > 0:
+            self.guard.renew()
         schedule.decide(rows, seconds)
 
     def _find(self, sample: Sample, prices: Floats, legality: Legality, seed: int, clock: Clock) -> Found:
@@ -243,18 +255,28 @@ class StreamMesh:
         if not is_recount:
             self.evidence.find_tellers(len(sample))
         finder = Finder(
-            settings=replace(self._plan.settings, overheads=self.rates.overheads(self.schedule.numbers["batch"])),
+            settings=self._settings(len(sample)),
             prices=prices,
             legality=legality,
             chance=np.random.default_rng(seed),
             clock=clock,
             by_bucket=self.evidence.by_bucket,
+            priced=self.evidence.prices.tables,
             is_independent=self.evidence.is_independent,
         )
         if present is not None and is_recount:
             return finder.recount(sample, present)
         # After a change the present mesh is the last of the former ones; before the first it has no rivals.
         return finder.find(sample, present, self._former if self.schedule.is_staged else ())
+
+    def _settings(self, rows: int) -> Settings:
+        """The settings of a search by so many rows: it takes no longer than it took to sample them."""
+        settings, overheads = self._plan.settings, self.rates.overheads(self.schedule.numbers["batch"])
+        if self._plan.costs == "unit":
+            return replace(settings, overheads=overheads)
+        sampling = max(rows * float(self.rates.prices().sum()), LEAST_SEARCH)
+        effort = replace(settings.effort, seconds=min(settings.effort.seconds, sampling))
+        return replace(settings, overheads=overheads, effort=effort)
 
     def _watch_first_hops(self, decided: Generation, rows: int, legality: Legality) -> None:
         """Take the sample for the reference of what comes."""
@@ -306,6 +328,7 @@ class StreamMesh:
             "noticed": self._noticed,
             "independent": self.evidence.is_independent,
             "class prices": self.evidence.prices.snapshot(),
+            "tried": self.evidence.tried,
             "numbers": {name: float(number) for name, number in self.schedule.numbers.items()},
             "total": self.evidence.rows.total,
             "begun": self.evidence.rows.begun,
@@ -330,6 +353,7 @@ class StreamMesh:
         self.notes.restore(plain.get("notes", (0.0, 0.0)))
         self._editions.restore(plain.get("editions", ()))
         self.evidence.prices.restore(plain.get("class prices", ((), ())))
+        self.evidence.tried = plain.get("tried", 0)
         if "guard" in plain:
             self.guard.restore(plain["guard"])
         self.evidence.rows.restore(plain["total"], plain.get("begun", 0), arrays)

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from eddy.policies.shared.best_route import row_costs
 from eddy.policies.shared.legality import HopNumbers, Legality
 from eddy.policies.shared.orders import SMALLEST_REACH
-from eddy.policies.shared.reach import row_costs
 from eddy.tuples.arrays import Floats
 
 Sets = tuple[tuple[int, ...], ...]

@@ -84,19 +84,7 @@ FEW_SEEN = 100
 """Rows of which an operator must have seen some before it waits for its turn to be explored."""
 
 
-NUMBERS = (
-    "_wait",
-    "_waited",
-    "_unpaid",
-    "_lost",
-    "_price",
-    "_rows",
-    "_spent",
-    "_gained",
-    "_recent",
-    "_usual",
-    "_rounds",
-)
+NUMBERS = "_wait _waited _unpaid _lost _price _rows _spent _gained _recent _usual _rounds".split()
 """What a snapshot has of a guard besides its account."""
 
 
@@ -198,6 +186,16 @@ class Guard:
         self._account.pay("learning", seconds)
         self._spent += seconds
 
+    def renew(self) -> None:
+        """Begin to count anew whether classes pay by now: it was decided otherwise how rows go."""
+        self._recent = 0.0
+
+    @property
+    def is_overdrawn(self) -> bool:
+        """Whether more was spent than may be: nothing is to be bought, but what pays may go on."""
+        account = self._account
+        return account.spent > (1 + REGRET) * account.written + account.allowance
+
     def pay_sample(self, price: float) -> None:
         """Take note of what samples cost beside their way."""
         self._sampled += price
@@ -248,9 +246,8 @@ class Guard:
         account.pay("learning", seconds)
         self._rows, self._spent, self._gained = self._rows + rows, self._spent + spent, self._gained + self._saved
         self._recent = self._recent * fading(float(rows), ROWS_OF_NOW) + self._saved - spent
-        is_overdrawn = account.spent > (1 + REGRET) * account.written + account.allowance
         # What is spent is spent: a stream whose classes pay by now goes on, however dear it was to find them.
-        if is_overdrawn and self._recent <= 0:
+        if self.is_overdrawn and self._recent <= 0:
             self._price = self._spent
             self._give_up(written / rows)
         elif self._recent > 0 and self._rows > ROWS_REMEMBERED:
@@ -288,18 +285,19 @@ class Guard:
             "numbers": [getattr(self, name) for name in NUMBERS],
             "passing": self._passing.snapshot(),
             "looking": self.is_looking,
+            "credit": self._on_credit,
             "account": self._account.snapshot(),
             "common": self.common.snapshot(),
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on from a snapshot; an older version waited for nothing but rows."""
-        names = [name for name in NUMBERS if "passing" in state or name not in ("_unpaid", "_on_credit")]
+        names = [name for name in NUMBERS if "passing" in state or name != "_unpaid"]
         for name, number in zip(names, state["numbers"], strict=True):
             setattr(self, name, number)
         if "passing" in state:
             self._passing.restore(state["passing"])
-        self.is_looking = state["looking"]
+        self.is_looking, self._on_credit = state["looking"], state.get("credit", 0)
         self._account.restore(state["account"])
         self.common.restore(state["common"])
 
