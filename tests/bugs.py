@@ -901,6 +901,27 @@ BUGS = (
         tests=(f"{AUTO}/test_deal.py",),
     ),
     Bug(
+        name="a micro-batch that was cut in two tells nothing of how large rounds have to be",
+        file="eddy/engine/rounds.py",
+        old="        if self._by_clock:\n            self.least",
+        new="        if not self._by_clock:\n            self.least",
+        tests=("tests/eddy/test_rounds.py",),
+    ),
+    Bug(
+        name="a duel of which nobody has rows goes on for ever",
+        file="policies/auto/deal.py",
+        old="self.starved = self.starved + 1 if duel is not None and not challenged else 0",
+        new="pass",
+        tests=(f"{AUTO}/test_deal.py", "-k", "said_to_wait"),
+    ),
+    Bug(
+        name="who has won is taken to cost what the written order does",
+        file="policies/auto/course.py",
+        old="self.guard.arm.sums = list(duel.challenger.sums)",
+        new="pass",
+        tests=(f"{AUTO}/test_change.py", "-k", "has_won"),
+    ),
+    Bug(
         name="a duel forgets the one in charge",
         file="policies/auto/duel.py",
         old="self.champion.add(*champion)",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 from hypothesis import strategies as st
@@ -46,7 +47,8 @@ DEALT = 50
 """Settings of each kind among which cases choose: each is one draw, so that a case is not smaller for it."""
 
 
-def choices(names: Sequence[str]) -> st.SearchStrategy[IndexSettings]:
+@cache
+def choices(names: tuple[str, ...]) -> st.SearchStrategy[IndexSettings]:
     """Settings of any kind for a query over some inputs."""
     chance = random.Random(0)
     return st.sampled_from([_deal(kind, names, chance) for _ in range(DEALT) for kind in KINDS])

@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import cache, partial
 from itertools import zip_longest
+from math import prod
 from typing import Any
 
 import pyarrow as pa
@@ -21,37 +23,52 @@ from eddy.wiring import IndexChoice
 from tests import indexes, reference
 from tests.conditions import Condition, edges, sums
 from tests.filters import Filter, fallible, filters, waits
-from tests.strategies import EPOCH, Clock
+from tests.strategies import EPOCH
 
-COLUMNS = {
-    "k": (pa.int32(), st.none() | st.integers(0, 3)),
-    "x": (pa.int64(), st.none() | st.sampled_from([0, 1, 2, 2**53, 2**53 + 1])),
-    "f": (pa.float64(), st.none() | st.sampled_from([0.0, -0.0, 1.0, float("nan")])),
-    "s": (pa.string(), st.none() | st.sampled_from(["", "a", "b", "ab"])),
+COLUMNS: Mapping[str, tuple[pa.DataType, Sequence[Any]]] = {
+    "k": (pa.int32(), [0, 1, 2, 3]),
+    "x": (pa.int64(), [0, 1, 2, 2**53, 2**53 + 1]),
+    "f": (pa.float64(), [0.0, -0.0, 1.0, float("nan")]),
+    "s": (pa.string(), ["", "a", "b", "ab"]),
 }
-"""An input's columns besides its time; few values each, so that rows join."""
+"""An input's columns besides its time; few values each, so that rows join. Some are null."""
 
 NAMES = ("ts", *COLUMNS)
 
 ARRIVED = "at"
 """When a row arrived, in streams that have a limit to how far ahead of that its time may be."""
 
-MOMENTS = st.integers(0, 30)
+
+@dataclass(frozen=True, eq=False)
+class Clock:
+    """A type of event time: its values, and the unit of lengths in a query."""
+
+    type: pa.DataType
+    values: Sequence[Any]
+    unit: str | None = None
+
+
+def or_null(values: Sequence[Any]) -> Sequence[Any]:
+    """The values, and nulls: a fifth or so of all. The first is null, as the smallest example is."""
+    return [None] * (len(values) // 4) + [*values]
+
+
+MOMENTS = range(31)
 INTEGER = Clock(pa.int64(), MOMENTS)
-ZONED = MOMENTS.map(lambda s: EPOCH + timedelta(seconds=s))
-UNZONED = MOMENTS.map(lambda s: EPOCH.replace(tzinfo=None) + timedelta(seconds=s))
+ZONED = [EPOCH + timedelta(seconds=s) for s in MOMENTS]
+UNZONED = [moment.replace(tzinfo=None) for moment in ZONED]
 CLOCKS = (
     (
         INTEGER,
-        Clock(pa.int8(), st.none() | MOMENTS),
-        Clock(pa.float64(), st.none() | st.sampled_from([float("nan"), -0.0, 0.5, 1.0, 7.25, 12.0, 29.5])),
+        Clock(pa.int8(), or_null(MOMENTS)),
+        Clock(pa.float64(), or_null([float("nan"), -0.0, 0.5, 1.0, 7.25, 12.0, 29.5, 30.0])),
     ),
     (
-        Clock(pa.timestamp("us", "UTC"), st.none() | ZONED, "microseconds"),
+        Clock(pa.timestamp("us", "UTC"), or_null(ZONED), "microseconds"),
         Clock(pa.timestamp("ns", "Europe/Berlin"), ZONED, "microseconds"),
     ),
     (
-        Clock(pa.timestamp("ms"), st.none() | UNZONED, "microseconds"),
+        Clock(pa.timestamp("ms"), or_null(UNZONED), "microseconds"),
         Clock(pa.timestamp("us"), UNZONED, "microseconds"),
     ),
 )
@@ -227,14 +244,29 @@ def cases(
         filters=found,
         batch_rows=draw(st.sampled_from([1, 2, 3, 7, 1000])),
         after=draw(waits(len(found))),
-        index=draw(st.none() | indexes.choices(names)) if conditions else None,
+        index=draw(st.none() | indexes.choices(tuple(names))) if conditions else None,
     )
 
 
+@cache
 def records(clock: Clock, *, arrived: bool) -> st.SearchStrategy[dict[str, Any]]:
-    """A row."""
-    times = {"ts": clock.values, **({ARRIVED: st.none() | clock.values} if arrived else {})}
-    return st.fixed_dictionaries({**times, **{name: values for name, (_, values) in COLUMNS.items()}})
+    """A row, as one number that stands for all its values: each value by itself takes longer to draw than all else."""
+    values = {"ts": clock.values, **{name: or_null(some) for name, (_, some) in COLUMNS.items()}}
+    rows = st.integers(0, prod(map(len, values.values())) - 1).map(partial(_row, values))
+    return st.builds(_arriving, rows, st.sampled_from(or_null(clock.values))) if arrived else rows
+
+
+def _row(values: Mapping[str, Sequence[Any]], number: int) -> dict[str, Any]:
+    """The values that the digits of a number stand for; 0 is the first of each."""
+    row = {}
+    for name, some in values.items():
+        number, place = divmod(number, len(some))
+        row[name] = some[place]
+    return row
+
+
+def _arriving(row: dict[str, Any], at: Any) -> dict[str, Any]:
+    return {**row, ARRIVED: at}
 
 
 @st.composite

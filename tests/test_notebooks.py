@@ -22,9 +22,10 @@ STREAMING = "03_streaming_joins"
 """The notebook whose session is Spark's: it runs in the tier of such, and the others beside them."""
 
 SMALL = {
+    "01_quickstart": "n = 12_000",
     "02_compare_policies": "ROWS, REPEATS = 3_000, 1",
-    STREAMING: "BATCHES, ROWS, CUSTOMERS, CHANGE = 7, 200, 60, 3",
-    "04_real_data": "MONTHS, REPEATS = 1, 1",
+    STREAMING: "BATCHES, ROWS, CUSTOMERS, CHANGE = 5, 200, 60, 2",
+    "04_real_data": "MONTHS, ROWS, REPEATS = 1, 4_000, 1",
 }
 """What stands in the cell that is tagged "parameters" when a notebook is executed here."""
 

@@ -54,8 +54,9 @@ def measure(workload: Workload, results: int, report: Report) -> dict[str, Any]:
     batches = report.batches()
     totals = {name: batches[column].sum().item() for name, column in SUMS.items()}
     counted = {"tuples": workload.tuples, "results": results, **totals}
-    told = learning_time(workload, report.learning()) | decided_calls(report.decisions())
-    told |= settling_point(workload, batches) | adapting(report) | profiled_share(workload, report.learning())
+    learning = report.learning()
+    told = learning_time(workload, learning) | decided_calls(report.decisions())
+    told |= settling_point(workload, batches) | adapting(report) | profiled_share(workload, learning)
     told |= distance_from_best(workload, report) | candidates_a_tuple(workload, report)
     return counted | dict(workload.facts) | told
 
@@ -67,10 +68,11 @@ def adapting(report: Report) -> dict[str, float]:
     where more was saved. Both are the policy's own figures. `adopted_after` are the rows that had come by the end of
     the first micro-batch after which an arm was in charge of some stream; a run without one does not have it.
     """
-    accounts, batches = report.regret(), report.batches()
+    accounts = report.regret()
     written = accounts["written"].sum()
     if written <= 0:
         return {}
+    batches = report.batches()
     found = {"regret": float(accounts["spent"].sum() / written - 1)}
     adopted = accounts.loc[accounts["arm"] != WRITTEN_ORDER, "batch"]
     if len(adopted):
@@ -205,7 +207,7 @@ def _call_prices(workload: Workload, frame: pd.DataFrame) -> pd.Series[float]:
 
 def candidates_a_tuple(workload: Workload, report: Report) -> dict[str, float]:
     """The rows that agree with tuples in keys, windows and order, beside the tuples of the streams."""
-    frame = report.operators()
+    frame = report.operators(by_batch=True)
     joins = frame[~frame["operator"].isin([filter.name for filter in workload.query.filters])]
     return {} if joins.empty else {"candidates": float(joins["evaluated"].sum() / max(workload.tuples, 1))}
 
@@ -218,9 +220,11 @@ def distance_from_best(workload: Workload, report: Report) -> dict[str, float]:
     5 %, as many times the best as they then do: of several changes the mean, and `stays_after_slowest` the slowest. So
     who goes on as before is soon where it stays, and far from the best.
     """
+    if workload.course is None:
+        return {}
     frame, batches = report.operators(by_batch=True), report.batches()
     batches = batches[batches["rows"] > 0]
-    if workload.course is None or batches["rows"].sum() != len(workload.course):
+    if batches["rows"].sum() != len(workload.course):
         return {}
     work = frame["rows_in"] * _call_prices(workload, frame)
     own = work.groupby(frame["batch"]).sum().reindex(batches["batch"], fill_value=0).to_numpy()

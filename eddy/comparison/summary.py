@@ -38,6 +38,11 @@ T95_MANY = 1.96
 SEEDS = 3
 """From so many seeds on, it is they that are compared, each with the median of its repeats; of fewer, all turns."""
 
+TURN = ("workload", "seed", "repeat")
+"""The columns of which runs of the same turn have the same."""
+
+Turn = tuple[str, int, int]
+
 
 def summary(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Summarise all policies, the best times first.
@@ -46,7 +51,8 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """
     frame = pd.DataFrame(list(rows))
     roles: dict[str, str] = dict(zip(frame["policy"], frame["role"], strict=True))
-    found = [_policy(frame, policy, role, roles) for policy, role in roles.items()]
+    noise = {TIME[runner]: _noise(frame, roles, TIME[runner]) for runner in map(str, frame["runner"].unique())}
+    found = [_policy(frame, policy, role, roles, noise) for policy, role in roles.items()]
     return sorted(found, key=lambda row: (row["role"] == CONTROL, row["us_per_tuple"]))
 
 
@@ -63,7 +69,9 @@ def find_baseline(roles: Mapping[str, str]) -> str | None:
     return next((policy for policy, role in roles.items() if role == BASELINE), None)
 
 
-def _policy(frame: pd.DataFrame, policy: str, role: str, roles: Mapping[str, str]) -> dict[str, Any]:
+def _policy(
+    frame: pd.DataFrame, policy: str, role: str, roles: Mapping[str, str], noise: Mapping[str, float | None]
+) -> dict[str, Any]:
     own = frame[frame["policy"] == policy]
     time = own[TIME[str(own["runner"].iloc[0])]]
     baseline = find_baseline(roles)
@@ -77,7 +85,7 @@ def _policy(frame: pd.DataFrame, policy: str, role: str, roles: Mapping[str, str
         **_spread("seconds", time),
         **_list_saved("calls_saved_percent", _saving(frame, policy, baseline, "routing_calls")),
         **_list_saved("time_saved_percent", _saving(frame, policy, baseline, str(time.name))),
-        "noise_percent": _noise(frame, roles, str(time.name)),
+        "noise_percent": noise[str(time.name)],
         **{f"{name}_percent": share for name, share in shares.items()},
         "deciding_percent": sum(shares[name] for name in DECIDING),
         **{f"{n}_us_per_tuple": float((own[c] / own["tuples"]).median() * MICRO) for n, c in SHARES.items()},
@@ -135,19 +143,30 @@ def saving(rows: pd.DataFrame, policy: str, baseline: str, column: str) -> Savin
     Each workload counts once; the interval says how much turns on the same workload differ, and not how workloads do.
     Means are those of logarithms, so that half and double cancel out.
     """
-    turns = rows.pivot_table(index=["workload", "seed", "repeat"], columns="policy", values=column)
-    if policy not in turns or baseline not in turns:
-        return None
-    both = turns[[policy, baseline]].dropna()
-    both = both[(both > 0).all(axis=1)]
-    logs = np.log(both[policy]) - np.log(both[baseline])
-    return _mean([_units(part) for _, part in logs.groupby(level="workload")]) if len(logs) else None
+    own, other = (_by_turn(rows, name, column) for name in (policy, baseline))
+    workloads: dict[str, dict[Turn, float]] = {}
+    for turn in sorted(own.keys() & other.keys()):
+        workloads.setdefault(turn[0], {})[turn] = float(np.log(own[turn]) - np.log(other[turn]))
+    return _mean([_units(logs) for logs in workloads.values()]) if workloads else None
 
 
-def _units(logs: pd.Series[float]) -> Floats:
-    """Give the columns that tell turns on one workload apart."""
-    seeds = logs.groupby(level="seed").median()
-    return np.asarray(seeds if len(seeds) >= SEEDS else logs, np.float64)
+def _by_turn(rows: pd.DataFrame, policy: str, column: str) -> dict[Turn, float]:
+    """Give what a policy took in each turn; a mean, should it have had one twice."""
+    own = rows[rows["policy"] == policy]
+    took: dict[Turn, list[float]] = {}
+    for *turn, value in zip(*(own[name] for name in (*TURN, column)), strict=True):
+        took.setdefault((turn[0], turn[1], turn[2]), []).append(value)
+    means = {turn: float(np.mean(values)) for turn, values in took.items()}
+    return {turn: mean for turn, mean in means.items() if mean > 0}
+
+
+def _units(logs: Mapping[Turn, float]) -> Floats:
+    """Give the values that tell turns on one workload apart."""
+    seeds: dict[int, list[float]] = {}
+    for (_, seed, _), log in logs.items():
+        seeds.setdefault(seed, []).append(log)
+    medians = [float(np.median(own)) for own in seeds.values()]
+    return np.asarray(medians if len(medians) >= SEEDS else list(logs.values()), np.float64)
 
 
 def _mean(workloads: Sequence[Floats]) -> Saving:

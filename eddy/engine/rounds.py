@@ -61,12 +61,14 @@ class Rounds:
         if self._choose_size(size, rows) == rows:
             yield from self._route([part.tuples for part in arrived], rows, chance)
             return
-        numbers = np.sort(np.concatenate([part.numbers for part in arrived]))
+        numbers = _merge([part.numbers for part in arrived if len(part.numbers)])
         begun = 0
         while begun < rows:
             end = begun + self._choose_size(size, rows - begun)
             yield from self._route(cut(arrived, numbers, begun, end), end - begun, chance)
             begun, size = end, min(2 * size, LARGEST_ROUND)
+        if self._by_clock:
+            self.least = self._count_least()
 
     def _route(self, parts: Sequence[Tuples], rows: int, chance: Chance) -> Iterator[Tuples]:
         """Route the rows of a round; then the policy learns."""
@@ -93,6 +95,11 @@ class Rounds:
         if not work:
             return 0
         return int((1 - CALLS_SHARE) / CALLS_SHARE * calls / self._rounds * self._rows / work)
+
+
+def _merge(numbers: Sequence[Integers]) -> Integers:
+    """Merge the numbers of several streams; those of each are in order."""
+    return numbers[0] if len(numbers) == 1 else np.sort(np.concatenate(numbers))
 
 
 def cut(arrived: Sequence[StoredTuples], numbers: Integers, begun: int, end: int) -> list[Tuples]:

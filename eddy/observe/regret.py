@@ -45,20 +45,22 @@ def count_since(now: Sequence[Regret], before: Mapping[str, Regret]) -> list[Reg
 
 
 def _subtract(account: Regret, known: Regret) -> Regret:
-    # Done for every stream in every micro-batch, so field by field: a loop over names takes five times as long.
-    written = account.written - known.written
+    # Done for every stream in every micro-batch, so without names: a loop over them takes ten times as long.
+    stream, state, arm, spent, written, error, saved, sampling, duels, control, learning = account
+    _, _, _, old_spent, old_written, _, old_saved, old_sampling, old_duels, old_control, old_learning = known
+    new = written - old_written
     return Regret(
-        stream=account.stream,
-        state=account.state,
-        arm=account.arm,
-        spent=account.spent - known.spent,
-        written=written,
-        error=account.error * written / account.written if account.written else 0.0,
-        saved=account.saved - known.saved,
-        sampling=account.sampling - known.sampling,
-        duels=account.duels - known.duels,
-        control=account.control - known.control,
-        learning=account.learning - known.learning,
+        stream,
+        state,
+        arm,
+        spent - old_spent,
+        new,
+        error * new / written if written else 0.0,
+        saved - old_saved,
+        sampling - old_sampling,
+        duels - old_duels,
+        control - old_control,
+        learning - old_learning,
     )
 
 

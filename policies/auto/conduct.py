@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from eddy.classes.classifier import Features
 from eddy.contracts import Policy
 from eddy.observe.prices import Prices
 from eddy.policies.auto.arms import Arm
+from eddy.policies.auto.ledger import Ledger
 from eddy.policies.shared.account import Account
 
 LONGEST_THOUGHT = 5.0
@@ -45,6 +46,7 @@ class Conduct:
     unit: bool
     cells: int
     shares_verdicts: bool
+    ledgers: list[Ledger] = field(default_factory=list)
 
     def would_mix(self, champion: str, challenger: str) -> bool:
         """Whether tuples of both would come back to be planned for, and nobody could tell whose they are."""

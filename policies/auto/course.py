@@ -51,7 +51,7 @@ class Course:
         self._attributes = len(conduct.features.of(stream))
         self.conduct = conduct
         account = Account(conduct.regret, pool=conduct.accounts)
-        self.ledger = Ledger(account, conduct.prices, unit=conduct.unit)
+        self.ledger = Ledger(account, conduct.prices, unit=conduct.unit, pool=conduct.ledgers)
         self.dealer = Dealer(self.ledger, conduct.control)
         self.champion: Arm | None = None
         self.challenger: Arm | None = None
@@ -105,8 +105,8 @@ class Course:
         if self.sample is not None:
             return self._plan_sample(task, ready, self.sample)
         if self._quiet is None:
-            may_be = self.duel is None and not self.dealer.wants_control
-            self._quiet = may_be and self.guard.may_be_quiet(task.rows, self.ledger.quiet_rounds)
+            due, rounds = self.dealer.wants_control, self.ledger.quiet_rounds
+            self._quiet = self.duel is None and self.guard.may_be_quiet(task.rows, rounds, is_due=due)
         if self._quiet and self.champion is not None:
             return self.champion.ask_alone(task, ready)
         extra = self.ledger.extra(self.challenger) - self.ledger.extra(self.champion)
@@ -173,13 +173,13 @@ class Course:
             self.champion.observe(observation)
             return
         started, leg = self.conduct.clock(), observation.legs[0]
-        self.ledger.charge(observation)
-        if leg.exhaustive and isinstance(leg.tag, Lane) and leg.tag.arm is None and self.sample is not None:
-            self.sample.add(observation.buckets(), observation.outcomes, observation.buckets.editions())
-        if len(self._bills) > 1 and not leg.exhaustive:
-            self.ledger.note_mixing(sum(observation.rows))
+        self.ledger.charge(observation, is_mixed=len(self._bills) > 1 and not leg.exhaustive)
         self.ledger.bookkeeping += self.conduct.measure(started)
         counted = self.conduct.clock()
+        if leg.exhaustive and isinstance(leg.tag, Lane) and leg.tag.arm is None and self.sample is not None:
+            self.sample.add(observation.buckets(), observation.outcomes, observation.buckets.editions())
+            self.sample.dividing += self.conduct.measure(counted)
+            return
         listened = tell_arms(observation)
         if listened:
             seconds = self.conduct.measure(counted) / len(listened)
@@ -269,7 +269,7 @@ class Course:
         if self.dealer.starved >= MOST_STARVED:
             wait = self.prospect.postpone(challenger.name, self.rows)
             self.decide(f"{challenger.name} costs more to try than there is to spend; tried again after {wait:,} rows")
-            self.duel = self.challenger = None
+            self.duel, self.challenger, self.dealer.starved = None, None, 0
             return
         extra = self.ledger.extra(challenger) - self.ledger.extra(self.champion)
         written = max(self.ledger.in_order, INSTANT)
@@ -285,19 +285,20 @@ class Course:
         champion = None if self.champion is None else self.champion.name
         told, lost = duel.tell(extra, written, champion), -duel.compare(extra)[0] * duel.seen
         if is_won:
-            self._adopt(challenger, turns=duel.turns)
+            self._adopt(challenger, duel)
         else:
             wait = self.prospect.postpone(challenger.name, self.rows, lost)
             told = f"{told}: not enough; tried again after {wait:,} rows"
         self.decide(told)
         self.duel = self.challenger = None
 
-    def _adopt(self, arm: Arm, *, turns: bool) -> None:
-        """Put an arm in charge; who was before has lost, and waits."""
+    def _adopt(self, arm: Arm, duel: Duel) -> None:
+        """Put an arm in charge, which costs what it did in the duel; who was before has lost, and waits."""
         if self.champion is not None:
             self.prospect.postpone(self.champion.name, self.rows)
         self.prospect.waits.pop(arm.name, None)
-        self.champion, self.guard, self.prospect.patience = arm, ArmGuard(turns=turns), 0
+        self.champion, self.guard, self.prospect.patience = arm, ArmGuard(turns=duel.turns), 0
+        self.guard.arm.sums = list(duel.challenger.sums)
 
     def _demote(self, arm: Arm) -> None:
         """Go back to the written order."""
@@ -361,8 +362,7 @@ class Course:
             self.prospect.give_up_sampling(self.rows)
             return
         current = self.ledger.current(self.champion, self.guard)
-        price = self.prospect.price_sample(self.ready, current, self._attributes)
-        if price is None:
+        if (price := self.prospect.price_sample(self.ready, current, self._attributes, self.rows)) is None:
             self.prospect.postpone_sample(self.rows)
             return
         # Rows of an arm that saves much are cheap beside those of a sample: it comes the more seldom.
@@ -376,7 +376,7 @@ class Course:
         """See what the sample says."""
         ledger, started = self.ledger, self.conduct.clock()
         found = self.prospect.look(sample, self.rows)
-        ledger.pay_screening(1 + sample.buckets.shape[1], self.conduct.measure(started))
+        ledger.pay_screening(1 + sample.buckets.shape[1], sample.dividing + self.conduct.measure(started))
         self.sample = None
         if self.champion is None:
             ledger.choose_turns(found.written, len(sample.hops))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -92,13 +91,16 @@ class Dealer:
             self.turn = self.turn or self._draw_turn(rows, duel, extra, chance, controlled=controlled)
             return [Hand(self.turn, None)]
         challenged = 0 if duel is None else self._count_challenged(rows, duel, extra)
+        self.starved = self.starved + 1 if duel is not None and not challenged else 0
         control = self._count_control(rows) if controlled else 0
         if not challenged + control:
             return [Hand(CHAMPION, None)]
-        order = chance().permutation(rows)
-        ends = (0, challenged, challenged + control, rows)
-        lanes = zip((CHALLENGER, CONTROL, CHAMPION), pairwise(ends), strict=True)
-        return [Hand(lane, np.sort(order[first:last])) for lane, (first, last) in lanes if last > first]
+        # Most rows are the champion's, and they are in order already: the others alone are drawn, and sorted.
+        drawn = chance().choice(rows, challenged + control, replace=False)
+        rest = np.ones(rows, np.bool_)
+        rest[drawn] = False
+        lanes = ((CHALLENGER, np.sort(drawn[:challenged])), (CONTROL, np.sort(drawn[challenged:])))
+        return [Hand(lane, chosen) for lane, chosen in (*lanes, (CHAMPION, rest.nonzero()[0])) if len(chosen)]
 
     def _draw_turn(self, rows: int, duel: Duel | None, extra: float, chance: Chance, *, controlled: bool) -> str:
         """Draw whose turn the round is."""

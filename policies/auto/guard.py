@@ -15,8 +15,8 @@ UNUSUAL_SHARE = 0.25
 QUIET_ROUNDS = 3
 """Rounds of an arm in charge of which nobody counts the cost, between two of which somebody does."""
 
-ROWS_TO_COUNT = 8_000
-"""Rows of a round from which on counting costs nothing that shows."""
+LARGE_ROUND = 8_000
+"""Rows of a round that is not divided as soon as control is due: that costs more than the rows of the control do."""
 
 QUIET_AFTER_ROWS, QUIET_AFTER_TURNS = 2_000, 4
 """Cases of an arm before it gets rounds in which nobody counts what it costs."""
@@ -37,10 +37,14 @@ class ArmGuard:
         if self.turns:
             self.arm.half_life = HALF_LIFE_TURNS
 
-    def may_be_quiet(self, rows: int, rounds: int) -> bool:
-        """Tell whether the arm gets a round with nobody counting, which costs some time in every step."""
-        least = QUIET_AFTER_TURNS if self.turns else QUIET_AFTER_ROWS
-        return rows < ROWS_TO_COUNT and self.arm.cases >= least and rounds < QUIET_ROUNDS
+    def may_be_quiet(self, rows: int, rounds: int, *, is_due: bool) -> bool:
+        """Tell whether the arm gets a round with nobody counting, which costs some time in every step.
+
+        `rounds` are those that have been quiet since one was not; `is_due` says that some rows should be control.
+        """
+        if rounds >= QUIET_ROUNDS or (is_due and rows < LARGE_ROUND):
+            return False
+        return self.arm.cases >= (QUIET_AFTER_TURNS if self.turns else QUIET_AFTER_ROWS)
 
     def count(self, cases: Sequence[float]) -> bool:
         """Count the cases of a round: how many, what they cost, and the squares of that.

@@ -28,8 +28,11 @@ USUAL_THINKING = 150e-6
 USUAL_WAKING = 5e-3
 """Seconds that an arm that tells rows apart takes to begin, before it has shown."""
 
-USUAL_SCREENING = 0.5e-3
-"""Seconds that a look at a sample takes by each attribute, and by none, before it has shown."""
+USUAL_SCREENING = 1e-3
+"""Seconds that dividing a sample and looking at it take by each attribute, and by none, before it has shown."""
+
+SELDOM = 0.1
+"""The share of rounds in which an arm that tells no rows apart has a leg more, to explore, before it has shown."""
 
 MIXING_SHARE = 0.05
 """The share of a row's cost that dealing rows out to several legs may take; beyond it, whole rounds take turns."""
@@ -96,10 +99,13 @@ class Ledger:
     included. Otherwise a case is a row, and calls count by the round.
     """
 
-    def __init__(self, account: Account, prices: Prices, *, unit: bool) -> None:
+    def __init__(self, account: Account, prices: Prices, *, unit: bool, pool: list[Ledger] | None = None) -> None:
         self.account = account
         self.prices = prices
         self.unit = unit
+        # Those of all streams: what an arm has shown on one of them is what is known of it on the others.
+        self._others = [] if pool is None else pool
+        self._others.append(self)
         self.turns = False
         self.written = Cost()
         # Whether the last round has shown that the written order costs something else by now.
@@ -116,8 +122,10 @@ class Ledger:
         self.idle_rows, self.idle_rounds = 0, 0
         self.row, self.row_calls = 0.0, 0.0
 
-    def charge(self, observation: Observation) -> None:
-        """Charge a step to the lanes of its legs."""
+    def charge(self, observation: Observation, *, is_mixed: bool = False) -> None:
+        """Charge a step to the lanes of its legs; `is_mixed` says that several lanes take it together."""
+        if is_mixed:
+            self._note_mixing(sum(observation.rows))
         for hop, statistic in zip(observation.hops, observation.statistics, strict=True):
             price = self._find_price(hop)
             row = 1.0 if self.unit else price.unit * self.prices.work(hop, statistic) / max(statistic.rows_in, 1)
@@ -182,14 +190,19 @@ class Ledger:
         thinking = self.think(arm)
         return (thinking.seconds(self.usual) + (0.0 if self.turns else thinking.calls - self.calls)) / self.usual
 
-    def arm_price(self, name: str) -> float:
-        """What a round takes with an arm besides its rows: planning, learning, and calls for one more leg at least."""
+    def arm_price(self, name: str, *, tells_classes: bool = True) -> float:
+        """What a round takes with an arm besides its rows: planning, learning, and calls for more legs.
+
+        Before it has shown on this stream, it is what it was on others; and before that, one leg more, which an arm
+        that tells no rows apart has in few rounds.
+        """
         if self.unit:
             return 0.0
         known, calls = self.thinking.get(name), self.calls or self.row_calls
-        if known is None:
-            return USUAL_THINKING + calls
-        return known.seconds(self.usual) + max(known.calls - calls, 0.0)
+        if known is not None:
+            return known.seconds(self.usual) + max(known.calls - calls, 0.0)
+        shown = [other.arm_price(name) for other in self._others if name in other.thinking]
+        return max(shown) if shown else USUAL_THINKING + calls * (1.0 if tells_classes else SELDOM)
 
     def waking_price(self, name: str, *, tells_classes: bool) -> float:
         """What it takes to wake an arm."""
@@ -204,7 +217,7 @@ class Ledger:
         return 0.0 if self.unit else USUAL_THINKING
 
     def screening_price(self, attributes: int) -> float:
-        """What it takes to look at a sample."""
+        """What it takes to divide a sample and to look at it."""
         looks = 1 + attributes
         return 0.0 if self.unit else max(self.screening.price.seconds(looks), USUAL_SCREENING * looks)
 
@@ -214,7 +227,7 @@ class Ledger:
             self.account.pay(kind, seconds)
 
     def pay_screening(self, looks: int, seconds: float) -> None:
-        """Count a look at a sample, and note what each attribute of it takes."""
+        """Count dividing and looking at a sample, and note what each attribute of it takes."""
         self.screening.add(looks, looks, seconds)
         self.pay_thinking("sampling", seconds)
 
@@ -222,8 +235,8 @@ class Ledger:
         """Note the rows of a round."""
         self.usual = _follow(self.usual, rows)
 
-    def note_mixing(self, rows: int) -> None:
-        """Note a step that several lanes took together: the router has more to do than for one."""
+    def _note_mixing(self, rows: int) -> None:
+        """Note that the router has more to do for a step of several lanes than for one."""
         if not self.unit and self.prices[SHARED].step:
             self.mixing += max(self.prices[SHARED].seconds(rows) - self.prices[ALONE].seconds(rows), 0.0)
 

@@ -115,14 +115,24 @@ class Auto(Policy):
 
     def learn(self) -> None:
         """End a round on every stream."""
-        courses = list(self._courses.values())
+        courses = self._courses.values()
+        self._is_active = False
         for course in courses:
             course.learn()
-        # Verdicts are shared by all streams: what one does changes what others cost, so one is in a duel at a time.
+        if self._conduct.shares_verdicts:
+            self._let_one_challenge()
+        for course in courses:
+            self._is_active = self._is_active or not course.is_idle
+
+    def _let_one_challenge(self) -> None:
+        """Let a duel begin where most is at stake, unless one is under way.
+
+        Verdicts are shared by all streams: what one does changes what others cost, so one is in a duel at a time.
+        """
+        courses = self._courses.values()
         wanting = [(course.next_challenge.stake, course) for course in courses if course.next_challenge is not None]
         if wanting and not any(course.duel for course in courses):
             max(wanting, key=lambda one: one[0])[1].challenge()
-        self._is_active = any(not course.is_idle for course in courses)
 
     @property
     def is_calm(self) -> bool:

@@ -21,7 +21,7 @@ FIRST_WAIT, MOST_DOUBLINGS = 20_000, 4
 """Rows until what was not worth it is tried again; it doubles so often each time that it was not."""
 
 SHORTEST_WAIT = 4_000
-"""Rows that an arm waits at least, however little its duel has cost."""
+"""Rows that an arm waits at least, however little its duel has cost, and from one sample to the next."""
 
 FEW_GLANCED, SURE_GLANCED, LEAST_GLANCED = 100, 2.0, 0.05
 """Rows that an operator must have seen for its place to be doubted without a sample, the standard errors by which it
@@ -59,9 +59,10 @@ class Prospect:
         self.glanced = 0.0
 
     def begin_anew(self, rows: int) -> None:
-        """Forget what was found: the stream has changed."""
+        """Forget what was found: the stream has changed, if only as a window fills up."""
         self.found = self.lesson = None
-        self.patience, self.waits, self.next_sample, self.glanced = 0, {}, rows, 0.0
+        soonest = self.sampled + SHORTEST_WAIT if self.sampled else rows
+        self.patience, self.waits, self.next_sample, self.glanced = 0, {}, max(rows, soonest), 0.0
 
     def glance(self, route: Sequence[Hop], statistics: Statistics) -> None:
         """See what the rows of an idle stream show on their way: whether another order may save much.
@@ -103,12 +104,17 @@ class Prospect:
         self.next_sample = rows + FIRST_WAIT * int(2 ** min(self.patience, MOST_DOUBLINGS))
         self.patience += 1
 
-    def price_sample(self, hops: tuple[Hop, ...], current: float, attributes: int) -> float | None:
-        """Price a sample and the look at it; None where nothing that it may show is worth a policy's thinking."""
+    def price_sample(self, hops: tuple[Hop, ...], current: float, attributes: int, rows: int) -> float | None:
+        """Price a sample and the look at it; None where nothing that it may show is worth it.
+
+        That is a policy's thinking in each round, and the sample itself within as many rows as there have been.
+        """
         prices = self._ledger.row_prices(hops)
-        if (current - min(prices)) * self._ledger.usual <= self._ledger.least_thinking:
+        most = current - min(prices)
+        if most * self._ledger.usual <= self._ledger.least_thinking:
             return None
-        return max(SAMPLE_ROWS * (sum(prices) - current), 0.0) + self._ledger.screening_price(attributes)
+        price = max(SAMPLE_ROWS * (sum(prices) - current), 0.0) + self._ledger.screening_price(attributes)
+        return price if most * max(rows, FIRST_WAIT) > price else None
 
     def buy(self, price: float) -> bool:
         """Tell whether the account bears something; if not, it is saved up for."""
@@ -147,7 +153,7 @@ class Prospect:
             if name == champion or self.waits.get(name, [0])[0] > rows:
                 continue
             hoped = self._hope(current / in_order, tells_classes=tells_classes) * in_order
-            each = ledger.arm_price(name)
+            each = ledger.arm_price(name, tells_classes=tells_classes)
             once = ledger.waking_price(name, tells_classes=tells_classes)
             # What it may save until it would be tried again has to be more than what it takes.
             saved = hoped - each / ledger.usual

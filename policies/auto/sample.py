@@ -25,6 +25,8 @@ class TriedRows:
         self._outcomes: list[Floats] = []
         self._buckets: list[Buckets] = []
         self.editions: tuple[int, ...] = ()
+        # Seconds that dividing the rows has taken.
+        self.dividing = 0.0
 
     def __len__(self) -> int:
         return sum(map(len, self._outcomes))

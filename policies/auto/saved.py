@@ -99,13 +99,14 @@ def _save_sample(place: str, sample: TriedRows | None, arrays: Arrays) -> dict[s
         return None
     if len(sample):
         arrays |= {f"{place} buckets": sample.buckets, f"{place} outcomes": sample.outcomes}
-    return {"hops": [list(hop) for hop in sample.hops], "editions": list(sample.editions)}
+    return {"hops": [list(hop) for hop in sample.hops], "editions": list(sample.editions), "dividing": sample.dividing}
 
 
 def _read_sample(place: str, plain: Mapping[str, Any], arrays: Mapping[str, Any]) -> TriedRows | None:
     if plain[place] is None:
         return None
     sample = TriedRows(tuple(Hop(*hop) for hop in plain[place]["hops"]))
+    sample.dividing = float(plain[place].get("dividing", 0.0))
     if f"{place} buckets" in arrays:
         buckets, outcomes = arrays[f"{place} buckets"], list(arrays[f"{place} outcomes"].T)
         sample.add(buckets, outcomes, plain[place]["editions"])

@@ -65,6 +65,7 @@ def choice(policy: str, case: Case) -> PolicyChoice:
 
 
 @pytest.mark.parametrize("policy", ["fixed", "wild"])
+@fewer(2)
 @given(case=ANY, seed=st.integers(0, 2**32))
 def test_any_routing_gives_the_naive_answer(policy: str, case: Case, seed: int) -> None:
     """The order of the query, and whatever is allowed, which has every policy in it."""
@@ -72,7 +73,7 @@ def test_any_routing_gives_the_naive_answer(policy: str, case: Case, seed: int) 
 
 
 @pytest.mark.parametrize("policy", sorted(POLICIES.keys() - {"fixed"}))
-@fewer(4)
+@fewer(8)
 @given(case=ANY, seed=st.integers(0, 2**32))
 def test_every_policy_gives_the_naive_answer(policy: str, case: Case, seed: int) -> None:
     check_answer(policy, case, seed)
@@ -101,7 +102,7 @@ def check_answer(policy: str, case: Case, seed: int) -> None:
         assert counted == [reference.late_rows(*told), reference.ahead_rows(*told)]
 
 
-@fewer(2)
+@fewer(4)
 @given(
     case=ANY,
     policy=st.sampled_from(NAMES),
@@ -137,7 +138,7 @@ def test_any_key_maps_give_the_naive_answer(case: Case, policy: str, sizes: tupl
         assert answered(run, run.schema) == reference.answer(case.question(), case.batches())
 
 
-@fewer(2)
+@fewer(4)
 @given(
     case=ANY,
     policy=st.sampled_from(NAMES),
@@ -154,7 +155,7 @@ def test_micro_batches_cut_into_rounds_anywhere_give_the_naive_answer(
         check_answer(policy, case, seed)
 
 
-@fewer(2)
+@fewer(4)
 @given(
     case=ANY,
     policy=st.sampled_from(["wild", "knows"]),
@@ -172,7 +173,7 @@ def test_steps_that_legs_take_together_in_parts_of_any_size_give_the_naive_answe
         check_answer(policy, case, seed)
 
 
-@fewer(2)
+@fewer(4)
 @given(case=joins.cases(late=False, by_rows=False, clocks=False), policy=st.sampled_from(NAMES))
 def test_duckdb_gives_the_same_answer(case: Case, policy: str) -> None:
     data = case.data()
@@ -184,7 +185,7 @@ def test_duckdb_gives_the_same_answer(case: Case, policy: str) -> None:
     assert found_in(run.results) == Counter(tuple(map(reference.plain, row)) for row in rows)
 
 
-@fewer(2)
+@fewer(3)
 @given(
     case=joins.cases(faults=True),
     stops=st.lists(st.tuples(st.integers(0, 20), st.sampled_from(NAMES)), max_size=4),
@@ -205,7 +206,7 @@ def restarted(case: Case, restarts: Mapping[int, str], policy: str = "fixed") ->
         yield from running.run(batch)
 
 
-@fewer(2)
+@fewer(3)
 @given(case=joins.cases(faults=True), policy=st.sampled_from(NAMES))
 def test_a_run_that_is_stopped_everywhere_goes_on_as_it_was(case: Case, policy: str) -> None:
     # Tables are not in a snapshot, nor are the verdicts of their rows: after a restart these are found and asked again.

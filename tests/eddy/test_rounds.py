@@ -111,6 +111,12 @@ def test_rounds_are_large_where_calls_would_cost_more_than_rows() -> None:
     assert min(sizes[1:-1]) > 90_000  # the last one has what is left
 
 
+def test_a_micro_batch_that_was_cut_in_two_shows_how_large_rounds_have_to_be() -> None:
+    """As three streams of a join with a thousand rows each, whose probes take a millisecond a call."""
+    assert told([3_000] * 3, row=100e-9) == [1_000, 2_000, 3_000, 3_000]
+    assert told([3_000] * 2, row=DEAR) == [1_000, 2_000] * 2
+
+
 def test_rounds_are_small_where_a_policy_waits_for_a_few_rows() -> None:
     cheap = 1e-9
     assert told([20_000], row=cheap, urgent=True) == told([20_000], row=DEAR)

@@ -33,6 +33,17 @@ def compare(**changes: Any) -> eddy.Comparison:
     return eddy.compare(given.pop("query", query()), given.pop("data", data()), given.pop("policies"), **given)
 
 
+@pytest.fixture(scope="module")
+def once() -> eddy.Comparison:
+    """A comparison as it is without a word."""
+    return compare()
+
+
+@pytest.fixture(scope="module")
+def thrice() -> eddy.Comparison:
+    return compare(repeats=3)
+
+
 def test_a_row_for_each_run_and_the_baseline_once_more() -> None:
     found = compare(seeds=2, batch_rows=[50, 100])
     rows = found.rows.to_pylist()
@@ -51,13 +62,13 @@ def test_a_row_for_each_run_and_the_baseline_once_more() -> None:
 
 def test_calls_are_those_that_run_local_counts() -> None:
     run = eddy.run_local(query(), data(), policy="fixed", batch_rows=50)
-    rows = compare(batch_rows=50).rows.to_pylist()
+    rows = compare(batch_rows=50, repeats=1).rows.to_pylist()
     calls = run.report.batches()["routing_calls"].sum()
     assert {row["routing_calls"] for row in rows if row["policy"] != "random"} == {calls}
 
 
 def test_a_window_is_that_of_all_streams() -> None:
-    rows = compare(windows=[eddy.Range(10), eddy.Range(20)]).rows.to_pylist()
+    rows = compare(windows=[eddy.Range(10), eddy.Range(20)], repeats=1).rows.to_pylist()
     assert {(row["window"], row["window_size"], row["window_unit"]) for row in rows} == {
         ("Range(10)", 10, "units of the event time"),
         ("Range(20)", 20, "units of the event time"),
@@ -66,14 +77,13 @@ def test_a_window_is_that_of_all_streams() -> None:
 
 def test_policies_may_be_named_and_another_one_be_the_baseline() -> None:
     policies = {"as written": "fixed", "even first": {"name": "fixed", "order": ["even"]}}
-    found = compare(policies=policies, baseline="even first")
+    found = compare(policies=policies, baseline="even first", repeats=1)
     roles = {row["policy"]: row["role"] for row in found.runs}
     assert roles == {"as written": "", "even first": "baseline", "even first (again)": "control"}
 
 
-def test_the_summary_is_read_at_a_glance_and_loses_no_digit() -> None:
-    found = compare(repeats=3)
-    summary, all_digits = found.summary(), found.statistics().to_pandas().set_index("policy")
+def test_the_summary_is_read_at_a_glance_and_loses_no_digit(thrice: eddy.Comparison) -> None:
+    summary, all_digits = thrice.summary(), thrice.statistics().to_pandas().set_index("policy")
     assert list(summary.index) == list(all_digits.index)
     assert summary.shape[1] <= 10
     assert all("_" not in title for title in summary.columns)
@@ -82,11 +92,11 @@ def test_the_summary_is_read_at_a_glance_and_loses_no_digit() -> None:
         all_digits["time_saved_percent"].drop("fixed").tolist(), abs=0.051
     )
     assert summary["time saved %"].isna().tolist() == [name == "fixed" for name in summary.index]
-    assert max(map(len, found.table().splitlines())) <= 110
+    assert max(map(len, thrice.table().splitlines())) <= 110
 
 
-def test_the_statistics_have_a_row_for_each_policy() -> None:
-    summary = compare(repeats=3).statistics().to_pylist()
+def test_the_statistics_have_a_row_for_each_policy(thrice: eddy.Comparison) -> None:
+    summary = thrice.statistics().to_pylist()
     assert sorted(row["policy"] for row in summary) == ["fixed", "fixed (again)", "random"]
     again = next(row for row in summary if row["role"] == "control")
     assert (again["calls_saved_percent"], again["calls_saved_percent_low"]) == (0, 0)
@@ -98,22 +108,23 @@ def test_the_statistics_have_a_row_for_each_policy() -> None:
 def test_pandas_frames_and_record_batches_will_do() -> None:
     table = data()["s"]
     for given in (table.to_pandas(), table.to_batches()[0]):
-        assert compare(data={"s": given}).rows.num_rows == 6
+        assert compare(data={"s": given}, repeats=1).rows.num_rows == 3
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".csv", ".json"])
-def test_rows_are_saved_by_suffix(suffix: str, tmp_path: Path) -> None:
-    found, place = compare(), tmp_path / f"rows{suffix}"
-    found.save(place)
+def test_rows_are_saved_by_suffix(suffix: str, tmp_path: Path, once: eddy.Comparison) -> None:
+    place = tmp_path / f"rows{suffix}"
+    once.save(place)
     read: dict[str, Callable[[Path], pa.Table]] = {".parquet": pq.read_table, ".csv": csv.read_csv}
     rows = json.loads(place.read_text("utf-8")) if suffix == ".json" else read[suffix](place).to_pylist()
-    assert [row["routing_calls"] for row in rows] == found.rows["routing_calls"].to_pylist()
-    assert [row["policy"] for row in rows] == found.rows["policy"].to_pylist()
+    assert [row["routing_calls"] for row in rows] == once.rows["routing_calls"].to_pylist()
+    assert [row["policy"] for row in rows] == once.rows["policy"].to_pylist()
 
 
 def test_the_command_runs_it_again() -> None:
     given = {"policies": {"one": "fixed", "two": {"name": "content", "costs": "unit", "P": 0.1}}, "baseline": "two"}
-    found = compare(**given, batch_rows=[50, 100], windows=[eddy.Range(10)], seeds=[1], drift_points=[100])
+    changes = {"batch_rows": [50, 100], "windows": [eddy.Range(10)], "seeds": [1], "drift_points": [100], "repeats": 1}
+    found = compare(**given, **changes)
     again = eval(found.command, {"eddy": eddy, "query": query(), "data": data()})
     assert again.settings == found.settings
     assert again.command == found.command
@@ -123,7 +134,7 @@ def test_the_command_runs_it_again() -> None:
 
 
 def test_a_policy_that_asks_for_what_nobody_knows_is_skipped_and_the_others_run() -> None:
-    found = compare(policies=["fixed", {"name": "knows", "truth": "$truth"}])
+    found = compare(policies=["fixed", {"name": "knows", "truth": "$truth"}], repeats=1)
     assert found.skipped == ['skipped: knows on orders: truth = "$truth" is not known of this workload']
     assert {row["policy"] for row in found.runs} == {"fixed", "fixed (again)"}
 
@@ -192,6 +203,14 @@ def journal(tmp_path: Path) -> Path:
     return tmp_path / "runs.jsonl"
 
 
+@pytest.fixture(scope="module")
+def lines_of_runs(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """What the journal of a comparison holds: each test that goes on from there has a copy."""
+    journal = tmp_path_factory.mktemp("ran") / "runs.jsonl"
+    assert resumed(journal)[0] == 6
+    return journal.read_text("utf-8")
+
+
 def resumed(journal: Path, most: int = 1_000, **changes: Any) -> tuple[int, list[Any]]:
     counted = Counted(most)
     found = run_comparison(experiment(**changes), counted, command="", resume=journal, quiet=True)
@@ -220,8 +239,10 @@ def test_an_interrupted_comparison_goes_on(journal: Path) -> None:
         ({"policies": [{"name": "fixed", "role": "baseline"}, {"name": "content", "costs": "unit", "P": 0.1}]}, 2),
     ],
 )
-def test_a_changed_setting_is_not_mixed_in(journal: Path, changes: dict[str, Any], runs: int) -> None:
-    resumed(journal)
+def test_a_changed_setting_is_not_mixed_in(
+    journal: Path, lines_of_runs: str, changes: dict[str, Any], runs: int
+) -> None:
+    journal.write_text(lines_of_runs, "utf-8")
     assert resumed(journal, **changes)[0] == runs
 
 
@@ -229,15 +250,15 @@ def test_changed_data_and_changed_code_are_another_setting(tmp_path: Path) -> No
     journal = tmp_path / "runs.jsonl"
 
     def lines(**changes: Any) -> int:
-        compare(resume=journal, **changes)
+        compare(resume=journal, repeats=1, **changes)
         return len(journal.read_text("utf-8").splitlines())
 
     def with_limit(limit: int) -> eddy.Query:
         filters = [eddy.Filter("f", on="s", function=lambda v: v > limit, columns=["v"])]
         return eddy.Query(name="q", streams=query().streams, filters=filters)
 
-    assert [lines(), lines(), lines(data=data(seed=1))] == [6, 6, 12]
-    assert [lines(query=with_limit(n)) for n in (3, 3, 4)] == [18, 18, 24]
+    assert [lines(), lines(), lines(data=data(seed=1))] == [3, 3, 6]
+    assert [lines(query=with_limit(n)) for n in (3, 3, 4)] == [9, 9, 12]
 
 
 def test_the_changed_code_of_a_policy_is_another_setting(tmp_path: Path) -> None:
@@ -253,14 +274,13 @@ def test_the_changed_code_of_a_policy_is_another_setting(tmp_path: Path) -> None
 
     counts = []
     for reverse in (True, True, False):
-        compare(policies={"fixed": "fixed", "mine": mine(reverse)}, resume=journal)
+        compare(policies={"fixed": "fixed", "mine": mine(reverse)}, resume=journal, repeats=1)
         counts.append(len(journal.read_text("utf-8").splitlines()))
-    assert counts == [6, 6, 8]
+    assert counts == [3, 3, 4]
 
 
-def test_a_line_that_was_cut_off_is_run_again(journal: Path) -> None:
-    resumed(journal)
-    journal.write_text(journal.read_text("utf-8")[:-20], "utf-8")
+def test_a_line_that_was_cut_off_is_run_again(journal: Path, lines_of_runs: str) -> None:
+    journal.write_text(lines_of_runs[:-20], "utf-8")
     assert resumed(journal)[0] == 1
     assert resumed(journal)[0] == 0
 

@@ -6,7 +6,9 @@ import io
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import asdict, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -41,11 +43,17 @@ OF_JOINS = ("index_bytes", "candidates")
 def joined() -> Comparison:
     streams = [eddy.Stream(name, time="ts", window=eddy.Range(50), delay=0) for name in "st"]
     asked = eddy.Query(streams=streams, joins=["s.v = t.v"], select=["s.ts"])
-    rows = data(2_000)["s"]
+    rows = data(1_400)["s"]
     policies: list[Any] = ["fixed", {"name": "fixed", "index": {"kind": "bits", "bits": 2}}, "random"]
     return eddy.compare(
         asked, {"s": rows, "t": rows}, policies, repeats=1, batch_rows=20, drift_points=[1_000], quiet=True
     )
+
+
+@pytest.fixture(scope="module")
+def drawn(sized: Comparison) -> Callable[[str], Figure]:
+    """A plot by its name, drawn once: several tests look at one."""
+    return cache(sized.plot)
 
 
 def axes_of(figure: Figure) -> list[Axes]:
@@ -59,8 +67,8 @@ def test_everything_that_was_measured_has_its_plot(sized: Comparison) -> None:
 
 
 @pytest.mark.parametrize("name", list(PLOTS))
-def test_a_plot_is_drawn_and_says_what_it_shows(sized: Comparison, joined: Comparison, name: str) -> None:
-    figure = (joined if name in OF_JOINS else sized).plot(name)
+def test_a_plot_is_drawn_and_says_what_it_shows(drawn: Callable[[str], Figure], joined: Comparison, name: str) -> None:
+    figure = joined.plot(name) if name in OF_JOINS else drawn(name)
     figure.savefig(io.BytesIO(), format="svg")
     figures = axes_of(figure)
     assert figures
@@ -75,8 +83,8 @@ def test_a_plot_is_drawn_and_says_what_it_shows(sized: Comparison, joined: Compa
     "name",
     ["cost_over_time", "regret_over_time", "selectivity_over_time", "gain_ratio_over_time", "batch_size"],
 )
-def test_lines_differ_by_more_than_colour(sized: Comparison, name: str) -> None:
-    for axes in axes_of(sized.plot(name)):
+def test_lines_differ_by_more_than_colour(drawn: Callable[[str], Figure], name: str) -> None:
+    for axes in axes_of(drawn(name)):
         lines = [line for line in axes.get_lines() if line.get_marker() not in ("None", "", "_", "|")]
         assert len({line.get_marker() for line in lines}) == len(lines) > 0
 
@@ -92,26 +100,28 @@ def test_indexes_have_a_line_for_each_policy(joined: Comparison, name: str) -> N
 
 
 @pytest.mark.parametrize("name", ["time", "calls"])
-def test_bars_differ_by_more_than_colour(sized: Comparison, name: str) -> None:
-    for axes in axes_of(sized.plot(name)):
+def test_bars_differ_by_more_than_colour(drawn: Callable[[str], Figure], name: str) -> None:
+    for axes in axes_of(drawn(name)):
         hatches = [str(patch.get_hatch()) for patch in axes.patches]
         assert len(set(hatches)) == len(hatches) == 6
 
 
 @pytest.mark.parametrize("name", ["cost_over_time", "regret_over_time", "routes_over_time", "selectivity_over_time"])
-def test_drift_is_marked(sized: Comparison, name: str) -> None:
-    for axes in axes_of(sized.plot(name)):
+def test_drift_is_marked(drawn: Callable[[str], Figure], name: str) -> None:
+    for axes in axes_of(drawn(name)):
         marked = [line.get_xdata() for line in axes.get_lines() if line.get_label() == "the data changes here"]
         assert [np.asarray(x).tolist() for x in marked] == [[1_000, 1_000]]
 
 
-def test_what_differs_in_more_than_its_size_has_a_panel_of_its_own(sized: Comparison) -> None:
+def test_what_differs_in_more_than_its_size_has_a_panel_of_its_own(
+    sized: Comparison, drawn: Callable[[str], Figure]
+) -> None:
     """Else the spread of a size would be that of the windows."""
-    titles = [axes.get_title(loc="left") for axes in sized.plot("batch_size").axes[::2]]
+    titles = [axes.get_title(loc="left") for axes in drawn("batch_size").axes[::2]]
     assert titles == ["stream_star window=Range(100)", "stream_star window=Range(1000)"]
-    titles = [axes.get_title(loc="left") for axes in sized.plot("window_size").axes[::2]]
+    titles = [axes.get_title(loc="left") for axes in drawn("window_size").axes[::2]]
     assert titles == ["stream_star batch_rows=100", "stream_star batch_rows=200"]
-    (line,) = sized.plot("batch_size").axes[1].get_lines()[:1]
+    (line,) = drawn("batch_size").axes[1].get_lines()[:1]
     calls = {
         row["batch_rows"]: row["routing_calls"] / row["tuples"]
         for row in sized.runs
@@ -138,8 +148,8 @@ def test_the_cost_over_time_adds_up_to_the_calls(sized: Comparison) -> None:
     assert sum(traced.trace.routes["tuples"]) == rows[0]["tuples"]
 
 
-def test_spent_and_written_are_those_of_the_account(sized: Comparison) -> None:
-    figure = sized.plot("regret_over_time")
+def test_spent_and_written_are_those_of_the_account(drawn: Callable[[str], Figure]) -> None:
+    figure = drawn("regret_over_time")
     assert len(axes_of(figure)) == 4
     for axes, rows in zip(axes_of(figure), (100, 100, 200, 200), strict=True):
         batches = 2_000 // rows

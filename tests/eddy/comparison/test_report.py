@@ -29,7 +29,7 @@ def small() -> Comparison:
     workloads = [{**STAR, "label": "steady", "drift": None}, {**STAR, "label": f"drifting {EVIL}"}]
     workloads[0].pop("drift")
     policies = [*POLICIES, {"name": "source", "label": EVIL}]
-    return comparison(workload=workloads, policies=policies, repeats=3)
+    return comparison(workload=workloads, policies=policies, repeats=2)
 
 
 @pytest.fixture(scope="module")

@@ -106,6 +106,42 @@ def test_rows_of_a_stream_that_has_changed_are_not_held_against_older_ones() -> 
     assert ledger.account.optional["duels"] == pytest.approx(spent)
 
 
+def test_who_has_won_costs_what_it_did_in_the_duel() -> None:
+    """Else another arm would be hoped to save all over again what is saved already, before a duel of another stream."""
+    passed = np.random.default_rng(0).random((20_000, 3)) < [0.95, 0.6, 0.1]
+    asked, data = stream(list(passed.T), 0)
+    policy = {"name": "auto", "arms": ["source"], "costs": "unit"}
+    running = wiring.engine(asked, {"a": data.schema}, policy, tables={}, clock=float, seed=0)
+    held: Any = running._policy
+    course: Any = None
+    for part in data.to_batches(max_chunksize=1_000):
+        list(running.run({"a": part}))
+        course = held._courses["a"]
+        if course.champion is not None:
+            break
+    assert course.champion is not None
+    # It has not had a round for itself yet.
+    assert 200 <= course.guard.arm.cases <= 1_000
+    assert course.ledger.current(course.champion, course.guard) < 0.8 * course.ledger.in_order
+
+
+def test_a_stream_that_has_no_row_of_its_sample_yet_is_sampling() -> None:
+    asked, data = stream([np.ones(1_000, np.bool_)] * 2, 0)
+    policy = {"name": "auto", "arms": ["content"], "costs": "unit"}
+    running = wiring.engine(asked, {"a": data.schema}, policy, tables={}, clock=float, seed=0)
+    held: Any = running._policy
+    course: Any = None
+    for part in data.to_batches(max_chunksize=500):
+        list(running.run({"a": part}))
+        course = held._courses["a"]
+        if course.sample is not None:
+            break
+    assert course.sample is not None
+    assert not len(course.sample)
+    (told,) = running.read_counters().insight.regrets
+    assert (told.state, told.arm) == ("sampling", "written order")
+
+
 def _bill(rows: int, price: float) -> Bill:
     made = Bill()
     made.rows = rows

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eddy.contracts import Prices
-from eddy.policies.auto.deal import CONTROL_BURST, LARGEST_CHALLENGE, Dealer, Hand
+from eddy.policies.auto.deal import CONTROL_BURST, LARGEST_CHALLENGE, MOST_STARVED, Dealer, Hand
 from eddy.policies.auto.duel import Duel
 from eddy.policies.auto.ledger import CHALLENGER, CHAMPION, CONTROL, Ledger
 from eddy.policies.shared.account import Account
@@ -100,6 +100,19 @@ def test_a_challenger_gets_no_more_rows_than_the_account_bears() -> None:
         for left in (1_000.0, 1e9)
     )
     assert 0 < few < 0.2 * many
+
+
+@pytest.mark.parametrize("turns", [False, True])
+def test_a_challenger_that_gets_no_rows_is_said_to_wait(*, turns: bool) -> None:
+    """Else the stream would be in a duel for ever, of which nobody has rows."""
+    one = dealer(left=-20.1, turns=turns)
+    for seed in range(20):
+        deal(one, 1_000, begun(), seed=seed, controlled=False)
+    assert one.starved >= MOST_STARVED
+    one = dealer(turns=turns)
+    for seed in range(20):
+        deal(one, 1_000, begun(), seed=seed, controlled=False)
+    assert one.starved == 0
 
 
 def test_control_rows_come_together_and_soon_when_they_are_called() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from eddy.policies.auto.duel import Cost
-from eddy.policies.auto.guard import ArmGuard
+from eddy.policies.auto.guard import LARGE_ROUND, QUIET_ROUNDS, ArmGuard
 
 WRITTEN = [3.0, 5.0]
 
@@ -83,3 +83,21 @@ def test_a_restart_goes_on_as_it_was(*, turns: bool) -> None:
         counted = cases([1.0 + number % 3, 3.0] * 30)
         assert steady.count(counted) == stopped.count(counted)
         assert steady == stopped
+
+
+@pytest.mark.parametrize(
+    ("rows", "rounds", "is_due", "is_quiet"),
+    [
+        (1_000, 0, False, True),
+        (1_000, 0, True, False),
+        (1_000, QUIET_ROUNDS, False, False),
+        (LARGE_ROUND, 0, True, True),
+        (LARGE_ROUND, QUIET_ROUNDS, True, False),
+    ],
+)
+def test_large_rounds_are_divided_now_and_then(rows: int, rounds: int, *, is_due: bool, is_quiet: bool) -> None:
+    """Control rows are due in each of them, and dividing a hundred thousand rows costs more than these do."""
+    guard = ArmGuard(turns=False)
+    assert not guard.may_be_quiet(rows, rounds, is_due=is_due)
+    guard.count(cases([1.0, 3.0] * 2_000))
+    assert guard.may_be_quiet(rows, rounds, is_due=is_due) == is_quiet

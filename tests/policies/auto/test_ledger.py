@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from eddy.contracts import Hop, Prices, Statistic, Statistics
 from eddy.policies.auto.duel import Bill, Trail
 from eddy.policies.auto.guard import ArmGuard
-from eddy.policies.auto.ledger import CHAMPION, SAMPLE, Ledger
+from eddy.policies.auto.ledger import CHAMPION, SAMPLE, USUAL_SCREENING, Ledger, Thinking
+from eddy.policies.auto.prospect import Prospect
 from eddy.policies.shared.account import CREDIT, KINDS, Account
 
 F, G = Hop("f"), Hop("g")
@@ -116,6 +117,22 @@ def test_an_arm_that_nobody_knows_is_taken_to_think_as_usual() -> None:
     assert one.waking_price("content", tells_classes=True) > one.waking_price("source", tells_classes=False)
 
 
+def test_what_an_arm_takes_on_one_stream_is_what_others_expect() -> None:
+    pool: list[Ledger] = []
+    one, other = (Ledger(Account(0.02), ledger().prices, unit=False, pool=pool) for _ in range(2))
+    for each in (one, other):
+        each.usual, each.calls = 1_000.0, 1e-2
+    expected = other.arm_price("source", tells_classes=False)
+    assert expected < other.arm_price("source", tells_classes=True)
+    thinking = one.thinking["source"] = Thinking()
+    for _ in range(3):
+        thinking.planning.add(1_000, 1_000, 3e-3)
+    thinking.calls = 1.5e-2
+    assert other.arm_price("source") == one.arm_price("source") == pytest.approx(8e-3, rel=0.01)
+    other.thinking["source"] = Thinking()
+    assert other.arm_price("source") == 0.0
+
+
 def test_a_restart_goes_on_as_it_was() -> None:
     one = ledger()
     one.settle(100, {CHAMPION: bill(60, 2.5), SAMPLE: bill(40, 4.0)}, ArmGuard(turns=False), None, None)
@@ -136,3 +153,27 @@ def test_a_stream_that_saves_up_wants_no_small_rounds_before_a_look_is_near() ->
     held.idle_rounds = 31_000 // 500 - 3
     assert held.is_look_near(31_000, saves=True)
     assert not held.is_look_near(31_000, saves=False)
+
+
+def test_a_sample_has_to_be_worth_what_rows_so_far_might_have_saved() -> None:
+    """A stream of which a row costs a little more than it has to gets none at once, and one when it has grown old."""
+    held = ledger()
+    held.usual = 1_000.0
+    prices = held.row_prices((F, G))
+    prospect = Prospect(held, {})
+    assert prospect.price_sample((F, G), prices[0], 1, 20_000) is None
+    much, little = prices[0] + 0.5, prices[0] + 0.01
+    price = prospect.price_sample((F, G), much, 1, 20_000)
+    assert price == pytest.approx(500 * (sum(prices) - much) + held.screening_price(1))
+    assert prospect.price_sample((F, G), little, 1, 20_000) is None
+    assert prospect.price_sample((F, G), little, 1, 1_000_000) is not None
+
+
+def test_dividing_a_sample_is_a_part_of_its_price() -> None:
+    held = ledger()
+    first = held.screening_price(4)
+    for _ in range(5):
+        held.pay_screening(5, 5 * 3e-3)
+    assert held.screening_price(4) == pytest.approx(5 * 3e-3, rel=0.01)
+    assert first == pytest.approx(5 * USUAL_SCREENING)
+    assert held.account.optional["sampling"] == pytest.approx(25 * 3e-3)
