@@ -33,7 +33,7 @@ LEAST_SKILL = 0.1
 MOST_UNLIKE = 100.0
 """Times that a bucket may cost the mean, or a part of it: a fit may say nothing at all, or less."""
 
-UNLIKE = 0.2
+UNLIKE = 0.15
 """The spread of what legs take, as a share of the median of whole steps, from which on rows are believed to cost
 unlike. Half of the legs are within it, so a pause of the machine changes nothing."""
 
