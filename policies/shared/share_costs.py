@@ -46,33 +46,49 @@ def count_shares(part: Integers, buckets: Buckets, cells: int = 0) -> Floats:
     return shares
 
 
-def fit_seconds(shares: Floats, seconds: Floats) -> Floats:
+def fit_seconds(shares: Floats, seconds: Floats, rows: Floats | None = None) -> Floats:
     """Fit seconds to shares by least squares, each bucket drawn to the mean; gives those of a row of each bucket.
 
-    `seconds` may have a column for each operator.
+    `seconds` may have a column for each operator. Parts of more `rows` weigh more: what a machine does besides adds
+    about as much to each part, so its share of a row is less.
     """
-    middle, mean = shares.mean(axis=0), seconds.mean(axis=0)
-    weights = _solve(shares - middle) @ (seconds - mean)
+    weight = _weigh(rows, len(shares))
+    apart, middle = _centre(shares, weight)
+    off, mean = _centre(seconds, weight)
+    weights = _solve(apart) @ off
     fitted: Floats = mean - middle @ weights + weights
     return fitted
 
 
-def measure_skill(shares: Floats, seconds: Floats) -> Floats:
+def measure_skill(shares: Floats, seconds: Floats, rows: Floats | None = None) -> Floats:
     """Measure the share of the spread that is foretold, of each part by all others.
 
-    `seconds` may have a column for each operator.
+    `seconds` may have a column for each operator; parts weigh as in `fit_seconds`.
     """
     shares = shares[:, shares.any(axis=0)]
     if shares.shape[1] < 2:
         return np.zeros(seconds.shape[1:])
-    apart, off = shares - shares.mean(axis=0), seconds - seconds.mean(axis=0)
+    weight = _weigh(rows, len(shares))
+    apart, _ = _centre(shares, weight)
+    off, _ = _centre(seconds, weight)
     # What a part would be foretold if it had not been fitted follows from what it is, and from its own weight in that.
-    weights = apart @ _solve(apart) + 1 / len(off)
-    own = weights.diagonal().reshape(-1, *[1] * (off.ndim - 1))
-    missed = ((off - weights @ off) / (1 - own)) ** 2
-    spread = ((off / (1 - 1 / len(off))) ** 2).sum(axis=0)
+    mean = np.outer(weight, weight) / (weight**2).sum()
+    hat = apart @ _solve(apart) + mean
+    shape = (-1, *[1] * (off.ndim - 1))
+    missed = ((off - hat @ off) / (1 - hat.diagonal().reshape(shape))) ** 2
+    spread = ((off / (1 - mean.diagonal().reshape(shape))) ** 2).sum(axis=0)
     skill: Floats = np.where(spread > 0, 1 - missed.sum(axis=0) / np.where(spread > 0, spread, 1.0), 0.0)
     return skill
+
+
+def _weigh(rows: Floats | None, parts: int) -> Floats:
+    return np.ones(parts) if rows is None else rows / np.sqrt((rows**2).mean())
+
+
+def _centre(values: Floats, weight: Floats) -> tuple[Floats, Floats]:
+    """Take the mean off, and weigh what is left; gives the mean too."""
+    mean = (weight**2) @ values / (weight**2).sum()
+    return (values - mean) * weight.reshape(-1, *[1] * (values.ndim - 1)), mean
 
 
 def _solve(apart: Floats) -> Floats:

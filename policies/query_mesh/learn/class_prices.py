@@ -60,6 +60,7 @@ class ClassPrices:
         if len(first) < FEWEST_LEGS:
             return
         rows, seconds = np.bincount(leg).astype(np.float64), seconds[first]
+        before = {attribute for attribute, _ in self._known.values()}
         self._known, self._mean = {}, rows @ seconds / rows.sum()
         seconds = np.minimum(seconds, MOST_ABOVE * np.median(seconds, axis=0))
         unlike = _are_unlike(seconds, rows, step)
@@ -68,19 +69,21 @@ class ClassPrices:
         if not self.is_open:
             return
         shares = {attribute: count_shares(leg, buckets[:, attribute]) for attribute in varied}
-        skills = np.stack([measure_skill(share, seconds) for share in shares.values()])
+        skills = np.stack([measure_skill(share, seconds, rows) for share in shares.values()])
         # What an attribute foretells of all operators together shows sooner than what it foretells of each.
         together = skills[:, unlike].mean(axis=1)
         best = int(together.argmax())
-        if together[best] < need_foretold(len(first) * int(unlike.sum())):
+        # What is known stays as long as nothing speaks against it.
+        need = 0.0 if varied[best] in before else need_foretold(len(first) * int(unlike.sum()))
+        if together[best] <= need:
             return
-        self._keep(varied[best], shares[varied[best]], seconds, skills[best] > LEAST_SKILL)
+        fitted = fit_seconds(shares[varied[best]], seconds, rows)
+        met = shares[varied[best]].sum(axis=0) > 0
+        self._keep(varied[best], np.where(met[:, None], fitted, self._mean), skills[best] > LEAST_SKILL)
         self.is_open = not self._known
 
-    def _keep(self, attribute: int, shares: Floats, seconds: Floats, foretold: Mask) -> None:
+    def _keep(self, attribute: int, fitted: Floats, foretold: Mask) -> None:
         """Keep the prices by an attribute of the operators of which it foretells something."""
-        met = shares.sum(axis=0, keepdims=True).T > 0
-        fitted = np.where(met, fit_seconds(shares, seconds), self._mean)
         prices = np.clip(fitted, self._mean / MOST_UNLIKE, self._mean * MOST_UNLIKE)
         for operator in np.flatnonzero(foretold).tolist():
             table = np.full(BUCKETS, self._mean[operator])
