@@ -89,16 +89,24 @@ class Growing:
         #
         #     buffer  [ gone gone | live live live | room ]     start 2, stop 5
         if needed > len(self._buffer) or not self._buffer.flags.writeable:
-            live = len(self) + len(values)
-            buffer = np.empty(live + int(live * GROWTH), self._buffer.dtype)
-            buffer[: len(self)] = self.values
-            self._buffer, self._start, self._stop = buffer, 0, len(self)
+            self._move(len(self) + len(values))
         self._buffer[self._stop : self._stop + len(values)] = values
         self._stop += len(values)
 
     def drop(self, count: int) -> None:
-        """Let go of the oldest."""
+        """Let go of the oldest.
+
+        What they leave free is room for indexes, which few rows must not wait for until the next array is made.
+        """
         self._start += count
+        if len(self._buffer) > (1 + 2 * GROWTH) * len(self):
+            self._move(len(self))
+
+    def _move(self, live: int) -> None:
+        """Move the values to an array that is a little longer than for so many."""
+        buffer = np.empty(live + int(live * GROWTH), self._buffer.dtype)
+        buffer[: len(self)] = self.values
+        self._buffer, self._start, self._stop = buffer, 0, len(self)
 
     def put(self, ids: RowIds, values: Numbers) -> None:
         """Change the values at some positions."""

@@ -54,14 +54,15 @@ Options = Callable[[KeyMap], Sequence[Option]]
 
 
 class Admission:
-    """Knows what is asked for, and says which maps there is room for."""
+    """Knows what is asked for, and says which maps there is room for; `decisions` counts how often it was said anew."""
 
     def __init__(self) -> None:
+        self.decisions = 0
         self._weights: dict[int, float] = {}
         self._arrived = 0.0
         self._least = math.inf
         self._spare: dict[KeyMap, int] | None = None
-        self._decided: tuple[KeyMap, ...] = ()
+        self._decided: dict[KeyMap, None] = {}
         self._age = 0
 
     def ask(self, pattern: int, probes: int) -> None:
@@ -74,7 +75,7 @@ class Admission:
 
     def leaves_out(self, key_map: KeyMap) -> bool:
         """Tell whether a map is not to be built."""
-        return self._spare is not None and key_map in self._decided and key_map not in self._spare
+        return self._spare is not None and key_map not in self._spare and key_map in self._decided
 
     def spare(self, key_map: KeyMap) -> int:
         """Give the bits of a map's codes beyond those that number rows."""
@@ -90,12 +91,15 @@ class Admission:
         allowed = float(max(room, LEAST_ROOM))
         allowed = allowed if math.isinf(self._least) else max(min(self._least * rows, allowed), LEAST_ROOM)
         if sum(need(m, SPARE_BITS[0]) for m in maps) <= (allowed if self._spare is None else EASY * allowed):
+            self.decisions += self._spare is not None
             self._spare = None
             return
         needed = sum(need(key_map, spare) for key_map, spare in (self._spare or {}).items())
-        if self._decided != tuple(maps) or self._spare is None or needed > allowed or self._age >= PERIOD:
+        known = len(maps) == len(self._decided) and all(key_map in self._decided for key_map in maps)
+        if not known or self._spare is None or needed > allowed or self._age >= PERIOD:
             self._spare = self._choose({key_map: options(key_map) for key_map in maps}, allowed, CANDIDATE * rows)
-            self._decided, self._age = tuple(maps), 0
+            self._decided, self._age = dict.fromkeys(maps), 0
+            self.decisions += 1
 
     def _choose(self, found: Mapping[KeyMap, Sequence[Option]], room: float, scan: float) -> dict[KeyMap, int]:
         """Choose maps and bits that save most for their bytes, one step after the other."""

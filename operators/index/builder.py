@@ -35,6 +35,9 @@ class Builder:
         self._ticks = ticks
         self._sample = sample
         self._fewest = fewest
+        # What was found out as long as the sample is what it was.
+        self._bits: dict[tuple[KeyMap, int, int], tuple[int, ...]] = {}
+        self._age = -1
 
     @property
     def is_as_before(self) -> bool:
@@ -45,7 +48,12 @@ class Builder:
         """Find the bits of the fields for so many rows of a part."""
         if self.is_as_before and len(key_map.fields) == 1:
             return tuple(field.bits for field in key_map.fields)
-        return price.find_bits(key_map, rows, self._sample.distinct, spare, self._fewest)
+        if self._age != self._sample.age:
+            self._bits, self._age = {}, self._sample.age
+        known = (key_map, rows, spare)
+        if known not in self._bits:
+            self._bits[known] = price.find_bits(key_map, rows, self._sample.distinct, spare, self._fewest)
+        return self._bits[known]
 
     def build(self, part: Part, key_map: KeyMap, spare: int, sorted_rows: Sorted) -> Index:
         """Build what there is not, or make it of pieces."""

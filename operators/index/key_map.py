@@ -11,7 +11,7 @@ one key, or of time.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from eddy.tuples.request import list_keys
 
@@ -31,24 +31,34 @@ class Field:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class KeyMap:
-    """Fields, and what rows of the same code stand in order of: a key, or the time where there is none."""
+    """Fields, and what rows of the same code stand in order of: a key, or the time where there is none.
+
+    `digest` is its hash, which every search asks for several times.
+    """
 
     fields: tuple[Field, ...] = ()
     then: int | None = None
+    digest: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "digest", hash((self.fields, self.then)))
+
+    def __hash__(self) -> int:
+        return self.digest
 
     @property
     def bits(self) -> int:
         """The bits of a code."""
         return sum(field.bits for field in self.fields)
 
-    def serves(self, pattern: int) -> bool:
-        """Whether a search by some keys, as a mask of their places, finds its rows with it.
+    def list_fields(self, pattern: int) -> tuple[int, ...]:
+        """List the fields, by number, of which a search by some keys, as a mask of their places, has all keys.
 
-        >>> both = KeyMap(fields=(Field(keys=(0, 1), bits=16),))
-        >>> both.serves(0b11), both.serves(0b01)
-        (True, False)
+        >>> both = KeyMap(fields=(Field(keys=(0, 1), bits=8), Field(keys=(0,), bits=8)))
+        >>> both.list_fields(0b11), both.list_fields(0b01), both.list_fields(0b10)
+        ((0, 1), (1,), ())
         """
-        return any(all(pattern >> key & 1 for key in field.keys) for field in self.fields)
+        return tuple(n for n, field in enumerate(self.fields) if all(pattern >> key & 1 for key in field.keys))
 
     def describe(self, names: Sequence[str]) -> str:
         """Write it in words.

@@ -18,17 +18,24 @@ Found = tuple[float, float, float, float]
 
 
 class Sample:
-    """Some rows, and how alike they are; counted anew when as many rows have come as there are."""
+    """Some rows, and how alike they are; counted anew when as many rows have come as there are.
+
+    `age` says how often that was: what was estimated at another age may be other now.
+    """
 
     def __init__(self, rows: Callable[[], int]) -> None:
         self.keys: list[Key] = []
         self._rows = rows
         self._found: dict[tuple[int, ...], Found] = {}
         self._left = 0
+        self.age = 0
 
     def arrive(self, rows: int) -> None:
         """Note rows that came."""
         self._left -= rows
+        if self._left <= 0:
+            self._found, self._left = {}, max(self._rows(), SAMPLE)
+            self.age += 1
 
     def alike(self, keys: tuple[int, ...]) -> float:
         """Estimate the chance that two rows have the same values of some keys."""
@@ -41,8 +48,6 @@ class Sample:
         return float(min(seen + once * (once - 1) / (2 * (twice + 1)), rows))
 
     def _look(self, keys: tuple[int, ...]) -> Found:
-        if self._left <= 0:
-            self._found, self._left = {}, max(self._rows(), SAMPLE)
         if keys not in self._found:
             self._found[keys] = self._count(keys)
         return self._found[keys]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from eddy.operators.index import price
 from eddy.operators.index.admission import Admission, Option
@@ -23,6 +24,21 @@ Asked = tuple[int, int | None]
 """An access pattern, and the key by whose order a search goes besides."""
 
 
+class Server(NamedTuple):
+    """What answers a search in a part: the best map there may be, and the pattern's own once so many tuples ask."""
+
+    best: KeyMap | None
+    own: KeyMap | None = None
+    enough: float = math.inf
+
+
+class Servers(NamedTuple):
+    """What answers searches in a part, as long as what it was found out from stays: the `stamp`."""
+
+    stamp: tuple[Any, ...]
+    known: dict[Asked, Server]
+
+
 class Serving:
     """Finds who serves whom, by price.
 
@@ -38,13 +54,17 @@ class Serving:
         self._parts = parts
         self._builder = builder
         self._sample = sample
-        # As long as the rows are as they are: who serves whom in which part, and how many tuples have asked.
-        self._servers: dict[tuple[int, int, int | None], KeyMap | None] = {}
+        self._servers: dict[int, Servers] = {}
+        # As long as the rows are as they are: how many tuples have asked, and how many runs a search may find.
         self._probed: dict[Asked, int] = {}
+        self._runs: dict[int, int] = {}
 
     def begin(self) -> None:
-        """Find everything out anew, since rows or maps are others."""
-        self._servers, self._probed = {}, {}
+        """Follow rows or maps that are others."""
+        self._probed, self._runs = {}, {}
+        numbers = {part.number for part in self._parts}
+        for gone in [number for number in self._servers if number not in numbers]:
+            del self._servers[gone]
 
     def ask(self, request: Request) -> None:
         """Note a search."""
@@ -55,6 +75,9 @@ class Serving:
 
     def rest(self, room: int) -> None:
         """Choose the maps that there is room for, and let go of all others."""
+        if self._builder.is_as_before and self.chosen is None:
+            self._keep_latest(room)
+            return
         if self.chosen is not None:
             others = (m for part in self._parts for m in (*(part.maps or ()), *part.built))
             self.maps = list(dict.fromkeys((*self.chosen, *others)))
@@ -62,6 +85,16 @@ class Serving:
         self.admission.rest(self.maps, self._count_bytes, self._list_options, room, rows)
         for part in self._parts:
             part.built = {m: pieces for m, pieces in part.built.items() if self._is_kept(m, part)}
+
+    def _keep_latest(self, room: int) -> None:
+        """Keep the maps that were asked for last, as before there were key maps; others are built again when asked."""
+        used = 0
+        for key_map in list(reversed(self.maps)):
+            used += sum(piece.index.nbytes for part in self._parts for piece in part.built.get(key_map, ()))
+            if used > room:
+                self.maps.remove(key_map)
+                for part in self._parts:
+                    part.built.pop(key_map, None)
 
     def _is_kept(self, key_map: KeyMap, part: Part) -> bool:
         """Tell whether there is room for an index, and for so many bits of it."""
@@ -72,27 +105,35 @@ class Serving:
 
     def find(self, part: Part, request: Request) -> KeyMap | None:
         """Find the key map that answers a search in a part; None for a look through all its rows."""
-        pattern, then = request.pattern, request.then
-        known = (part.number, pattern, then)
-        if known in self._servers and not self._may_fall_back:
-            return self._servers[known]
-        own = KeyMap(then=then)
-        if pattern:
-            own = hash_map(pattern, HASH_BITS)
-        there = [m for m in (self.maps if part.maps is None else part.maps) if not self.admission.leaves_out(m)]
-        there += [m for m in part.built if m not in there]
-        if not pattern or part.maps is None:
-            self._servers[known] = own
-            if self.admission.leaves_out(own):
-                self._servers[known] = self._choose(there, part, pattern)
-        else:
-            best = self._choose(there, part, pattern)
-            falls = self._may_fall_back and not self.admission.leaves_out(own)
-            self._servers[known] = own if falls and self._pays(own, best, part, request) else best
-        found = self._servers[known]
+        asked = (request.pattern, request.then)
+        # What is best among so many rows is best, or nearly so, until they are twice as many.
+        stamp = (part.rows.bit_length(), part.maps, self.chosen, self.admission.decisions, self._sample.age)
+        servers = self._servers.get(part.number)
+        if servers is None or servers.stamp != stamp:
+            servers = self._servers[part.number] = Servers(stamp, {})
+        if asked not in servers.known:
+            servers.known[asked] = self._find(part, *asked)
+        best, own, enough = servers.known[asked]
+        found = own if self._probed[asked] > enough else best
         if found is not None and found not in self.maps:
             self.maps.append(found)
         return found
+
+    def _find(self, part: Part, pattern: int, then: int | None) -> Server:
+        own = hash_map(pattern, HASH_BITS) if pattern else KeyMap(then=then)
+        is_free = pattern > 0 and part.maps is not None
+        if not (is_free or self.admission.leaves_out(own)):
+            return Server(own)
+        there = [m for m in (self.maps if part.maps is None else part.maps) if not self.admission.leaves_out(m)]
+        there += [m for m in part.built if m not in there]
+        prices = [self.price_part(m, part.rows, pattern) for m in (None, *there)]
+        cheapest = min(prices)
+        best = (None, *there)[prices.index(cheapest)]
+        if not (is_free and self._may_fall_back) or self.admission.leaves_out(own):
+            return Server(best)
+        # To put a part in order pays for as many tuples as save more than that takes.
+        saved = cheapest - self.price_part(own, part.rows, pattern)
+        return Server(best, own, part.rows * price.SORTED_ROW / saved if saved > 0 else math.inf)
 
     @property
     def _may_fall_back(self) -> bool:
@@ -101,11 +142,6 @@ class Serving:
     def _choose(self, maps: Sequence[KeyMap], part: Part, pattern: int) -> KeyMap | None:
         return min((None, *maps), key=lambda key_map: self.price_part(key_map, part.rows, pattern))
 
-    def _pays(self, own: KeyMap, best: KeyMap | None, part: Part, request: Request) -> bool:
-        """Tell whether to put a part in order for a search costs less than what it is served by."""
-        saved = self.price_part(best, part.rows, request.pattern) - self.price_part(own, part.rows, request.pattern)
-        return self._probed[request.pattern, request.then] * saved > part.rows * price.SORTED_ROW
-
     def price_part(self, key_map: KeyMap | None, rows: int, pattern: int, spare: int | None = None) -> float:
         """Predict what a search takes for one tuple in so many rows."""
         if key_map is None:
@@ -113,6 +149,8 @@ class Serving:
         if not key_map.fields:
             # By an order alone half of the rows are found.
             return math.inf if pattern else price.CANDIDATE * rows / 2
+        if not key_map.list_fields(pattern):
+            return math.inf
         return self._predict(key_map, rows, pattern, spare).price
 
     def _predict(self, key_map: KeyMap, rows: int, pattern: int, spare: int | None = None) -> price.Look:
@@ -121,6 +159,11 @@ class Serving:
 
     def count_runs(self, pattern: int) -> int:
         """Say about how many runs the map that serves a search finds in one part."""
+        if pattern not in self._runs:
+            self._runs[pattern] = self._count_runs(pattern)
+        return self._runs[pattern]
+
+    def _count_runs(self, pattern: int) -> int:
         if all(len(key_map.fields) < 2 for key_map in self.maps):
             return 1
         part = max(self._parts, key=lambda one: one.rows, default=None)
@@ -130,19 +173,19 @@ class Serving:
         look = self._predict(best, part.rows, pattern)
         return min(math.ceil(look.ranges), MOST_RUNS)
 
-    def _price(self, key_map: KeyMap, pattern: int, spare: int) -> float:
-        """Predict what a search takes for one tuple, in the rows as they are; infinity if the map does not serve it."""
-        return sum(self.price_part(key_map, part.rows, pattern, spare) for part in self._parts)
-
     def _list_options(self, key_map: KeyMap) -> list[Option]:
         """List what a map takes and saves, with the fewest bits first."""
         asked = sorted(self._patterns)
-        return [
-            Option(
-                self._count_bytes(key_map, spare), {pattern: self._price(key_map, pattern, spare) for pattern in asked}
-            )
-            for spare in reversed(price.SPARE_BITS)
-        ]
+        used = {pattern: key_map.list_fields(pattern) for pattern in asked}
+        return [self._price(key_map, used, spare) for spare in reversed(price.SPARE_BITS)]
+
+    def _price(self, key_map: KeyMap, used: Mapping[int, tuple[int, ...]], spare: int) -> Option:
+        """Predict what searches take for one tuple, in the rows as they are; those by the same fields take the same."""
+        prices = {
+            fields: sum(self.price_part(key_map, part.rows, pattern, spare) for part in self._parts)
+            for fields, pattern in {fields: pattern for pattern, fields in used.items()}.items()
+        }
+        return Option(self._count_bytes(key_map, spare), {pattern: prices[fields] for pattern, fields in used.items()})
 
     def _count_bytes(self, key_map: KeyMap, spare: int) -> float:
         """Count the bytes that a map takes where parts are looked into."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -74,6 +75,18 @@ def test_numbers_are_not_copied_where_they_come_in_whole() -> None:
     buffer = array.buffers()[1]
     assert buffer is not None
     assert held.values.ctypes.data == buffer.address
+
+
+def test_rows_that_go_give_their_room_back() -> None:
+    """An array that held more has not much more room than its rows need."""
+    growing = Growing(np.int64)
+    for start in range(0, 16_000, 1_000):
+        growing.append(np.arange(start, start + 1_000))
+    growing.drop(4_000)
+    assert growing.values.tolist() == list(range(4_000, 16_000))
+    assert growing.nbytes <= 1.25 * 8 * len(growing)
+    growing.drop(12_000)
+    assert growing.nbytes == 0
 
 
 def test_room_to_grow_is_an_eighth() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -12,6 +14,7 @@ from eddy.operators.index import admission
 from eddy.operators.index.catalog import Catalog
 from eddy.operators.index.key_map import KeyMap
 from eddy.operators.index.segments import Segments
+from eddy.operators.index.serving import Serving
 from eddy.operators.index.time_bounds import make_bounds
 from eddy.operators.keys import ColumnKey
 from eddy.operators.tuning.settings import IndexSettings
@@ -152,6 +155,41 @@ def test_what_there_is_no_room_for_is_not_built(monkeypatch: pytest.MonkeyPatch)
     counts = held.catalog.take_counts()
     assert not counts.sorted_rows
     assert {key_map for key_map, _ in counts.served} <= {None}
+
+
+def test_as_before_what_there_is_no_room_for_is_built_again() -> None:
+    """Indexes that were asked for last are kept, and no search looks through all rows."""
+    as_before = IndexSettings(merge=False, time_order=False)
+    wide = Held(as_before)
+    run(wide, 12)
+    room = wide.catalog.nbytes - 1
+    held = Held(as_before)
+    again = run(held, 12, room=room)
+    assert 0 < held.catalog.nbytes <= room
+    assert again > 1.5 * run(Held(as_before), 12)
+    counts = held.catalog.take_counts()
+    assert None not in {key_map for key_map, _ in counts.served}
+
+
+def test_what_serves_is_found_out_once_for_rows_that_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Prices are asked for parts that are new or twice as large, and not for every search."""
+    held = Held(IndexSettings(kind="chosen"))
+    run(held, 12)
+    held.catalog.use(held.catalog.maps[:1])
+    asked: list[int] = []
+    priced = Serving.price_part
+
+    def count(*args: Any) -> float:
+        asked.append(1)
+        return priced(*args)
+
+    monkeypatch.setattr(Serving, "price_part", count)
+    run(held, 1, (0b01, 0b11))
+    begun = len(asked)
+    for _ in range(20):
+        held.check(0b01)
+        held.check(0b11)
+    assert len(asked) == begun
 
 
 def test_with_some_room_another_map_serves() -> None:

@@ -71,7 +71,7 @@ def test_one_index_serves_patterns_that_are_each_in_the_next() -> None:
     )
     (one,) = Chosen(IndexSettings(kind="chosen")).select(workload)
     assert one.fields[0].keys == (0,)
-    assert one.serves(0b01)
+    assert one.list_fields(0b01)
 
 
 def test_what_was_found_corrects_what_is_predicted() -> None:
