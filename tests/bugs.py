@@ -651,8 +651,8 @@ BUGS = (
     Bug(
         name="a guard gives up what pays, and keeps what does not",
         file="policies/shared/guard.py",
-        old="if is_overdrawn and self._recent <= 0:",
-        new="if is_overdrawn and self._recent > 0:",
+        old="if self.is_overdrawn and self._recent <= 0:",
+        new="if self.is_overdrawn and self._recent > 0:",
         tests=("tests/policies/test_guard.py",),
     ),
     Bug(
