@@ -651,8 +651,8 @@ BUGS = (
     Bug(
         name="a guard gives up what pays, and keeps what does not",
         file="policies/shared/guard.py",
-        old="if is_overdrawn and self._recent <= 0:",
-        new="if is_overdrawn and self._recent > 0:",
+        old="if self.is_overdrawn and self._recent <= 0:",
+        new="if self.is_overdrawn and self._recent > 0:",
         tests=("tests/policies/test_guard.py",),
     ),
     Bug(
@@ -726,6 +726,27 @@ BUGS = (
         tests=("tests/eddy/test_rounds.py", "tests/policies/query_mesh/test_first_hops.py"),
     ),
     Bug(
+        name="the first rows of a stream go any way for a whole micro-batch",
+        file="eddy/engine/rounds.py",
+        old="size = NEW_ROUND if self._policy.is_new else FIRST_ROUND",
+        new="size = FIRST_ROUND",
+        tests=("tests/eddy/test_rounds.py",),
+    ),
+    Bug(
+        name="rounds that are not noted are forgotten",
+        file="policies/query_mesh/promise.py",
+        old="spoken = 1 + self._unnoted / rows if rows else 1.0",
+        new="spoken = 1.0",
+        tests=("tests/policies/query_mesh/test_passing.py",),
+    ),
+    Bug(
+        name="nobody asks for more legs where rows cost unlike",
+        file="policies/query_mesh/learn/class_prices.py",
+        old="self.is_open = bool(varied and unlike.any())",
+        new="self.is_open = False",
+        tests=("tests/policies/query_mesh/test_class_prices.py",),
+    ),
+    Bug(
         name="each way of a mesh ends in an order of its own",
         file="policies/query_mesh/tails.py",
         old="best = int((spent + steps).argmin())",
@@ -777,8 +798,8 @@ BUGS = (
     Bug(
         name="all rows are taken to cost the same",
         file="policies/query_mesh/learn/class_prices.py",
-        old="if sure[place, operator] > bars[place] and price.max() >= LEAST_RATIO * price.min():",
-        new="if sure[place, operator] > bars[place] and price.max() < LEAST_RATIO * price.min():",
+        old="if table.max() >= LEAST_RATIO * table.min():",
+        new="if table.max() < LEAST_RATIO * table.min():",
         tests=("tests/policies/query_mesh/test_class_prices.py",),
     ),
     Bug(
