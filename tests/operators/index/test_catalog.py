@@ -72,6 +72,14 @@ class Held:
         assert np.isin(own[near] * len(self.ticks) + near, found).all()
         return len(found)
 
+    def check_order(self, key: int) -> None:
+        """Whoever asks for smaller values of a key finds all their rows."""
+        wanted = np.arange(self.values)
+        ranges, _ = self.catalog.find(Request({}, key, [("<", wanted)]))
+        at, found = ranges.expand(self.values)
+        for probe in wanted:
+            assert set(np.flatnonzero(self.keys[key] < probe).tolist()) <= set(found[at == probe].tolist())
+
 
 class _Column(FixedWidth):
     """A key of the rows that are held."""
@@ -228,6 +236,21 @@ def test_with_some_room_another_map_serves() -> None:
     ((key_map, _),) = held.catalog.take_counts().served
     assert key_map is not None
     assert len(key_map.fields[0].keys) == 1
+
+
+def test_an_order_serves_no_search_by_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there is room for one of two orders, the rows of the other are looked through."""
+    monkeypatch.setattr(admission, "LEAST_ROOM", 0)
+    held = Held(values=200)
+    served = set()
+    for number in range(12):
+        held.come(np.arange(number * 50, number * 50 + 50))
+        for key in (0, 1):
+            held.check_order(key)
+        served = {key_map for key_map, _ in held.catalog.take_counts().served}
+        held.go(number * 50 + 49, len(held.ticks) * 16)
+    assert len(served) == 2
+    assert None in served
 
 
 def test_a_table_is_one_part_and_gives_about_one_candidate_a_match() -> None:
