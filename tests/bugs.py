@@ -39,6 +39,20 @@ class Bug:
 
 BUGS = (
     Bug(
+        name="the micro-batches before a change count as regret",
+        file="eddy/comparison/measures.py",
+        old="    after = np.cumsum(rows) > start\n",
+        new="    after = np.cumsum(rows) > 0\n",
+        tests=("tests/eddy/comparison/test_measures.py",),
+    ),
+    Bug(
+        name="candidates of an index are only those that were right",
+        file="eddy/comparison/measures.py",
+        old='    sums = frame[["candidates", "sorted_rows"]].sum() / tuples\n',
+        new='    sums = frame.assign(candidates=frame["matches"])[["candidates", "sorted_rows"]].sum() / tuples\n',
+        tests=("tests/eddy/comparison/test_measures.py",),
+    ),
+    Bug(
         name="what cells without rows have in their indexes is left out of the sum",
         file="eddy/observe/indexing.py",
         old="    for count in (*idle, *busy):\n",

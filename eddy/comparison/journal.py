@@ -80,7 +80,7 @@ class Record:
     """A run.
 
     `key` says of what, `answer` is the digest of its results, and `routes` that of its routes. `seconds`, `results`,
-    `rows` and `calls` are those of its micro-batches.
+    `rows` and `calls` are those of its micro-batches, and `looked` the candidates that indexes gave in them.
     """
 
     key: str
@@ -93,6 +93,7 @@ class Record:
     rows: Sequence[int] = ()
     calls: Sequence[int] = ()
     routes: str = ""
+    looked: Sequence[int] = ()
 
     def line(self) -> str:
         """As one line of JSON."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from eddy.comparison.contender import BASELINE, BOUND
 from eddy.comparison.workload import Workload
 from eddy.observe.insight import WRITTEN_ORDER
 from eddy.observe.report import Report
+from eddy.tuples.arrays import Floats
 
 SUMS = {
     "routing_calls": "routing_calls",
@@ -42,6 +43,9 @@ which a policy tries something."""
 STEADY_SHARE = 0.5
 """The part of a phase, counted from its end, that says where the calls per tuple stay."""
 
+TINY = 1e-9
+"""A cost that is no cost, so that nothing is divided by zero."""
+
 GAINED = 0.8
 """The share of what can be gained after a change that counts as having noticed it."""
 
@@ -57,7 +61,7 @@ def measure(workload: Workload, results: int, report: Report) -> dict[str, Any]:
     learning = report.learning()
     told = learning_time(workload, learning) | decided_calls(report.decisions())
     told |= settling_point(workload, batches) | adapting(report) | profiled_share(workload, learning)
-    told |= distance_from_best(workload, report) | candidates_a_tuple(workload, report)
+    told |= distance_from_best(workload, report) | candidates_a_tuple(workload, report) | index_work(workload, report)
     return counted | dict(workload.facts) | told
 
 
@@ -98,10 +102,10 @@ def sum_quickest(runs: Sequence[Sequence[float]]) -> float:
     """
     if len({len(run) for run in runs}) > 1:  # Spark may divide the same work into more micro-batches one day
         return float(min(sum(run) for run in runs))
-    return float(_quickest(runs).sum())
+    return float(quickest(runs).sum())
 
 
-def _quickest(runs: Sequence[Sequence[float]]) -> np.ndarray[Any, np.dtype[np.float64]]:
+def quickest(runs: Sequence[Sequence[float]]) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Give each micro-batch's seconds in the quickest repeat."""
     least: np.ndarray[Any, np.dtype[np.float64]] = np.min(np.array(runs, np.float64), axis=0)
     return least
@@ -113,7 +117,7 @@ def output_rate(runs: Sequence[Sequence[Sequence[float]]], results: Sequence[Seq
     The time is that of the quickest policy. `runs` are for each policy the repeats on the same workload, each with the
     seconds of its micro-batches; `results` are for each policy those of its micro-batches.
     """
-    seconds = [_quickest(own).cumsum() for own in runs]
+    seconds = [quickest(own).cumsum() for own in runs]
     end = min(float(own[-1]) for own in seconds)
     found = []
     for taken, own in zip(seconds, results, strict=True):
@@ -142,6 +146,46 @@ def rows_to_gain(points: Sequence[int], courses: Sequence[Course], roles: Sequen
     ends = [*points[1:], sum(baseline[0])]
     spans = list(zip(points, ends, strict=True))
     return [{"rows_to_gain": max(_rows_lost(own, bounds[0], baseline, *span) for span in spans)} for own in courses]
+
+
+def regret_after(
+    start: int, rows: Sequence[int], costs: Mapping[str, Sequence[Sequence[float]]], roles: Sequence[str]
+) -> list[dict[str, float]]:
+    """What a design costs on what has changed, in times of the bound's.
+
+    The bound has the design that is best for it. `costs` are by what is counted, such as seconds, each policy's for
+    each micro-batch; `start` is the tuple at which the change begins. Beside all that comes after it there is its later
+    half, when what is to be learned has been, and by the candidates the rows until a few micro-batches are near enough.
+    """
+    after = np.cumsum(rows) > start
+    bound = next((place for place, role in enumerate(roles) if role == BOUND), None)
+    if bound is None or not after.any():
+        return [{} for _ in roles]
+    late = after & (np.cumsum(after) > after.sum() - _steady(int(after.sum())))
+    found: list[dict[str, float]] = [{} for _ in roles]
+    for name, courses in costs.items():
+        least = np.array(courses[bound], np.float64)
+        for one, course in zip(found, courses, strict=True):
+            own = np.array(course, np.float64)
+            for stretch, which in (("", after), ("_late", late)):
+                one[f"regret_{name}{stretch}"] = float(own[which].sum() / max(least[which].sum(), TINY))
+            if name == "candidates":
+                one["regret_rows"] = float(
+                    np.asarray(rows)[after][: _batches_of_regret(own[after], least[after])].sum()
+                )
+    return found
+
+
+def _batches_of_regret(own: Floats, least: Floats) -> int:
+    """Count micro-batches until some in a row cost hardly more than the bound's.
+
+    >>> _batches_of_regret(np.array([4.0, 4, 4, 1, 1, 1, 1]), np.ones(7))
+    3
+    """
+    width = min(BATCHES_TO_SMOOTH, len(own))
+    sums = [np.convolve(course, np.ones(width), mode="valid") for course in (own, least)]
+    near = np.flatnonzero(sums[0] <= (1 + SETTLED_WITHIN) * sums[1])
+    return int(near[0]) if len(near) else len(own)
 
 
 def _rows_lost(own: Course, bound: Course, baseline: Course, start: int, end: int) -> float:
@@ -210,6 +254,19 @@ def candidates_a_tuple(workload: Workload, report: Report) -> dict[str, float]:
     frame = report.operators(by_batch=True)
     joins = frame[~frame["operator"].isin([filter.name for filter in workload.query.filters])]
     return {} if joins.empty else {"candidates": float(joins["evaluated"].sum() / max(workload.tuples, 1))}
+
+
+def index_work(workload: Workload, report: Report) -> dict[str, float]:
+    """What indexes have cost beside the tuples: the candidates that they gave, right or not, and the rows put in order.
+
+    A look through all rows gives all of them.
+    """
+    frame = report.indexes()
+    if frame.empty:
+        return {}
+    tuples = max(workload.tuples, 1)
+    sums = frame[["candidates", "sorted_rows"]].sum() / tuples
+    return {"index_candidates": float(sums["candidates"]), "rows_sorted": float(sums["sorted_rows"])}
 
 
 def distance_from_best(workload: Workload, report: Report) -> dict[str, float]:

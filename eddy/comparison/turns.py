@@ -18,10 +18,18 @@ from eddy.comparison.answer import agree, digest, digest_routes, go_same_ways
 from eddy.comparison.contender import CONTROL, Contender
 from eddy.comparison.experiment import Experiment, SizedPoint, Skipped
 from eddy.comparison.journal import Journal, Record, Trace, trace
-from eddy.comparison.measures import measure, output_rate, rows_to_gain, sum_quickest, time_over_written
+from eddy.comparison.measures import (
+    measure,
+    output_rate,
+    quickest,
+    regret_after,
+    rows_to_gain,
+    sum_quickest,
+    time_over_written,
+)
 from eddy.comparison.run_key import key
 from eddy.comparison.runner import Runner, RunPolicy
-from eddy.comparison.workload import Workload
+from eddy.comparison.workload import CHANGED_AT, Workload
 
 MeasuredRow = dict[str, Any]
 WIDTH = 24
@@ -144,8 +152,22 @@ class Turns:
             over = time_over_written(seconds, written)
             found = [{**one, **other} for one, other in zip(found, over, strict=True)]
         courses = [(own[0].rows, own[0].calls) for own in records]
-        late = rows_to_gain(workload.drift_points, courses, [contender.role for contender in contenders])
-        return [{**one, **other} for one, other in zip(found, late, strict=True)]
+        roles = [contender.role for contender in contenders]
+        late = rows_to_gain(workload.drift_points, courses, roles)
+        regret = self._regret(workload, records, roles)
+        return [{**one, **two, **three} for one, two, three in zip(found, late, regret, strict=True)]
+
+    @staticmethod
+    def _regret(
+        workload: Workload, records: Sequence[Sequence[Record]], roles: Sequence[str]
+    ) -> list[dict[str, float]]:
+        """Work out what designs cost on what has changed, where the workload says since when it has."""
+        start, rows = workload.facts.get(CHANGED_AT), records[0][0].rows
+        if start is None or any(len(one.looked) != len(rows) for own in records for one in own):
+            return [{} for _ in records]
+        looked = [own[0].looked for own in records]
+        seconds = [quickest([record.seconds for record in own]).tolist() for own in records]
+        return regret_after(start, rows, {"seconds": seconds, "candidates": looked}, roles)
 
     def _row(self, setup: SizedPoint, contender: Contender, figures: MeasuredRow) -> MeasuredRow:
         """Write a run as a flat row."""
@@ -175,6 +197,7 @@ class _Turn:
         done = run(self.contender.choice(workload), batch_rows, self.seed, self.contender.index)
         batches = done.report.batches()
         figures = measure(workload, done.results.num_rows, done.report)
+        looked = done.report.indexes().set_index("batch")["candidates"]
         cpu = {} if done.cpu_seconds is None else {"cpu_seconds": done.cpu_seconds}
         return Record(
             key=self.key,
@@ -186,6 +209,7 @@ class _Turn:
             rows=batches["rows"].tolist(),
             calls=batches["routing_calls"].tolist(),
             routes=digest_routes(done.report),
+            looked=looked.groupby("batch").sum().reindex(batches["batch"], fill_value=0).tolist(),
         )
 
 

@@ -13,6 +13,9 @@ from eddy.query import Query
 from eddy.sql import Column
 from eddy.tuples.arrays import Floats
 
+CHANGED_AT = "changed_at"
+"""The fact that names the tuple from which on the data are otherwise for good."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Workload:

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 import eddy
-from eddy.comparison.workload import Workload
+from eddy.comparison.workload import CHANGED_AT, Workload
 from eddy.errors import QueryError, check_whole, is_whole
 from eddy.jobs.workloads.parameters import call
 from eddy.tuples.arrays import Floats, Integers
@@ -175,7 +175,7 @@ def multi_route(  # noqa: PLR0913  what a config file may say
         data={s: _add_columns(rng, columns, selected) for s, columns in keys.items()},
         best=[f"probe_{NAMES[s]}" for s in made.find_best(before)],
         drift_points=tuple(point * streams for point in points),
-        facts={"streams": streams, "operators": streams - 1, "cardinality": cardinality, "skew": skew},
+        facts=_tell_facts(before, at if at < each else None),
     )
 
 
@@ -270,6 +270,13 @@ def _read_change(change: Mapping[str, Any], streams: int, said: Mapping[str, Any
         return check_whole(at, "at", where=CHANGE), _recipe(streams, paths, cardinality, skew, fan_out)
 
     return call(read, change, where=CHANGE)
+
+
+def _tell_facts(recipe: Recipe, at: int | None) -> dict[str, Any]:
+    """Say what figures are drawn over, and since which tuple all is otherwise."""
+    told: dict[str, Any] = {"streams": recipe.streams, "operators": recipe.streams - 1}
+    told |= {"cardinality": recipe.cardinality, "skew": recipe.skew}
+    return told if at is None else {**told, CHANGED_AT: at * recipe.streams}
 
 
 def _add_columns(rng: np.random.Generator, keys: Mapping[str, Integers], selected: int) -> pa.Table:

@@ -11,7 +11,8 @@ import pyarrow as pa
 import pytest
 
 import eddy
-from eddy.comparison.runner import tell_coming
+from eddy.comparison.compare import run_comparison
+from eddy.comparison.runner import Local, tell_coming
 from eddy.comparison.workload import Workload
 from eddy.contracts import Setting
 from eddy.errors import EngineError, QueryError
@@ -134,3 +135,15 @@ def test_another_index_is_another_setting(tmp_path: Path) -> None:
     for index, lines in ((BITS, 3), (BITS, 3), ({**BITS, "bits": 5}, 4)):
         compare("fixed", {"name": "fixed", "index": index}, resume=journal)
         assert len(journal.read_text("utf-8").splitlines()) == lines
+
+
+def test_the_regret_of_designs_is_told_where_the_workload_changes() -> None:
+    route = {"kind": "multi_route", "streams": 3, "paths": 1, "rows": 1_200, "window": 100, "phase": 100}
+    policies: list[Any] = [
+        {"name": "source", "costs": "unit", "role": "baseline", "label": "patterns"},
+        {"name": "source", "costs": "unit", "role": "bound", "label": "told", "index": "told"},
+    ]
+    made = experiment(policies=policies, workload=route | {"change": {"at": 200}}, repeats=1, batch_rows=100)
+    rows = run_comparison(made, Local(), command="", quiet=True).rows.to_pylist()
+    assert {row["policy"]: row["regret_candidates"] for row in rows}["told"] == 1.0
+    assert all(row["regret_candidates"] > 0 and row["regret_rows"] <= 600 for row in rows)

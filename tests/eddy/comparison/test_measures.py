@@ -17,10 +17,12 @@ from eddy.comparison.measures import (
     candidates_a_tuple,
     decided_calls,
     distance_from_best,
+    index_work,
     learning_time,
     measure,
     output_rate,
     profiled_share,
+    regret_after,
     rows_to_gain,
     settling_point,
     sum_quickest,
@@ -28,7 +30,7 @@ from eddy.comparison.measures import (
 )
 from eddy.comparison.workload import Workload
 from eddy.contracts import Hop, Leg, Setting, Task
-from eddy.jobs.workloads.registry import lookups, stream_star, traps
+from eddy.jobs.workloads.registry import lookups, multi_route, stream_star, traps
 from eddy.observe.insight import Insight, Regret
 from eddy.policies.fixed import Fixed
 from eddy.wiring import PolicyChoice
@@ -99,6 +101,34 @@ def test_the_best_baseline_says_what_can_be_gained() -> None:
 @pytest.mark.parametrize(("points", "roles"), [([], ROLES), ([5], ["baseline", "", ""]), ([5], ["", "", "bound"])])
 def test_where_nothing_changes_or_nobody_knows_no_rows_are_counted(points: list[int], roles: list[str]) -> None:
     assert rows_to_gain(points, [([BATCH] * 10, MOST)] * 3, roles) == [{}] * 3
+
+
+@pytest.mark.parametrize(
+    ("own", "regret", "late", "rows"),
+    [
+        # What was before the change does not count.
+        ([9] * 4 + [1] * 6, 1.0, 1.0, 0),
+        ([1] * 4 + [3] * 3 + [1] * 3, 2.0, 1.0, 300),
+        ([1] * 4 + [2] * 6, 2.0, 2.0, 600),
+        # One cheap micro-batch is none that has noticed.
+        ([1] * 4 + [2, 1, 2, 1, 1, 1], 4 / 3, 1.0, 300),
+    ],
+)
+def test_the_regret_of_a_design_is_its_cost_over_the_bound_s(
+    own: list[int], regret: float, late: float, rows: int
+) -> None:
+    costs = {"seconds": [own, [1] * 10], "candidates": [[10 * cost for cost in own], [10] * 10]}
+    found = regret_after(400, [BATCH] * 10, costs, ["", "bound"])
+    for name in costs:
+        assert found[0][f"regret_{name}"] == pytest.approx(regret)
+        assert found[0][f"regret_{name}_late"] == pytest.approx(late)
+    assert found[0]["regret_rows"] == rows
+    assert set(found[1].values()) == {1.0, 0.0}
+
+
+@pytest.mark.parametrize(("start", "roles"), [(1_000, ["", "bound"]), (400, ["", "baseline"])])
+def test_there_is_no_regret_without_a_change_or_a_bound(start: int, roles: list[str]) -> None:
+    assert regret_after(start, [BATCH] * 10, {"candidates": [[1] * 10] * 2}, roles) == [{}, {}]
 
 
 SWITCHED = 1_200
@@ -184,6 +214,20 @@ def test_candidates_of_joins_are_counted_beside_the_tuples() -> None:
     assert candidates_a_tuple(workload, report) == {"candidates": 3 + 9}
     star = stream_star(2, [[0.5, 0.5]], rows=50)
     assert candidates_a_tuple(star, eddy.run_local(star.query, star.data).report) == {}
+
+
+def test_what_indexes_give_is_counted_right_or_not() -> None:
+    workload = multi_route(streams=3, paths=2, rows=600, window=100, phase=100)
+    for kind in ("patterns", {"kind": "hash", "count": 1, "theta": 0.5}):
+        report = eddy.run_local(workload.query, workload.data, index=kind, batch_rows=BATCH).report
+        counted = report.indexes()
+        assert index_work(workload, report) == {
+            "index_candidates": counted["candidates"].sum() / 600,
+            "rows_sorted": counted["sorted_rows"].sum() / 600,
+        }
+        assert counted["candidates"].sum() >= counted["matches"].sum()
+    star = stream_star(2, [[0.5, 0.5]], rows=50)
+    assert index_work(star, eddy.run_local(star.query, star.data).report) == {}
 
 
 def test_what_is_profiled_counts_as_much_as_it_costs() -> None:
