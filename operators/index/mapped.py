@@ -100,7 +100,8 @@ class MappedIndex:
         # begins  [0 2 2 3] and [0 1 1 2]  ->  [0 3 3 5]: the own rows move up by what the other has before their code,
         # the other's by what the own has up to and with it.
         begins, others = self._table.begins.astype(np.int64), index._table.begins.astype(np.int64)
-        width = np.min_scalar_type(first + len(index.order))
+        # Rows that lack a key are not in the order, but the others' numbers count them.
+        width = np.min_scalar_type(first + int(index.order.max(initial=0)) + 1)
         order = np.empty(len(self.order) + len(index.order), width)
         order[np.arange(len(self.order)) + np.repeat(others[:-1], np.diff(begins))] = self.order
         moved = index.order.astype(np.int64) + first

@@ -75,7 +75,8 @@ def predict(key_map: KeyMap, pattern: int, rows: int, bits: tuple[int, ...], ali
     used = False
     for field, width in zip(key_map.fields, bits, strict=True):
         if not all(pattern >> key & 1 for key in field.keys):
-            waiting *= min(distinct(field.keys, rows), 2.0**width)
+            # All rows that lack a key stand in one run.
+            waiting *= max(min(distinct(field.keys, rows), 2.0**width), 1.0)
         elif runs * waiting <= MOST_RUNS:
             chance = alike(field.keys)
             runs, waiting, used = runs * waiting, 1.0, True
