@@ -29,7 +29,7 @@ help: ## List the targets
 check: $(VENV)/.dev ## Check style and types, and run every test that starts neither Spark nor a process
 	@$(call step,check,$(PY) -m tests.tiers check --timeout=300 $(ARGS))
 
-test: java lint ## Check style and types, then run every test and every example in the docs
+test: java $(VENV)/.dev ## Check style and types, and run every test and every example in the docs
 	@$(call step,tests,$(PY) -m tests.tiers all --timeout=300 $(ARGS))
 
 demo: java $(VENV)/.run ## Watch policies follow a stream that changes: a minute, on Spark

@@ -3,9 +3,7 @@
 For every task the router calls `Policy.plan` once; for every step of every leg `Operator.run` and then
 `Policy.observe`, which is also called for the profiles of legs that are there to learn. At the end of a round, which is
 a micro-batch or a part of one, it calls `Policy.learn` once. Between micro-batches it may read `Policy.insight` and
-call `Policy.snapshot`; `restore` comes before the first `plan`.
-
-The contracts stand here, and what they speak of is imported here: the author of a plug-in needs this module alone.
+call `Policy.snapshot`; `restore` comes before the first `plan`. What contracts speak of is imported here as well.
 """
 
 from __future__ import annotations
@@ -351,8 +349,7 @@ class Policy(Protocol):
     """Who goes first.
 
     A policy derives from this class and is built as `Name(setting, parameter=value, ...)`. Its parameters are
-    keyword-only, and the policy checks them, with errors for the person who wrote the config file. Only `plan` has to
-    be written: a policy that learns nothing needs nothing else.
+    keyword-only, and it checks them, with errors for who wrote the config file. Only `plan` has to be written.
     """
 
     features: Features = NO_FEATURES
@@ -383,6 +380,11 @@ class Policy(Protocol):
     def is_calm(self) -> bool:
         """Whether nothing would be gained by learning soon: then what is left of a micro-batch comes as one round."""
         return True
+
+    @property
+    def is_new(self) -> bool:
+        """Whether nothing is known of the rows yet: the first round is small then, since its rows go any way."""
+        return False
 
     @property
     def is_urgent(self) -> bool:

@@ -52,7 +52,18 @@ list_index_defaults = index_settings.list_defaults
 INDEX_NAMES = index_settings.CHOICES
 """What others may know of the indexes that a user chooses."""
 
-POLICY_PARTS = ("features", "insight", "is_calm", "is_urgent", "plan", "observe", "learn", "snapshot", "restore")
+POLICY_PARTS = (
+    "features",
+    "insight",
+    "is_calm",
+    "is_new",
+    "is_urgent",
+    "plan",
+    "observe",
+    "learn",
+    "snapshot",
+    "restore",
+)
 
 ENTRY_POINTS = "eddy.policies"
 """The entry-point group in which other packages register policies."""

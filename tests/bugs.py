@@ -228,6 +228,13 @@ BUGS = (
         tests=("tests/operators/index/test_catalog.py",),
     ),
     Bug(
+        name="a search by one order is served by another",
+        file="operators/index/serving.py",
+        old="            return Server(None)\n",
+        new="            pass\n",
+        tests=("tests/operators/index/test_catalog.py",),
+    ),
+    Bug(
         name="the last value of a field that a search lacks is left out",
         file="operators/index/mapped.py",
         old="self.values = values[: MOST_RUNS + 1]",
@@ -247,6 +254,41 @@ BUGS = (
         old="elif search.codes[0]:",
         new="elif False:",
         tests=("tests/operators/index/test_key_maps.py",),
+    ),
+    Bug(
+        name="a rank outside is taken for the nearest",
+        file="operators/index/mapped.py",
+        old="known = ranks.take(at) == codes",
+        new="known = np.ones(len(codes), np.bool_)",
+        tests=("tests/operators/index/test_contract.py",),
+    ),
+    Bug(
+        name="an old part is searched with a new map",
+        file="operators/index/serving.py",
+        old="self.maps if part.maps is None else part.maps",
+        new="self.maps",
+        tests=("tests/operators/index/test_catalog.py",),
+    ),
+    Bug(
+        name="what serves a search survives a new decision of the admission",
+        file="operators/index/serving.py",
+        old="self.chosen, self.admission.decisions, self._sample.age)",
+        new="self.chosen, self._sample.age)",
+        tests=("tests/operators/index/test_catalog.py",),
+    ),
+    Bug(
+        name="a column lets go of one row too many",
+        file="operators/columns.py",
+        old="self._start += count\n",
+        new="self._start += min(count + 1, len(self)) if count else 0\n",
+        tests=("tests/operators/test_columns.py",),
+    ),
+    Bug(
+        name="rows that go keep their room",
+        file="operators/columns.py",
+        old="        if len(self._buffer) > (1 + 2 * GROWTH) * len(self):\n            self._move(len(self))\n",
+        new="",
+        tests=("tests/operators/test_columns.py",),
     ),
     Bug(
         name="a verdict is lost",
@@ -665,8 +707,8 @@ BUGS = (
     Bug(
         name="a guard gives up what pays, and keeps what does not",
         file="policies/shared/guard.py",
-        old="if is_overdrawn and self._recent <= 0:",
-        new="if is_overdrawn and self._recent > 0:",
+        old="if self.is_overdrawn and self._recent <= 0:",
+        new="if self.is_overdrawn and self._recent > 0:",
         tests=("tests/policies/test_guard.py",),
     ),
     Bug(
@@ -740,6 +782,27 @@ BUGS = (
         tests=("tests/eddy/test_rounds.py", "tests/policies/query_mesh/test_first_hops.py"),
     ),
     Bug(
+        name="the first rows of a stream go any way for a whole micro-batch",
+        file="eddy/engine/rounds.py",
+        old="size = NEW_ROUND if self._policy.is_new else FIRST_ROUND",
+        new="size = FIRST_ROUND",
+        tests=("tests/eddy/test_rounds.py",),
+    ),
+    Bug(
+        name="rounds that are not noted are forgotten",
+        file="policies/query_mesh/promise.py",
+        old="spoken = 1 + self._unnoted / rows if rows else 1.0",
+        new="spoken = 1.0",
+        tests=("tests/policies/query_mesh/test_passing.py",),
+    ),
+    Bug(
+        name="nobody asks for more legs where rows cost unlike",
+        file="policies/query_mesh/learn/class_prices.py",
+        old="self.is_open = bool(varied and unlike.any())",
+        new="self.is_open = False",
+        tests=("tests/policies/query_mesh/test_class_prices.py",),
+    ),
+    Bug(
         name="each way of a mesh ends in an order of its own",
         file="policies/query_mesh/tails.py",
         old="best = int((spent + steps).argmin())",
@@ -791,8 +854,8 @@ BUGS = (
     Bug(
         name="all rows are taken to cost the same",
         file="policies/query_mesh/learn/class_prices.py",
-        old="if sure[place, operator] > bars[place] and price.max() >= LEAST_RATIO * price.min():",
-        new="if sure[place, operator] > bars[place] and price.max() < LEAST_RATIO * price.min():",
+        old="if table.max() >= LEAST_RATIO * table.min():",
+        new="if table.max() < LEAST_RATIO * table.min():",
         tests=("tests/policies/query_mesh/test_class_prices.py",),
     ),
     Bug(
@@ -906,6 +969,13 @@ BUGS = (
         old="self.starved = self.starved + 1 if duel is not None and not challenged else 0",
         new="pass",
         tests=(f"{AUTO}/test_deal.py", "-k", "said_to_wait"),
+    ),
+    Bug(
+        name="a quiet round that is far too dear alarms nobody",
+        file="policies/auto/guard.py",
+        old="if self.is_alarmed or rounds >= QUIET_ROUNDS",
+        new="if rounds >= QUIET_ROUNDS",
+        tests=(f"{AUTO}/test_guard.py",),
     ),
     Bug(
         name="who has won is taken to cost what the written order does",

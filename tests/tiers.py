@@ -1,9 +1,9 @@
 """Runs tests on two cores: `python -m tests.tiers all` every test, `python -m tests.tiers check` the quick ones.
 
 `all` runs two tiers side by side: the tests that need Spark or a process of their own, which leave one core idle most
-of the time, and all others, with a few that start a session in a process of theirs. `check` runs style, types, and the
-tests that need neither, in two halves. What follows is what pytest takes; each line says where it comes from, and each
-run of pytest writes a report, such as `build/tests-spark.xml`.
+of the time, and all others, with a few that start a session in a process of theirs. `check` runs the tests that need
+neither, in two halves. Style and types are looked at beside them. What follows is what pytest takes; each line says
+where it comes from, and each run of pytest writes a report, such as `build/tests-spark.xml`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ HALVES = {"first": "1/2", "second": "2/2"}
 
 STYLE = {
     "style": (sys.executable, "-m", "ruff", "check", "--quiet", "."),
-    "format": (sys.executable, "-m", "ruff", "format", "--check", "--quiet", "."),
+    "format": (sys.executable, "-m", "ruff", "format", "--check", "."),
     "types": (sys.executable, "-m", "mypy", "--no-error-summary"),
 }
 
@@ -74,13 +74,12 @@ def commands(what: str, more: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """The commands of `all` or of `check`, by the name that their lines begin with.
 
     >>> list(commands("all", [])), list(commands("check", []))
-    (['spark', 'plain'], ['style', 'format', 'types', 'first', 'second'])
+    (['style', 'format', 'types', 'spark', 'plain'], ['style', 'format', 'types', 'first', 'second'])
     """
     if what == "all":
-        return {name: _tests(name, marks, more) for name, marks in TIERS.items()}
+        return {**STYLE, **{name: _tests(name, marks, more) for name, marks in TIERS.items()}}
     if what == "check":
-        halves = {name: _tests(name, QUICK, ["--part", part, *more]) for name, part in HALVES.items()}
-        return {**STYLE, **halves}
+        return {**STYLE, **{name: _tests(name, QUICK, ["--part", part, *more]) for name, part in HALVES.items()}}
     raise SystemExit(f'tests.tiers: expected "all" or "check", got "{what}"')
 
 

@@ -17,6 +17,9 @@ from eddy.routing.router import Router
 from eddy.tuples import Tuples
 from eddy.tuples.arrays import Integers
 
+NEW_ROUND = 200
+"""Rows of the first round while nothing is known: they go any way, and that many tell what rows cost."""
+
 FIRST_ROUND = 1_000
 """Rows of the first round: a policy's first sample, and little lost where the order is bad."""
 
@@ -54,12 +57,12 @@ class Rounds:
         self._router.begin()
         self._rows, self._rounds = 0, 0
         rows = sum(len(part.numbers) for part in arrived)
-        first = self._choose_size(FIRST_ROUND, rows)
-        if first == rows:
+        size = NEW_ROUND if self._policy.is_new else FIRST_ROUND
+        if self._choose_size(size, rows) == rows:
             yield from self._route([part.tuples for part in arrived], rows, chance)
             return
         numbers = _merge([part.numbers for part in arrived if len(part.numbers)])
-        begun, size = 0, FIRST_ROUND
+        begun = 0
         while begun < rows:
             end = begun + self._choose_size(size, rows - begun)
             yield from self._route(cut(arrived, numbers, begun, end), end - begun, chance)

@@ -38,12 +38,16 @@ TIMES_SORTED = 2.0
 """How often a row is put in order for a map while the segment grows that it is in."""
 
 
+Asked = tuple[int, int | None]
+"""An access pattern, and the key by whose order a search goes besides."""
+
+
 @dataclass(frozen=True, slots=True)
 class Option:
-    """A map with so many bits to spare: its bytes, and what a search by each access pattern takes with it."""
+    """A map with so many bits to spare: its bytes, and what each of the searches that it serves takes with it."""
 
     nbytes: float
-    prices: Mapping[int, float]
+    prices: Mapping[Asked, float]
 
 
 Need = Callable[[KeyMap, int], float]
@@ -58,16 +62,16 @@ class Admission:
 
     def __init__(self) -> None:
         self.decisions = 0
-        self._weights: dict[int, float] = {}
+        self._weights: dict[Asked, float] = {}
         self._arrived = 0.0
         self._least = math.inf
         self._spare: dict[KeyMap, int] | None = None
         self._decided: dict[KeyMap, None] = {}
         self._age = 0
 
-    def ask(self, pattern: int, probes: int) -> None:
+    def ask(self, asked: Asked, probes: int) -> None:
         """Note a search."""
-        self._weights[pattern] = self._weights.get(pattern, 0.0) + probes
+        self._weights[asked] = self._weights.get(asked, 0.0) + probes
 
     def arrive(self, rows: int) -> None:
         """Note rows that came."""
@@ -83,7 +87,7 @@ class Admission:
 
     def rest(self, maps: Sequence[KeyMap], need: Need, options: Options, room: int, rows: int) -> None:
         """End a micro-batch."""
-        self._weights = {pattern: weight * FADING for pattern, weight in self._weights.items() if weight > 1e-3}
+        self._weights = {asked: weight * FADING for asked, weight in self._weights.items() if weight > 1e-3}
         self._arrived *= FADING
         self._age += 1
         if rows >= FEW_ROWS:
@@ -103,13 +107,13 @@ class Admission:
 
     def _choose(self, found: Mapping[KeyMap, Sequence[Option]], room: float, scan: float) -> dict[KeyMap, int]:
         """Choose maps and bits that save most for their bytes, one step after the other."""
-        maps, patterns = list(found), list(self._weights)
-        if not maps or not patterns:
+        maps, asked = list(found), list(self._weights)
+        if not maps or not asked:
             return {}
-        weights = np.array([self._weights[pattern] for pattern in patterns])
-        prices = np.array([[[o.prices[p] for p in patterns] for o in found[m]] for m in maps])
+        weights = np.array([self._weights[one] for one in asked])
+        prices = np.array([[[option.prices.get(one, math.inf) for one in asked] for option in found[m]] for m in maps])
         nbytes = np.array([[0.0, *(option.nbytes for option in found[m])] for m in maps])
-        best = np.array([scan] * len(patterns))
+        best = np.array([scan] * len(asked))
         level = np.zeros(len(maps), np.int64)
         sorting = SORTED_ROW * TIMES_SORTED * self._arrived
         # Each step adds a map, or gives one more bits, as pays best; level 0 is a map that is not there.

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from eddy.operators.index import price
-from eddy.operators.index.admission import Admission, Option
+from eddy.operators.index.admission import Admission, Asked, Option
 from eddy.operators.index.builder import Builder
 from eddy.operators.index.key_map import KeyMap, hash_map
 from eddy.operators.index.mapped import MOST_RUNS
@@ -19,9 +19,6 @@ HASH_BITS = 16
 
 FALLING_BACK = ("chosen", "told")
 """The kinds under which an index that is missed is built: under the others, it is their point to do without."""
-
-Asked = tuple[int, int | None]
-"""An access pattern, and the key by whose order a search goes besides."""
 
 
 class Server(NamedTuple):
@@ -49,18 +46,19 @@ class Serving:
         self.maps: list[KeyMap] = []
         self.chosen: tuple[KeyMap, ...] | None = None
         self.admission = Admission()
-        self._patterns: set[int] = set()
+        self._asked: set[Asked] = set()
         self._kind = kind
         self._parts = parts
         self._builder = builder
         self._sample = sample
         self._servers: dict[int, Servers] = {}
-        # How many tuples have asked, as long as the rows are as they are.
+        # As long as the rows are as they are: how many tuples have asked, and how many runs a search may find.
         self._probed: dict[Asked, int] = {}
+        self._runs: dict[int, int] = {}
 
     def begin(self) -> None:
         """Follow rows or maps that are others."""
-        self._probed = {}
+        self._probed, self._runs = {}, {}
         numbers = {part.number for part in self._parts}
         for gone in [number for number in self._servers if number not in numbers]:
             del self._servers[gone]
@@ -69,8 +67,10 @@ class Serving:
         """Note a search."""
         asked = (request.pattern, request.then)
         self._probed[asked] = self._probed.get(asked, 0) + len(request)
-        self._patterns.add(request.pattern)
-        self.admission.ask(request.pattern, len(request))
+        # With equalities, all maps serve by these alone.
+        needed = (request.pattern, None if request.pattern else request.then)
+        self._asked.add(needed)
+        self.admission.ask(needed, len(request))
 
     def rest(self, room: int) -> None:
         """Choose the maps that there is room for, and let go of all others."""
@@ -123,6 +123,9 @@ class Serving:
         is_free = pattern > 0 and part.maps is not None
         if not (is_free or self.admission.leaves_out(own)):
             return Server(own)
+        if not pattern:
+            # Rows that stand in the order of another key are not those that were asked for.
+            return Server(None)
         there = [m for m in (self.maps if part.maps is None else part.maps) if not self.admission.leaves_out(m)]
         there += [m for m in part.built if m not in there]
         prices = [self.price_part(m, part.rows, pattern) for m in (None, *there)]
@@ -158,6 +161,11 @@ class Serving:
 
     def count_runs(self, pattern: int) -> int:
         """Say about how many runs the map that serves a search finds in one part."""
+        if pattern not in self._runs:
+            self._runs[pattern] = self._count_runs(pattern)
+        return self._runs[pattern]
+
+    def _count_runs(self, pattern: int) -> int:
         if all(len(key_map.fields) < 2 for key_map in self.maps):
             return 1
         part = max(self._parts, key=lambda one: one.rows, default=None)
@@ -169,17 +177,17 @@ class Serving:
 
     def _list_options(self, key_map: KeyMap) -> list[Option]:
         """List what a map takes and saves, with the fewest bits first."""
-        asked = sorted(self._patterns)
-        used = {pattern: key_map.list_fields(pattern) for pattern in asked}
+        served = [one for one in sorted(self._asked) if key_map.fields or one == (0, key_map.then)]
+        used = {one: key_map.list_fields(one[0]) for one in served}
         return [self._price(key_map, used, spare) for spare in reversed(price.SPARE_BITS)]
 
-    def _price(self, key_map: KeyMap, used: Mapping[int, tuple[int, ...]], spare: int) -> Option:
+    def _price(self, key_map: KeyMap, used: Mapping[Asked, tuple[int, ...]], spare: int) -> Option:
         """Predict what searches take for one tuple, in the rows as they are; those by the same fields take the same."""
         prices = {
             fields: sum(self.price_part(key_map, part.rows, pattern, spare) for part in self._parts)
-            for fields, pattern in {fields: pattern for pattern, fields in used.items()}.items()
+            for fields, pattern in {fields: pattern for (pattern, _), fields in used.items()}.items()
         }
-        return Option(self._count_bytes(key_map, spare), {pattern: prices[fields] for pattern, fields in used.items()})
+        return Option(self._count_bytes(key_map, spare), {one: prices[fields] for one, fields in used.items()})
 
     def _count_bytes(self, key_map: KeyMap, spare: int) -> float:
         """Count the bytes that a map takes where parts are looked into."""

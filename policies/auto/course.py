@@ -171,6 +171,7 @@ class Course:
         """Charge a step to its lanes, and tell their arms."""
         if self._quiet and self.champion is not None:
             self.champion.observe(observation)
+            self.guard.glimpse(observation.statistics, unit=self.ledger.unit)
             return
         started, leg = self.conduct.clock(), observation.legs[0]
         self.ledger.charge(observation, is_mixed=len(self._bills) > 1 and not leg.exhaustive)
@@ -222,6 +223,7 @@ class Course:
         self.ledger.quiet_rows += self._round
         self.ledger.quiet_rounds += 1
         self.dealer.let_pass(self._round)
+        self.guard.end_quiet(self._round, self.ledger.think(champion).calls)
         self._quiet, self._round = None, 0
 
     def _let_arms_learn(self) -> None:
@@ -243,7 +245,11 @@ class Course:
         """Judge what is under way by the round that is over."""
         is_unusual = self.champion is not None and self.guard.count(self.ledger.cases(self._bills.get(CHAMPION)))
         if self.ledger.has_changed:
-            self._begin_anew()
+            # What is known is of another stream. A duel is decided by the round that shows the change, or begins anew.
+            self.prospect.begin_anew(self.rows)
+            self.guard.forget()
+            if self.duel is not None:
+                self.duel.forget()
         is_asked = is_unusual and self.dealer.call_control() and CONTROL not in self._bills
         if self.sample is not None and self.sample.is_full:
             self._end_sample(self.sample)
@@ -253,19 +259,11 @@ class Course:
         if self.champion is not None and self.guard.fails(extra, written, is_asked=is_asked):
             self._demote(self.champion)
 
-    def _begin_anew(self) -> None:
-        """Forget what is of the stream as it was: neither side of a duel has planned for such rows yet."""
-        self.prospect.begin_anew(self.rows)
-        self.guard.forget()
-        if self.duel is not None:
-            self.duel.forget()
-
     def _judge_duel(self, duel: Duel, challenger: Arm) -> None:
         """Count the round in a duel, and end it when it is decided."""
         if challenger.policy.is_calm:
             duel.warm = 0
-        if not self.ledger.has_changed:
-            duel.count(*(self.ledger.cases(self._bills.get(lane)) for lane in (CHALLENGER, CHAMPION)))
+        duel.count(*(self.ledger.cases(self._bills.get(lane)) for lane in (CHALLENGER, CHAMPION)))
         if self.dealer.starved >= MOST_STARVED:
             wait = self.prospect.postpone(challenger.name, self.rows)
             self.decide(f"{challenger.name} costs more to try than there is to spend; tried again after {wait:,} rows")
@@ -277,6 +275,8 @@ class Course:
         verdict = duel.judge(extra, written, is_young=is_young)
         if verdict != OPEN:
             self._end_duel(duel, challenger, verdict == WON, extra, written)
+        elif self.ledger.has_changed:
+            duel.forget()
         elif duel.warm and CHALLENGER in self._bills:
             duel.end_warming()
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from eddy.contracts import Statistic
 from eddy.policies.auto.duel import HALF_LIFE_TURNS, SURE, TOO_DEAR, Cost
 
 UNUSUAL_SHARE = 0.25
@@ -32,6 +33,9 @@ class ArmGuard:
     turns: bool
     arm: Cost = field(default_factory=Cost)
     last: Cost = field(default_factory=Cost)
+    # What the steps of a quiet round have taken so far, and whether the last one took far more than is usual.
+    glimpsed: float = 0.0
+    is_alarmed: bool = False
 
     def __post_init__(self) -> None:
         if self.turns:
@@ -42,9 +46,22 @@ class ArmGuard:
 
         `rounds` are those that have been quiet since one was not; `is_due` says that some rows should be control.
         """
-        if rounds >= QUIET_ROUNDS or (is_due and rows < LARGE_ROUND):
+        if self.is_alarmed or rounds >= QUIET_ROUNDS or (is_due and rows < LARGE_ROUND):
             return False
         return self.arm.cases >= (QUIET_AFTER_TURNS if self.turns else QUIET_AFTER_ROWS)
+
+    def glimpse(self, statistics: Sequence[Statistic], *, unit: bool) -> None:
+        """Take note of a step of a quiet round: what it took by the clock, or its calls where these alone count."""
+        self.glimpsed += sum([one.rows_in if unit else one.seconds for one in statistics])
+
+    def end_quiet(self, rows: int, calls: float) -> None:
+        """End a quiet round; one that took far more than is usual is the last, and somebody counts in the next.
+
+        In a join an order may become a hundred times as dear from one round to the next. `calls` are the seconds of a
+        round's calls, which are no part of what a row costs.
+        """
+        self.is_alarmed = self.glimpsed > TOO_DEAR * (self.arm.mean * rows + calls)
+        self.glimpsed = 0.0
 
     def count(self, cases: Sequence[float]) -> bool:
         """Count the cases of a round: how many, what they cost, and the squares of that.
@@ -53,7 +70,7 @@ class ArmGuard:
         """
         if not cases[0]:
             return False
-        usual = self.arm.mean
+        usual, self.is_alarmed = self.arm.mean, False
         self.last = Cost()
         self.last.add(*cases)
         self.arm.add(*cases)
@@ -89,11 +106,12 @@ class ArmGuard:
 
     def snapshot(self) -> dict[str, Any]:
         """Plain values."""
-        return {"turns": self.turns, "arm": self.arm.sums, "last": self.last.sums}
+        return {"turns": self.turns, "arm": self.arm.sums, "last": self.last.sums, "alarmed": self.is_alarmed}
 
     @staticmethod
     def restore(state: dict[str, Any]) -> ArmGuard:
         """From a snapshot."""
         guard = ArmGuard(bool(state["turns"]))
         guard.arm.sums, guard.last.sums = list(map(float, state["arm"])), list(map(float, state["last"]))
+        guard.is_alarmed = bool(state.get("alarmed", False))
         return guard

@@ -16,6 +16,7 @@ from eddy.classes.divider import Buckets
 from eddy.contracts import Hop, Price, Prices
 from eddy.observe.prices import USUAL_STEP
 from eddy.policies.content.profile import AS_GOOD, NO_ATTRIBUTE
+from eddy.policies.shared.share_costs import count_shares, fit_seconds, measure_skill, need_foretold
 from eddy.tuples.arrays import Floats
 
 LEAST_ROWS = 32
@@ -36,18 +37,8 @@ PARTS_TO_JUDGE = 12
 UNLIKE = 0.15
 """The spread of the parts' times, in parts of their mean, below which all classes are believed to cost the same."""
 
-FORETOLD = 3.0
-"""The share of the spread that an attribute must foretell, times the square root of the parts: what many parts have
-in common is not chance."""
-
-MOST_FORETOLD = 0.5
-"""The share that is enough however few the parts are."""
-
 MOST_ABOVE = 10.0
 """A part counts as at most so many times the median: beyond, it is a pause of the machine and no class."""
-
-STIFFNESS = 0.02
-"""The weight of the belief that all buckets cost the same, in squared shares of a part."""
 
 MOST_UNLIKE = 100.0
 """Times that a class may cost the mean, or a part of it: a fit may say nothing at all, or less."""
@@ -118,25 +109,21 @@ class ClassCosts:
         if self._measure_spread() <= UNLIKE:
             return before != NO_ATTRIBUTE
         shares, seconds = self._count_shares(), self._list_seconds()
-        skills = [_measure_skill(share, seconds) for share in shares]
+        skills = [float(measure_skill(share, seconds)) for share in shares]
         self.skill = max(skills, default=0.0)
-        if self.skill >= min(FORETOLD / np.sqrt(len(seconds)), MOST_FORETOLD):
+        if self.skill >= need_foretold(len(seconds)):
             good = [a for a, skill in enumerate(skills) if skill >= AS_GOOD * self.skill]
             self.attribute = max(good, key=lambda a: (a == before, a in used, skills[a], -a))
             mean = seconds.mean()
-            fitted = _fit(shares[self.attribute], seconds)
+            fitted = fit_seconds(shares[self.attribute], seconds)
             self.seconds = np.clip(fitted, mean / MOST_UNLIKE, mean * MOST_UNLIKE)
         return self.attribute != before
 
     def _count_shares(self) -> Floats:
         """Count the shares of each attribute's buckets: a line for each part."""
-        rows = np.array([len(part.buckets) for part in self._parts])
+        number = np.repeat(np.arange(len(self._parts)), [len(part.buckets) for part in self._parts])
         buckets = np.concatenate([part.buckets for part in self._parts])
-        shape = len(rows), self._cells
-        places = np.repeat(np.arange(len(rows)), rows)[:, None] * self._cells + buckets
-        counts = [np.bincount(column, minlength=len(rows) * self._cells).reshape(shape) for column in places.T]
-        shares: Floats = np.array(counts) / rows[:, None]
-        return shares
+        return np.array([count_shares(number, column, self._cells) for column in buckets.T])
 
     def _list_seconds(self) -> Floats:
         """List the seconds of a row in each part."""
@@ -171,39 +158,6 @@ def count_parts(rows: int, price: Price) -> int:
     # The price of a call is young as well: a first one of few rows may have taken ten times as long.
     count = int(rows // max(LEAST_ROWS, STEPS_OF_A_PART * min(price.step, USUAL_STEP) / price.row))
     return count if count >= LEAST_PARTS else 0
-
-
-def _fit(shares: Floats, seconds: Floats) -> Floats:
-    """Fit seconds to shares by least squares, each bucket drawn to the mean; gives those of a row of each bucket."""
-    middle, mean = shares.mean(axis=0), seconds.mean()
-    weights = _solve(shares - middle) @ (seconds - mean)
-    fitted: Floats = mean - middle @ weights + weights
-    return fitted
-
-
-def _solve(apart: Floats) -> Floats:
-    """What each bucket's weight is for the seconds of each part."""
-    parts, buckets = apart.shape
-    # The smaller of the two systems of equations is solved.
-    solved: Floats
-    if parts < buckets:
-        solved = apart.T @ np.linalg.inv(apart @ apart.T + STIFFNESS * np.eye(parts))
-    else:
-        solved = np.linalg.inv(apart.T @ apart + STIFFNESS * np.eye(buckets)) @ apart.T
-    return solved
-
-
-def _measure_skill(shares: Floats, seconds: Floats) -> float:
-    """Measure the share of the spread that is foretold, of each part by all others."""
-    shares = shares[:, shares.any(axis=0)]
-    if shares.shape[1] < 2:
-        return 0.0
-    apart, off = shares - shares.mean(axis=0), seconds - seconds.mean()
-    # What a part would be foretold if it had not been fitted follows from what it is, and from its own weight in that.
-    weights = apart @ _solve(apart) + 1 / len(off)
-    missed = (off - weights @ off) / (1 - weights.diagonal())
-    spread = float(((off / (1 - 1 / len(off))) ** 2).sum())
-    return 1 - float((missed**2).sum()) / spread if spread > 0 else 0.0
 
 
 class PricesOfAll(Prices):

@@ -13,9 +13,8 @@ import numpy as np
 
 from eddy.policies.matrix.invariants import INVARIANTS, Invariant
 from eddy.policies.matrix.view import fill, matrix_view
-from eddy.policies.shared.best_route import MOST_EXACT_OPERATORS, Exact
+from eddy.policies.shared.best_route import MOST_EXACT_OPERATORS, Exact, reach, row_costs
 from eddy.policies.shared.legality import HopNumbers, Legality
-from eddy.policies.shared.reach import reach, row_costs
 from eddy.tuples.arrays import Floats, Mask
 
 SEARCHES = ("greedy", "exact")

@@ -21,6 +21,9 @@ from eddy.tuples.arrays import Integers
 SMALLEST_LEG, MOST_LEGS = 8, 16
 """Rows of a leg of the sample at least, and legs at most."""
 
+ROWS_OF_UNLIKE, LEGS_OF_UNLIKE = 5, 96
+"""Rows of a leg where rows cost unlike and nobody knows why, and such legs in all: they tell fifty values."""
+
 CALLS_OF_LEGS = 0.25
 """The calls of a leg of the sample may take so much of what its rows take."""
 
@@ -39,16 +42,23 @@ class Evidence:
         self.by_bucket = ClassRates(len(operators), self._cells)
         # Whether nothing but the class makes operators agree: then all outcomes are evidence, and not only the first.
         self.is_independent = False
+        # Legs that were sent since rows cost unlike.
+        self.tried = 0
 
     def forget(self) -> None:
         """Begin anew: buckets mean something else now."""
         self.forget_rows()
-        self.prices = ClassPrices()
+        self.prices, self.tried = ClassPrices(), 0
 
     def forget_rows(self) -> None:
         """Forget what operators did."""
         self.rows.keep(0)
         self.by_bucket.forget()
+
+    @property
+    def is_timing(self) -> bool:
+        """Whether rows cost unlike, and more legs may tell by which attribute, or what a row of each bucket costs."""
+        return (self.prices.is_open or self.prices.is_known) and self.tried < LEGS_OF_UNLIKE
 
     def count_legs(self, rows: int) -> int:
         """Count the legs in which to send a sample.
@@ -57,6 +67,10 @@ class Evidence:
         """
         if self._rates.costs == "unit":
             return 1
+        if self.is_timing:
+            legs = max(min(rows // ROWS_OF_UNLIKE, LEGS_OF_UNLIKE - self.tried), 1)
+            self.tried += legs
+            return legs
         calls, work = self._rates.price_calls(), float(self._rates.prices().sum())
         smallest = max(SMALLEST_LEG, calls / (CALLS_OF_LEGS * work))
         legs = int(rows / smallest)
@@ -118,7 +132,7 @@ class Evidence:
         buckets, outcomes = self.rows.newest(rows)
         filled = np.where(np.isnan(outcomes), np.broadcast_to(self._rates.shares(), outcomes.shape), outcomes)
         if self._rates.costs == "time":
-            self.prices.learn(buckets, *self.rows.timed(rows))
+            self.prices.learn(buckets, *self.rows.timed(rows), self._rates.price_step())
         return Sample(buckets=buckets, outcomes=filled, prices=self.prices.price(buckets))
 
     def count_buckets(self, attributes: Sequence[int]) -> int:

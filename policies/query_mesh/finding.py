@@ -16,7 +16,7 @@ import numpy as np
 from eddy.classes.divider import Buckets
 from eddy.contracts import Clock
 from eddy.policies.query_mesh.first_hops import compare, count_rows
-from eddy.policies.query_mesh.grid_mesh import make_grid
+from eddy.policies.query_mesh.grid_mesh import Priced, make_grid
 from eddy.policies.query_mesh.learn.class_rates import ClassRates
 from eddy.policies.query_mesh.mesh import Mesh
 from eddy.policies.query_mesh.optimizer import Settings, find_single, optimize, refine_routes, restate
@@ -59,6 +59,7 @@ class Finder:
     chance: np.random.Generator
     clock: Clock
     by_bucket: ClassRates
+    priced: Priced
     is_independent: bool
 
     def find(self, sample: Sample, present: Mesh | None, former: Sequence[Mesh]) -> Found:
@@ -88,7 +89,7 @@ class Finder:
             mesh, _ = self._optimize(sample, present)
             return Found(mesh, mesh.single_cost - mesh.cost)
         test = sample.part(held)
-        if self.is_independent and self.by_bucket.tells_all(sample):
+        if self.is_independent and self.by_bucket.tells_all(sample, is_priced=bool(self.priced)):
             quick = self._try_grid(find_single(sample, self.prices, self.legality), sample, test)
             if quick is not None and quick.gain > 0:
                 return quick
@@ -112,7 +113,7 @@ class Finder:
 
     def _try_grid(self, single: Mesh, sample: Sample, test: Sample) -> Found | None:
         """Find what a grid saves that does not know the rows that test it."""
-        if not self.by_bucket.is_fine(len(sample)):
+        if not self.priced and not self.by_bucket.is_fine(len(sample)):
             return None
         others = self.by_bucket.without(test.buckets, test.outcomes)
         tried = self._make_grid(sample, others)
@@ -122,7 +123,7 @@ class Finder:
         return Found(mesh, self._test(tried, single, test).gain)
 
     def _make_grid(self, sample: Sample, rates: ClassRates) -> Mesh | None:
-        return make_grid(sample, rates, self.prices, self.legality, self.settings.overheads)
+        return make_grid(sample, rates, self.prices, self.legality, self.settings.overheads, self.priced)
 
     def recount(self, sample: Sample, present: Mesh) -> Found:
         """Make the grid anew, by what has been counted since."""

@@ -52,10 +52,10 @@ class Looks:
         self._is_free = is_free
         self._rows = self._seconds = 0.0
 
-    def count(self, rows: int) -> int:
-        """Say how many of a round's rows to look at once they have taken their first hop."""
+    def count(self, rows: int, *, is_noted: bool = True) -> int:
+        """Say how many of a round's rows to look at once they have taken their first hop, if steps are noted."""
         self._rows += rows
-        if self._rows < ROWS_OF_A_LOOK or (self._seconds < 0 and not self._is_free):
+        if not is_noted or self._rows < ROWS_OF_A_LOOK or (self._seconds < 0 and not self._is_free):
             return 0
         looked, self._rows = int(self._rows / ROWS_OF_A_LOOK) * LOOKED_AT, 0.0
         return min(looked, MOST_LOOKED_AT)

@@ -1,11 +1,14 @@
 """A mesh whose routes follow from rates by bucket, and whose classifier is a grid.
 
 Where many values, or many attributes, tell what operators let through, a partition of sampled rows knows too few of
-each. Here the rates of each operator by the buckets of its own attribute say what each row costs on every route. The
-orders that save most are kept, as in `content`; and every combination of groups takes the cheapest of them.
+each. Here the rates of each operator by the buckets of its own attribute say what each row costs on every route, and
+its prices by bucket, where rows cost unlike. The orders that save most are kept, as in `content`; and every combination
+of groups takes the cheapest of them.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -28,15 +31,19 @@ from eddy.tuples.arrays import Floats, Integers
 FOUND_BY = "rates by bucket"
 
 
+Priced = Mapping[int, tuple[int, Floats]]
+"""For operators whose price goes by class the attribute that it goes by, and the price of each of its buckets."""
+
+
 def make_grid(
-    sample: Sample, rates: ClassRates, costs: Floats, legality: Legality, overheads: Overheads
+    sample: Sample, rates: ClassRates, costs: Floats, legality: Legality, overheads: Overheads, priced: Priced
 ) -> Mesh | None:
-    """Make the mesh that follows from rates by bucket, for rows like those of a sample.
+    """Make the mesh that follows from rates and prices by bucket, for rows like those of a sample.
 
     None where one route is best for all, or some operator waits for another.
     """
     usual = sample.outcomes.mean(axis=0)
-    if not rates.attributes or len(legality.find_ready(())) < len(usual):
+    if not (rates.attributes or priced) or len(legality.find_ready(())) < len(usual):
         return None
     prices = np.broadcast_to(sample.price(costs), sample.outcomes.shape)
     predicted = rates.predict(sample.buckets, usual)
@@ -44,11 +51,11 @@ def make_grid(
     orders = _choose(predicted, prices, common, overheads)
     if len(orders) == 1:
         return None
-    grid = _fill(rates, usual, prices.mean(axis=0), orders)
+    grid = _fill(rates, sample, prices.mean(axis=0), priced, orders)
     given = grid.routes(sample.buckets[:, list(grid.used)])
     # What no row of the sample takes is not worth a route.
     orders = orders[np.unique(np.append(given, 0))]
-    grid = _fill(rates, usual, prices.mean(axis=0), orders)
+    grid = _fill(rates, sample, prices.mean(axis=0), priced, orders)
     given = grid.routes(sample.buckets[:, list(grid.used)])
     spent = price_orders(predicted, prices, orders)
     seconds = spent[given, np.arange(len(given))]
@@ -76,20 +83,32 @@ def _choose(predicted: Floats, prices: Floats, common: Integers, overheads: Over
     return choose_orders(list_orders(own, common, weight), predicted, prices, weight, overheads.leg)
 
 
-def _fill(rates: ClassRates, usual: Floats, costs: Floats, orders: Integers) -> Grid:
+def _fill(rates: ClassRates, sample: Sample, costs: Floats, priced: Priced, orders: Integers) -> Grid:
     """Put buckets into groups, and give each combination of groups its cheapest order."""
-    used, known, rows = rates.attributes, rates.rates(usual), rates.weights()
-    groups, middles = [], []
+    usual = sample.outcomes.mean(axis=0)
+    used = sorted({*rates.attributes, *(attribute for attribute, _ in priced.values())})
+    known, counted = rates.rates(usual), rates.weights()
+    groups, seen, middles = [], [], []
     for attribute in used:
         told = np.flatnonzero(rates.tellers == attribute)
-        group, middle = group_buckets(known[told].T, rows[attribute], count_groups(len(used)))
-        groups.append(np.pad(group, (0, BUCKETS - len(group))))
-        middles.append((told, middle))
-    sizes = tuple(len(middle) for _, middle in middles)
+        dear = [operator for operator, (by, _) in priced.items() if by == attribute]
+        # Prices are told apart by how many times they differ.
+        values = np.zeros((BUCKETS, len(told) + len(dear)))
+        values[: known.shape[1], : len(told)] = known[told].T
+        for place, operator in enumerate(dear):
+            values[:, len(told) + place] = np.log(priced[operator][1])
+        rows = np.bincount(sample.buckets[:, attribute], minlength=BUCKETS).astype(np.float64)
+        if attribute in counted:
+            rows = np.pad(counted[attribute], (0, BUCKETS - len(counted[attribute])))
+        group, middle = group_buckets(values, rows, count_groups(len(used)))
+        groups.append(group)
+        seen.append(rows > 0)
+        middles.append((told, dear, middle))
+    sizes = tuple(len(middle) for _, _, middle in middles)
     cells = np.indices(sizes).reshape(len(sizes), -1)
-    found = np.tile(usual, (cells.shape[1], 1))
-    for places, (told, middle) in zip(cells, middles, strict=True):
-        found[:, told] = middle[places]
-    route, _ = find_cheapest(found, costs, orders)
-    seen = np.stack([np.pad(rows[attribute] > 0, (0, BUCKETS - len(rows[attribute]))) for attribute in used])
-    return Grid(used=used, group=np.stack(groups), sizes=sizes, route=route, seen=seen)
+    found, spent = np.tile(usual, (cells.shape[1], 1)), np.tile(costs, (cells.shape[1], 1))
+    for places, (told, dear, middle) in zip(cells, middles, strict=True):
+        found[:, told] = middle[places, : len(told)]
+        spent[:, dear] = np.exp(middle[places, len(told) :])
+    route, _ = find_cheapest(found, spent, orders)
+    return Grid(used=tuple(used), group=np.stack(groups), sizes=sizes, route=route, seen=np.stack(seen))

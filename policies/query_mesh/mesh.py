@@ -18,8 +18,8 @@ from eddy.policies.query_mesh.learn.grid import Grid
 from eddy.policies.query_mesh.learn.tree import LEAF, Tree
 from eddy.policies.query_mesh.promise import BREACH_SHARE, PassCounts, Watch
 from eddy.policies.query_mesh.wheel import Wheel, or_sets
+from eddy.policies.shared.best_route import row_costs
 from eddy.policies.shared.legality import HopNumbers, Legality
-from eddy.policies.shared.reach import row_costs
 from eddy.policies.shared.sample import Sample
 from eddy.tuples.arrays import Floats, Integers
 
@@ -149,11 +149,11 @@ class Generation:
         self.wheels[way].count(operator, rows, out)
         self.passing[way].count(operator, rows, out)
 
-    def pay(self, rows: Floats, cost: Floats) -> None:
-        """A round is over: how many rows set out on each way, and what they cost."""
-        self.watch.count(rows, cost)
+    def pay(self, rows: Floats, cost: Floats, spoken: float = 1.0) -> None:
+        """A round is over: how many rows set out on each way, what they cost, and for how many each speaks."""
+        self.watch.count(rows, cost, spoken)
         for passing, count in zip(self.passing, rows.tolist(), strict=True):
-            passing.pay(count)
+            passing.pay(spoken * count)
 
     @property
     def lost(self) -> float:

@@ -26,9 +26,14 @@ class OperatorRates:
         self._operators, self.costs, self._window, self._price_list = operators, costs, max(window, 1), price_list
         self._hops: dict[str, Hop] = {}
         self._statistics: dict[str, Statistic] = {}
+        # Asked for several times a round, and new only when something was counted.
+        self._prices: Floats | None = None
+        self._shares: Floats | None = None
+        self._common: float | None = None
 
     def count(self, hops: Sequence[Hop], statistics: Sequence[Statistic]) -> float:
         """Count what operators did; returns what it cost by the price list."""
+        self._prices = self._shares = self._common = None
         spent = 0.0
         for hop, statistic in zip(hops, statistics, strict=True):
             known = self._statistics.get(hop.operator, NOTHING)
@@ -48,30 +53,38 @@ class OperatorRates:
         """The cost of an input of each operator."""
         if self.costs == "unit":
             return np.ones(len(self._operators))
-        known = [self._statistics.get(name, NOTHING) for name in self._operators]
-        return np.maximum([statistic.cost for statistic in known], INSTANT)
+        if self._prices is None:
+            known = [self._statistics.get(name, NOTHING) for name in self._operators]
+            self._prices = np.maximum([statistic.cost for statistic in known], INSTANT)
+        return self._prices
 
     def shares(self) -> Floats:
         """Compute outputs per input of each operator.
 
         All rows count that came to it.
         """
-        return np.array([self._statistics.get(name, NOTHING).rate for name in self._operators])
+        if self._shares is None:
+            self._shares = np.array([self._statistics.get(name, NOTHING).rate for name in self._operators])
+        return self._shares
 
     def price_common(self) -> float:
         """Price a row in the order of merit."""
-        # Plain numbers: it is asked in every round, and arrays of so few take longer.
-        spent, left = 0.0, 1.0
-        pairs = zip(self.shares().tolist(), self.prices().tolist(), strict=True)
-        for rate, price in sorted(pairs, key=lambda pair: (pair[0] - 1) / pair[1]):
-            spent += left * price
-            left *= rate
-        return spent
+        if self._common is None:
+            # Plain numbers: arrays of so few take longer.
+            self._common, left = 0.0, 1.0
+            pairs = zip(self.shares().tolist(), self.prices().tolist(), strict=True)
+            for rate, price in sorted(pairs, key=lambda pair: (pair[0] - 1) / pair[1]):
+                self._common += left * price
+                left *= rate
+        return self._common
+
+    def price_step(self) -> float:
+        """Price a call of an operator."""
+        return step_price(list(self._hops.values()), self._price_list, self.costs)
 
     def price_calls(self) -> float:
         """Price a call of every operator."""
-        hops = list(self._hops.values())
-        return len(hops) * step_price(hops, self._price_list, self.costs)
+        return len(self._hops) * self.price_step()
 
     def price_own(self, hop: Hop, statistic: Statistic) -> float:
         """The seconds of a row in a step, without the call's; NaN where nobody looked at any."""
@@ -82,7 +95,7 @@ class OperatorRates:
         """Price routes and trees, in rounds of so many rows."""
         if self.costs == "unit":
             return Overheads(level=0.0, bucket=0.0, leg=CALLS_PER_ROUTE, rows=rows)
-        step = step_price(list(self._hops.values()), self._price_list, self.costs)
+        step = self.price_step()
         return Overheads(leg=STEPS_PER_ORDER * step, rows=rows, step=step)
 
     def snapshot(self) -> dict[str, Any]:
@@ -96,3 +109,4 @@ class OperatorRates:
         """Go on from a snapshot of the same operators."""
         self._statistics = {name: Statistic(rows, 0, out, seconds) for name, rows, out, seconds in state["statistics"]}
         self._hops = {operator: Hop(operator, pattern) for operator, pattern in state.get("hops", ())}
+        self._prices = self._shares = self._common = None

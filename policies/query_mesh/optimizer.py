@@ -25,11 +25,10 @@ from eddy.policies.query_mesh.search.cost import Overheads
 from eddy.policies.query_mesh.search.lattice import Lattice, Partition, partition_of
 from eddy.policies.query_mesh.search.search import Effort, SearchResult, Strategy, search
 from eddy.policies.query_mesh.search.training import Training, condense
-from eddy.policies.shared.best_route import MOST_EXACT_OPERATORS, Exact, Greedy, Pricer
+from eddy.policies.shared.best_route import MOST_EXACT_OPERATORS, Exact, Greedy, Pricer, reach, row_costs
 from eddy.policies.shared.legality import HopNumbers, Legality
 from eddy.policies.shared.merit import INSTANT
 from eddy.policies.shared.orders import LEAST_SAVING, number_classes
-from eddy.policies.shared.reach import reach, row_costs
 from eddy.policies.shared.sample import Sample
 from eddy.tuples.arrays import Floats, Integers
 

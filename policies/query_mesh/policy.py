@@ -133,6 +133,7 @@ class QueryMesh(Policy):
         used = () if stream.current is None else stream.current.mesh.tree.used
         stream.follow(task.buckets.editions(used), used)
         count = stream.count_samples(task.rows)
+        stream.begin_round(count)
         if not count:
             return self._route_classes(task, ready, None, stream, legality)
         stream.follow(task.buckets.editions())
@@ -196,29 +197,32 @@ class QueryMesh(Policy):
         generation, count = stream.current, task.rows if some is None else len(some)
         if not count:
             return []
-        stream.save(count)
+        stream.set_out(count)
         if generation is None:
             return [Leg(route=_rest(task, ready, stream), rows=some)]
         used = generation.mesh.tree.used
         looks = stream.count_looks(count)
         if not used:
             ruster = Ruster(count, generation, 0, looks)
-            self._round.start(ruster)
-            return [Leg(route=legality.hops(self._draw(task, ruster)), rows=some, tag=ruster)]
+            tag = self._start(ruster, stream)
+            return [Leg(route=legality.hops(_draw(task, ruster, is_noted=stream.is_noted)), rows=some, tag=tag)]
         examples, which = number_classes(task.buckets(used, some))
         ways = generation.mesh.tree.routes(examples)
         rows = np.arange(count) if some is None else some
         legs = []
         for way, part, told in split_lots(ways, which, rows, used, examples):
             ruster = Ruster(len(part), generation, way, -(-looks * len(part) // count))
-            self._round.start(ruster)
-            legs.append(Leg(route=legality.hops(self._draw(task, ruster)), rows=part, classes=told, tag=ruster))
+            tag = self._start(ruster, stream)
+            route = legality.hops(_draw(task, ruster, is_noted=stream.is_noted))
+            legs.append(Leg(route=route, rows=part, classes=told, tag=tag))
         return legs
 
-    def _draw(self, task: Task, ruster: Ruster) -> HopNumbers:
-        """The route of a ruster; a lottery draws what is uncertain about it."""
-        wheel = ruster.generation.wheels[ruster.way]
-        return ruster.generation.mesh.routes[ruster.way] if wheel.is_certain else wheel.draw(task.chance())
+    def _start(self, ruster: Ruster, stream: StreamMesh) -> Ruster | None:
+        """Take note of rows that set out together, if the round is noted."""
+        if not stream.is_noted:
+            return None
+        self._round.start(ruster)
+        return ruster
 
     def observe(self, observation: Observation) -> None:
         """Keep what a step did until the round is over."""
@@ -240,8 +244,11 @@ class QueryMesh(Policy):
         else:
             started = self._watch()
             self._keep(observation, stream)
-            stream.guard.count_step(observation)
-            stream.guard.spend(self._watch() - started)
+            stream.guard.count_step(observation, is_noted=stream.is_noted)
+            seconds = self._watch() - started
+            stream.guard.spend(seconds)
+            if stream.is_noted:
+                stream.notes.pay(seconds)
 
     def _take_over(self, sample: Observation, stream: StreamMesh | None) -> None:
         """Keep a sample that somebody else has taken; where there is no mesh yet, until there is one."""
@@ -257,7 +264,7 @@ class QueryMesh(Policy):
         leg, current = observation.legs[0], stream.current
         by = UNCLASSIFIED if current is None else current.mesh.tree.used
         self._uses.count(observation, by, observation.rows[0] if leg.exhaustive else 0)
-        if len(stream.operators) > 1:
+        if len(stream.operators) > 1 and stream.is_noted:
             self._round.keep(observation, stream)
         if isinstance(leg.tag, Sampled):
             stream.evidence.keep(observation.hops, observation.statistics, leg.tag.buckets, observation.outcomes)
@@ -297,6 +304,13 @@ class QueryMesh(Policy):
         return bool(calm) and all(calm)
 
     @property
+    def is_new(self) -> bool:
+        """Whether there is no mesh of some stream yet, nor any that was given up."""
+        restored = any(plain.get("new", False) for plain, _ in self._restored.values())
+        is_empty = not (self._streams or self._restored or self._joins or self._restored_joins)
+        return is_empty or restored or any(stream.is_new for stream, _ in self._streams.values())
+
+    @property
     def is_urgent(self) -> bool:
         """Whether some stream has changed, and waits for a sample; or calls alone count."""
         restored = [plain.get("urgent", False) for plain, _ in self._restored.values()]
@@ -316,7 +330,11 @@ class QueryMesh(Policy):
         for origin, (stream, _) in self._streams.items():
             known, own = stream.snapshot()
             made_for = self._setting(origin, stream.operators)
-            parts[origin] = (known | {"made for": made_for, "calm": stream.is_calm, "urgent": stream.is_urgent}, own)
+            parts[origin] = (
+                known
+                | {"made for": made_for, "calm": stream.is_calm, "urgent": stream.is_urgent, "new": stream.is_new},
+                own,
+            )
         for number, (origin, (plain, arrays)) in enumerate({**self._restored, **parts}.items()):
             state["streams"][origin] = plain
             state |= {f"{number} {name}": array for name, array in arrays.items()}
@@ -337,6 +355,14 @@ class QueryMesh(Policy):
                 Handed.restore(plain, *(state[f"handed {number} {place} {name}"] for name in ("buckets", "outcomes")))
                 for place, plain in enumerate(samples)
             ]
+
+
+def _draw(task: Task, ruster: Ruster, *, is_noted: bool) -> HopNumbers:
+    """The route of a ruster; a lottery draws what is uncertain about it, where something is learned from it."""
+    wheel = ruster.generation.wheels[ruster.way]
+    if wheel.is_certain:
+        return ruster.generation.mesh.routes[ruster.way]
+    return wheel.draw(task.chance()) if is_noted else wheel.guess()
 
 
 def _rest(task: Task, ready: tuple[Hop, ...], stream: StreamMesh) -> tuple[Hop, ...]:

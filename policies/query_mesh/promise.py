@@ -40,8 +40,54 @@ ROWS_TO_NOTICE = 100
 """Rows that have come to an operator on a way before anything is said about it."""
 
 
+NOTING_SHARE = 0.005
+"""The share of the operators' seconds that may go into taking note of ordinary steps: where rows are cheap beside that,
+only some rounds are noted."""
+
 FEWEST_PROMISED = 5
 """Rows of the sample that come to an operator: of fewer nothing can be promised."""
+
+
+class Noting:
+    """Says in which rounds it is noted what steps did: rarely enough that it is hardly noticed.
+
+    Rounds that are not noted have rows like those of the next one that is, which speaks for them too. Where only calls
+    count, noting costs nothing.
+    """
+
+    def __init__(self) -> None:
+        self._seconds = self._unnoted = 0.0
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the rounds so far have paid for it."""
+        return self._seconds >= 0
+
+    def earn(self, seconds: float) -> None:
+        """Operators took so long; nothing is saved up, since a round is noted as soon as it may be."""
+        self._seconds = min(self._seconds + NOTING_SHARE * seconds, 0.0)
+
+    def pay(self, seconds: float) -> None:
+        """It took so long to note something."""
+        self._seconds -= seconds
+
+    def pass_by(self, rows: int) -> None:
+        """Let rows go without a note."""
+        self._unnoted += rows
+
+    def speak_for(self, rows: float) -> float:
+        """Say how many times the noted rows count, with those that went before them without a note."""
+        spoken = 1 + self._unnoted / rows if rows else 1.0
+        self._unnoted = 0.0 if rows else self._unnoted
+        return spoken
+
+    def snapshot(self) -> list[float]:
+        """Plain values."""
+        return [self._seconds, self._unnoted]
+
+    def restore(self, state: Sequence[float]) -> None:
+        """Go on from a snapshot."""
+        self._seconds, self._unnoted = state
 
 
 class Watch:
@@ -59,11 +105,14 @@ class Watch:
         self._all_rows = np.zeros(len(promised))
         self._all_cost = np.zeros(len(promised))
 
-    def count(self, rows: Floats, cost: Floats) -> None:
-        """Count a round: how many rows set out on each way, and what they cost."""
+    def count(self, rows: Floats, cost: Floats, spoken: float = 1.0) -> None:
+        """Count a round: how many rows set out on each way, and what they cost.
+
+        They speak for so many times as many, of rounds that were not noted.
+        """
         kept = fading(rows, self._window)
         self._rows, self._cost = self._rows * kept + rows, self._cost * kept + cost
-        self._all_rows, self._all_cost = self._all_rows + rows, self._all_cost + cost
+        self._all_rows, self._all_cost = self._all_rows + spoken * rows, self._all_cost + spoken * cost
 
     @property
     def spent(self) -> float:

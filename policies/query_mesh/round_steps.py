@@ -82,9 +82,14 @@ class RoundSteps:
                 # Once for all steps of an operator: a price is fitted anew each time that it is asked for.
                 stream.learn(list(totals), list(totals.values()))
                 self._count_fates(stream, [fates for fates in self._fates if fates.origin == origin])
-                stream.guard.spend(self._watch() - started)
-        for count in counts.values():
-            count.generation.pay(count.rows, count.cost)
+                seconds = self._watch() - started
+                stream.guard.spend(seconds)
+                stream.notes.pay(seconds)
+        currents = {id(stream.current): stream for stream in streams.values()}
+        for number, count in counts.items():
+            rows = float(count.rows.sum())
+            spoken = currents[number].notes.speak_for(rows) if number in currents else 1.0
+            count.generation.pay(count.rows, count.cost, spoken)
 
     def _count_fates(self, stream: StreamMesh, fates: list[Fates]) -> None:
         """Count by bucket, each attribute with one look."""

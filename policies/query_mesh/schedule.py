@@ -7,7 +7,7 @@ counted by bucket (`class_rates`), ordinary rows are evidence too, and samples e
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from eddy.observe.statistics import fading
 from eddy.policies.query_mesh.evidence import Evidence
@@ -17,6 +17,9 @@ from eddy.policies.query_mesh.operator_rates import OperatorRates
 STAGES = (0.1, 0.2, 0.4)
 """Shares of |S| at which it decides, the first time and after a change: a coarse mesh soon is worth more than a fine
 one late, and what is clear from a hundred rows needs no more of them."""
+
+TIMED_SAMPLE = 0.65
+"""A stage more while it is timed what rows cost: as many rows as come in one burst."""
 
 WHOLE_SAMPLE = 1.0
 """The last stage, where something tells rows apart, and too few rows say how: 200 values, and two rows of each."""
@@ -83,17 +86,20 @@ class Schedule:
         """Rows sampled since the stages began."""
         return self._evidence.rows.total - int(self.numbers["since"])
 
-    def count_samples(self, rows: int, mesh: Mesh | None) -> int:
-        """Say how many of a round's rows to sample."""
+    def count_samples(self, rows: int, mesh: Mesh | None, *, may_sample: bool = True) -> int:
+        """Say how many of a round's rows to sample, if there is anything to pay it with."""
         # Three cases: nothing is known yet, so take what the first decision needs; a decision waits for its sample, so
         # take what is missing, up to `LARGEST_BURST`; or a mesh is at work, so save up until a burst is worth it.
         numbers, whole = self.numbers, self._whole
         newest = 1 - fading(float(rows), ROWS_REMEMBERED)
         numbers["batch"] += (rows - numbers["batch"]) * (newest if numbers["batch"] else 1.0)
         most = max(int(rows * LARGEST_BURST), 1)
-        if numbers["stage"] == self.size(STAGES[0]) and self.size(STAGES[1]) <= most:
+        # While nothing is known the other rows go any way, so that all may be sampled.
+        if numbers["stage"] == self.size(STAGES[0]) and self.size(STAGES[1]) <= (rows if mesh is None else most):
             # The second stage comes in one round as well, and a decision costs as much as the rows between the two.
             numbers["stage"] = float(self.size(STAGES[1]))
+        if not may_sample:
+            return 0
         missing = max(int(numbers["stage"]) - self.fresh, 0)
         if mesh is None:
             return min(rows, missing)
@@ -129,19 +135,39 @@ class Schedule:
     def end_stage(self, mesh: Mesh, rows: int) -> bool:
         """Wait for the next stage; says whether all is known instead."""
         numbers = self.numbers
-        stages = (*STAGES, WHOLE_SAMPLE) if mesh.training > 1 or self._evidence.is_fine(rows) else STAGES
-        later = [size for size in map(self.size, stages) if size > numbers["stage"]]
+        is_more = mesh.training > 1 or self._evidence.is_fine(rows)
+        later = self._list_later((*STAGES, WHOLE_SAMPLE) if is_more else STAGES)
         # Where nothing tells rows apart, that may be because there are too few of them; and where something does, too
         # few may hide one more training tuple. A grid learns from the rows that come.
         least = max(
             ROWS_PER_TUPLE * (mesh.training + 1), ROWS_PER_BUCKET * self._evidence.count_buckets(mesh.tree.used)
         )
-        is_known = len(mesh.routes) > 1 and (rows >= least or (mesh.is_grid and rows >= self.size(STAGES[1])))
+        if self._evidence.prices.is_known:
+            # Seconds tell classes apart with fewer rows than outcomes do.
+            least = ROWS_PER_BUCKET * self._evidence.count_buckets(mesh.tree.used)
+        is_known = (
+            not self._evidence.is_timing
+            and len(mesh.routes) > 1
+            and (rows >= least or (mesh.is_grid and rows >= self.size(STAGES[1])))
+        )
         if later and not is_known:
             numbers["stage"] = later[0]
             return False
         numbers["stage"] = 0
         return True
+
+    def wait_on(self) -> bool:
+        """Wait for the next stage at once, if there is one: the present one does not say what rows cost."""
+        later = self._list_later((*STAGES, WHOLE_SAMPLE))
+        if later:
+            self.numbers["stage"] = float(later[0])
+        return bool(later)
+
+    def _list_later(self, stages: Sequence[float]) -> Sequence[int]:
+        """List the rows of later stages."""
+        if self._evidence.is_timing:
+            stages = sorted({*stages, TIMED_SAMPLE})
+        return [size for size in map(self.size, stages) if size > self.numbers["stage"]]
 
     def is_time(self, current: Generation | None) -> bool:
         """Tell whether a decision is due."""

@@ -26,6 +26,7 @@ from eddy.policies.query_mesh.first_hops import FirstHops, Looks
 from eddy.policies.query_mesh.mesh import Generation, Mesh
 from eddy.policies.query_mesh.operator_rates import OperatorRates
 from eddy.policies.query_mesh.optimizer import Settings
+from eddy.policies.query_mesh.promise import Noting
 from eddy.policies.query_mesh.rusters import Handed
 from eddy.policies.query_mesh.schedule import Schedule
 from eddy.policies.shared.editions import Editions
@@ -41,6 +42,9 @@ ROWS_OF_A_TRY = 10_000
 
 USUAL_TRY = 50e-3
 """Seconds that the first decision takes with six operators and eight attributes, on a busy machine."""
+
+LEAST_SEARCH = 2e-3
+"""Seconds of a search at least, however cheap the sample was: some looks."""
 
 MOST_FORMER = 4
 """Former meshes that are kept: a stream that returns to what it was mostly has two or three states."""
@@ -91,9 +95,12 @@ class StreamMesh:
         self.current: Generation | None = None
         self._reason = reason
         self._noticed = ""
+        self._told: tuple[Generation, Decision] | None = None
         self._former: list[Mesh] = []
         self._first_hops = FirstHops(*shape)
         self.looks = Looks(is_free=plan.costs == "unit")
+        self.notes = Noting()
+        self.is_noted = True
         self.schedule = Schedule(plan.sample, self.evidence, self.rates)
 
     @property
@@ -101,12 +108,20 @@ class StreamMesh:
         """The decision that rows go by, for reports."""
         if self.current is None or self.guard.is_closed:
             return None
-        return self.current.decision(self._stream, self.operators)
+        # It is told of every micro-batch, and the same as long as nothing is noted.
+        if self.is_noted or self._told is None or self._told[0] is not self.current:
+            self._told = self.current, self.current.decision(self._stream, self.operators)
+        return self._told[1]
 
     @property
     def is_calm(self) -> bool:
         """Whether nothing may change that would be noticed: it was given up for now, or has but one operator."""
         return len(self.operators) == 1 or self.guard.is_waiting
+
+    @property
+    def is_new(self) -> bool:
+        """Whether it waits for its first look, or for the first sample of a try."""
+        return len(self.operators) > 1 and self.current is None and not self.guard.is_waiting
 
     @property
     def is_urgent(self) -> bool:
@@ -115,13 +130,22 @@ class StreamMesh:
 
     def count_samples(self, rows: int) -> int:
         """Say how many of a round's rows to sample."""
-        return self.schedule.count_samples(rows, None if self.current is None else self.current.mesh)
+        mesh = None if self.current is None else self.current.mesh
+        # A mesh that pays goes on, and is made better when it has paid for what it has cost.
+        is_paying = self.schedule.numbers["gain"] > 0 and mesh is not None
+        may_sample = self._plan.costs == "unit" or not is_paying or not self.guard.is_overdrawn
+        return self.schedule.count_samples(rows, mesh, may_sample=may_sample)
+
+    def begin_round(self, sampled: int) -> None:
+        """Say whether this round is noted: in any case while something is sampled, waited for, or counted by bucket."""
+        is_learning = self.current is None or self.schedule.is_staged or self.evidence.is_counting
+        self.is_noted = sampled > 0 or is_learning or self.notes.is_due
 
     def count_looks(self, rows: int) -> int:
         """Say how many of a round's rows to look at once they have taken their first hop."""
         if self.current is None or self.schedule.is_staged or not self._shape[0]:
             return 0
-        return self.looks.count(rows)
+        return self.looks.count(rows, is_noted=self.is_noted)
 
     def look(self, looks: Iterable[tuple[int, int, Buckets, Floats]]) -> None:
         """Take note of what the first operator of a way made of some rows."""
@@ -141,9 +165,13 @@ class StreamMesh:
 
     def learn(self, hops: Sequence[Hop], statistics: Sequence[Statistic]) -> None:
         """Count what operators did."""
-        seconds = self.rates.count(hops, statistics)
+        self._earn(self.rates.count(hops, statistics))
+
+    def _earn(self, seconds: float) -> None:
+        """Operators took so long: shares of it may go into learning."""
         self.schedule.earn(seconds)
         self.looks.earn(seconds)
+        self.notes.earn(seconds)
 
     def begin_anew(self) -> None:
         """Forget the sample: it is of a stream that was given up for a while."""
@@ -178,10 +206,15 @@ class StreamMesh:
         self.learn(handed.hops, handed.statistics)
         self.evidence.keep(handed.hops, handed.statistics, handed.buckets, list(handed.outcomes.T))
 
-    def save(self, rows: int) -> None:
-        """Tell the guard what rows save by the mesh."""
-        if self.current is not None and len(self.current.mesh.routes) > 1:
+    def set_out(self, rows: int) -> None:
+        """Take note of rows that go by the mesh: the guard is told what they save by it."""
+        if self.current is None:
+            return
+        if len(self.current.mesh.routes) > 1:
             self.guard.save(rows * self.schedule.numbers["gain"])
+        if not self.is_noted:
+            self.notes.pass_by(rows)
+            self._earn(rows * self.current.mesh.usual)
 
     def pay_sample(self, rows: int) -> None:
         """Tell the guard what rows that go to all operators cost."""
@@ -195,6 +228,9 @@ class StreamMesh:
         schedule, rates = self.schedule, self.evidence.by_bucket
         rows = self.evidence.choose_rows(schedule.fresh if schedule.is_staged else None)
         sample, prices = self.evidence.as_sample(rows), self.rates.prices()
+        is_open = self.evidence.prices.is_open and self.evidence.is_timing
+        if is_open and schedule.is_staged and self.current is not None and schedule.wait_on():
+            return
         mesh, schedule.numbers["gain"] = self._find(sample, prices, legality, seed, clock)
         number = int(schedule.numbers["next"])
         schedule.numbers["next"] += 1
@@ -208,6 +244,8 @@ class StreamMesh:
         seconds = clock() - started
         self._end_stage(mesh, rows)
         self.current = replace(decided, seconds=seconds)
+        if schedule.numbers["gain"] > 0:
+            self.guard.renew()
         schedule.decide(rows, seconds)
 
     def _find(self, sample: Sample, prices: Floats, legality: Legality, seed: int, clock: Clock) -> Found:
@@ -217,18 +255,28 @@ class StreamMesh:
         if not is_recount:
             self.evidence.find_tellers(len(sample))
         finder = Finder(
-            settings=replace(self._plan.settings, overheads=self.rates.overheads(self.schedule.numbers["batch"])),
+            settings=self._settings(len(sample)),
             prices=prices,
             legality=legality,
             chance=np.random.default_rng(seed),
             clock=clock,
             by_bucket=self.evidence.by_bucket,
+            priced=self.evidence.prices.tables,
             is_independent=self.evidence.is_independent,
         )
         if present is not None and is_recount:
             return finder.recount(sample, present)
         # After a change the present mesh is the last of the former ones; before the first it has no rivals.
         return finder.find(sample, present, self._former if self.schedule.is_staged else ())
+
+    def _settings(self, rows: int) -> Settings:
+        """The settings of a search by so many rows: it takes no longer than it took to sample them."""
+        settings, overheads = self._plan.settings, self.rates.overheads(self.schedule.numbers["batch"])
+        if self._plan.costs == "unit":
+            return replace(settings, overheads=overheads)
+        sampling = max(rows * float(self.rates.prices().sum()), LEAST_SEARCH)
+        effort = replace(settings.effort, seconds=min(settings.effort.seconds, sampling))
+        return replace(settings, overheads=overheads, effort=effort)
 
     def _watch_first_hops(self, decided: Generation, rows: int, legality: Legality) -> None:
         """Take the sample for the reference of what comes."""
@@ -262,7 +310,7 @@ class StreamMesh:
         rows = len(self.evidence.rows)
         if not self.schedule.is_staged and self.current is not None:
             # Classes that have changed are noticed once, and followed as soon as that may pay.
-            broken = self._noticed or self.current.find_breach(self.operators)
+            broken = self._noticed or (self.is_noted and self.current.find_breach(self.operators))
             if broken and self.schedule.is_renewal_worth_it(self.current):
                 self._begin_stages(broken)
                 return False
@@ -280,12 +328,14 @@ class StreamMesh:
             "noticed": self._noticed,
             "independent": self.evidence.is_independent,
             "class prices": self.evidence.prices.snapshot(),
+            "tried": self.evidence.tried,
             "numbers": {name: float(number) for name, number in self.schedule.numbers.items()},
             "total": self.evidence.rows.total,
             "begun": self.evidence.rows.begun,
             "former": [mesh.snapshot() for mesh in self._former],
             "first hops": self._first_hops.snapshot(),
             "looks": self.looks.snapshot(),
+            "notes": self.notes.snapshot(),
             "guard": self.guard.snapshot(),
             "editions": self._editions.snapshot(),
         }
@@ -300,8 +350,10 @@ class StreamMesh:
         self._former = [Mesh.restore(mesh) for mesh in plain.get("former", ())]
         self._first_hops.restore(plain.get("first hops", NO_TABLES))
         self.looks.restore(plain.get("looks", (0.0, 0.0)))
+        self.notes.restore(plain.get("notes", (0.0, 0.0)))
         self._editions.restore(plain.get("editions", ()))
         self.evidence.prices.restore(plain.get("class prices", ((), ())))
+        self.evidence.tried = plain.get("tried", 0)
         if "guard" in plain:
             self.guard.restore(plain["guard"])
         self.evidence.rows.restore(plain["total"], plain.get("begun", 0), arrays)

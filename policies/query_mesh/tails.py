@@ -13,9 +13,9 @@ import numpy as np
 
 from eddy.policies.query_mesh.mesh import Mesh
 from eddy.policies.query_mesh.search.cost import Overheads
+from eddy.policies.shared.best_route import row_costs
 from eddy.policies.shared.legality import HopNumbers, Legality
 from eddy.policies.shared.orders import sort_by_merit
-from eddy.policies.shared.reach import row_costs
 from eddy.policies.shared.sample import Sample
 from eddy.tuples.arrays import Floats
 

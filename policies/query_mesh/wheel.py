@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from eddy.policies.shared.best_route import row_costs
 from eddy.policies.shared.legality import HopNumbers, Legality
 from eddy.policies.shared.orders import SMALLEST_REACH
-from eddy.policies.shared.reach import row_costs
 from eddy.tuples.arrays import Floats
 
 Sets = tuple[tuple[int, ...], ...]
@@ -101,6 +101,15 @@ class Wheel:
         wait = {operator: one / part for operator, one, part in zip(self._drawn, waits, self._slices(), strict=True)}
         return tuple(
             operator for one in self.sets for operator in (one if len(one) == 1 else sorted(one, key=wait.__getitem__))
+        )
+
+    def guess(self) -> HopNumbers:
+        """Take of each set the largest slices first: the order that is most likely drawn."""
+        slices = dict(zip(self._drawn, self._slices(), strict=True))
+        return tuple(
+            operator
+            for one in self.sets
+            for operator in (one if len(one) == 1 else sorted(one, key=slices.__getitem__, reverse=True))
         )
 
     def count(self, operator: int, rows: int, out: float) -> None:

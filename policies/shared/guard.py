@@ -58,6 +58,9 @@ round counts as at most: one that samples takes three times as long."""
 ROWS_TO_PAY_BACK = 100_000
 """Rows within which a try must pay for itself, if all were saved that can be: but for the cheapest operator."""
 
+USUAL_ROUND = 1_000
+"""Rows of a round where nobody says otherwise."""
+
 ROWS_BETWEEN_ORDERS, LEAST_BETWEEN_ORDERS = 50_000, 1_000
 """Rows for which a common order stands at most, where they are so cheap that another is worth little, and at least."""
 
@@ -81,19 +84,7 @@ FEW_SEEN = 100
 """Rows of which an operator must have seen some before it waits for its turn to be explored."""
 
 
-NUMBERS = (
-    "_wait",
-    "_waited",
-    "_unpaid",
-    "_lost",
-    "_price",
-    "_rows",
-    "_spent",
-    "_gained",
-    "_recent",
-    "_usual",
-    "_rounds",
-)
+NUMBERS = "_wait _waited _unpaid _lost _price _rows _spent _gained _recent _usual _rounds".split()
 """What a snapshot has of a guard besides its account."""
 
 
@@ -175,13 +166,14 @@ class Guard:
             self._clear()
             return False
         prices = [row_price(hop, self._prices, self._costs) for hop in hops]
-        steps = len(hops) * step_price(hops, self._prices, self._costs)
-        work = sum(price * self._hops[hop] for hop, price in zip(hops, prices, strict=True))
+        # A first round is small, and its calls are not those of the rounds to come.
+        steps = len(hops) * step_price(hops, self._prices, self._costs) / max(rows, USUAL_ROUND)
+        work = sum(price * self._hops[hop] for hop, price in zip(hops, prices, strict=True)) / rows
         self._clear()
         self.is_looking = False
-        is_hopeless = (work / rows - min(prices)) * ROWS_TO_PAY_BACK < self._price
-        if is_hopeless or (work + steps) / rows * self._try_rows * 2.0**self._lost < self._price:
-            self._give_up((work + steps) / rows)
+        is_hopeless = (work - min(prices)) * ROWS_TO_PAY_BACK < self._price
+        if is_hopeless or (work + steps) * self._try_rows * 2.0**self._lost < self._price:
+            self._give_up(work + steps)
             return False
         return self._lost > 0
 
@@ -193,6 +185,16 @@ class Guard:
         """Book what was spent between two rounds."""
         self._account.pay("learning", seconds)
         self._spent += seconds
+
+    def renew(self) -> None:
+        """Begin to count anew whether classes pay by now: it was decided otherwise how rows go."""
+        self._recent = 0.0
+
+    @property
+    def is_overdrawn(self) -> bool:
+        """Whether more was spent than may be: nothing is to be bought, but what pays may go on."""
+        account = self._account
+        return account.spent > (1 + REGRET) * account.written + account.allowance
 
     def pay_sample(self, price: float) -> None:
         """Take note of what samples cost beside their way."""
@@ -206,9 +208,9 @@ class Guard:
         """Take note of a plan: its legs may go side by side."""
         self._is_split = len(legs) > 1
 
-    def count_step(self, step: Observation) -> None:
-        """Count a step."""
-        if not self.is_closed:
+    def count_step(self, step: Observation, *, is_noted: bool = True) -> None:
+        """Count a step, and what it did, if that is to be noted."""
+        if is_noted and not self.is_closed:
             self.notice(step)
         for hop in step.hops:
             self._hops[hop] = self._hops.get(hop, 0.0) + sum(step.rows)
@@ -244,9 +246,8 @@ class Guard:
         account.pay("learning", seconds)
         self._rows, self._spent, self._gained = self._rows + rows, self._spent + spent, self._gained + self._saved
         self._recent = self._recent * fading(float(rows), ROWS_OF_NOW) + self._saved - spent
-        is_overdrawn = account.spent > (1 + REGRET) * account.written + account.allowance
         # What is spent is spent: a stream whose classes pay by now goes on, however dear it was to find them.
-        if is_overdrawn and self._recent <= 0:
+        if self.is_overdrawn and self._recent <= 0:
             self._price = self._spent
             self._give_up(written / rows)
         elif self._recent > 0 and self._rows > ROWS_REMEMBERED:
@@ -284,18 +285,19 @@ class Guard:
             "numbers": [getattr(self, name) for name in NUMBERS],
             "passing": self._passing.snapshot(),
             "looking": self.is_looking,
+            "credit": self._on_credit,
             "account": self._account.snapshot(),
             "common": self.common.snapshot(),
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on from a snapshot; an older version waited for nothing but rows."""
-        names = [name for name in NUMBERS if "passing" in state or name not in ("_unpaid", "_on_credit")]
+        names = [name for name in NUMBERS if "passing" in state or name != "_unpaid"]
         for name, number in zip(names, state["numbers"], strict=True):
             setattr(self, name, number)
         if "passing" in state:
             self._passing.restore(state["passing"])
-        self.is_looking = state["looking"]
+        self.is_looking, self._on_credit = state["looking"], state.get("credit", 0)
         self._account.restore(state["account"])
         self.common.restore(state["common"])
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import eddy
 from eddy.contracts import Hop, Leg, Policy, Setting, Task
-from eddy.engine.rounds import FIRST_ROUND, LARGEST_ROUND, StoredTuples, cut
+from eddy.engine.rounds import FIRST_ROUND, LARGEST_ROUND, NEW_ROUND, StoredTuples, cut
 from eddy.tuples import Lineage, Tuples
 
 DEAR = 100e-6
@@ -23,10 +23,17 @@ DEAR = 100e-6
 class Learner(Policy):
     """Notes how many rows it is asked about between two lessons, and is calm when it has had some."""
 
-    def __init__(self, setting: Setting, calm_after: int | None = None, *, urgent: bool = False) -> None:
+    def __init__(
+        self, setting: Setting, calm_after: int | None = None, *, urgent: bool = False, new_for: int = 0
+    ) -> None:
         self.rounds = [0]
         self.calm_after = calm_after
         self.urgent = urgent
+        self.new_for = new_for
+
+    @property
+    def is_new(self) -> bool:
+        return len(self.rounds) <= self.new_for
 
     @property
     def is_urgent(self) -> bool:
@@ -46,14 +53,20 @@ class Learner(Policy):
 
 
 def told(
-    batches: Sequence[int], *, row: float, calm_after: int | None = None, streams: str = "s", urgent: bool = False
+    batches: Sequence[int],
+    *,
+    row: float,
+    calm_after: int | None = None,
+    streams: str = "s",
+    urgent: bool = False,
+    new_for: int = 0,
 ) -> list[int]:
     """The rows of each round of some micro-batches, by a filter whose rows take so many seconds."""
     now = [0.0]
     made: list[Learner] = []
 
     def build(setting: Setting) -> Policy:
-        made.append(Learner(setting, calm_after, urgent=urgent))
+        made.append(Learner(setting, calm_after, urgent=urgent, new_for=new_for))
         return made[-1]
 
     def work(values: np.ndarray) -> np.ndarray:
@@ -108,6 +121,12 @@ def test_rounds_are_small_where_a_policy_waits_for_a_few_rows() -> None:
     cheap = 1e-9
     assert told([20_000], row=cheap, urgent=True) == told([20_000], row=DEAR)
     assert told([20_000], row=cheap) != told([20_000], row=DEAR)
+
+
+def test_the_first_round_is_small_while_nothing_is_known() -> None:
+    assert told([1_000, 1_000], row=DEAR, new_for=1) == [NEW_ROUND, 2 * NEW_ROUND, 2 * NEW_ROUND, 1_000]
+    # Where rows are cheap two small rounds more are all that it takes.
+    assert told([50_000], row=1e-9, new_for=1) == [NEW_ROUND, 2 * NEW_ROUND, 50_000 - 3 * NEW_ROUND]
 
 
 def test_streams_are_cut_together() -> None:

@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eddy.errors import EngineError
-from eddy.policies.shared.best_route import Exact, Greedy, Pricer
+from eddy.policies.shared.best_route import Exact, Greedy, Pricer, reach, row_costs
 from eddy.policies.shared.legality import Legality, bits
-from eddy.policies.shared.reach import reach, row_costs
 from eddy.tuples import Hop
 from tests.policies.query_mesh.worlds import Floats, Needs, cheapest, legality, walk
 

@@ -121,6 +121,27 @@ def test_a_dear_search_is_paid_back_by_what_it_found() -> None:
     assert go(guard, 100, spent=0.5e-3, saved=1e-3) == 100
 
 
+@pytest.mark.parametrize("is_renewed", [False, True])
+def test_what_was_found_at_last_goes_on_though_more_was_spent_than_may_be(is_renewed: bool) -> None:
+    """The last round before it was decided otherwise had samples that cost more than a round saves."""
+    guard = made()
+    looked(guard)
+    go(guard, 1, spent=5e-3, saved=0.0)
+    guard.pay(1.0)
+    if is_renewed:
+        guard.renew()
+    again = made()
+    again.restore(json.loads(json.dumps(guard.snapshot())))
+    assert again.is_overdrawn
+    assert (go(again, 20, spent=0.5e-3, saved=1e-3) == 20) == is_renewed
+
+
+def test_a_try_on_credit_is_remembered() -> None:
+    guard = made()
+    guard.restore({**guard.snapshot(), "credit": 1})
+    assert guard.snapshot()["credit"] == 1
+
+
 def test_one_slow_round_gives_nothing_up() -> None:
     guard = made()
     looked(guard)

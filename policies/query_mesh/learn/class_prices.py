@@ -1,36 +1,44 @@
 """Prices by class: what a row takes may depend on its values.
 
 Rows of a sample go to all operators in small legs, each of which is timed by itself. No leg is of one class, but each
-has another share of every class. So the seconds of a leg's step are regressed on its composition, attribute by
-attribute: where the shares of some attribute's buckets explain the seconds, and chance does not, the price of a row is
-taken by the bucket. Most operators take every row alike, and have one price.
+has another share of every class. So the seconds of a leg's step are regressed on its composition (`share_costs`): where
+the shares of some attribute's buckets foretell the seconds, the price of a row is taken by the bucket. Most operators
+take every row alike, and have one price.
+
+Few legs cannot tell many buckets. But they show whether steps of as many rows take unlike times, and where they do
+(`is_open`) the next samples have more legs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from eddy.classes.divider import Buckets
-from eddy.policies.query_mesh.learn.best_attributes import coarsen, deviations, limit
-from eddy.tuples.arrays import Floats, Integers
+from eddy.policies.query_mesh.learn.cut import BUCKETS
+from eddy.policies.shared.share_costs import count_shares, fit_seconds, measure_skill, need_foretold
+from eddy.tuples.arrays import Floats, Integers, Mask
 
 FEWEST_LEGS = 8
 """Legs from which anything is said about prices."""
 
-MOST_GROUPS = 8
-"""Groups of buckets whose prices are told apart, and half as many as there are legs at most."""
-
 LEAST_RATIO = 1.5
-"""The dearest group must cost so many times the cheapest: less hardly changes an order."""
+"""The dearest bucket must cost so many times the cheapest: less hardly changes an order."""
 
-SURE_OF_OTHERS = 2.0
-"""Standard errors that suffice for an operator, once another one's price goes by the attribute."""
+LEAST_SKILL = 0.1
+"""The share of the spread that an attribute must foretell of an operator by itself, once it foretells enough of all."""
 
-CHEAPEST = 0.01
-"""The least price of a group, as a share of the mean: a regression may come out below nothing."""
+MOST_UNLIKE = 100.0
+"""Times that a bucket may cost the mean, or a part of it: a fit may say nothing at all, or less."""
+
+UNLIKE = 0.15
+"""The spread of what legs take, as a share of the median of whole steps, from which on rows are believed to cost
+unlike. Half of the legs are within it, so a pause of the machine changes nothing."""
+
+MOST_ABOVE = 10.0
+"""A leg counts as at most so many times the median: beyond, it is a pause of the machine."""
 
 
 class ClassPrices:
@@ -39,34 +47,54 @@ class ClassPrices:
     def __init__(self) -> None:
         self._known: dict[int, tuple[int, Floats]] = {}
         self._mean: Floats = np.zeros(0)
+        self.is_open = False
 
-    def learn(self, buckets: Buckets, legs: Integers, seconds: Floats) -> None:
+    def learn(self, buckets: Buckets, legs: Integers, seconds: Floats, step: float = 0.0) -> None:
         """Learn from rows and the times of their legs.
 
-        `seconds` are those of a row of the leg on average, with each operator.
+        `seconds` are those of a row of the leg on average, with each operator; a call takes `step` besides.
         """
         timed = ~np.isnan(seconds).any(axis=1)
         buckets, legs, seconds = buckets[timed], legs[timed], seconds[timed]
         _, first, leg = np.unique(legs, return_index=True, return_inverse=True)
         if len(first) < FEWEST_LEGS:
             return
-        groups = min(MOST_GROUPS, len(first) // 2)
+        rows, seconds = np.bincount(leg).astype(np.float64), seconds[first]
+        before = {attribute for attribute, _ in self._known.values()}
+        self._known, self._mean = {}, rows @ seconds / rows.sum()
+        seconds = np.minimum(seconds, MOST_ABOVE * np.median(seconds, axis=0))
+        unlike = _are_unlike(seconds, rows, step)
         varied = np.flatnonzero((buckets != buckets[:1]).any(axis=0)).tolist()
-        tried = {a: _regress(leg, coarsen(buckets[:, a], groups), seconds[first]) for a in varied}
-        self._known = {}
-        self._mean = seconds.mean(axis=0)
-        if not tried:
+        self.is_open = bool(varied and unlike.any())
+        if not self.is_open:
             return
-        sure = np.stack([certain for _, certain in tried.values()])
-        # An attribute that is certain for one operator may be believed of the others sooner.
-        bars = np.where((sure > limit(sure.size)).any(axis=1), SURE_OF_OTHERS, np.inf)
-        for operator, place in enumerate(np.where(sure > bars[:, None], sure, -np.inf).argmax(axis=0).tolist()):
-            attribute = varied[place]
-            price = np.maximum(tried[attribute][0][:, operator], CHEAPEST * self._mean[operator])
-            if sure[place, operator] > bars[place] and price.max() >= LEAST_RATIO * price.min():
-                table = np.full(256, self._mean[operator])
-                table[buckets[:, attribute]] = price[coarsen(buckets[:, attribute], groups)]
+        shares = {attribute: count_shares(leg, buckets[:, attribute]) for attribute in varied}
+        skills = np.stack([measure_skill(share, seconds, rows) for share in shares.values()])
+        # What an attribute foretells of all operators together shows sooner than what it foretells of each.
+        together = skills[:, unlike].mean(axis=1)
+        best = int(together.argmax())
+        # What is known stays as long as nothing speaks against it.
+        need = 0.0 if varied[best] in before else need_foretold(len(first) * int(unlike.sum()))
+        if together[best] <= need:
+            return
+        fitted = fit_seconds(shares[varied[best]], seconds, rows)
+        met = shares[varied[best]].sum(axis=0) > 0
+        self._keep(varied[best], np.where(met[:, None], fitted, self._mean), skills[best] > LEAST_SKILL)
+        self.is_open = not self._known
+
+    def _keep(self, attribute: int, fitted: Floats, foretold: Mask) -> None:
+        """Keep the prices by an attribute of the operators of which it foretells something."""
+        prices = np.clip(fitted, self._mean / MOST_UNLIKE, self._mean * MOST_UNLIKE)
+        for operator in np.flatnonzero(foretold).tolist():
+            table = np.full(BUCKETS, self._mean[operator])
+            table[: len(prices)] = prices[:, operator]
+            if table.max() >= LEAST_RATIO * table.min():
                 self._known[operator] = attribute, table
+
+    @property
+    def tables(self) -> Mapping[int, tuple[int, Floats]]:
+        """For those operators the attribute, and the price of a row of each of its buckets."""
+        return self._known
 
     @property
     def is_known(self) -> bool:
@@ -85,30 +113,18 @@ class ClassPrices:
     def snapshot(self) -> list[Any]:
         """Plain values."""
         tables = [[operator, attribute, table.tolist()] for operator, (attribute, table) in self._known.items()]
-        return [self._mean.tolist(), tables]
+        return [self._mean.tolist(), tables, self.is_open]
 
     def restore(self, state: Sequence[Any]) -> None:
-        """Go on from a snapshot."""
-        mean, tables = state
-        self._mean = np.array(mean)
+        """Go on from a snapshot; an older version did not ask for more legs."""
+        mean, tables, *opens = state
+        self._mean, self.is_open = np.array(mean), any(opens)
         self._known = {operator: (attribute, np.array(table)) for operator, attribute, table in tables}
 
 
-def _regress(leg: Integers, group: Integers, seconds: Floats) -> tuple[Floats, Floats]:
-    """Regress a leg's seconds a row on the shares of groups.
-
-    Gives the price of each group, and how certain it is.
-
-    The larger a leg, the more it weighs. Groups have a row, operators a column.
-    """
-    rows = np.bincount(leg).astype(np.float64)
-    legs, groups = len(rows), int(group.max()) + 1
-    shares = np.bincount(leg * groups + group, minlength=legs * groups).reshape(legs, groups) / rows[:, None]
-    weight = np.sqrt(rows)[:, None]
-    fitted: Floats = np.linalg.lstsq(shares * weight, seconds * weight, rcond=None)[0].astype(np.float64)
-    mean = (seconds * rows[:, None]).sum(axis=0) / rows.sum()
-    left = ((seconds - shares @ fitted) ** 2 * rows[:, None]).sum(axis=0)
-    explained = ((seconds - mean) ** 2 * rows[:, None]).sum(axis=0) - left
-    freedom, rest = np.full_like(left, groups - 1.0), np.full_like(left, float(legs - groups))
-    # Timings have no events that could be too few.
-    return fitted, deviations(explained, left, freedom, rest, np.full_like(left, np.inf))
+def _are_unlike(seconds: Floats, rows: Floats, step: float) -> Mask:
+    """Tell for each operator whether legs take unlike times, each as a share of its whole step."""
+    middle = np.median(seconds, axis=0)
+    off = np.abs(seconds - middle) * rows[:, None] / (middle * rows[:, None] + step)
+    found: Mask = np.asarray(np.median(off, axis=0) > UNLIKE)
+    return found

@@ -86,13 +86,13 @@ class ClassRates:
         found: Floats = self._seen.sum(axis=1) / np.maximum(met, 1)
         return found
 
-    def tells_all(self, sample: Sample) -> bool:
+    def tells_all(self, sample: Sample, *, is_priced: bool = False) -> bool:
         """Tell whether one attribute explains what operators let through, and nothing beside it shows.
 
         Then no search would find more. What needs two attributes at once does not show so, unless it makes operators
-        agree, or exclude each other.
+        agree, or exclude each other. Where it is known what rows cost by bucket, there may be no such attribute.
         """
-        if len(self.attributes) != 1 or not self.is_fine(len(sample)) or sample.prices is not None:
+        if not is_priced and (len(self.attributes) != 1 or not self.is_fine(len(sample))):
             return False
         rest = sample.outcomes - self.predict(sample.buckets, sample.outcomes.mean(axis=0))
         return bool((_find_tellers(sample.buckets, rest, ()) == NO_ATTRIBUTE).all())

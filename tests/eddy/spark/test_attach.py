@@ -16,6 +16,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import eddy
 from tests import joins, reference
@@ -29,8 +30,8 @@ SECOND = 1_000_000
 DAY = 1_704_067_200 * SECOND
 WINDOW = 15
 
-EXAMPLES = 4
-"""Random queries of every kind: each is a streaming query of some seconds."""
+EXAMPLES = 5
+"""Random queries of every kind, in one cell and in several: each is a streaming query of some seconds."""
 
 MICRO_BATCHES = 3
 
@@ -111,9 +112,9 @@ def native(frames: Mapping[str, DataFrame]) -> DataFrame:
 @pytest.mark.parametrize(
     ("names", "cells", "pushdown", "policy"),
     [
-        ("ab", 1, False, "fixed"),
+        pytest.param("ab", 1, False, "fixed", marks=pytest.mark.long),
         ("ab", 3, True, "content"),
-        ("abc", 4, True, "random"),
+        pytest.param("abc", 4, True, "random", marks=pytest.mark.long),
         ("abc", None, False, "lottery"),
     ],
 )
@@ -148,9 +149,8 @@ def frames_of(spark: SparkSession, case: joins.Case, place: Path) -> dict[str, A
     return found
 
 
-@pytest.mark.parametrize("cells", [1, 5])
 @settings(max_examples=EXAMPLES)
-@given(case=joins.cases(by_rows=False, clocks=False).map(cut))
+@given(cells=st.sampled_from([1, 5]), case=joins.cases(by_rows=False, clocks=False).map(cut))
 def test_any_query_gives_the_naive_answer(spark: SparkSession, cells: int, case: joins.Case) -> None:
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
@@ -220,16 +220,16 @@ def test_nulls_and_functions_of_spark(spark: SparkSession, tmp_path: Path) -> No
 
 
 def test_lookup_tables(spark: SparkSession, tmp_path: Path) -> None:
+    """Of Arrow, of pandas and of Spark, all of them in one query."""
     lookup = pa.table({"k": [1, 2, 2, None], "name": ["one", "two", "zwei", "none"]})
-    asked = query("ab", tables=[eddy.Table("t")], joins=["a.k = b.k", "a.k = t.k"])
+    frame = lookup.to_pandas().astype({"k": "Int64"})
+    tables = {"arrow": lookup, "frame": frame, "sparks": spark.createDataFrame(lookup)}
+    asked = query("ab", tables=[*map(eddy.Table, tables)], joins=["a.k = b.k", *(f"a.k = {name}.k" for name in tables)])
     streams = {"a": rows(1), "b": rows(2)}
-    frames = feeds.streams(spark, tmp_path / "in", streams)
-    expected = local(asked, {**streams, "t": lookup})
+    expected = local(asked, {**streams, **dict.fromkeys(tables, lookup)})
     assert expected
-    for name, given_ in {"arrow": lookup, "pandas": lookup.to_pandas(), "spark": spark.createDataFrame(lookup)}.items():
-        kept = given_.astype({"k": "Int64"}) if isinstance(given_, pd.DataFrame) else given_
-        found = feeds.answer(eddy.attach(asked, {**frames, "t": kept}, cells=2), tmp_path / name)
-        assert found.rows == expected
+    frames = feeds.streams(spark, tmp_path / "in", streams)
+    assert feeds.answer(eddy.attach(asked, {**frames, **tables}, cells=2), tmp_path / "checkpoint").rows == expected
 
 
 @pytest.mark.parametrize("cells", [1, 3])

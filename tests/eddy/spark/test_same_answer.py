@@ -32,7 +32,8 @@ NAMES = ("big", "odd", "low", "far", "known")
 
 LOOKUP = pa.table({"k": [0, 1, 2, 3, 4, 5, 6, 6, None], "name": list("abcdefghi")})
 
-BATCHES = 3
+BATCHES = 2
+"""Of every policy's query: the second goes on from the state of the first."""
 
 
 def odd(v: npt.NDArray[np.int32]) -> Any:

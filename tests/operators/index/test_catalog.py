@@ -12,7 +12,7 @@ import pytest
 from eddy.operators.columns import FixedWidth
 from eddy.operators.index import admission
 from eddy.operators.index.catalog import Catalog
-from eddy.operators.index.key_map import KeyMap
+from eddy.operators.index.key_map import KeyMap, hash_map
 from eddy.operators.index.segments import Segments
 from eddy.operators.index.serving import Serving
 from eddy.operators.index.time_bounds import make_bounds
@@ -62,15 +62,23 @@ class Held:
         wanted = {n: np.arange(self.values) for n in range(2) if pattern >> n & 1}
         times = np.full(self.values, now if now is not None else int(self.ticks.max()))
         ranges, _ = self.catalog.find(Request(wanted), lambda: make_bounds([times], [None], WINDOW))
-        at, found = ranges.expand(self.values)
-        for probe in range(self.values):
-            near = self.ticks >= times[0] - WINDOW
-            for n in wanted:
-                near &= self.keys[n] == probe
-            rows = found[at == probe]
-            assert len(set(rows.tolist())) == len(rows)
-            assert set(np.flatnonzero(near).tolist()) <= set(rows.tolist())
+        at, rows = ranges.expand(self.values)
+        # A pair as one number, since there are as many as a look through all rows finds.
+        found = at * len(self.ticks) + rows
+        assert len(np.unique(found)) == len(found)
+        # Each tuple asks for one value in all of the keys, so a row matches the one that asks for its own.
+        own, *others = (self.keys[n] for n in wanted)
+        near = np.flatnonzero(np.logical_and.reduce([self.ticks >= times[0] - WINDOW, *(own == key for key in others)]))
+        assert np.isin(own[near] * len(self.ticks) + near, found).all()
         return len(found)
+
+    def check_order(self, key: int) -> None:
+        """Whoever asks for smaller values of a key finds all their rows."""
+        wanted = np.arange(self.values)
+        ranges, _ = self.catalog.find(Request({}, key, [("<", wanted)]))
+        at, found = ranges.expand(self.values)
+        for probe in wanted:
+            assert set(np.flatnonzero(self.keys[key] < probe).tolist()) <= set(found[at == probe].tolist())
 
 
 class _Column(FixedWidth):
@@ -192,6 +200,23 @@ def test_what_serves_is_found_out_once_for_rows_that_stay(monkeypatch: pytest.Mo
     assert len(asked) == begun
 
 
+def test_an_old_part_is_searched_by_its_own_maps() -> None:
+    """New maps are those of parts that are yet to come: no row that is stored is put in order for them."""
+    held = Held(IndexSettings(kind="hash"))
+    old, new = hash_map(0b01, 16), hash_map(0b10, 16)
+    held.catalog.use([old])
+    run(held, 4, (0b11,))
+    held.catalog.use([new])
+    held.come(np.arange(200, 250))
+    held.catalog.take_counts()
+    held.check(0b11)
+    counts = held.catalog.take_counts()
+    assert {key_map for key_map, _ in counts.served} == {old, new}
+    assert all(part.built == part.maps for part in held.catalog.parts)
+    assert held.catalog.parts[0].maps == (old,)
+    assert counts.sorted_rows == {new: sum(part.rows for part in held.catalog.parts if part.maps == (new,))}
+
+
 def test_with_some_room_another_map_serves() -> None:
     """By two keys a row is found by one of them, where that saves bytes."""
     held = Held(values=1_000)
@@ -211,6 +236,21 @@ def test_with_some_room_another_map_serves() -> None:
     ((key_map, _),) = held.catalog.take_counts().served
     assert key_map is not None
     assert len(key_map.fields[0].keys) == 1
+
+
+def test_an_order_serves_no_search_by_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there is room for one of two orders, the rows of the other are looked through."""
+    monkeypatch.setattr(admission, "LEAST_ROOM", 0)
+    held = Held(values=200)
+    served = set()
+    for number in range(12):
+        held.come(np.arange(number * 50, number * 50 + 50))
+        for key in (0, 1):
+            held.check_order(key)
+        served = {key_map for key_map, _ in held.catalog.take_counts().served}
+        held.go(number * 50 + 49, len(held.ticks) * 16)
+    assert len(served) == 2
+    assert None in served
 
 
 def test_a_table_is_one_part_and_gives_about_one_candidate_a_match() -> None:

@@ -14,7 +14,7 @@ from eddy import wiring
 from eddy.contracts import NO_FEATURES, Hop, Prices, Setting, Statistic, Statistics, fading
 from eddy.observe.statistics import HALF_LIFE
 from eddy.policies.auto.arms import Arm
-from eddy.policies.auto.duel import Bill, Trail
+from eddy.policies.auto.duel import MOST_ROWS, Bill, Trail
 from eddy.policies.auto.guard import ArmGuard
 from eddy.policies.auto.idle import IdleRows
 from eddy.policies.auto.ledger import CHALLENGER, CHAMPION, Ledger
@@ -123,6 +123,23 @@ def test_who_has_won_costs_what_it_did_in_the_duel() -> None:
     # It has not had a round for itself yet.
     assert 200 <= course.guard.arm.cases <= 1_000
     assert course.ledger.current(course.champion, course.guard) < 0.8 * course.ledger.in_order
+
+
+def test_a_stream_that_changes_in_every_round_does_not_keep_a_duel_open() -> None:
+    """Rows of a duel are held against those of their own round: the round that shows a change counts, or decides it."""
+    odd = np.arange(40_000) // 1_000 % 2 == 1
+    shares = np.column_stack([np.where(odd, 0.9, 0.45), np.full(len(odd), 0.9), np.full(len(odd), 0.75)])
+    passed = np.random.default_rng(0).random(shares.shape) < shares
+    asked, data = stream(list(passed.T), 0)
+    policy = {"name": "auto", "arms": ["source"], "costs": "unit"}
+    running = wiring.engine(asked, {"a": data.schema}, policy, tables={}, clock=float, seed=0)
+    held: Any = running._policy
+    lasted, longest = 0, 0
+    for part in data.to_batches(max_chunksize=1_000):
+        list(running.run({"a": part}))
+        lasted = 0 if held._courses["a"].duel is None else lasted + 1
+        longest = max(longest, lasted)
+    assert 0 < longest <= 2 * MOST_ROWS / 1_000 + 1
 
 
 def test_a_stream_that_has_no_row_of_its_sample_yet_is_sampling() -> None:

@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 
+from eddy.contracts import Statistic
 from eddy.policies.auto.duel import Cost
 from eddy.policies.auto.guard import LARGE_ROUND, QUIET_ROUNDS, ArmGuard
 
@@ -101,3 +102,21 @@ def test_large_rounds_are_divided_now_and_then(rows: int, rounds: int, *, is_due
     assert not guard.may_be_quiet(rows, rounds, is_due=is_due)
     guard.count(cases([1.0, 3.0] * 2_000))
     assert guard.may_be_quiet(rows, rounds, is_due=is_due) == is_quiet
+
+
+@pytest.mark.parametrize("unit", [False, True])
+def test_a_quiet_round_that_took_far_more_than_usual_is_the_last(*, unit: bool) -> None:
+    """In a join an order may become a hundred times as dear at once, and nobody counts for three rounds of four."""
+    guard = ArmGuard(turns=False)
+    guard.count(cases([1.0, 3.0] * 2_000))
+    for steps, alarmed in (([900, 500, 900], False), ([1_000, 3_000], True)):
+        for rows in steps:
+            one = Statistic(rows, rows, rows, 0.0 if unit else float(rows))
+            guard.glimpse((one,), unit=unit)
+        guard.end_quiet(1_000, 300.0)
+        assert guard.is_alarmed == alarmed
+    again = ArmGuard.restore(json.loads(json.dumps(guard.snapshot())))
+    for each in (guard, again):
+        assert not each.may_be_quiet(1_000, 0, is_due=False)
+        each.count(cases([1.0, 3.0] * 100))
+        assert each.may_be_quiet(1_000, 0, is_due=False)

@@ -21,7 +21,7 @@ from eddy.policies.matrix.order import (
     mend_greedily,
 )
 from eddy.policies.matrix.view import matrix_view
-from eddy.policies.shared.reach import row_costs
+from eddy.policies.shared.best_route import row_costs
 from eddy.tuples.arrays import Floats
 from tests.policies.matrix.thesis import pass_rows, problem
 from tests.policies.query_mesh.worlds import Needs, legal_routes, legality

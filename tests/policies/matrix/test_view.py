@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eddy.policies.matrix.view import fill, matrix_view
-from eddy.policies.shared.reach import row_costs
+from eddy.policies.shared.best_route import row_costs
 from tests.policies.matrix.thesis import ARRIVE, pass_rows, update_view
 
 

@@ -15,6 +15,7 @@ from tests.policies.query_mesh.streams import attribute, stream
 
 ROWS, KINDS, PASS = 40_000, 3, 0.3
 CHEAP, DEAR = 1e-6, 100e-6
+STEP = 40e-6
 
 
 def measured(legs: int, rows: int, dear: bool, seed: int = 0) -> tuple[Any, Any, Any]:
@@ -52,6 +53,46 @@ def test_few_legs_say_nothing() -> None:
     prices = ClassPrices()
     prices.learn(*measured(FEWEST_LEGS - 1, 50, dear=True))
     assert not prices.is_known
+
+
+def timed(legs: int, rows: int, values: int, seed: int, noise: float = 20e-6) -> tuple[Any, Any, Any]:
+    """Rows in random legs; each of four operators is dear for a quarter of the values, and calls take unlike times."""
+    chance = np.random.default_rng(seed)
+    value, leg = chance.integers(0, values, legs * rows), np.repeat(np.arange(legs), rows)
+    buckets = np.column_stack((value, chance.integers(0, 24, (legs * rows, 5)))).astype(np.uint8)
+    each = np.where(value[:, None] % 4 == np.arange(4), 50e-6, 1e-6)
+    work = np.stack([np.bincount(leg, column) for column in each.T], axis=1)
+    return buckets, leg, (work + noise * np.abs(chance.standard_normal(work.shape)))[leg] / rows
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_fifty_values_take_more_legs_than_three(seed: int) -> None:
+    """Sixteen legs show that rows cost unlike, and hardly why; eighty more do."""
+    prices = ClassPrices()
+    buckets, legs, seconds = timed(16, 12, 50, seed)
+    prices.learn(buckets, legs, seconds, STEP)
+    assert prices.is_open != prices.is_known
+    again = ClassPrices()
+    again.restore(json.loads(json.dumps(prices.snapshot())))
+    assert again.is_open == prices.is_open
+    others = timed(80, 5, 50, seed + 10)
+    every = [np.concatenate(pair) for pair in zip((buckets, legs, seconds), others, strict=True)]
+    every[1] = np.concatenate((legs, others[1] + 16))
+    again.learn(every[0], every[1], every[2], STEP)
+    assert (again.is_open, again.is_known) == (False, True)
+    found = again.price(every[0])
+    assert found is not None
+    assert (found.argmax(axis=1) == every[0][:, 0] % 4).mean() > 0.9
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_pauses_of_the_machine_are_no_classes(seed: int) -> None:
+    """One leg in four takes twenty times as long."""
+    prices = ClassPrices()
+    buckets, legs, seconds = measured(16, 12, dear=False, seed=seed)
+    slow = np.random.default_rng([3, seed]).permutation(16) < 4
+    prices.learn(buckets, legs, seconds * np.where(slow, 20.0, 1.0)[legs][:, None], STEP)
+    assert (prices.is_open, prices.is_known) == (False, False)
 
 
 class World:

@@ -82,7 +82,7 @@ def test_steps_are_counted_while_buckets_have_few_rows() -> None:
 def made(rates: ClassRates, leg: float = 2.0) -> Mesh | None:
     buckets, _, passed = own(400, 3, 1)
     overheads = Overheads(level=0.0, bucket=0.0, leg=leg, rows=1_000)
-    return make_grid(Sample(buckets=buckets, outcomes=passed), rates, np.ones(3), legality(3), overheads)
+    return make_grid(Sample(buckets=buckets, outcomes=passed), rates, np.ones(3), legality(3), overheads, {})
 
 
 def test_a_grid_gains_nearly_what_the_true_rates_would() -> None:

@@ -42,7 +42,7 @@ def test_a_sample_goes_with_the_edition_of_its_buckets() -> None:
     assert mesh.count_samples(1_000) == whole
 
 
-@pytest.mark.parametrize(("rows", "sampled"), [(1_000, 200), (400, 100), (40, 40)])
+@pytest.mark.parametrize(("rows", "sampled"), [(1_000, 200), (200, 200), (199, 100), (40, 40)])
 def test_the_first_sample_is_as_large_as_a_round_gives(rows: int, sampled: int) -> None:
     mesh = made()
     mesh.follow((1, 1))

@@ -12,8 +12,8 @@ from eddy.policies.query_mesh.mesh import Mesh
 from eddy.policies.query_mesh.optimizer import Settings, optimize, refine_routes
 from eddy.policies.query_mesh.search.cost import Overheads
 from eddy.policies.query_mesh.search.search import Effort
+from eddy.policies.shared.best_route import row_costs
 from eddy.policies.shared.legality import Legality
-from eddy.policies.shared.reach import row_costs
 from eddy.policies.shared.sample import Sample
 from tests.policies.query_mesh.worlds import Floats, legality, noise, sample, skewed, still
 
