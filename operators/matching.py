@@ -17,13 +17,13 @@ from eddy.operators.conditions import Conditions, JoinPair, Side, evaluate
 from eddy.operators.index.catalog import Found
 from eddy.operators.index.counts import Served
 from eddy.operators.index.time_bounds import TimeBounds, make_bounds
-from eddy.operators.keys import Key, compare_values
+from eddy.operators.keys import compare_values
+from eddy.operators.pairs import Pairs, judge_codes, mask_ordered
 from eddy.operators.pattern import Pattern, describe, keep_one_key
 from eddy.operators.stem import Stem
-from eddy.predicates.judge import Judged
 from eddy.query import Range
 from eddy.tuples import Lineage, Tuples
-from eddy.tuples.arrays import FaultCodes, KeyCodes, Mask, RowIds
+from eddy.tuples.arrays import KeyCodes, Mask, RowIds
 from eddy.tuples.event_time import Ticks, age
 from eddy.tuples.request import Request
 from eddy.tuples.runs import Lots, Ranges, scan_all
@@ -221,6 +221,8 @@ class Matching:
     def _screen(self, pattern: Pattern, tuples: Tuples, before: RowIds | None, pairs: Pairs) -> Pairs:
         """Keep the candidates that agree in all numbers at hand: codes, ids, times and verdicts."""
         pairs = self._keep_alike(pattern, tuples, pairs)
+        for order in pattern.orders:
+            pairs = pairs.keep(mask_ordered(order, self.target, tuples, pairs))
         if before is not None:
             # Each combination is found once, by its last row.
             pairs = pairs.keep(self._stem.mask_stood(pairs.rows, before.take(pairs.at)))
@@ -316,46 +318,6 @@ def mask_inside(
     return mask
 
 
-class Pairs(NamedTuple):
-    """Tuples, by position, each with a row, and their faults."""
-
-    at: RowIds
-    rows: RowIds
-    faults: FaultCodes | None
-
-    def keep(self, mask: Mask) -> Pairs:
-        """Some of the pairs."""
-        if mask.all():
-            return self
-        kept = np.flatnonzero(mask)
-        faults = None if self.faults is None else self.faults.take(kept)
-        return Pairs(self.at.take(kept), self.rows.take(kept), faults)
-
-    def by_row(self) -> Pairs:
-        """The same pairs, those of each tuple by row and each once: whatever found them, they come out alike."""
-        order = np.lexsort((self.rows, self.at))
-        at, rows = self.at.take(order), self.rows.take(order)
-        order = order[np.append(True, (at[1:] != at[:-1]) | (rows[1:] != rows[:-1]))[: len(order)]]
-        faults = None if self.faults is None else self.faults.take(order)
-        return Pairs(self.at.take(order), self.rows.take(order), faults)
-
-    def with_faults(self, judged: Judged) -> Pairs:
-        """Note the faults that a condition found among these pairs."""
-        if judged.faults is None:
-            return self
-        found = judged.faults[judged.passed]
-        return Pairs(self.at, self.rows, found if self.faults is None else np.maximum(self.faults, found))
-
-
-def judge_codes(own: Key, rows: RowIds, other: Key, ids: RowIds) -> Judged:
-    """Mask the rows with others' code, or with a fault."""
-    own_faults, other_faults = own.faults(rows), other.faults(ids)
-    faults = np.maximum(own_faults, other_faults)
-    present = (_mask_valid(own, rows) | (own_faults > 0)) & (_mask_valid(other, ids) | (other_faults > 0))
-    passed = present & ((faults > 0) | (own.codes(rows) == other.codes(ids)))
-    return Judged(passed, faults)
-
-
 def widen(ranges: Ranges, searched: Sequence[JoinPair], target: str, tuples: Tuples, alive: Mask) -> Ranges:
     """Add the candidates that faulty keys make candidates."""
     keys = [one.sides[target].key for one in searched]
@@ -381,8 +343,3 @@ def widen(ranges: Ranges, searched: Sequence[JoinPair], target: str, tuples: Tup
 
 def _window_length(stem: Stem) -> int | float | None:
     return stem.window.ticks if isinstance(stem.window, Range) else None
-
-
-def _mask_valid(key: Key, ids: RowIds) -> Mask:
-    valid = key.valid(ids)
-    return np.ones(len(ids), np.bool_) if valid is None else valid

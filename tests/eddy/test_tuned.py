@@ -13,6 +13,8 @@ import pytest
 import eddy
 from eddy import wiring
 from eddy.engine import Engine
+from eddy.operators.index import admission
+from eddy.operators.stem import Stem
 
 KINDS: Mapping[str, Any] = {
     "patterns": None,
@@ -132,3 +134,39 @@ def test_patterns_have_nothing_to_keep_or_to_tell() -> None:
     _, _, told = run(engine, list(batches())[:6])
     assert told == []
     assert '"tuning": {}' in engine.snapshot().meta or '"tuning"' not in engine.snapshot().meta
+
+
+def test_what_is_evaluated_of_an_order_does_not_depend_on_whether_there_is_room_for_it() -> None:
+    """A policy learns the same from an index that leaves rows out and from a look through all of them."""
+    query = eddy.Query(
+        streams=[eddy.Stream(name, time="ts", window=eddy.Range(40), delay=0) for name in "ab"],
+        joins=["a.k < b.k"],
+        select=["a.id as a", "b.id as b"],
+    )
+    chance = np.random.default_rng(0)
+
+    def draw(first: int) -> pa.RecordBatch:
+        ids = np.arange(first, first + 400)
+        keys = pa.array(chance.integers(0, 50, 400), mask=chance.random(400) < 0.1)
+        return pa.record_batch({"ts": ids // 10, "k": keys, "id": ids})
+
+    given = [{name: draw(400 * number) for name in "ab"} for number in range(4)]
+    seen = []
+    for room in (None, 1):
+        engine = wiring.engine(
+            query, {n: given[0][n].schema for n in "ab"}, "fixed", tables={}, clock=lambda: 0.0, seed=0
+        )
+        with pytest.MonkeyPatch.context() as patch:
+            if room is not None:
+                patch.setattr(Stem, "_room", lambda _: 0)
+                patch.setattr(admission, "LEAST_ROOM", 0)
+            counted, maps = [], set()
+            for batch in given:
+                rows = sum(found.num_rows for found in engine.run(batch))
+                counters = engine.read_counters()
+                counted.append((rows, {hop: s.evaluated for hop, s in counters.operators.items()}))
+                maps |= {count.map for count in counters.indexes}
+        seen.append(counted)
+        assert ("scan" in maps) == (room is not None)
+    assert seen[0] == seen[1]
+    assert sum(rows for rows, _ in seen[0])

@@ -160,7 +160,7 @@ def test_a_probe_of_the_same_rows_does_not_search_again(strength: Strength, sear
 
 
 def test_what_was_verified_is_all_that_a_probe_looks_at() -> None:
-    made = pair("verified", {"ts": [5], "k": [1]}, {"ts": [1, 9, 2], "k": [1, 1, 1]}, "a.k = b.k", "a.ts > b.ts")
+    made = pair("verified", {"ts": [5], "k": [1]}, {"ts": [1, 9, 2], "k": [1, 1, 1]}, "a.k = b.k", "a.ts <> b.ts - 4")
     assert made.meets.run(arrived(1)).evaluated == 1 + 3
     outcome = made.probe.run(arrived(1))
     assert (outcome.evaluated, outcome.tuples.ids["b"].tolist()) == (2, [0, 2])
