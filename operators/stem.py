@@ -70,7 +70,7 @@ class Stem:
         #     verdicts  P  F  P  ? | P  F      of one filter: passed, failed, not asked yet
         #
         # Rows are written once, at the end; old ones go at the start. Neither moves the others.
-        self._ticks = self._ticking()
+        self._ticks = self._find_ticks()
         self._alive = Growing(np.bool_)
         self._ranks = Growing(np.int64)
         self._verdicts = {name: Growing(np.uint8) for name in filters}
@@ -89,7 +89,7 @@ class Stem:
     @property
     def row_bytes(self) -> int:
         """The same without the indexes."""
-        return sum(part.nbytes for part in self._parts())
+        return sum(held.nbytes for held in self._list_rowwise())
 
     @property
     def timed(self) -> bool:
@@ -311,22 +311,22 @@ class Stem:
         """Keep only some rows; the oldest go at no cost."""
         ids = np.flatnonzero(keep)
         gone = len(keep) - len(ids)
-        for part in self._parts():
+        for held in self._list_rowwise():
             # The common case: only the oldest rows go, and arrays just begin later.
             if keep[gone:].all():
-                part.drop(gone)
+                held.drop(gone)
             else:
-                part.keep(ids)
+                held.keep(ids)
         self.segments.retain(keep)
         self.dead = len(self) - int(np.count_nonzero(self.alive))
         self.catalog.invalidate()
 
-    def _parts(self) -> list[Rowwise]:
+    def _list_rowwise(self) -> list[Rowwise]:
         own: list[Rowwise] = [self._ticks] if self.timed and isinstance(self._ticks, Growing) else []
         ranks: list[Rowwise] = [self._ranks] if isinstance(self.window, Rows) else []
         return [*self._columns.values(), *own, *ranks, *self._verdicts.values(), *self._keys.values(), self._alive]
 
-    def _ticking(self) -> FixedWidth | Growing:
+    def _find_ticks(self) -> FixedWidth | Growing:
         """Find the event times.
 
         They are in their column, if it holds them as they are compared.

@@ -60,6 +60,7 @@ FLAG = ValueKind(expected="true or false", fits=lambda value: isinstance(value, 
 COUNT = ValueKind(expected="a whole number of 1 or more", fits=lambda value: is_whole(value, 1))
 INDEX = ValueKind(expected="a whole number of 0 or more", fits=lambda value: is_whole(value, 0))
 NUMBER = ValueKind(expected="a number of 0 or more", fits=lambda value: _number(value) and value >= 0)
+SHARE = ValueKind(expected="a number above 0, and 1 at most", fits=lambda value: _number(value) and 0 < value <= 1)
 LENGTH = ValueKind(
     expected='a duration such as "30 seconds", or a number of 0 or more',
     fits=lambda value: _text(value) or (_number(value) and value >= 0),

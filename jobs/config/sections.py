@@ -26,6 +26,7 @@ from eddy.jobs.config.schema import (
     NUMBER,
     ONE_OR_MORE,
     SCALAR,
+    SHARE,
     TEXT,
     TEXTS,
     VALUES,
@@ -205,12 +206,12 @@ INDEXES = Section(
         **_index_key(
             "epsilon",
             "the share of searches that a count may miss, above 0 and below 1; a smaller one remembers more",
-            NUMBER,
+            SHARE,
         ),
         **_index_key(
             "theta",
             "the share of all searches from which on an index is made for them; `epsilon` or more, 1 at most",
-            NUMBER,
+            SHARE,
         ),
         **_index_key("schedule", "when indexes are chosen anew"),
         **_index_key("period", "with `periodic` and `hybrid`: after how many searches", COUNT),

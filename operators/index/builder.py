@@ -20,7 +20,7 @@ from eddy.tuples.event_time import Ticks
 LAST = np.iinfo(np.int64).max
 """Stands for no value: a row without one comes last in an order of values."""
 
-Sorted = Callable[[KeyMap, int], None]
+NoteSorted = Callable[[KeyMap, int], None]
 """Is told of rows that were put in order for a map."""
 
 
@@ -55,13 +55,13 @@ class Builder:
             self._bits[known] = price.find_bits(key_map, rows, self._sample.distinct, spare, self._fewest)
         return self._bits[known]
 
-    def build(self, part: Part, key_map: KeyMap, spare: int, sorted_rows: Sorted) -> Index:
+    def build(self, part: Part, key_map: KeyMap, spare: int, note_sorted: NoteSorted) -> Index:
         """Build what there is not, or make it of pieces."""
         pieces = [piece for piece in part.built.pop(key_map, []) if piece.stop > part.gone]
         bits = self.find_bits(key_map, part.rows, spare)
-        index = self._join(part, key_map, pieces, bits, sorted_rows)
+        index = self._join(part, key_map, pieces, bits, note_sorted)
         if index is None:
-            index = self._make(part, key_map, part.gone, part.end, bits, sorted_rows)
+            index = self._make(part, key_map, part.gone, part.end, bits, note_sorted)
         part.built[key_map] = [Piece(index, part.gone, part.end)]
         return index
 
@@ -74,7 +74,7 @@ class Builder:
         return lambda rows: _read(key, np.minimum(rows.astype(np.int64), part.rows - 1) + part.start)
 
     def _join(
-        self, part: Part, key_map: KeyMap, pieces: Sequence[Piece], bits: tuple[int, ...], sorted_rows: Sorted
+        self, part: Part, key_map: KeyMap, pieces: Sequence[Piece], bits: tuple[int, ...], note_sorted: NoteSorted
     ) -> Index | None:
         """Make one index of pieces; None if they are not all rows, or cannot be put together."""
         if not pieces or pieces[0].first > part.gone or pieces[-1].stop != part.end:
@@ -88,14 +88,14 @@ class Builder:
         for piece in others:
             more = piece.index
             if more.bits != index.bits:
-                more = self._make(part, key_map, piece.first, piece.stop, index.bits, sorted_rows)
+                more = self._make(part, key_map, piece.first, piece.stop, index.bits, note_sorted)
             if piece.first != stop or not index.extend(more, piece.first - part.gone):
                 return None
             stop = piece.stop
         return index
 
     def _make(
-        self, part: Part, key_map: KeyMap, first: int, stop: int, bits: tuple[int, ...], sorted_rows: Sorted
+        self, part: Part, key_map: KeyMap, first: int, stop: int, bits: tuple[int, ...], note_sorted: NoteSorted
     ) -> Index:
         """Put rows in order, by their own numbers in a part."""
         ids = np.arange(first, stop) + (part.start - part.gone)
@@ -104,7 +104,7 @@ class Builder:
         valid = [v for key in keys if (v := key.valid(ids)) is not None]
         # A row that lacks a key is in none but an index of one field: a search by the others must find it.
         whole = len(key_map.fields) > 1 or not valid
-        sorted_rows(key_map, len(ids))
+        note_sorted(key_map, len(ids))
         name = "ordered" if not key_map.fields else "sorted" if self._is_sorted(key_map) else "mapped"
         return INDEXES[name](
             key_map,

@@ -47,7 +47,8 @@ class Part:
     """Some segments, by serial and number of rows, and the indexes of their rows.
 
     A row keeps its own number in a part as long as the part lasts; `gone` rows had smaller ones. `start` and `stop` are
-    ids, as a segment's, and so are `least`, `newest` and `rises`.
+    ids, as a segment's; `least`, `newest` and `rises` are a segment's too. `maps` are those that were chosen for it;
+    None before any were, when each pattern has its own.
     """
 
     number: int

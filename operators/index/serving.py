@@ -16,6 +16,7 @@ from eddy.operators.index.sample import Sample
 from eddy.tuples.request import Request
 
 HASH_BITS = 16
+"""Bits of a pattern's own map: as many as the rows need, and there is room for."""
 
 FALLING_BACK = ("chosen", "told")
 """The kinds under which an index that is missed is built: under the others, it is their point to do without."""
@@ -120,6 +121,7 @@ class Serving:
 
     def _find(self, part: Part, pattern: int, then: int | None) -> Server:
         own = hash_map(pattern, HASH_BITS) if pattern else KeyMap(then=then)
+        # Where maps were chosen for a part, a pattern has its own only if that pays.
         is_free = pattern > 0 and part.maps is not None
         if not (is_free or self.admission.leaves_out(own)):
             return Server(own)

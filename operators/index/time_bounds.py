@@ -40,11 +40,6 @@ class TimeBounds(NamedTuple):
     earliest: Ticks | None
     latest: Ticks | None
 
-    @property
-    def bound(self) -> bool:
-        """There is a bound."""
-        return self.earliest is not None or self.latest is not None
-
     def take(self, probes: slice | Integers) -> TimeBounds:
         """Give the bounds of some tuples."""
         return TimeBounds(

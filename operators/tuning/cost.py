@@ -23,12 +23,10 @@ from typing import NamedTuple
 import numpy as np
 
 from eddy.operators.index.key_map import KeyMap
+from eddy.operators.index.mapped import MOST_RUNS
 from eddy.operators.index.price import CANDIDATE, LOOKUP, RANGE, SORTED_ROW
 from eddy.operators.tuning.workload import Workload
 from eddy.tuples.arrays import Floats, Integers
-
-MOST_RANGES = 64
-"""Runs that a search looks for in one part: where a wildcard has more values, what stands behind it does not count."""
 
 NARROW_BITS = 16
 """Bits that are put in order in one pass; more of them take two."""
@@ -135,7 +133,7 @@ def predict(table: MapTable, patterns: Integers, workload: Workload, *, by_value
         #
         #     fields a b c    search by a, c:  ranges 1, values of b
         reached = ranges * behind
-        within = served & (reached <= MOST_RANGES)
+        within = served & (reached <= MOST_RUNS)
         ranges = np.where(within, reached, ranges)
         behind = np.where(within, 1.0, np.where(served, behind, behind * values))
         share *= np.where(within, alike + (1 - alike) * 2.0**-bits, 1.0)

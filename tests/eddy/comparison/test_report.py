@@ -141,7 +141,7 @@ def test_what_adapting_cost_and_saved_is_shown_with_the_last_decisions(tmp_path:
     place = tmp_path / "r.html"
     policies: dict[str, PolicyChoice] = {
         "fixed": "fixed",
-        "the mesh": {"name": "query_mesh", "S": 20},
+        "the mesh": {"name": "query_mesh", "S": 20, "costs": "unit"},
         "Accounted": Accounted,
     }
     eddy.compare(query(), data(), policies, repeats=1, batch_rows=50, quiet=True).report(place)
@@ -158,8 +158,8 @@ def test_what_adapting_cost_and_saved_is_shown_with_the_last_decisions(tmp_path:
         ["2", "s", "query_mesh", "first rows"],
         ["3", "s", "auto", REASONS[2]],
     ]
-    # Its first round shows what operators cost, and it decides at the end of the second.
-    assert decided[0] == ["the mesh", "1", "s", "the mesh", "first rows"]
+    # With unit costs it decides at the end of its first round.
+    assert decided[0] == ["the mesh", "0", "s", "the mesh", "first rows"]
 
 
 def test_where_nobody_decides_there_is_nothing_about_it(tmp_path: Path) -> None:
