@@ -130,13 +130,11 @@ class Serving:
             return Server(None)
         there = [m for m in (self.maps if part.maps is None else part.maps) if not self.admission.leaves_out(m)]
         there += [m for m in part.built if m not in there]
-        prices = [self.price_part(m, part.rows, pattern) for m in (None, *there)]
-        cheapest = min(prices)
-        best = (None, *there)[prices.index(cheapest)]
+        best = self._choose(there, part, pattern)
         if not (is_free and self._may_fall_back) or self.admission.leaves_out(own):
             return Server(best)
         # To put a part in order pays for as many tuples as save more than that takes.
-        saved = cheapest - self.price_part(own, part.rows, pattern)
+        saved = self.price_part(best, part.rows, pattern) - self.price_part(own, part.rows, pattern)
         return Server(best, own, part.rows * price.SORTED_ROW / saved if saved > 0 else math.inf)
 
     @property

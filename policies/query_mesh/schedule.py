@@ -139,12 +139,10 @@ class Schedule:
         later = self._list_later((*STAGES, WHOLE_SAMPLE) if is_more else STAGES)
         # Where nothing tells rows apart, that may be because there are too few of them; and where something does, too
         # few may hide one more training tuple. A grid learns from the rows that come.
-        least = max(
-            ROWS_PER_TUPLE * (mesh.training + 1), ROWS_PER_BUCKET * self._evidence.count_buckets(mesh.tree.used)
-        )
-        if self._evidence.prices.is_known:
-            # Seconds tell classes apart with fewer rows than outcomes do.
-            least = ROWS_PER_BUCKET * self._evidence.count_buckets(mesh.tree.used)
+        least = ROWS_PER_BUCKET * self._evidence.count_buckets(mesh.tree.used)
+        if not self._evidence.prices.is_known:
+            # Outcomes tell classes apart with more rows than seconds do.
+            least = max(least, ROWS_PER_TUPLE * (mesh.training + 1))
         is_known = (
             not self._evidence.is_timing
             and len(mesh.routes) > 1

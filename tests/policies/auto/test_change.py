@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import pytest
 import eddy
 from eddy import wiring
 from eddy.contracts import NO_FEATURES, Hop, Prices, Setting, Statistic, Statistics, fading
+from eddy.engine import Engine
 from eddy.observe.statistics import HALF_LIFE
 from eddy.policies.auto.arms import Arm
 from eddy.policies.auto.duel import MOST_ROWS, Bill, Trail
@@ -110,16 +111,8 @@ def test_who_has_won_costs_what_it_did_in_the_duel() -> None:
     """Else another arm would be hoped to save all over again what is saved already, before a duel of another stream."""
     passed = np.random.default_rng(0).random((20_000, 3)) < [0.95, 0.6, 0.1]
     asked, data = stream(list(passed.T), 0)
-    policy = {"name": "auto", "arms": ["source"], "costs": "unit"}
-    running = wiring.engine(asked, {"a": data.schema}, policy, tables={}, clock=float, seed=0)
-    held: Any = running._policy
-    course: Any = None
-    for part in data.to_batches(max_chunksize=1_000):
-        list(running.run({"a": part}))
-        course = held._courses["a"]
-        if course.champion is not None:
-            break
-    assert course.champion is not None
+    course = next((course for course, _ in follow(asked, data, "source", 1_000) if course.champion is not None), None)
+    assert course is not None
     # It has not had a round for itself yet.
     assert 200 <= course.guard.arm.cases <= 1_000
     assert course.ledger.current(course.champion, course.guard) < 0.8 * course.ledger.in_order
@@ -131,32 +124,32 @@ def test_a_stream_that_changes_in_every_round_does_not_keep_a_duel_open() -> Non
     shares = np.column_stack([np.where(odd, 0.9, 0.45), np.full(len(odd), 0.9), np.full(len(odd), 0.75)])
     passed = np.random.default_rng(0).random(shares.shape) < shares
     asked, data = stream(list(passed.T), 0)
-    policy = {"name": "auto", "arms": ["source"], "costs": "unit"}
-    running = wiring.engine(asked, {"a": data.schema}, policy, tables={}, clock=float, seed=0)
-    held: Any = running._policy
     lasted, longest = 0, 0
-    for part in data.to_batches(max_chunksize=1_000):
-        list(running.run({"a": part}))
-        lasted = 0 if held._courses["a"].duel is None else lasted + 1
+    for course, _ in follow(asked, data, "source", 1_000):
+        lasted = 0 if course.duel is None else lasted + 1
         longest = max(longest, lasted)
     assert 0 < longest <= 2 * MOST_ROWS / 1_000 + 1
 
 
 def test_a_stream_that_has_no_row_of_its_sample_yet_is_sampling() -> None:
     asked, data = stream([np.ones(1_000, np.bool_)] * 2, 0)
-    policy = {"name": "auto", "arms": ["content"], "costs": "unit"}
-    running = wiring.engine(asked, {"a": data.schema}, policy, tables={}, clock=float, seed=0)
-    held: Any = running._policy
-    course: Any = None
-    for part in data.to_batches(max_chunksize=500):
-        list(running.run({"a": part}))
-        course = held._courses["a"]
-        if course.sample is not None:
-            break
-    assert course.sample is not None
+    steps = follow(asked, data, "content", 500)
+    course, running = next((step for step in steps if step[0].sample is not None), (None, None))
+    assert course is not None
+    assert running is not None
     assert not len(course.sample)
     (told,) = running.read_counters().insight.regrets
     assert (told.state, told.arm) == ("sampling", "written order")
+
+
+def follow(asked: eddy.Query, data: pa.Table, arm: str, rows: int) -> Iterator[tuple[Any, Engine]]:
+    """Run `auto` with one arm, and give the course of the stream after each micro-batch."""
+    policy = {"name": "auto", "arms": [arm], "costs": "unit"}
+    running = wiring.engine(asked, {"a": data.schema}, policy, tables={}, clock=float, seed=0)
+    held: Any = running._policy
+    for part in data.to_batches(max_chunksize=rows):
+        list(running.run({"a": part}))
+        yield held._courses["a"], running
 
 
 def _bill(rows: int, price: float) -> Bill:
