@@ -174,12 +174,12 @@ class Arrived:
         wanted = range(len(self._dividers)) if attributes is None else attributes
         return tuple([self._learn(attribute).edition for attribute in wanted])
 
-    def _divide_all(self, attribute: int, singly: bool) -> ValueNumbers:  # noqa: FBT001  a kind of look, in `_whole`
+    def _divide_all(self, attribute: int, singly: bool) -> ValueNumbers:
         if (attribute, singly) not in self._whole:
             self._whole[attribute, singly] = self._divide(attribute, singly, None)
         return self._whole[attribute, singly]
 
-    def _divide(self, attribute: int, singly: bool, rows: pa.Array | None) -> ValueNumbers:  # noqa: FBT001
+    def _divide(self, attribute: int, singly: bool, rows: pa.Array | None) -> ValueNumbers:
         """Give the buckets or numbers of some rows or all, in order of arrival."""
         divider = self._learn(attribute)
         column = self._rows.column(self._dividers[attribute][0])

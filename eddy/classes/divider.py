@@ -241,6 +241,8 @@ class Divider:
         former, single = self._cut, self._single
         self._cut = self._choose_cut(codes)
         is_news = self._cut is not former or self._single is not single or isinstance(former, Ranges)
+        if self._single is not None:
+            is_news |= bool((self._single.find(codes) < 0).mean() > BETTER_SHARE)
         self._lesson = self._lesson.plan_next(end, is_news=is_news)
         if self._cut is not former:
             self._names.clear()
