@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from eddy.classes.divider import Buckets
+from eddy.classes.divider import Buckets, ValueNumbers
 from eddy.contracts import Classes, Leg, Prices, Task
 from eddy.policies.content.knowledge import Knowledge
 from eddy.policies.content.lifts import Fitted
@@ -68,10 +68,20 @@ class Beliefs:
         """The smaller, the sooner, over all rows."""
         return float(self._known.estimate_whole([hop])[0] - 1) / row_price(hop, self._prices, self._costs)
 
-    def estimate(self, hops: Sequence[Hop], used: Sequence[int], buckets: Buckets) -> tuple[Floats, Floats]:
+    def are_refined(self, attributes: Collection[int]) -> bool:
+        """Tell whether values of any of some attributes are told apart one by one."""
+        return self._known.are_refined(attributes)
+
+    def find_buckets(self, attributes: Sequence[int], numbers: ValueNumbers) -> Buckets:
+        """Find the buckets of some rows, given the numbers of their values, by which classes are named."""
+        columns = [self._known.find_buckets(a, column) for a, column in zip(attributes, numbers.T, strict=True)]
+        found: Buckets = np.array(columns, np.uint8).T
+        return found
+
+    def estimate(self, hops: Sequence[Hop], used: Sequence[int], buckets: ValueNumbers) -> tuple[Floats, Floats]:
         """Estimate rates and costs, a line for each row of `buckets`.
 
-        They are the buckets of the attributes `used`.
+        They are the buckets of the attributes `used`, or the numbers of their values.
         """
         columns = [self._find_column(hop, used, buckets) for hop in hops]
         rates = self._known.rates(hops, columns, len(buckets))
@@ -80,10 +90,11 @@ class Beliefs:
         for i, hop in enumerate(hops):
             own = self._known.find_costs(hop)
             if own is not None and own.attribute in used:
-                costs[:, i] = own.seconds.take(buckets[:, used.index(own.attribute)])
+                column = buckets[:, used.index(own.attribute)]
+                costs[:, i] = own.seconds.take(self._known.find_buckets(own.attribute, column))
         return rates, costs
 
-    def _find_column(self, hop: Hop, used: Sequence[int], buckets: Buckets) -> Buckets | None:
+    def _find_column(self, hop: Hop, used: Sequence[int], buckets: ValueNumbers) -> ValueNumbers | None:
         attribute = self._known.profile(hop).attribute
         return None if hop in self._without or attribute not in used else buckets[:, used.index(attribute)]
 
@@ -102,7 +113,7 @@ class Menu:
 
     `hops` are those of all routes, and `orders` the routes as places in them. `used` are the attributes that classes go
     by; `choice` has for each cell of a table over them the number of its route, and `saved` what a row of it saves.
-    Where there would be too many cells there is no table.
+    Where there would be too many cells, or values are told apart one by one, there is no table.
     """
 
     ready: Route
@@ -122,7 +133,7 @@ class Menu:
         """Whether all rows take one route."""
         return len(self.orders) == 1
 
-    def choose(self, buckets: Buckets, beliefs: Beliefs) -> tuple[Integers, float]:
+    def choose(self, buckets: ValueNumbers, beliefs: Beliefs) -> tuple[Integers, float]:
         """Choose a route for each row; says what they save in all."""
         if self.choice is None or self.saved is None:
             numbers, saved = find_cheapest(*beliefs.estimate(self.hops, self.used, buckets), self.orders)
@@ -131,11 +142,11 @@ class Menu:
         counts = np.bincount(codes, minlength=len(self.saved))
         return self.choice.take(codes), float(counts @ self.saved)
 
-    def make_legs(self, numbers: Integers, rows: Integers, buckets: Buckets, cells: int) -> list[Leg]:
+    def make_legs(self, numbers: Integers, rows: Integers, buckets: ValueNumbers, beliefs: Beliefs) -> list[Leg]:
         """Make a leg for each route that some row takes."""
         # Reports name classes by all attributes where there is a table, and by the one that tells most elsewhere.
-        told = self.used if self.choice is not None else self.used[:1]
-        codes = _number_cells(buckets[:, : len(told)], cells)
+        told, cells = self.used if self.choice is not None else self.used[:1], beliefs.cells
+        codes = _number_cells(beliefs.find_buckets(told, buckets[:, : len(told)]), cells)
         shape = (cells,) * len(told)
         sizes = np.bincount(numbers * cells ** len(told) + codes, minlength=len(self.orders) * cells ** len(told))
         sizes = sizes.reshape(len(self.orders), -1)
@@ -186,7 +197,8 @@ def make_menu(task: Task, ready: Route, beliefs: Beliefs, known: Sequence[Hop]) 
     `known` are all hops that rows of the stream have met.
     """
     used = beliefs.list_attributes(ready if task.independent else known)
-    fitted = beliefs.fit(ready) if task.independent and len(used) <= 1 else None
+    is_refined = beliefs.are_refined(used)
+    fitted = beliefs.fit(ready) if task.independent and len(used) <= 1 and not is_refined else None
     # Classes that lifts do not tell apart yet save more than lifts do.
     if fitted is not None and used == fitted.attributes:
         return _make_fitted_menu(task, ready, beliefs, fitted)
@@ -195,8 +207,8 @@ def make_menu(task: Task, ready: Route, beliefs: Beliefs, known: Sequence[Hop]) 
         return Menu(ready=ready, hops=common, orders=np.arange(len(common))[None])
     # Rows from all over the task stand for all of them.
     some = np.arange(0, task.rows, -(-task.rows // ROWS_WEIGHED))
-    buckets, each = task.buckets(used, some), task.rows / len(some)
-    is_table = beliefs.cells ** len(used) <= MOST_CELLS
+    buckets, each = task.buckets.numbers(used, some), task.rows / len(some)
+    is_table = not is_refined and beliefs.cells ** len(used) <= MOST_CELLS
     if is_table:
         buckets, counts = _list_cells(buckets, beliefs.cells)
         rows = apart = counts * each
@@ -252,7 +264,13 @@ def _order_all(rates: Floats, costs: Floats, lifts: Floats, rows: Floats) -> Int
 
 
 def _order_hops(
-    ready: Route, common: Route, beliefs: Beliefs, used: Sequence[int], examples: Buckets, rows: Floats, step: float
+    ready: Route,
+    common: Route,
+    beliefs: Beliefs,
+    used: Sequence[int],
+    examples: ValueNumbers,
+    rows: Floats,
+    step: float,
 ) -> tuple[Route, Integers]:
     """List the orders by merit, where hops may be taken in any."""
     usual = np.array([ready.index(hop) for hop in common])
@@ -261,7 +279,7 @@ def _order_hops(
 
 
 def _grow_routes(
-    task: Task, common: Route, beliefs: Beliefs, used: Sequence[int], examples: Buckets
+    task: Task, common: Route, beliefs: Beliefs, used: Sequence[int], examples: ValueNumbers
 ) -> tuple[Route, Integers]:
     """Grow the routes by merit where some hops wait for others.
 
