@@ -12,7 +12,7 @@ it: whoever looks, at which rows and in which order, changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Protocol, Self
@@ -54,8 +54,11 @@ class Look(Protocol):
         alone that tell classes apart.
         """
 
-    def numbers(self, attributes: Sequence[int], rows: Integers | None = None) -> ValueNumbers:
-        """Give the buckets of some attributes, or the numbers of values that are told apart one by one."""
+    def numbers(self, attributes: Sequence[int], singly: Collection[int], rows: Integers | None = None) -> ValueNumbers:
+        """Give the buckets of some attributes, and for those that go `singly` the numbers of their values.
+
+        They have been refined; another policy may have had others refined.
+        """
 
     def editions(self, attributes: Sequence[int] | None = None) -> tuple[int, ...]:
         """Give the edition of each attribute's buckets.
@@ -141,9 +144,9 @@ class Arrived:
         found = {attribute: self._learn(attribute).refine() for attribute in attributes}
         return {attribute: buckets for attribute, buckets in found.items() if buckets is not None}
 
-    def numbers(self, ids: Integers, attributes: Sequence[int]) -> ValueNumbers:
-        """Give the buckets of some rows, or the numbers of values that are told apart one by one."""
-        wanted = [(attribute, self._learn(attribute).is_refined) for attribute in attributes]
+    def numbers(self, ids: Integers, attributes: Sequence[int], singly: Collection[int]) -> ValueNumbers:
+        """Give the buckets of some rows, or the numbers of values that go singly."""
+        wanted = [(attribute, attribute in singly and self._learn(attribute).is_refined) for attribute in attributes]
         return self._look(ids, wanted, np.uint16 if any(singly for _, singly in wanted) else np.uint8)
 
     def _look(self, ids: Integers, wanted: Sequence[tuple[int, bool]], kind: type[np.unsignedinteger]) -> ValueNumbers:
@@ -214,9 +217,9 @@ class ArrivedRows:
         """Tell values apart one by one; gives the bucket of each number, where that is so."""
         return self._arrived.refine(attributes)
 
-    def numbers(self, attributes: Sequence[int], rows: Integers | None = None) -> ValueNumbers:
-        """The buckets of these rows, or of some, or the numbers of values that are told apart one by one."""
-        return self._arrived.numbers(self._ids if rows is None else self._ids.take(rows), attributes)
+    def numbers(self, attributes: Sequence[int], singly: Collection[int], rows: Integers | None = None) -> ValueNumbers:
+        """The buckets of these rows, or of some, or the numbers of values that go singly."""
+        return self._arrived.numbers(self._ids if rows is None else self._ids.take(rows), attributes, singly)
 
     def editions(self, attributes: Sequence[int] | None = None) -> tuple[int, ...]:
         """The editions of the buckets that are given."""

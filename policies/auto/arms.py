@@ -6,7 +6,7 @@ tag on whose lane it is, so that every step can be charged to its lane, and told
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -51,9 +51,9 @@ class SomeAttributes:
         own = {self.numbers_of[attribute]: attribute for attribute in attributes}
         return {own[number]: buckets for number, buckets in self.look.refine(list(own)).items()}
 
-    def numbers(self, attributes: Sequence[int], rows: Integers | None = None) -> ValueNumbers:
+    def numbers(self, attributes: Sequence[int], singly: Collection[int], rows: Integers | None = None) -> ValueNumbers:
         """The numbers of their values, or their buckets."""
-        return self.look.numbers(self._number(attributes), rows)
+        return self.look.numbers(self._number(attributes), self._number([*singly]), rows)
 
     def editions(self, attributes: Sequence[int] | None = None) -> tuple[int, ...]:
         """The editions of their buckets."""
@@ -88,7 +88,7 @@ class Kept:
         """Nothing: the values are gone."""
         return {}
 
-    def numbers(self, attributes: Sequence[int], rows: Integers | None = None) -> Buckets:
+    def numbers(self, attributes: Sequence[int], singly: Collection[int], rows: Integers | None = None) -> Buckets:
         """The buckets of some rows: the values are gone."""
         return self(attributes, rows)
 

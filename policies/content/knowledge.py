@@ -6,7 +6,7 @@ lets through by the buckets of that attribute (`RunningSelectivities`).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -161,9 +161,10 @@ class Knowledge:
             self._lifts.forget()
         return is_new
 
-    def are_refined(self, attributes: Collection[int]) -> bool:
-        """Tell whether values of any of some attributes are told apart one by one."""
-        return not self._refined.keys().isdisjoint(attributes)
+    @property
+    def refined(self) -> Set[int]:
+        """The attributes whose values are told apart one by one."""
+        return self._refined.keys()
 
     def find_buckets(self, attribute: int, numbers: ValueNumbers) -> Buckets:
         """Find the buckets of values, given by their numbers."""
@@ -268,7 +269,7 @@ class Knowledge:
             self.profiles[number].learn(*lesson)
         self._turn += 1
         changed = list(self._judge())
-        self._lifts.follow([] if self.are_refined(self.attributes) else self.profiles)
+        self._lifts.follow(self.profiles if self._refined.keys().isdisjoint(self.attributes) else [])
         used = {cost.attribute for cost in self.costs} | {profile.attribute for profile in self.profiles}
         are_new = [cost.judge(used) for cost in self.costs]
         calm = changes == self._running.changes and all(p.judged > 1 for p in self.profiles if p.judged or p.sampled)
@@ -296,7 +297,7 @@ class Knowledge:
         for attribute, lot in lots.items():
             numbers = np.repeat([number for number, _, _ in lot], [len(counts) for _, counts, _ in lot])
             first, *others = (step.buckets for _, _, step in lot)
-            cells = None if attribute == NO_ATTRIBUTE else first.join(others).numbers((attribute,))[:, 0]
+            cells = None if attribute == NO_ATTRIBUTE else first.join(others).numbers((attribute,), self._refined)[:, 0]
             places.append(self._running.places(numbers, cells))
             if are_lifts_due:
                 told = self._lifts.attribute

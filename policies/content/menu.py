@@ -7,14 +7,14 @@ of them. While all rows take one route nobody looks at their buckets.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from eddy.classes.divider import Buckets, ValueNumbers
-from eddy.contracts import Classes, Leg, Prices, Task
+from eddy.contracts import Leg, Prices, Task
 from eddy.policies.content.knowledge import Knowledge
 from eddy.policies.content.lifts import Fitted
 from eddy.policies.content.profile import NO_ATTRIBUTE
@@ -25,7 +25,9 @@ from eddy.policies.shared.orders import (
     choose_orders,
     find_cheapest,
     list_orders,
+    number_cells,
     order_by_merit,
+    split_ways,
 )
 from eddy.tuples import Hop
 from eddy.tuples.arrays import Floats, Integers
@@ -68,9 +70,10 @@ class Beliefs:
         """The smaller, the sooner, over all rows."""
         return float(self._known.estimate_whole([hop])[0] - 1) / row_price(hop, self._prices, self._costs)
 
-    def are_refined(self, attributes: Collection[int]) -> bool:
-        """Tell whether values of any of some attributes are told apart one by one."""
-        return self._known.are_refined(attributes)
+    @property
+    def refined(self) -> Set[int]:
+        """The attributes whose values are told apart one by one."""
+        return self._known.refined
 
     def find_buckets(self, attributes: Sequence[int], numbers: ValueNumbers) -> Buckets:
         """Find the buckets of some rows, given the numbers of their values, by which classes are named."""
@@ -138,7 +141,7 @@ class Menu:
         if self.choice is None or self.saved is None:
             numbers, saved = find_cheapest(*beliefs.estimate(self.hops, self.used, buckets), self.orders)
             return numbers, float(saved.sum())
-        codes = _number_cells(buckets, beliefs.cells)
+        codes = number_cells(buckets, beliefs.cells)
         counts = np.bincount(codes, minlength=len(self.saved))
         return self.choice.take(codes), float(counts @ self.saved)
 
@@ -146,26 +149,12 @@ class Menu:
         """Make a leg for each route that some row takes."""
         # Reports name classes by all attributes where there is a table, and by the one that tells most elsewhere.
         told, cells = self.used if self.choice is not None else self.used[:1], beliefs.cells
-        codes = _number_cells(beliefs.find_buckets(told, buckets[:, : len(told)]), cells)
-        shape = (cells,) * len(told)
-        sizes = np.bincount(numbers * cells ** len(told) + codes, minlength=len(self.orders) * cells ** len(told))
-        sizes = sizes.reshape(len(self.orders), -1)
-        # Numbers of one byte are sorted by counting.
-        ends = sizes.sum(axis=1).cumsum()
-        parts = np.split(rows[np.argsort(numbers.astype(np.uint8), kind="stable")], ends[:-1])
-        legs = []
-        for route, part, counts in zip(self.routes, parts, sizes, strict=True):
-            if len(part):
-                found = np.flatnonzero(counts)
-                named = zip(*(column.tolist() for column in np.unravel_index(found, shape)), strict=True)
-                legs.append(
-                    Leg(
-                        route=route,
-                        rows=part,
-                        classes=Classes(told, [*zip(named, counts[found].tolist(), strict=True)]),
-                    )
-                )
-        return legs
+        buckets = beliefs.find_buckets(told, buckets[:, : len(told)])
+        routes = self.routes
+        return [
+            Leg(route=routes[number], rows=part, classes=classes)
+            for number, part, classes in split_ways(numbers, rows, told, buckets, cells)
+        ]
 
     def snapshot(self) -> dict[str, Any]:
         """Plain values."""
@@ -197,7 +186,7 @@ def make_menu(task: Task, ready: Route, beliefs: Beliefs, known: Sequence[Hop]) 
     `known` are all hops that rows of the stream have met.
     """
     used = beliefs.list_attributes(ready if task.independent else known)
-    is_refined = beliefs.are_refined(used)
+    is_refined = not beliefs.refined.isdisjoint(used)
     fitted = beliefs.fit(ready) if task.independent and len(used) <= 1 and not is_refined else None
     # Classes that lifts do not tell apart yet save more than lifts do.
     if fitted is not None and used == fitted.attributes:
@@ -207,7 +196,7 @@ def make_menu(task: Task, ready: Route, beliefs: Beliefs, known: Sequence[Hop]) 
         return Menu(ready=ready, hops=common, orders=np.arange(len(common))[None])
     # Rows from all over the task stand for all of them.
     some = np.arange(0, task.rows, -(-task.rows // ROWS_WEIGHED))
-    buckets, each = task.buckets.numbers(used, some), task.rows / len(some)
+    buckets, each = task.buckets.numbers(used, beliefs.refined, some), task.rows / len(some)
     is_table = not is_refined and beliefs.cells ** len(used) <= MOST_CELLS
     if is_table:
         buckets, counts = _list_cells(buckets, beliefs.cells)
@@ -308,12 +297,4 @@ def _list_cells(buckets: Buckets, cells: int) -> tuple[Buckets, Floats]:
     """List all cells of a table over some rows' buckets, and count the rows in each."""
     width = buckets.shape[1]
     listed: Buckets = np.indices((cells,) * width, np.uint8).reshape(width, cells**width).T
-    return listed, np.bincount(_number_cells(buckets, cells), minlength=len(listed)).astype(np.float64)
-
-
-def _number_cells(buckets: Buckets, cells: int) -> Integers:
-    """Number the cell of each row in a table over its buckets."""
-    codes: Integers = np.zeros(len(buckets), np.int64)
-    for column in buckets.T:
-        codes = codes * cells + column
-    return codes
+    return listed, np.bincount(number_cells(buckets, cells), minlength=len(listed)).astype(np.float64)

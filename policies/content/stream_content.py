@@ -135,7 +135,7 @@ class StreamContent:
             self._menu = self._menu if without else menu
         if menu.is_single:
             return [Leg(route=menu.routes[0], rows=rows)]
-        buckets = task.buckets.numbers(menu.used, rows)
+        buckets = task.buckets.numbers(menu.used, beliefs.refined, rows)
         numbers, saved = menu.choose(buckets, beliefs)
         self._guard.save(saved)
         return menu.make_legs(numbers, np.arange(task.rows) if rows is None else rows, buckets, beliefs)

@@ -69,7 +69,7 @@ class Blind:
     def refine(self, attributes: Sequence[int]) -> dict[int, Any]:
         return {}
 
-    def numbers(self, attributes: Sequence[int], rows: Any = None) -> Any:
+    def numbers(self, attributes: Sequence[int], singly: Any, rows: Any = None) -> Any:
         return self(attributes, rows)
 
     def editions(self, attributes: Sequence[int] | None = None) -> tuple[int, ...]:

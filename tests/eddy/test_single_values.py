@@ -59,7 +59,7 @@ def whole() -> list[tuple[Any, ...]]:
     for number in range(BATCHES):
         look = arrive(one, number)
         refined = look.refine(ALL)
-        found.append((look.numbers(ALL), look(), refined, look.editions()))
+        found.append((look.numbers(ALL, ALL), look(), refined, look.editions()))
     return found
 
 
@@ -77,7 +77,7 @@ def test_it_does_not_matter_who_looks_at_which_rows_and_when(data: st.DataObject
             before = json.loads(json.dumps(one.snapshot()))
             again = arrive(restarted(one), number)
             again.refine(MANY)
-            again.numbers([0, 1], np.arange(5))
+            again.numbers([0, 1], ALL, np.arange(5))
             assert json.loads(json.dumps(one.snapshot())) == before
         look = arrive(one, number)
         if data.draw(st.booleans()):
@@ -86,11 +86,11 @@ def test_it_does_not_matter_who_looks_at_which_rows_and_when(data: st.DataObject
         for _ in range(data.draw(st.integers(0, 3))):
             rows = np.array(data.draw(st.lists(st.integers(0, ROWS - 1), min_size=1, max_size=5)))
             attributes = data.draw(st.lists(st.sampled_from(ALL), min_size=1, unique=True))
-            assert (look.numbers(attributes, rows) == expected[rows][:, attributes]).all()
+            assert (look.numbers(attributes, ALL, rows) == expected[rows][:, attributes]).all()
             assert (look.take(rows)(attributes) == buckets[rows][:, attributes]).all()
         assert {a: found.tolist() for a, found in told.items()} == {a: b.tolist() for a, b in refined.items()}
         assert look.editions() == editions
-        assert (look.numbers(ALL) == expected).all()
+        assert (look.numbers(ALL, ALL) == expected).all()
         one = restarted(one) if data.draw(st.booleans()) else one
 
 
@@ -134,7 +134,7 @@ def test_a_number_of_buckets_that_was_asked_for_is_kept() -> None:
     for number in range(BATCHES):
         look = arrive(one, number)
         assert not look.refine(ALL)
-        assert look.numbers(ALL).max() <= 24
+        assert look.numbers(ALL, ALL).max() <= 24
 
 
 def test_values_that_nobody_asks_for_cost_nothing() -> None:
@@ -155,7 +155,7 @@ def test_other_values_get_the_numbers_when_many_rows_have_none() -> None:
         one.arrive("s", pa.record_batch([texts(codes), *TABLE.slice(0, ROWS).columns[1:]], list(COLUMNS)), 0)
         look = one.buckets("s", np.arange(ROWS))
         look.refine([0])
-        numbered.append(float((look.numbers([0]) >= FIRST_VALUE).mean()))
+        numbered.append(float((look.numbers([0], [0]) >= FIRST_VALUE).mean()))
         editions.append(look.editions([0])[0])
     assert len(json.dumps(one.snapshot())) < 40 * (MOST_VALUES + 10_000)
     assert np.mean(numbered[-8:]) > 0.9
