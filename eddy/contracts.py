@@ -244,7 +244,8 @@ class Setting:
     it reads: to tell rows apart by those, only to know what it will say, costs about as much as to ask it. `prices` has
     what steps take. `make` builds another policy from its name, or its name and parameters; of the parameters that are
     offered besides it takes those that it has. `cells` is the number of cells that share the rows, each with a policy
-    of its own. `clock` is for limits on how long to think; where none is given, time stands still.
+    of its own. `clock` is for what thinking takes, and for limits on it: the seconds for which this thread was at work.
+    Where none is given, time stands still.
     """
 
     operators: tuple[str, ...]
