@@ -23,6 +23,14 @@ MOST_FORETOLD = 0.5
 """The share that is enough however few the parts are."""
 
 
+MOST_ABOVE = 10.0
+"""A part counts as at most so many times the median."""
+
+PAUSE, TIMES_LONGER = 1e-3, 3.0
+"""Seconds that a thread waits at least when others take its turn, and times that a part must be longer than usual to
+have waited. A few rows take less: where usual parts do not, a long one may as well be of dear rows."""
+
+
 def need_foretold(parts: int) -> float:
     """Say which share of the spread must be foretold by so many parts.
 
@@ -30,6 +38,23 @@ def need_foretold(parts: int) -> float:
     (0.5, 0.25)
     """
     return min(FORETOLD / float(np.sqrt(parts)), MOST_FORETOLD)
+
+
+def leave_out_pauses(seconds: Floats, rows: Floats) -> Floats:
+    """Take the mean of the others for parts in which the machine was busy elsewhere.
+
+    `seconds` are those of a row, and may have a column for each operator. One such part among twenty hides all that the
+    others say, even as ten times the median.
+
+    >>> leave_out_pauses(np.array([[1e-5], [9e-4], [3e-5]]), np.array([5.0, 5.0, 5.0])).ravel().tolist()
+    [1e-05, 2e-05, 3e-05]
+    """
+    taken = seconds * rows.reshape(-1, *[1] * (seconds.ndim - 1))
+    usual = np.median(taken, axis=0)
+    paused = (taken > PAUSE) & (taken > TIMES_LONGER * usual) & (usual < PAUSE)
+    mean = np.where(paused, 0.0, seconds).sum(axis=0) / np.maximum((~paused).sum(axis=0), 1)
+    left: Floats = np.where(paused, mean, np.minimum(seconds, MOST_ABOVE * np.median(seconds, axis=0)))
+    return left
 
 
 def count_shares(part: Integers, buckets: Buckets, cells: int = 0) -> Floats:
