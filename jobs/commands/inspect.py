@@ -82,4 +82,4 @@ def _size(stem: pa.RecordBatch) -> str:
     return f"{stem.num_rows:,} rows, {stem.nbytes:,} bytes"
 
 
-COMMAND = Command(text="say what a checkpoint holds (starts Spark)", arguments=arguments, run=run)
+COMMAND = Command(arguments=arguments, run=run)

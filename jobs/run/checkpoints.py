@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pyarrow as pa
 
 from eddy.engine.snapshot import Snapshot, unpack
@@ -23,6 +22,7 @@ from eddy.observe.text import align_columns, plural
 from eddy.query.explain import WIDEST_ALONE, list_adapting, list_classes
 from eddy.spark.layout.hashing import cell_of
 from eddy.tuples import Hop
+from eddy.tuples.pandas_frames import make_frame
 
 BESIDES = ("sampling", "duels", "control", "learning")
 """What an account has spent besides the rows' own way."""
@@ -186,7 +186,7 @@ def _routes(stream: str, cells: Sequence[CellState]) -> Iterator[str]:
         for cell in cells
         for name, route, tuples in cell.meta.get("taken", {}).get(stream, {"routes": []})["routes"]
     ]
-    frame = pd.DataFrame(taken, columns=["class", "route", "tuples"])
+    frame = make_frame(taken, ["class", "route", "tuples"])
     frame = frame.groupby(["class", "route"], sort=False)["tuples"].sum().reset_index()
     frame["share"] = frame["tuples"] / frame["tuples"].sum()
     return list_classes(frame.sort_values("tuples", ascending=False, kind="stable", ignore_index=True))
