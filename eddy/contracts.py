@@ -23,7 +23,7 @@ from eddy.observe.insight import NO_INSIGHT, Branch, Decision, Insight, Regret, 
 from eddy.observe.prices import Price, Prices
 from eddy.observe.statistics import NOTHING, Statistic, Statistics, fading
 from eddy.sql import Column
-from eddy.tuples import Hop, Lineage, Tuples
+from eddy.tuples import Hop, Lineage, Packed, Tuples
 from eddy.tuples.arrays import FaultCodes, Floats, Hashes, Integers, KeyCodes, Mask, Numbers, RowIds, Valid
 from eddy.tuples.event_time import Ticks
 from eddy.tuples.lineage import Rule
@@ -218,10 +218,10 @@ class Store(Protocol):
     def settle(self, watermark: float | None) -> None:
         """End the micro-batch: let go of the rows that nothing can meet any more."""
 
-    def snapshot(self) -> tuple[dict[str, int], pa.RecordBatch]:
+    def snapshot(self) -> tuple[dict[str, int], Sequence[Packed]]:
         """What must survive a restart: numbers, and rows."""
 
-    def restore(self, numbers: Mapping[str, int], rows: pa.RecordBatch) -> None:
+    def restore(self, numbers: Mapping[str, int], packed: Sequence[Packed]) -> None:
         """Go on from a snapshot; called on a store that is empty."""
 
 

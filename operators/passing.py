@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
 
 from eddy.operators.columns import Stored, make_column
 from eddy.tuples.arrays import RowIds
-from eddy.tuples.arrow import no_rows
 from eddy.tuples.event_time import Ticks
+from eddy.tuples.packed import Packed
 
 
 class Passing:
@@ -48,9 +48,9 @@ class Passing:
         """Let go of everything."""
         self._columns = {}
 
-    def snapshot(self) -> tuple[dict[str, int], pa.RecordBatch]:
+    def snapshot(self) -> tuple[dict[str, int], list[Packed]]:
         """Nothing."""
-        return {}, no_rows(self._schema)
+        return {}, []
 
-    def restore(self, numbers: Mapping[str, int], rows: pa.RecordBatch) -> None:
+    def restore(self, numbers: Mapping[str, int], packed: Sequence[Packed]) -> None:
         """Nothing to go on from."""
