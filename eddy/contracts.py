@@ -16,8 +16,9 @@ from typing import Any, NamedTuple, Protocol, Self
 import numpy as np
 import pyarrow as pa
 
-from eddy.classes.classifier import MOST_BUCKETS, NO_FEATURES, Features, Look, choose
-from eddy.classes.divider import Attribute, Buckets
+from eddy.classes.classifier import NO_FEATURES, Features, Look, choose
+from eddy.classes.divider import Attribute, Buckets, ValueNumbers
+from eddy.classes.single_values import FIRST_VALUE, MOST_BUCKETS, MOST_NUMBERS
 from eddy.errors import EngineError, QueryError, check_whole, quote, unknown_name
 from eddy.observe.insight import NO_INSIGHT, Branch, Decision, Insight, Regret, RouteCost, Use
 from eddy.observe.prices import Price, Prices
@@ -31,8 +32,10 @@ from eddy.tuples.request import Request
 from eddy.tuples.runs import Ranges, Runs, scan_all
 
 __all__ = [
+    "FIRST_VALUE",
     "MOST_ALONG_PATH",
     "MOST_BUCKETS",
+    "MOST_NUMBERS",
     "NOTHING",
     "NO_FEATURES",
     "NO_INSIGHT",
@@ -86,6 +89,7 @@ __all__ = [
     "Tuples",
     "Use",
     "Valid",
+    "ValueNumbers",
     "check_whole",
     "choose",
     "fading",
@@ -240,7 +244,8 @@ class Setting:
     it reads: to tell rows apart by those, only to know what it will say, costs about as much as to ask it. `prices` has
     what steps take. `make` builds another policy from its name, or its name and parameters; of the parameters that are
     offered besides it takes those that it has. `cells` is the number of cells that share the rows, each with a policy
-    of its own. `clock` is for limits on how long to think; where none is given, time stands still.
+    of its own. `clock` is for what thinking takes, and for limits on it: the seconds for which this thread was at work.
+    Where none is given, time stands still.
     """
 
     operators: tuple[str, ...]

@@ -81,6 +81,7 @@ def engine(  # noqa: PLR0913  all that a cell is made of, most of it by keyword
     cells: int = 1,
     parts: Mapping[str, str] | None = None,
     index: IndexChoice = None,
+    thinking: Clock | None = None,
 ) -> Engine:
     """Build the engine of one cell.
 
@@ -88,6 +89,10 @@ def engine(  # noqa: PLR0913  all that a cell is made of, most of it by keyword
 
     `parts` are what its state depends on, by names for people, where that is more than the query says. `index` is no
     part of it: with another one the rows stay, and what was learned of their indexes is learned anew.
+
+    `thinking` is the clock by which policies say what it takes to plan and learn, `clock` where none is given.
+    Operators may wait for a service, so they go by the clock on the wall. Thinking is work of this thread alone: on a
+    machine that is busy elsewhere the wall says that it does not pay when it does.
     """
     binding = bind(query, {**schemas, **{name: table.schema for name, table in tables.items()}})
     faults = Faults(values=query.show_values)
@@ -96,7 +101,7 @@ def engine(  # noqa: PLR0913  all that a cell is made of, most of it by keyword
         made = _join_inputs(binding, tables, faults, settings, (seed, cell))
     else:
         made = _pass_input(binding, faults)
-    setting = _setting(binding, clock, cells)
+    setting = _setting(binding, thinking or clock, cells)
     return Engine(
         binding,
         made,
@@ -149,7 +154,7 @@ def list_read_columns(
     return found
 
 
-def _setting(binding: Binding, clock: Clock, cells: int = 1) -> Setting:
+def _setting(binding: Binding, thinking: Clock, cells: int = 1) -> Setting:
     """Write what a policy may know of a query.
 
     It is the operators, and the columns that can tell rows apart.
@@ -166,7 +171,7 @@ def _setting(binding: Binding, clock: Clock, cells: int = 1) -> Setting:
         prices=Prices(probes),
         make=lambda choice, offered: make_policy(_offer(choice, offered), setting),
         cells=cells,
-        clock=clock,
+        clock=thinking,
     )
     return setting
 
