@@ -73,7 +73,9 @@ class FilterOperator:
         kept = passed.nonzero()[0]
         # Where all pass they are the same tuples, and a store that knows them as all of its rows gathers nothing.
         left = tuples if len(kept) == len(passed) else tuples.take(kept)
-        return Outcome(left.with_faults(None if faults is None else faults.take(kept)), passed, evaluated, skipped)
+        if faults is not None:
+            left = left.with_faults(faults.take(kept))
+        return Outcome(left, passed, evaluated, skipped)
 
     def _ask_stored(self, ids: RowIds) -> Judged:
         return self._ask({self._on: ids}, len(ids))

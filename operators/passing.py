@@ -18,56 +18,52 @@ NO_IDS: RowIds = np.empty(0, np.int64)
 class Passed:
     """A column of the rows at hand, in the memory that they came in."""
 
-    def __init__(self, data_type: pa.DataType) -> None:
-        self.type = data_type
-        self._dtype = find_dtype(data_type) if is_fixed(data_type) else None
-        self._is_number = is_number(data_type)
-        self._nothing = decode(pa.nulls(0, data_type))
+    def __init__(self, field: pa.Field, passing: Passing) -> None:
+        self.type = field.type
+        self._name, self._passing = field.name, passing
+        self._dtype = find_dtype(field.type) if is_fixed(field.type) else None
+        self._is_number = is_number(field.type)
+        self._is_coded = pa.types.is_dictionary(field.type)
         self.let_go()
 
     def let_go(self) -> None:
         """Let go of the rows."""
-        self.hold(self._nothing, NO_IDS)
-
-    def hold(self, array: pa.Array, ids: RowIds) -> None:
-        """Hold other rows than before, which have these ids."""
-        self._array, self._ids = decode(array), ids
+        self._array: pa.Array | None = None
         self._numbers: Numbers | None = None
         self._mask: Mask | None = None
 
     @property
     def has_nulls(self) -> bool:
         """There is a null."""
-        return bool(self._array.null_count)
+        return self._hold().null_count > 0
 
     def take(self, ids: RowIds) -> pa.Array:
         """The values at some ids."""
+        array, values = self._hold(), self._numbers
         # Nothing is gathered for whoever asks about all rows: these ids are those that the rows were given. The slice
         # is the array without the name that it has in its batch, which a Series would take over.
-        if ids is self._ids:
-            return encode(self._array.slice(0), self.type)
-        if self._dtype is None:
-            return encode(self._array.take(pa.array(ids)), self.type)
-        return take_fixed(self.type, self._values, self._valid, ids)
+        if self._dtype is None or ids is self._passing.ids:
+            taken = array.slice(0) if ids is self._passing.ids else array.take(pa.array(ids))
+            return encode(taken, self.type) if self._is_coded else taken
+        return take_fixed(self.type, read_raw(array, self._dtype) if values is None else values, self._mask, ids)
 
     def pick(self, ids: RowIds) -> Numbers | None:
         """The same as numbers."""
-        if not self._is_number or self._array.null_count:
-            return None
-        return self._values if ids is self._ids else pick_numbers(self._values, ids)
+        self._hold()
+        if self._numbers is None or ids is self._passing.ids:
+            return self._numbers
+        return pick_numbers(self._numbers, ids)
 
-    @property
-    def _values(self) -> Numbers:
-        if self._numbers is None:
-            self._numbers = read_raw(self._array, self._dtype)
-            self._numbers.setflags(write=False)
-        return self._numbers
-
-    @property
-    def _valid(self) -> Mask | None:
-        if self._mask is None and self._array.null_count:
-            self._mask = self._array.is_valid().to_numpy(zero_copy_only=False)
-        return self._mask
+    def _hold(self) -> pa.Array:
+        """Give all values; they are looked for in each micro-batch in which somebody asks for them."""
+        if self._array is None:
+            array = self._passing.read(self, self._name)
+            self._array = decode(array) if self._is_coded else array
+            if self._array.null_count:
+                self._mask = self._array.is_valid().to_numpy(zero_copy_only=False)
+            elif self._is_number:
+                self._numbers = self._array.to_numpy()
+        return self._array
 
 
 class Passing:
@@ -75,7 +71,10 @@ class Passing:
 
     def __init__(self, schema: pa.Schema) -> None:
         self._schema = schema
-        self._columns = {field.name: Passed(field.type) for field in schema}
+        self._columns = {field.name: Passed(field, self) for field in schema}
+        self._in_use: list[Passed] = []
+        self._rows = self._none = no_rows(schema)
+        self.ids = NO_IDS
 
     def __len__(self) -> int:
         return 0
@@ -92,19 +91,25 @@ class Passing:
 
     def append(self, rows: pa.RecordBatch, ticks: Ticks, arrivals: RowIds) -> RowIds:
         """Hold rows, and give their ids."""
-        ids = np.arange(rows.num_rows)
-        for name, held in self._columns.items():
-            held.hold(rows.column(name), ids)
-        return ids
+        self.settle(None)
+        self._rows, self.ids = rows, np.arange(rows.num_rows)
+        return self.ids
 
     def column(self, name: str) -> Passed:
         """A column of the rows at hand, now and in later micro-batches."""
         return self._columns[name]
 
+    def read(self, column: Passed, name: str) -> pa.Array:
+        """Give the values of a column until the rows are gone."""
+        self._in_use.append(column)
+        return self._rows.column(name)
+
     def settle(self, watermark: float | None) -> None:
         """Let go of everything."""
-        for held in self._columns.values():
-            held.let_go()
+        for column in self._in_use:
+            column.let_go()
+        self._in_use.clear()
+        self._rows, self.ids = self._none, NO_IDS
 
     def snapshot(self) -> tuple[dict[str, int], pa.RecordBatch]:
         """Nothing."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -29,8 +29,7 @@ Tick = int | float
 NONE_DROPPED = {"untimed": 0, "late": 0, "ahead": 0, "keyless": 0, "malformed": 0}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Admitted:
+class Admitted(NamedTuple):
     """The rows of one stream that take part, in order of arrival.
 
     `arrivals` number the rows among all rows of the micro-batch. `came` counts the rows that came, `dropped` those
@@ -94,15 +93,15 @@ class Gate:
         for stream in streams:
             if stream.bad_rows == FAILING:
                 self._refuse(stream, number, passed[stream.name][2])
-        copied = {name: int(mark.copies[name].sum()) if name in mark.copies else 0 for name in passed}
+        copied = {name: int(mask.sum()) for name, mask in mark.copies.items()}
         arrivals = _number_rows([ticks for _, ticks, _ in passed.values()])
         return {
             name: Admitted(
                 rows=rows,
                 ticks=ticks,
                 arrivals=order,
-                came=batch[name].num_rows - copied[name],
-                copies=copied[name],
+                came=batch[name].num_rows - copied.get(name, 0),
+                copies=copied.get(name, 0),
                 dropped=dropped,
             )
             for (name, (rows, ticks, dropped)), order in zip(passed.items(), arrivals, strict=True)

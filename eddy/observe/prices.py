@@ -169,10 +169,11 @@ class Prices:
 
     def add(self, hop: Hop, statistic: Statistic) -> None:
         """Take note of what a step took."""
-        step = statistic.rows_in, self.work(hop, statistic), statistic.seconds
-        self._waiting[hop].append(step)
+        rows, work, _, seconds, _ = statistic
         if hop.operator in self.probes:
-            self._waiting[PROBES].append(step)
+            work += rows
+            self._waiting[PROBES].append((rows, work, seconds))
+        self._waiting[hop].append((rows, work, seconds))
 
     def add_own(self, kind: Hop, rows: int, seconds: float) -> None:
         """Take note of what the router itself took for a step, `ALONE` or `SHARED`."""

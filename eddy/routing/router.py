@@ -261,8 +261,7 @@ class Router:
         started = self._clock()
         outcome, statistic = self._step(hop, tuples)
         self.statistics.add(hop, statistic)
-        apart = statistic.seconds
-        acted = len(outcome.counts)
+        acted, apart = len(outcome.counts), statistic.seconds
         if self._asides or self._policy.is_listening:
             apart += self._learn(SharedStep(tuples.first(acted), (leg,), (acted,)), hop, outcome.counts, statistic)
         self.prices.add_own(ALONE, acted, self._clock() - started - apart)
