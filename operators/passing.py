@@ -92,8 +92,9 @@ class Passing:
     def append(self, rows: pa.RecordBatch, ticks: Ticks, arrivals: RowIds) -> RowIds:
         """Hold rows, and give their ids."""
         self.settle(None)
-        self._rows, self.ids = rows, np.arange(rows.num_rows)
-        return self.ids
+        # They are the only rows of the micro-batch, so they are numbered as they stand.
+        self._rows, self.ids = rows, arrivals
+        return arrivals
 
     def column(self, name: str) -> Passed:
         """A column of the rows at hand, now and in later micro-batches."""

@@ -79,12 +79,13 @@ class Statistics:
         What was known before it fades with the rows that came in.
         """
         rows, evaluated, out, seconds, _ = self._recent.get(hop, NOTHING)
-        weight = fading(statistic.rows_in, HALF_LIFE)
+        new_rows, new_evaluated, new_out, new_seconds, _ = statistic
+        weight = fading(new_rows, HALF_LIFE)
         self._recent[hop] = Statistic(
-            rows * weight + statistic.rows_in,
-            evaluated * weight + statistic.evaluated,
-            out * weight + statistic.rows_out,
-            seconds * weight + statistic.seconds,
+            rows * weight + new_rows,
+            evaluated * weight + new_evaluated,
+            out * weight + new_out,
+            seconds * weight + new_seconds,
         )
 
     def snapshot(self) -> list[list[Any]]:

@@ -246,18 +246,18 @@ class Router:
         del tuples
         while waiting:
             place, tuples = waiting.pop()
-            while place < len(route) and (rows := len(tuples)):
-                outcome = self._step_alone(route[place], tuples, leg)
-                acted = len(outcome.counts)
-                if acted < rows:
-                    waiting.append((place, tuples.rest(acted)))
-                place += 1
-                tuples = outcome.tuples.with_lineage(lineages[place])
-                del outcome
+            rows = len(tuples)
+            while rows and place < len(route):
+                made, step = self._step_alone(route[place], tuples, leg)
+                if step.rows_in < rows:
+                    waiting.append((place, tuples.rest(int(step.rows_in))))
+                place, rows = place + 1, int(step.rows_out)
+                tuples = made.with_lineage(lineages[place])
+                del made
             yield tuples
 
-    def _step_alone(self, hop: Hop, tuples: Tuples, leg: Leg) -> Outcome:
-        """Take a step with the tuples of one leg."""
+    def _step_alone(self, hop: Hop, tuples: Tuples, leg: Leg) -> tuple[Tuples, Statistic]:
+        """Take a step with the tuples of one leg; gives what came out."""
         started = self._clock()
         outcome, statistic = self._step(hop, tuples)
         self.statistics.add(hop, statistic)
@@ -265,7 +265,7 @@ class Router:
         if self._asides or self._policy.is_listening:
             apart += self._learn(SharedStep(tuples.first(acted), (leg,), (acted,)), hop, outcome.counts, statistic)
         self.prices.add_own(ALONE, acted, self._clock() - started - apart)
-        return outcome
+        return outcome.tuples, statistic
 
     def _exhaust(self, tuples: Tuples, leg: Leg) -> Iterator[Tuples]:
         """Run every hop on every tuple, tell the policy, and go on with those that no filter dropped."""
