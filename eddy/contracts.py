@@ -30,6 +30,7 @@ from eddy.tuples.event_time import Ticks
 from eddy.tuples.lineage import Rule
 from eddy.tuples.request import Request
 from eddy.tuples.runs import Ranges, Runs, scan_all
+from eddy.tuples.values import Held
 
 __all__ = [
     "FIRST_VALUE",
@@ -216,8 +217,8 @@ class Store(Protocol):
     def append(self, rows: pa.RecordBatch, ticks: Ticks, arrivals: RowIds) -> RowIds:
         """Keep rows, in the order of their arrival; says under which ids."""
 
-    def take(self, column: str, ids: RowIds) -> pa.Array:
-        """The values of a column at some ids."""
+    def column(self, name: str) -> Held:
+        """A column of the rows, now and in later micro-batches."""
 
     def settle(self, watermark: float | None) -> None:
         """End the micro-batch: let go of the rows that nothing can meet any more."""
@@ -374,12 +375,20 @@ class Policy(Protocol):
         """
 
     def observe(self, observation: Observation) -> None:
-        """Take note of what a step did; called once for each step and each profile, before the next `plan`."""
+        """Take note of what a step did; called once for each step and each profile, before the next `plan`.
+
+        It is called only while the policy is listening.
+        """
         return
 
     def learn(self) -> None:
         """Think about what was observed; called once at the end of every round of a micro-batch, and nowhere else."""
         return
+
+    @property
+    def is_listening(self) -> bool:
+        """Whether it wants to know what the next step does; to a policy that does not, `observe` is not called."""
+        return type(self).observe is not Policy.observe
 
     @property
     def is_calm(self) -> bool:

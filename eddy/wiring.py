@@ -15,13 +15,13 @@ import numpy as np
 import pyarrow as pa
 
 from eddy.classes.classifier import can_classify
-from eddy.contracts import Clock, Operator, Policy, Setting
+from eddy.contracts import Clock, Operator, Policy, Setting, Store
 from eddy.engine import Engine
 from eddy.engine.engine import Machinery
 from eddy.errors import QueryError, describe_error, quote, unknown_name, warn
 from eddy.observe.prices import Prices
 from eddy.operators.conditions import sort_conditions
-from eddy.operators.filter import FilterColumns, Memory, Take
+from eddy.operators.filter import FilterColumns, Memory
 from eddy.operators.joined_indexes import IndexRoom, JoinIndexes
 from eddy.operators.matching import Matching
 from eddy.operators.passing import Passing
@@ -56,6 +56,7 @@ POLICY_PARTS = (
     "features",
     "insight",
     "is_calm",
+    "is_listening",
     "is_new",
     "is_urgent",
     "plan",
@@ -180,7 +181,7 @@ def _pass_input(binding: Binding, faults: Faults) -> Machinery:
     """Filters alone: no row is kept."""
     (name,) = binding.query.inputs
     store = Passing(binding.find_stored(name))
-    filters = [_filter(f, binding, {name: store.take}, faults) for f in binding.query.filters]
+    filters = [_filter(f, binding, {name: store}, faults) for f in binding.query.filters]
     return Machinery(filters, {name: store}, faults)
 
 
@@ -202,9 +203,8 @@ def _join_inputs(
     for name, table in tables.items():
         stems[name].append(table, np.zeros(table.num_rows, np.int64), np.arange(table.num_rows))
         stems[name].settle(None)
-    takes = {name: stem.take for name, stem in stems.items()}
     memories = [stems[f.on[0]] if len(f.on) == 1 else None for f in query.filters]
-    filters = [_filter(f, binding, takes, faults, m) for f, m in zip(query.filters, memories, strict=True)]
+    filters = [_filter(f, binding, stems, faults, m) for f, m in zip(query.filters, memories, strict=True)]
     sets = [predicate.inputs for predicate in query.predicates]
     near = {name: find_near(name, query.inputs, sets) for name in query.inputs}
     matching = {name: Matching(name, stems, joins) for name in query.inputs}
@@ -337,10 +337,15 @@ def _policy(name: str) -> Callable[..., Policy]:
 
 
 def _filter(
-    asked: Filter, binding: Binding, takes: Mapping[str, Take], faults: Faults, memory: Memory | None = None
+    asked: Filter, binding: Binding, stores: Mapping[str, Store], faults: Faults, memory: Memory | None = None
 ) -> Operator:
     predicate = asked.bind(binding.types)
     judge = Judge(asked.name, predicate, faults, on_error=asked.on_error, skips_nulls=asked.nulls == SKIP)
-    times = {stream.name: stream.time for stream in binding.query.streams if stream.name in asked.on and stream.time}
-    reading = FilterColumns(asked.on, asked.predicate.columns, takes, times, asked.after or ())
+    columns = {column: stores[str(column.stream)].column(column.name) for column in asked.predicate.columns}
+    times = {
+        stream.name: (stream.time, stores[stream.name].column(stream.time))
+        for stream in binding.query.streams
+        if stream.name in asked.on and stream.time
+    }
+    reading = FilterColumns(asked.on, columns, times, asked.after or ())
     return OPERATORS["filter"](asked.name, judge, reading, memory)

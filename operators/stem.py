@@ -29,6 +29,7 @@ from eddy.tuples.arrays import FaultCodes, Integers, Mask, RowIds
 from eddy.tuples.event_time import Ticks
 from eddy.tuples.packed import Packed, pack_rows
 from eddy.tuples.runs import Segment
+from eddy.tuples.values import Held
 
 SPARE = 16
 """Bytes that a row may occupy beside one and a half times its values."""
@@ -120,9 +121,9 @@ class Stem:
         """The rows that no filter has failed."""
         return self._alive.values
 
-    def take(self, column: str, ids: RowIds) -> pa.Array:
-        """The values of a column at some ids."""
-        return self._columns[column].take(ids)
+    def column(self, name: str) -> Held:
+        """A column of the stored rows, now and in later micro-batches."""
+        return self._columns[name]
 
     def key(self, expression: Expression, bound: Bound, faults: Faults) -> Key:
         """Give the codes of an expression over this input.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -326,8 +325,14 @@ class Engine:
 
         A retry draws as the first try did.
         """
-        seed = (*self._seed, self._batch)
-        return cache(lambda: np.random.default_rng(seed))
+        seed, made = (*self._seed, self._batch), list[np.random.Generator]()
+
+        def chance() -> np.random.Generator:
+            if not made:
+                made.append(np.random.default_rng(seed))
+            return made[0]
+
+        return chance
 
     def _build(self, name: str, admitted: Admitted) -> StoredTuples:
         """Store the rows of a stream, unfiltered, as new tuples."""

@@ -151,9 +151,10 @@ class Arm:
         return Classes([self._numbers[attribute] for attribute in classes.attributes], classes.sizes)
 
     def observe(self, observation: Observation) -> None:
-        """Tell it what happened to its rows."""
-        seen = self._see(observation.buckets)
-        self.policy.observe(observation if seen is observation.buckets else observation._replace(buckets=seen))
+        """Tell it what happened to its rows, if it listens."""
+        if self.policy.is_listening:
+            seen = self._see(observation.buckets)
+            self.policy.observe(observation if seen is observation.buckets else observation._replace(buckets=seen))
 
     def _see(self, look: Look) -> Look:
         return look if self._numbers is None else SomeAttributes(look, self._numbers)
