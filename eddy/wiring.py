@@ -97,11 +97,7 @@ def engine(  # noqa: PLR0913  all that a cell is made of, most of it by keyword
     """
     binding = bind(query, {**schemas, **{name: table.schema for name, table in tables.items()}})
     faults = Faults(values=query.show_values)
-    settings = read_index(index)
-    if len(query.inputs) > 1:
-        made = _join_inputs(binding, tables, faults, settings, (seed, cell))
-    else:
-        made = _pass_input(binding, faults)
+    made = _build_machinery(binding, tables, faults, read_index(index), (seed, cell))
     setting = _setting(binding, thinking or clock, cells)
     return Engine(
         binding,
@@ -185,18 +181,20 @@ def _pass_input(binding: Binding, faults: Faults) -> Machinery:
     return Machinery(filters, {name: store}, faults)
 
 
-def _join_inputs(
+def _build_machinery(
     binding: Binding,
     tables: Mapping[str, pa.RecordBatch],
     faults: Faults,
     index: IndexSettings,
     seed: tuple[int, int],
 ) -> Machinery:
-    """Make a STeM, a probe and its first phase for every input, and the filters.
+    """Make the filters, and where inputs are joined a STeM, a probe and its first phase for each.
 
-    The filters remember.
+    The filters remember what they said of rows that are stored.
     """
     query = binding.query
+    if len(query.inputs) == 1:
+        return _pass_input(binding, faults)
     room = IndexRoom(query.max_state)
     stems = _make_stems(binding, index, room)
     joins = sort_conditions(query.predicates, binding.types, stems, faults)
