@@ -274,6 +274,7 @@ class Catalog:
 
     def _count(self, search: PartSearch, pattern: int, found: Integers) -> None:
         work = self._counts.work((search.key_map, pattern))
+        self._counts.calls += 1
         work.lookups += search.size
         work.ranges += int(np.count_nonzero(found)) if search.ready.built is not None else search.size
 
