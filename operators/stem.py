@@ -206,10 +206,10 @@ class Stem:
         ids several times only if they are `repeated`.
         """
         known = self._verdicts[filter].values.take(ids)
-        judged_rows = np.count_nonzero(known)
-        if judged_rows == len(ids):
+        settled = np.count_nonzero(known)  # `UNKNOWN` is zero
+        if settled == len(ids):
             return self._judged_before(filter, known), 0
-        if not judged_rows and not repeated:
+        if not settled and not repeated:
             judged = ask(ids)
             self._remember(filter, ids, judged)
             return judged, len(ids)
