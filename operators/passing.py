@@ -48,7 +48,8 @@ class Passed:
 
     def pick(self, ids: RowIds) -> Numbers | None:
         """The same as numbers."""
-        self._hold()
+        if self._array is None:
+            self._hold()
         if self._numbers is None:
             return None
         run = self._passing.find_run(ids)
