@@ -238,7 +238,8 @@ class Setting:
     classify their rows; a policy that wants to see some of them says so in its `features`. `reads` are those of them
     that the query reads anyway: to see others costs more. `sql_reads` has for each filter that is SQL the columns that
     it reads: to tell rows apart by those, only to know what it will say, costs about as much as to ask it. `prices` has
-    what steps take. `make` builds another policy from its name, or its name and parameters; of the parameters that are
+    what steps take. `judged` has the stream of each filter that is asked once about each of its rows, whether they arrive
+    or another stream's rows find them. `make` builds another policy from its name, or its name and parameters; of the parameters that are
     offered besides it takes those that it has. `cells` is the number of cells that share the rows, each with a policy
     of its own. `clock` is for limits on how long to think; where none is given, time stands still.
     """
@@ -248,6 +249,7 @@ class Setting:
     reads: frozenset[Column] = frozenset()
     sql_reads: Mapping[str, frozenset[Column]] = field(default_factory=dict)
     prices: Prices = field(default_factory=Prices)
+    judged: Mapping[str, str] = field(default_factory=dict)
     make: Callable[[str | Mapping[str, Any], Mapping[str, Any]], Policy] = refuse_to_make
     cells: int = 1
     clock: Clock = float

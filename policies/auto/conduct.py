@@ -30,8 +30,8 @@ class Conduct:
     """What the courses of all streams share.
 
     `arms` says of each arm, in the order in which they are tried, whether it tells rows apart. `build` makes an arm for
-    a stream that may spend what is left of its account. `shares_verdicts` says that what one stream's rows are asked
-    spares those of others the question.
+    a stream that may spend what is left of its account. `judged` has the stream of each filter that is asked once about
+    each of its rows: what one stream's rows are asked spares those of others the question.
     """
 
     written: Policy
@@ -45,7 +45,7 @@ class Conduct:
     control: float
     unit: bool
     cells: int
-    shares_verdicts: bool
+    judged: Mapping[str, str]
     ledgers: list[Ledger] = field(default_factory=list)
 
     def would_mix(self, champion: str, challenger: str) -> bool:

@@ -51,7 +51,9 @@ class Course:
         self._attributes = len(conduct.features.of(stream))
         self.conduct = conduct
         account = Account(conduct.regret, pool=conduct.accounts)
-        self.ledger = Ledger(account, conduct.prices, unit=conduct.unit, pool=conduct.ledgers)
+        self.ledger = Ledger(
+            account, conduct.prices, unit=conduct.unit, pool=conduct.ledgers, stream=stream, judged=conduct.judged
+        )
         self.dealer = Dealer(self.ledger, conduct.control)
         self.champion: Arm | None = None
         self.challenger: Arm | None = None
@@ -81,6 +83,11 @@ class Course:
     def is_idle(self) -> bool:
         """Whether rows go in the written order, and nothing is tried."""
         return self.champion is None and self.duel is None and self.sample is None
+
+    @property
+    def is_active(self) -> bool:
+        """Whether steps are to be seen: its own, or what others ask about its rows."""
+        return not self.is_idle or self.ledger.arrears.is_owing
 
     @property
     def is_calm(self) -> bool:
@@ -247,6 +254,7 @@ class Course:
         if self.ledger.has_changed:
             # What is known is of another stream. A duel is decided by the round that shows the change, or begins anew.
             self.prospect.begin_anew(self.rows)
+            self.ledger.forget_arrears()
             self.guard.forget()
             if self.duel is not None:
                 self.duel.forget()
@@ -306,6 +314,7 @@ class Course:
         wait = self.prospect.postpone(arm.name, self.rows)
         self.decide(f"{arm.name} {told}; that order goes on, and it is tried again after {wait:,} rows")
         self.champion = self.duel = self.challenger = self.prospect.found = None
+        self.ledger.arrears.is_owing = True
         # The others have lost against one that has gone.
         self.prospect.waits = {arm.name: self.prospect.waits[arm.name]}
         self.prospect.next_sample = self.rows
@@ -325,6 +334,7 @@ class Course:
         changed = self.ledger.settle_idle(self._route, fresh, self._attributes, self.conduct.cells)
         if changed > CHANGED_SHARE:
             self.prospect.begin_anew(self.rows)
+            self.ledger.forget_arrears()
         if self.independent:
             self.prospect.glance(self._route, fresh)
         if len(self.ready) > 1 or not self.independent:
@@ -354,7 +364,7 @@ class Course:
         else:
             if is_time:
                 self._consider_sample()
-        if not self.conduct.shares_verdicts:
+        if not self.conduct.judged:
             self.challenge()
 
     def _consider_sample(self) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 from eddy.contracts import Observation, Statistics
 from eddy.observe.prices import ALONE, SHARED, Fit, Price, Prices
 from eddy.policies.auto.arms import Arm, Lane
+from eddy.policies.auto.arrears import Arrears
 from eddy.policies.auto.duel import HALF_LIFE_ROWS, HALF_LIFE_TURNS, Bill, Cost
 from eddy.policies.auto.guard import ArmGuard
 from eddy.policies.auto.sample import SAMPLE_ROWS
@@ -68,12 +69,14 @@ NUMBERS = ("calls", "usual", "idle_rows", "idle_rounds", "quiet_rows", "quiet_ro
 class Thinking:
     """What an arm's planning and learning take by the clock, and its calls of operators in a round.
 
-    `waking` are the seconds from when it is built until it has learned for the first time.
+    `waking` are the seconds from when it is built until it has learned for the first time, `arrears` what others have to
+    ask for each of its rows.
     """
 
     def __init__(self) -> None:
         self.planning, self.learning, self.calls = Fit(), Fit(), 0.0
         self.waking = 0.0
+        self.arrears = Cost()
 
     def seconds(self, rows: float) -> float:
         """Seconds of a round with so many rows, besides those of calls."""
@@ -81,7 +84,7 @@ class Thinking:
 
     def snapshot(self) -> list[Any]:
         """Plain values."""
-        return [self.planning.snapshot(), self.learning.snapshot(), self.calls, self.waking]
+        return [self.planning.snapshot(), self.learning.snapshot(), self.calls, self.waking, self.arrears.sums]
 
     @staticmethod
     def restore(state: Sequence[Any]) -> Thinking:
@@ -89,6 +92,8 @@ class Thinking:
         thinking = Thinking()
         thinking.planning, thinking.learning = Fit.restore(state[0]), Fit.restore(state[1])
         thinking.calls, thinking.waking = float(state[2]), float(state[3])
+        if len(state) > 4:
+            thinking.arrears.sums = list(map(float, state[4]))
         return thinking
 
 
@@ -96,16 +101,28 @@ class Ledger:
     """What a stream's rows cost.
 
     `turns` says whether whole rounds are compared: then a case is a round, and its cost is that of a row in it, calls
-    included. Otherwise a case is a row, and calls count by the round.
+    included. Otherwise a case is a row, and calls count by the round. `judged` has the stream of each filter that is asked
+    once about each of its rows, whoever asks; this ledger is that of `stream`.
     """
 
-    def __init__(self, account: Account, prices: Prices, *, unit: bool, pool: list[Ledger] | None = None) -> None:
+    def __init__(
+        self,
+        account: Account,
+        prices: Prices,
+        *,
+        unit: bool,
+        pool: list[Ledger] | None = None,
+        stream: str = "",
+        judged: Mapping[str, str] | None = None,
+    ) -> None:
         self.account = account
         self.prices = prices
         self.unit = unit
         # Those of all streams: what an arm has shown on one of them is what is known of it on the others.
         self._others = [] if pool is None else pool
         self._others.append(self)
+        # Where only calls count, all streams make their own.
+        self.arrears = Arrears(stream, {} if unit else judged or {}, self._find_price)
         self.turns = False
         self.written = Cost()
         # Whether the last round has shown that the written order costs something else by now.
@@ -126,16 +143,21 @@ class Ledger:
         """Charge a step to the lanes of its legs; `is_mixed` says that several lanes take it together."""
         if is_mixed:
             self._note_mixing(sum(observation.rows))
-        for hop, statistic in zip(observation.hops, observation.statistics, strict=True):
-            price = self._find_price(hop)
-            row = 1.0 if self.unit else price.unit * self.prices.work(hop, statistic) / max(statistic.rows_in, 1)
-            called: set[int] = set()
+        for hop, statistic, outcomes in zip(
+            observation.hops, observation.statistics, observation.outcomes, strict=True
+        ):
+            price, called, begun = self._find_price(hop), set[int](), 0
+            work = 1.0 if self.unit else self.prices.work(hop, statistic) / max(statistic.rows_in, 1)
+            is_shared = self.arrears.is_shared(hop)
             for leg, count in zip(observation.legs, observation.rows, strict=True):
-                lane = leg.tag
+                lane, begun = leg.tag, begun + count
                 if not isinstance(lane, Lane):
                     continue
                 own = self._find_price(ALONE if lane.alone else SHARED)
-                lane.bill.pay(lane.trail, count, row + own.unit)
+                row = price.unit * work + own.unit
+                if is_shared and count:
+                    row = self.arrears.price(hop, work, leg, outcomes[begun - count : begun], own.unit)
+                lane.bill.pay(lane.trail, count, row)
                 if id(lane.bill) not in called:
                     called.add(id(lane.bill))
                     lane.bill.call(price.step + own.step)
@@ -163,7 +185,9 @@ class Ledger:
         """What a row costs at each operator, the router's own work included."""
         if self.unit:
             return [1.0] * len(hops)
-        return [max(self.prices[hop].row + self.prices[ALONE].row, INSTANT) for hop in hops]
+        own, prices = self.prices[ALONE].row, {hop: self.prices[hop] for hop in hops}
+        asked = (self.arrears.find_work(hop, prices[hop].load) for hop in hops)
+        return [max(prices[hop].unit * work + own, INSTANT) for hop, work in zip(hops, asked, strict=True)]
 
     def current(self, champion: Arm | None, guard: ArmGuard) -> float:
         """What a case costs as it is routed now."""
@@ -188,7 +212,8 @@ class Ledger:
         if arm is None or self.unit or not self.usual:
             return 0.0
         thinking = self.think(arm)
-        return (thinking.seconds(self.usual) + (0.0 if self.turns else thinking.calls - self.calls)) / self.usual
+        calls = 0.0 if self.turns else thinking.calls - self.calls
+        return (thinking.seconds(self.usual) + calls) / self.usual + thinking.arrears.mean
 
     def arm_price(self, name: str, *, tells_classes: bool = True) -> float:
         """What a round takes with an arm besides its rows: planning, learning, and calls for more legs.
@@ -273,7 +298,9 @@ class Ledger:
         if abs(known - self.written.mean) > CHANGED_SHARE * self.written.mean:
             # What was compared long ago says nothing of rows as they are now.
             self.written = Cost()
-        self.account.pay_rows(self.unsettled, self.unsettled)
+        owed = self.arrears.settle_idle(self.unsettled)
+        self.account.pay_rows(self.unsettled, self.unsettled + owed)
+        self._found_prices = {}
         self.idle_rows = self.idle_rounds = 0
         return abs(row - former) / former if former else 0.0
 
@@ -315,8 +342,28 @@ class Ledger:
         self.mixing = self.bookkeeping = 0.0
         self._found_prices = {}
         self.account.pay_rows(written, usual)
+        self._settle_arrears(bills, champion, challenger)
         if champion is not None and self.quiet_rounds:
             self._settle_quiet(champion, usually)
+
+    def _settle_arrears(self, bills: Mapping[str, Bill], champion: Arm | None, challenger: Arm | None) -> None:
+        """Write down what rows of other streams have asked that the arms have left to them."""
+        owed = self.arrears.settle()
+        rows = {
+            arm.name: (bills[lane].rows if lane in bills else 0) + (self.quiet_rows if arm is champion else 0)
+            for lane, arm in ((CHAMPION, champion), (CHALLENGER, challenger))
+            if arm is not None
+        }
+        self.account.pay_rows(0.0, owed)
+        for name, count in rows.items():
+            # Nobody knows whose rows were asked about, so each is as likely.
+            share = count / sum(rows.values()) if any(rows.values()) else 1 / len(rows)
+            self.thinking.setdefault(name, Thinking()).arrears.add(count, share * owed, 0.0)
+
+    def forget_arrears(self) -> None:
+        """Forget what arms have left to others: the stream has changed."""
+        for thinking in self.thinking.values():
+            thinking.arrears = Cost()
 
     def _note_written(self, bill: Bill) -> None:
         """Note what rows in the written order have cost; what they cost before a change says nothing of them."""
@@ -377,6 +424,7 @@ class Ledger:
             "written": self.written.sums,
             "thinking": {name: thinking.snapshot() for name, thinking in self.thinking.items()},
             "screening": self.screening.snapshot(),
+            "arrears": self.arrears.snapshot(),
             **{name: getattr(self, name) for name in NUMBERS},
         }
 
@@ -387,6 +435,8 @@ class Ledger:
         self.written.sums = [float(value) for value in state["written"]]
         self.thinking = {str(name): Thinking.restore(value) for name, value in state["thinking"].items()}
         self.screening = Fit.restore(state["screening"])
+        if "arrears" in state:
+            self.arrears.restore(state["arrears"])
         for name in NUMBERS:
             setattr(self, name, state[name])
 

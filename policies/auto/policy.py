@@ -82,7 +82,7 @@ class Auto(Policy):
             control=control,
             unit=costs == "unit",
             cells=setting.cells,
-            shares_verdicts=0 < len(setting.prices.probes) < len(setting.operators),
+            judged=setting.judged,
             features=self.features,
         )
         self._alone = len(setting.operators) < 2 or not features
@@ -112,6 +112,18 @@ class Auto(Policy):
             course = self._courses[observation.origin]
             if not course.is_idle:
                 course.observe(observation)
+            if self._conduct.judged:
+                self._note_questions(course, observation)
+
+    def _note_questions(self, asking: Course, observation: Observation) -> None:
+        """Note what a step has asked about rows of other streams, and what idle rows need not ask."""
+        owners = {self._conduct.judged.get(hop.operator) for hop in observation.hops}
+        for owner in owners & self._courses.keys():
+            arrears = self._courses[owner].ledger.arrears
+            if owner != asking.stream:
+                arrears.note_asked(observation)
+            elif asking.is_idle:
+                arrears.note_spared(observation)
 
     def learn(self) -> None:
         """End a round on every stream."""
@@ -119,10 +131,9 @@ class Auto(Policy):
         self._is_active = False
         for course in courses:
             course.learn()
-        if self._conduct.shares_verdicts:
+        if self._conduct.judged:
             self._let_one_challenge()
-        for course in courses:
-            self._is_active = self._is_active or not course.is_idle
+        self._is_active = any(course.is_active for course in courses)
 
     def _let_one_challenge(self) -> None:
         """Let a duel begin where most is at stake, unless one is under way.
@@ -178,7 +189,7 @@ class Auto(Policy):
             first = f"{number} "
             arrays = {name.removeprefix(first): value for name, value in state.items() if name.startswith(first)}
             saved.restore(course, plain, arrays)
-        self._is_active = any(not course.is_idle for course in self._courses.values())
+        self._is_active = any(course.is_active for course in self._courses.values())
 
     def _made_for(self) -> list[Any]:
         """What a snapshot is valid for."""
