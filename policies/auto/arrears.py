@@ -66,7 +66,7 @@ class Arrears:
         # Rows that the filter drops would not have been found.
         left = np.count_nonzero(made) / len(made)
         probes = [hop for hop in leg.route if hop.operator == probe_name(owner)]
-        return left * own - (1 - left) * sum(self._price(hop).unit for hop in probes)
+        return float(left * own - (1 - left) * sum(self._price(hop).unit for hop in probes))
 
     def note_asked(self, observation: Observation) -> None:
         """Note what rows of another stream have asked."""
