@@ -18,13 +18,12 @@ from eddy.observe.insight import Decision
 from eddy.policies.auto.arms import Arm, Lane, comes_back, tell_arms
 from eddy.policies.auto.conduct import Challenge, Conduct
 from eddy.policies.auto.deal import MOST_STARVED, Dealer
-from eddy.policies.auto.duel import OPEN, WARM_ROUNDS, WON, YOUNG_ROUNDS, Bill, Duel, Trail
+from eddy.policies.auto.duel import CHANGED_SHARE, OPEN, WARM_ROUNDS, WON, YOUNG_ROUNDS, Bill, Duel, Trail
 from eddy.policies.auto.guard import ArmGuard
 from eddy.policies.auto.idle import IdleRows
 from eddy.policies.auto.ledger import (
     CHALLENGER,
     CHAMPION,
-    CHANGED_SHARE,
     CONTROL,
     FIRST_LOOK,
     LATEST_LOOK,
@@ -306,7 +305,7 @@ class Course:
             self.prospect.postpone(self.champion.name, self.rows)
         self.prospect.waits.pop(arm.name, None)
         self.champion, self.guard, self.prospect.patience = arm, ArmGuard(turns=duel.turns), 0
-        self.guard.arm.sums = list(duel.challenger.sums)
+        self.guard.arm.sums, self.guard.seen = list(duel.challenger.sums), duel.challenger.cases
 
     def _demote(self, arm: Arm) -> None:
         """Go back to the written order."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from eddy.contracts import Statistic
-from eddy.policies.auto.duel import HALF_LIFE_TURNS, SURE, TOO_DEAR, Cost
+from eddy.policies.auto.duel import HALF_LIFE_TURNS, SURE, TOO_DEAR, Cost, has_changed
 
 UNUSUAL_SHARE = 0.25
 """The share by which a round's cost must be off for the written order to be asked at once."""
@@ -33,6 +33,8 @@ class ArmGuard:
     turns: bool
     arm: Cost = field(default_factory=Cost)
     last: Cost = field(default_factory=Cost)
+    # Cases that were counted; of those that `arm` remembers older ones fade, also while nobody counts.
+    seen: float = 0.0
     # What the steps of a quiet round have taken so far, and whether the last one took far more than is usual.
     glimpsed: float = 0.0
     is_alarmed: bool = False
@@ -48,7 +50,7 @@ class ArmGuard:
         """
         if self.is_alarmed or rounds >= QUIET_ROUNDS or (is_due and rows < LARGE_ROUND):
             return False
-        return self.arm.cases >= (QUIET_AFTER_TURNS if self.turns else QUIET_AFTER_ROWS)
+        return self.seen >= (QUIET_AFTER_TURNS if self.turns else QUIET_AFTER_ROWS)
 
     def glimpse(self, statistics: Sequence[Statistic], *, unit: bool) -> None:
         """Take note of a step of a quiet round: what it took by the clock, or its calls where these alone count."""
@@ -62,6 +64,7 @@ class ArmGuard:
         """
         self.is_alarmed = self.glimpsed > TOO_DEAR * (self.arm.mean * rows + calls)
         self.glimpsed = 0.0
+        self.arm.fade(1 if self.turns else rows)
 
     def count(self, cases: Sequence[float]) -> bool:
         """Count the cases of a round: how many, what they cost, and the squares of that.
@@ -73,12 +76,17 @@ class ArmGuard:
         usual, self.is_alarmed = self.arm.mean, False
         self.last = Cost()
         self.last.add(*cases)
-        self.arm.add(*cases)
+        if not self.turns and has_changed(self.last, self.arm):
+            # Windows fill up, or the stream has changed.
+            self.arm.sums = list(self.last.sums)
+        else:
+            self.arm.add(*cases)
+        self.seen += cases[0]
         return bool(usual) and abs(self.last.mean - usual) > UNUSUAL_SHARE * usual
 
     def forget(self) -> None:
         """Forget all rounds but the last: the written order costs something else since then."""
-        self.arm.sums = list(self.last.sums)
+        self.arm.sums, self.seen = list(self.last.sums), self.last.cases
 
     def saves(self, overhead: float, written: Cost) -> tuple[float, float]:
         """What a case saves by the arm, and the standard error of that."""
@@ -106,7 +114,8 @@ class ArmGuard:
 
     def snapshot(self) -> dict[str, Any]:
         """Plain values."""
-        return {"turns": self.turns, "arm": self.arm.sums, "last": self.last.sums, "alarmed": self.is_alarmed}
+        sums = {"arm": self.arm.sums, "last": self.last.sums}
+        return {"turns": self.turns, **sums, "alarmed": self.is_alarmed, "seen": self.seen}
 
     @staticmethod
     def restore(state: dict[str, Any]) -> ArmGuard:
@@ -114,4 +123,5 @@ class ArmGuard:
         guard = ArmGuard(bool(state["turns"]))
         guard.arm.sums, guard.last.sums = list(map(float, state["arm"])), list(map(float, state["last"]))
         guard.is_alarmed = bool(state.get("alarmed", False))
+        guard.seen = float(state.get("seen", guard.arm.cases))
         return guard

@@ -6,7 +6,6 @@ clock. Where only calls count (`costs = "unit"`), a call costs 1, and nothing el
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,7 +15,15 @@ from eddy.contracts import Observation, Statistics
 from eddy.observe.prices import ALONE, SHARED, Fit, Price, Prices
 from eddy.policies.auto.arms import Arm, Lane
 from eddy.policies.auto.arrears import Arrears
-from eddy.policies.auto.duel import HALF_LIFE_ROWS, HALF_LIFE_TURNS, Bill, Cost
+from eddy.policies.auto.duel import (
+    CHANGED_SHARE,
+    HALF_LIFE_ROWS,
+    HALF_LIFE_TURNS,
+    ROWS_OF_A_ROUND,
+    Bill,
+    Cost,
+    has_changed,
+)
 from eddy.policies.auto.guard import ArmGuard
 from eddy.policies.auto.sample import SAMPLE_ROWS
 from eddy.policies.shared.account import Account
@@ -46,13 +53,6 @@ ROUNDS_AHEAD = 8
 
 FIRST_LOOK, LATEST_LOOK = 500, 40_000
 """Rows between two looks at an idle stream: at first soon, later seldom, since each look takes some steps in Python."""
-
-ROWS_OF_A_ROUND = 100
-"""Rows of one lane in a round that say what rows of this round cost by it; fewer, and what is usual says it better."""
-
-CHANGED_SHARE, SURELY_CHANGED = 0.15, 4.0
-"""The share by which the written order's cost must change for an old sample to be worth nothing, and the standard
-errors that it must change by: each round is held against those before."""
 
 NEWEST_WEIGHT = 0.2
 """The weight of the newest round in what is usual."""
@@ -344,7 +344,7 @@ class Ledger:
         self.account.pay_rows(written, usual)
         self._settle_arrears(bills, champion, challenger)
         if champion is not None and self.quiet_rounds:
-            self._settle_quiet(champion, usually)
+            self._settle_quiet(champion, now)
 
     def _settle_arrears(self, bills: Mapping[str, Bill], champion: Arm | None, challenger: Arm | None) -> None:
         """Write down what rows of other streams have asked that the arms have left to them."""
@@ -370,9 +370,7 @@ class Ledger:
         self.written.half_life = HALF_LIFE_TURNS if self.turns else HALF_LIFE_ROWS
         newest = Cost()
         newest.add(*self.cases(bill))
-        if not self.turns and min(newest.cases, self.written.cases) >= ROWS_OF_A_ROUND:
-            off, error = abs(newest.mean - self.written.mean), math.hypot(newest.error, self.written.error)
-            self.has_changed = off > max(SURELY_CHANGED * error, CHANGED_SHARE * self.written.mean)
+        self.has_changed = not self.turns and has_changed(newest, self.written)
         if self.has_changed:
             self.written.sums = newest.sums
         else:
