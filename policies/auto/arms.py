@@ -25,6 +25,13 @@ LONGEST_PLAN = 500
 """Characters of a plan that cannot be read: positions may be thousands."""
 
 
+class Standard(NamedTuple):
+    """What the rows of a leg would have cost if all streams went in the written order."""
+
+    bill: Bill
+    trail: Trail
+
+
 class Lane(NamedTuple):
     """Whose rows a leg has: what they cost, and the arm that planned it, with the leg as it was planned."""
 
@@ -33,6 +40,7 @@ class Lane(NamedTuple):
     alone: bool
     arm: Arm | None = None
     leg: Leg | None = None
+    standard: Standard | None = None
 
 
 @dataclass(frozen=True)

@@ -7,32 +7,43 @@ the row itself; an arm may probe first, and leave rows unasked that nothing has 
     an arm     a: probe_b f            rows of a that find no b stay, and f was not asked
     written    b: g probe_a f          finds some of them later, and asks
 
-So each question is paid for by the stream whose row it is about, whoever asks. Then all streams together pay what all
-have cost, and rows of `b` in the written order cost what they would if `a` had gone in the written order as well: rows
-of `a` that `f` drops would have been gone, and about the others nothing would have been asked. That holds at any time,
-also while windows fill, and nobody has to go in the written order for it.
+So what rows of `b` cost in the written order, beside an arm of `a`, is more than they would cost if all streams went
+that way: rows of `a` that `f` drops would have been gone, and about the others nothing would have been asked. The
+standard that an account goes by has neither in it. It holds at any time, also while windows fill, and no round has to be
+in the written order for it. What `a` itself has saved is less by what others ask instead: its arrears.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from eddy.contracts import Counts, Hop, Leg, Observation
 from eddy.observe.prices import Price
 from eddy.policies.auto.arms import Lane
+from eddy.policies.auto.duel import Trail
 from eddy.query.join_graph import probe_name
 
-PAID_SHARE = 0.01
-"""The share of the written order's cost below which nothing is owed any more: the rows have been asked about, or gone."""
+NUMBERS = ("asked", "idle_asked")
 
-NUMBERS = ("asked", "spared", "is_owing")
+
+class Question(NamedTuple):
+    """A step of a filter that is asked once about each row, for the tuples of one leg.
+
+    `work` are the rows asked for each tuple, `made` says which tuples pass, `own` is what the router takes for each.
+    """
+
+    hop: Hop
+    work: float
+    leg: Leg
+    made: Counts
+    own: float
 
 
 class Arrears:
-    """What others ask about rows of one stream.
+    """What is asked about rows of one stream, and what its own ask.
 
     `judged` has the stream of each filter that is asked once about each of its rows; `price` has the price of a hop.
     """
@@ -41,60 +52,63 @@ class Arrears:
         self._stream = stream
         self._judged = judged
         self._price = price
-        # Since it was settled: what others have asked, and what rows in the written order need not ask, as others have.
-        self.asked = self.spared = 0.0
-        # Whether an arm that has gone has left rows that nobody has asked about yet.
-        self.is_owing = False
+        # Since it was settled: what others have asked about rows of the stream; and what its idle rows have asked about
+        # those of others, less what others had asked about them before.
+        self.asked = self.idle_asked = 0.0
+
+    @property
+    def judges(self) -> bool:
+        """Whether there is any such filter."""
+        return bool(self._judged)
 
     def is_shared(self, hop: Hop) -> bool:
         """Tell whether a filter is asked once about each row, by whoever comes first."""
         return hop.operator in self._judged
-
-    def price(self, hop: Hop, work: float, leg: Leg, made: Counts, own: float) -> float:
-        """Price a tuple of some legs at a shared filter, which looks at so many rows for each.
-
-        `made` says which of the leg's tuples pass, `own` is what the router takes for each.
-        """
-        unit, owner = self._price(hop).unit, self._judged[hop.operator]
-        lane = leg.tag if isinstance(leg.tag, Lane) else None
-        if lane is None or lane.arm is not None:
-            return own + (unit * work if owner == self._stream else 0.0)
-        if owner == self._stream:
-            share = min(lane.trail.rows / len(made), 1.0) if lane.trail.rows else 1.0
-            self.spared += len(made) * max(share - work, 0.0) * unit
-            return own + unit * max(share, work)
-        # Rows that the filter drops would not have been found.
-        left = np.count_nonzero(made) / len(made)
-        probes = [hop for hop in leg.route if hop.operator == probe_name(owner)]
-        return float(left * own - (1 - left) * sum(self._price(hop).unit for hop in probes))
-
-    def note_asked(self, observation: Observation) -> None:
-        """Note what rows of another stream have asked."""
-        for hop, statistic in zip(observation.hops, observation.statistics, strict=True):
-            if self._judged.get(hop.operator) == self._stream:
-                self.asked += statistic.evaluated * self._price(hop).unit
-
-    def note_spared(self, observation: Observation) -> None:
-        """Note what idle rows of the stream need not ask."""
-        for hop, statistic in zip(observation.hops, observation.statistics, strict=True):
-            if self._judged.get(hop.operator) == self._stream:
-                self.spared += (statistic.rows_in - statistic.evaluated) * self._price(hop).unit
 
     def find_work(self, hop: Hop, usual: float) -> float:
         """Find how many rows a hop looks at for each tuple, if all streams go in the written order."""
         owner = self._judged.get(hop.operator)
         return usual if owner is None else float(owner == self._stream)
 
-    def settle(self) -> float:
-        """Give what is owed, and begin anew."""
-        owed, self.asked, self.spared = max(self.asked - self.spared, 0.0), 0.0, 0.0
-        return owed
+    def price_standard(self, asked: Question, trail: Trail) -> float:
+        """Price a tuple in the written order, if all streams went that way."""
+        unit, owner = self._price(asked.hop).unit, self._judged[asked.hop.operator]
+        if owner == self._stream:
+            # Each row of its own would be asked, also where others have been quicker.
+            return asked.own + unit * max(min(trail.rows / len(asked.made), 1.0) if trail.rows else 1.0, asked.work)
+        # Rows that the filter drops would not have been found.
+        left = np.count_nonzero(asked.made) / len(asked.made)
+        probes = [hop for hop in asked.leg.route if hop.operator == probe_name(owner)]
+        return float(left * asked.own - (1 - left) * sum(self._price(hop).unit for hop in probes))
 
-    def settle_idle(self, cost: float) -> float:
-        """Give what is owed for rows of arms that have gone, while idle rows have cost so much."""
-        owed = self.settle()
-        self.is_owing = self.is_owing and owed > PAID_SHARE * cost
-        return owed
+    def note_asked(self, observation: Observation, *, by: object) -> None:
+        """Note what rows of another stream have asked, on the lanes of who is in charge there.
+
+        Those of the control and of a challenger ask to learn something: that is no fault of this stream.
+        """
+        of_others = [rows for leg, rows in zip(observation.legs, observation.rows, strict=True) if not _is_of(leg, by)]
+        share = 1 - sum(of_others) / max(sum(observation.rows), 1)
+        for hop, statistic in zip(observation.hops, observation.statistics, strict=True):
+            if self._judged.get(hop.operator) == self._stream:
+                self.asked += share * statistic.evaluated * self._price(hop).unit
+
+    def note_idle(self, observation: Observation) -> None:
+        """Note what idle rows of the stream ask about others, and what they need not ask."""
+        for hop, statistic in zip(observation.hops, observation.statistics, strict=True):
+            owner = self._judged.get(hop.operator)
+            if owner is not None:
+                spared = statistic.rows_in if owner == self._stream else 0.0
+                self.idle_asked += (statistic.evaluated - spared) * self._price(hop).unit
+
+    def settle(self) -> float:
+        """Give what others have asked, and begin anew."""
+        asked, self.asked = self.asked, 0.0
+        return asked
+
+    def settle_idle(self) -> float:
+        """Give what idle rows have cost more than the standard, and begin anew."""
+        asked, self.asked, self.idle_asked = self.idle_asked, 0.0, 0.0
+        return asked
 
     def snapshot(self) -> list[Any]:
         """Plain values."""
@@ -104,3 +118,8 @@ class Arrears:
         """Go on from a snapshot."""
         for name, value in zip(NUMBERS, state, strict=True):
             setattr(self, name, value)
+
+
+def _is_of(leg: Leg, arm: object) -> bool:
+    """Tell whether a leg is of who is in charge: that of an idle stream, or of a quiet round, is on no lane."""
+    return not isinstance(leg.tag, Lane) or leg.tag.arm is arm

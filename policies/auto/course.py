@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from eddy.contracts import Leg, Observation, Statistics, Task
 from eddy.observe.insight import Decision
-from eddy.policies.auto.arms import Arm, Lane, comes_back, tell_arms
+from eddy.policies.auto.arms import Arm, Lane, Standard, comes_back, tell_arms
 from eddy.policies.auto.conduct import Challenge, Conduct
 from eddy.policies.auto.deal import MOST_STARVED, Dealer
 from eddy.policies.auto.duel import CHANGED_SHARE, OPEN, WARM_ROUNDS, WON, YOUNG_ROUNDS, Bill, Duel, Trail
@@ -84,11 +84,6 @@ class Course:
         return self.champion is None and self.duel is None and self.sample is None
 
     @property
-    def is_active(self) -> bool:
-        """Whether steps are to be seen: its own, or what others ask about its rows."""
-        return not self.is_idle or self.ledger.arrears.is_owing
-
-    @property
     def is_calm(self) -> bool:
         """Whether nothing is learned just now."""
         if self.duel is not None or self.sample is not None:
@@ -153,13 +148,17 @@ class Course:
 
     def _ask(self, lane: str, task: Task, ready: tuple[Hop, ...], rows: Integers | None) -> list[Leg]:
         """Ask for the legs of a lane."""
-        bill = self._bills.setdefault(lane, Bill())
+        arm = {CHAMPION: self.champion, CHALLENGER: self.challenger}.get(lane)
+        if lane not in self._bills:
+            self._bills[lane] = Bill(Bill() if arm is None and self.ledger.arrears.judges else None)
+        bill = self._bills[lane]
         count = task.rows if rows is None else len(rows)
         if not task.lineage.done:
             bill.rows += count
-        arm = {CHAMPION: self.champion, CHALLENGER: self.challenger}.get(lane)
         if arm is None:
-            tag = Lane(bill, Trail(), alone=True)
+            bill.standard.rows = bill.rows
+            standard = Standard(bill.standard, Trail()) if bill.standard is not bill else None
+            tag = Lane(bill, Trail(), alone=True, standard=standard)
             return [replace(leg, rows=rows, tag=tag) for leg in self._plan_written(task, ready)]
         if lane == CHALLENGER and self.champion is None and self.duel is not None and not self.duel.rounds:
             # Its first order is to be the one that made it a challenger.
@@ -262,7 +261,7 @@ class Course:
             self._end_sample(self.sample)
         elif self.duel is not None and self.challenger is not None:
             self._judge_duel(self.duel, self.challenger)
-        extra, written = self.ledger.extra(self.champion), self.ledger.written
+        extra, written = self.ledger.extra(self.champion), self.ledger.beside
         if self.champion is not None and self.guard.fails(extra, written, is_asked=is_asked):
             self._demote(self.champion)
 
@@ -309,11 +308,10 @@ class Course:
 
     def _demote(self, arm: Arm) -> None:
         """Go back to the written order."""
-        told = self.guard.tell(self.ledger.extra(arm), max(self.ledger.in_order, INSTANT))
+        told = self.guard.tell(self.ledger.extra(arm), max(self.ledger.beside.mean, INSTANT))
         wait = self.prospect.postpone(arm.name, self.rows)
         self.decide(f"{arm.name} {told}; that order goes on, and it is tried again after {wait:,} rows")
         self.champion = self.duel = self.challenger = self.prospect.found = None
-        self.ledger.arrears.is_owing = True
         # The others have lost against one that has gone.
         self.prospect.waits = {arm.name: self.prospect.waits[arm.name]}
         self.prospect.next_sample = self.rows

@@ -75,9 +75,11 @@ class Trail:
 class Bill:
     """What the rows of a lane cost in a round: for all, squared and summed, and for calls."""
 
-    __slots__ = ("calls", "rows", "seconds", "squares", "thinking")
+    __slots__ = ("calls", "rows", "seconds", "squares", "standard", "thinking")
 
-    def __init__(self) -> None:
+    def __init__(self, standard: Bill | None = None) -> None:
+        # What the same rows would have cost if all streams went in the written order.
+        self.standard = self if standard is None else standard
         self.rows = 0
         self.seconds = 0.0
         self.squares = 0.0

@@ -14,7 +14,7 @@ import numpy as np
 from eddy.contracts import Observation, Statistics
 from eddy.observe.prices import ALONE, SHARED, Fit, Price, Prices
 from eddy.policies.auto.arms import Arm, Lane
-from eddy.policies.auto.arrears import Arrears
+from eddy.policies.auto.arrears import Arrears, Question
 from eddy.policies.auto.duel import (
     CHANGED_SHARE,
     HALF_LIFE_ROWS,
@@ -102,7 +102,8 @@ class Ledger:
 
     `turns` says whether whole rounds are compared: then a case is a round, and its cost is that of a row in it, calls
     included. Otherwise a case is a row, and calls count by the round. `judged` has the stream of each filter that is asked
-    once about each of its rows, whoever asks; this ledger is that of `stream`.
+    once about each of its rows, whoever asks; this ledger is that of `stream`. `written` is the standard, what cases cost
+    if all streams go in the written order; `beside` is what they do cost in that order beside the arms of others.
     """
 
     def __init__(
@@ -125,6 +126,7 @@ class Ledger:
         self.arrears = Arrears(stream, {} if unit else judged or {}, self._find_price)
         self.turns = False
         self.written = Cost()
+        self.beside = Cost() if judged and not unit else self.written
         # Whether the last round has shown that the written order costs something else by now.
         self.has_changed = False
         self.calls = 0.0
@@ -154,10 +156,13 @@ class Ledger:
                 if not isinstance(lane, Lane):
                     continue
                 own = self._find_price(ALONE if lane.alone else SHARED)
-                row = price.unit * work + own.unit
-                if is_shared and count:
-                    row = self.arrears.price(hop, work, leg, outcomes[begun - count : begun], own.unit)
+                row = standard = price.unit * work + own.unit
                 lane.bill.pay(lane.trail, count, row)
+                if lane.standard is not None:
+                    if is_shared and count:
+                        asked = Question(hop, work, leg, outcomes[begun - count : begun], own.unit)
+                        standard = self.arrears.price_standard(asked, lane.standard.trail)
+                    lane.standard.bill.pay(lane.standard.trail, count, standard)
                 if id(lane.bill) not in called:
                     called.add(id(lane.bill))
                     lane.bill.call(price.step + own.step)
@@ -175,7 +180,8 @@ class Ledger:
         is_dear = mixing > MIXING_SHARE * row if mixing else row < CHEAP_ROW
         turns = is_dear and not self.unit
         if turns != self.turns:
-            self.turns, self.written = turns, Cost()
+            self.turns = turns
+            self.forget_written()
 
     def think(self, arm: Arm) -> Thinking:
         """What is known of an arm's thinking."""
@@ -191,7 +197,9 @@ class Ledger:
 
     def current(self, champion: Arm | None, guard: ArmGuard) -> float:
         """What a case costs as it is routed now."""
-        return guard.arm.mean if champion is not None and guard.arm.cases else self.in_order
+        if champion is not None and guard.arm.cases:
+            return guard.arm.mean
+        return self.beside.mean if self.beside.cases else self.row
 
     @property
     def in_order(self) -> float:
@@ -297,9 +305,8 @@ class Ledger:
         known = row + (calls / self.usual if self.turns else 0.0)
         if abs(known - self.written.mean) > CHANGED_SHARE * self.written.mean:
             # What was compared long ago says nothing of rows as they are now.
-            self.written = Cost()
-        owed = self.arrears.settle_idle(self.unsettled)
-        self.account.pay_rows(self.unsettled, self.unsettled + owed)
+            self.forget_written()
+        self.account.pay_rows(self.unsettled, self.unsettled + self.arrears.settle_idle())
         self._found_prices = {}
         self.idle_rows = self.idle_rounds = 0
         return abs(row - former) / former if former else 0.0
@@ -325,8 +332,9 @@ class Ledger:
         #                                  ^^ spent besides
         usually, calls = self.current(champion, guard), 0.0 if self.turns else self.calls
         now = self._find_now(bills.get(CHAMPION), usually)
-        # Nothing was saved where nobody is in charge.
-        written, usual = (self.in_order if champion is not None else now) * rows + calls, now * rows + calls
+        # Nothing was saved where nobody is in charge, unless by the arms of others.
+        standard = None if champion is not None or in_order is None else in_order.standard
+        written, usual = self._find_now(standard, self.in_order) * rows + calls, now * rows + calls
         for name, bill in bills.items():
             expected = now * bill.rows
             if name == CHAMPION and champion is not None:
@@ -348,17 +356,16 @@ class Ledger:
 
     def _settle_arrears(self, bills: Mapping[str, Bill], champion: Arm | None, challenger: Arm | None) -> None:
         """Write down what rows of other streams have asked that the arms have left to them."""
-        owed = self.arrears.settle()
+        asked = self.arrears.settle()
         rows = {
             arm.name: (bills[lane].rows if lane in bills else 0) + (self.quiet_rows if arm is champion else 0)
             for lane, arm in ((CHAMPION, champion), (CHALLENGER, challenger))
             if arm is not None
         }
-        self.account.pay_rows(0.0, owed)
         for name, count in rows.items():
             # Nobody knows whose rows were asked about, so each is as likely.
             share = count / sum(rows.values()) if any(rows.values()) else 1 / len(rows)
-            self.thinking.setdefault(name, Thinking()).arrears.add(count, share * owed, 0.0)
+            self.thinking.setdefault(name, Thinking()).arrears.add(count, share * asked, 0.0)
 
     def forget_arrears(self) -> None:
         """Forget what arms have left to others: the stream has changed."""
@@ -369,13 +376,28 @@ class Ledger:
         """Note what rows in the written order have cost; what they cost before a change says nothing of them."""
         self.written.half_life = HALF_LIFE_TURNS if self.turns else HALF_LIFE_ROWS
         newest = Cost()
-        newest.add(*self.cases(bill))
+        newest.add(*self.cases(bill.standard))
         self.has_changed = not self.turns and has_changed(newest, self.written)
         if self.has_changed:
-            self.written.sums = newest.sums
-        else:
-            self.written.add(*self.cases(bill))
+            self.forget_written()
+        self.written.add(*self.cases(bill.standard))
+        if self.beside is not self.written:
+            self._note_beside(bill)
         self.calls = _follow(self.calls, bill.calls)
+
+    def _note_beside(self, bill: Bill) -> None:
+        """Note what rows in the written order cost beside the arms of others, which change it at any time."""
+        newest = Cost()
+        newest.add(*self.cases(bill))
+        if not self.turns and has_changed(newest, self.beside):
+            self.beside.sums = [0.0, 0.0, 0.0]
+        self.beside.half_life = self.written.half_life
+        self.beside.add(*self.cases(bill))
+
+    def forget_written(self) -> None:
+        """Forget what rows in the written order have cost."""
+        for cost in (self.written, self.beside):
+            cost.sums = [0.0, 0.0, 0.0]
 
     def _find_now(self, bill: Bill | None, usually: float) -> float:
         """Find what a row costs as it is routed now: by the round's own rows, if the others may be of another time."""
@@ -420,6 +442,7 @@ class Ledger:
         return {
             "turns": self.turns,
             "written": self.written.sums,
+            "beside": self.beside.sums,
             "thinking": {name: thinking.snapshot() for name, thinking in self.thinking.items()},
             "screening": self.screening.snapshot(),
             "arrears": self.arrears.snapshot(),
@@ -430,7 +453,8 @@ class Ledger:
         """Go on from a snapshot."""
         self.account.restore(account)
         self.turns = bool(state["turns"])
-        self.written.sums = [float(value) for value in state["written"]]
+        self.written.sums = list(map(float, state["written"]))
+        self.beside.sums = list(map(float, state.get("beside", state["written"])))
         self.thinking = {str(name): Thinking.restore(value) for name, value in state["thinking"].items()}
         self.screening = Fit.restore(state["screening"])
         if "arrears" in state:

@@ -118,12 +118,10 @@ class Auto(Policy):
     def _note_questions(self, asking: Course, observation: Observation) -> None:
         """Note what a step has asked about rows of other streams, and what idle rows need not ask."""
         owners = {self._conduct.judged.get(hop.operator) for hop in observation.hops}
-        for owner in owners & self._courses.keys():
-            arrears = self._courses[owner].ledger.arrears
-            if owner != asking.stream:
-                arrears.note_asked(observation)
-            elif asking.is_idle:
-                arrears.note_spared(observation)
+        for owner in (owners & self._courses.keys()) - {asking.stream}:
+            self._courses[owner].ledger.arrears.note_asked(observation, by=asking.champion)
+        if asking.is_idle and owners != {None}:
+            asking.ledger.arrears.note_idle(observation)
 
     def learn(self) -> None:
         """End a round on every stream."""
@@ -133,7 +131,7 @@ class Auto(Policy):
             course.learn()
         if self._conduct.judged:
             self._let_one_challenge()
-        self._is_active = any(course.is_active for course in courses)
+        self._is_active = any(not course.is_idle for course in courses)
 
     def _let_one_challenge(self) -> None:
         """Let a duel begin where most is at stake, unless one is under way.
@@ -189,7 +187,7 @@ class Auto(Policy):
             first = f"{number} "
             arrays = {name.removeprefix(first): value for name, value in state.items() if name.startswith(first)}
             saved.restore(course, plain, arrays)
-        self._is_active = any(course.is_active for course in self._courses.values())
+        self._is_active = any(not course.is_idle for course in self._courses.values())
 
     def _made_for(self) -> list[Any]:
         """What a snapshot is valid for."""
