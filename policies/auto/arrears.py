@@ -26,7 +26,7 @@ from eddy.policies.auto.arms import Lane
 from eddy.policies.auto.duel import Trail
 from eddy.query.join_graph import probe_name
 
-NUMBERS = ("asked", "idle_asked")
+NUMBERS = ("asked", "spared", "idle_asked")
 
 
 class Question(NamedTuple):
@@ -52,9 +52,10 @@ class Arrears:
         self._stream = stream
         self._judged = judged
         self._price = price
-        # Since it was settled: what others have asked about rows of the stream; and what its idle rows have asked about
-        # those of others, less what others had asked about them before.
-        self.asked = self.idle_asked = 0.0
+        # Since it was settled: what others have asked about rows of the stream, and what rows in the written order need
+        # not ask, since others were quicker; and what idle rows have asked about those of others, less what they need
+        # not ask.
+        self.asked = self.spared = self.idle_asked = 0.0
 
     @property
     def judges(self) -> bool:
@@ -70,16 +71,21 @@ class Arrears:
         owner = self._judged.get(hop.operator)
         return usual if owner is None else float(owner == self._stream)
 
-    def price_standard(self, asked: Question, trail: Trail) -> float:
-        """Price a tuple in the written order, if all streams went that way."""
+    def price_written(self, asked: Question, trail: Trail) -> tuple[float, float]:
+        """Price a tuple in the written order beside the arms of others, and by the standard.
+
+        Each row of its own counts as asked, also where others were quicker: what they ask is paid for in either order.
+        """
         unit, owner = self._price(asked.hop).unit, self._judged[asked.hop.operator]
         if owner == self._stream:
-            # Each row of its own would be asked, also where others have been quicker.
-            return asked.own + unit * max(min(trail.rows / len(asked.made), 1.0) if trail.rows else 1.0, asked.work)
+            share = max(min(trail.rows / len(asked.made), 1.0) if trail.rows else 1.0, asked.work)
+            self.spared += (share - asked.work) * unit * len(asked.made)
+            return asked.own + unit * share, asked.own + unit * share
         # Rows that the filter drops would not have been found.
         left = np.count_nonzero(asked.made) / len(asked.made)
         probes = [hop for hop in asked.leg.route if hop.operator == probe_name(owner)]
-        return float(left * asked.own - (1 - left) * sum(self._price(hop).unit for hop in probes))
+        standard = left * asked.own - (1 - left) * sum(self._price(hop).unit for hop in probes)
+        return asked.own + unit * asked.work, float(standard)
 
     def note_asked(self, observation: Observation, *, by: object) -> None:
         """Note what rows of another stream have asked, on the lanes of who is in charge there.
@@ -100,14 +106,14 @@ class Arrears:
                 spared = statistic.rows_in if owner == self._stream else 0.0
                 self.idle_asked += (statistic.evaluated - spared) * self._price(hop).unit
 
-    def settle(self) -> float:
-        """Give what others have asked, and begin anew."""
-        asked, self.asked = self.asked, 0.0
-        return asked
+    def settle(self) -> tuple[float, float]:
+        """Give what others have asked, and what rows in the written order were spared, and begin anew."""
+        told, self.asked, self.spared = (self.asked, self.spared), 0.0, 0.0
+        return told
 
     def settle_idle(self) -> float:
         """Give what idle rows have cost more than the standard, and begin anew."""
-        asked, self.asked, self.idle_asked = self.idle_asked, 0.0, 0.0
+        asked, self.asked, self.spared, self.idle_asked = self.idle_asked, 0.0, 0.0, 0.0
         return asked
 
     def snapshot(self) -> list[Any]:

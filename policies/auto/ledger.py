@@ -157,12 +157,12 @@ class Ledger:
                     continue
                 own = self._find_price(ALONE if lane.alone else SHARED)
                 row = standard = price.unit * work + own.unit
-                lane.bill.pay(lane.trail, count, row)
                 if lane.standard is not None:
                     if is_shared and count:
                         asked = Question(hop, work, leg, outcomes[begun - count : begun], own.unit)
-                        standard = self.arrears.price_standard(asked, lane.standard.trail)
+                        row, standard = self.arrears.price_written(asked, lane.standard.trail)
                     lane.standard.bill.pay(lane.standard.trail, count, standard)
+                lane.bill.pay(lane.trail, count, row)
                 if id(lane.bill) not in called:
                     called.add(id(lane.bill))
                     lane.bill.call(price.step + own.step)
@@ -356,7 +356,8 @@ class Ledger:
 
     def _settle_arrears(self, bills: Mapping[str, Bill], champion: Arm | None, challenger: Arm | None) -> None:
         """Write down what rows of other streams have asked that the arms have left to them."""
-        asked = self.arrears.settle()
+        asked, spared = self.arrears.settle()
+        self.account.pay_rows(0.0, -spared)
         rows = {
             arm.name: (bills[lane].rows if lane in bills else 0) + (self.quiet_rows if arm is champion else 0)
             for lane, arm in ((CHAMPION, champion), (CHALLENGER, challenger))
@@ -365,7 +366,8 @@ class Ledger:
         for name, count in rows.items():
             # Nobody knows whose rows were asked about, so each is as likely.
             share = count / sum(rows.values()) if any(rows.values()) else 1 / len(rows)
-            self.thinking.setdefault(name, Thinking()).arrears.add(count, share * asked, 0.0)
+            owed = share * max(asked - spared, 0.0)
+            self.thinking.setdefault(name, Thinking()).arrears.add(count, owed, 0.0)
 
     def forget_arrears(self) -> None:
         """Forget what arms have left to others: the stream has changed."""
