@@ -263,7 +263,7 @@ class Course:
             self._judge_duel(self.duel, self.challenger)
         extra, written = self.ledger.extra(self.champion), self.ledger.beside
         if self.champion is not None and self.guard.fails(extra, written, is_asked=is_asked):
-            self._demote(self.champion)
+            self._demote(self.champion, self.guard.tell(extra, max(written.mean, INSTANT)))
 
     def _judge_duel(self, duel: Duel, challenger: Arm) -> None:
         """Count the round in a duel, and end it when it is decided."""
@@ -306,9 +306,13 @@ class Course:
         self.champion, self.guard, self.prospect.patience = arm, ArmGuard(turns=duel.turns), 0
         self.guard.arm.sums, self.guard.seen = list(duel.challenger.sums), duel.challenger.cases
 
-    def _demote(self, arm: Arm) -> None:
+    def give_up(self) -> None:
+        """Go back to the written order for the sake of all streams."""
+        if self.champion is not None:
+            self._demote(self.champion, "has others ask more than all streams save")
+
+    def _demote(self, arm: Arm, told: str) -> None:
         """Go back to the written order."""
-        told = self.guard.tell(self.ledger.extra(arm), max(self.ledger.beside.mean, INSTANT))
         wait = self.prospect.postpone(arm.name, self.rows)
         self.decide(f"{arm.name} {told}; that order goes on, and it is tried again after {wait:,} rows")
         self.champion = self.duel = self.challenger = self.prospect.found = None

@@ -23,6 +23,7 @@ from eddy.policies.auto.arms import Arm, join_features
 from eddy.policies.auto.conduct import Conduct
 from eddy.policies.auto.course import Course
 from eddy.policies.auto.told import ask_champion, tell_regret
+from eddy.policies.auto.whole import WholeGuard
 from eddy.policies.shared.checks import check_costs, check_share
 from eddy.policies.shared.merit import Costs
 from eddy.tuples import Hop
@@ -87,6 +88,7 @@ class Auto(Policy):
         )
         self._alone = len(setting.operators) < 2 or not features
         self._courses: dict[str, Course] = {}
+        self._whole = WholeGuard()
         self._is_active = False
 
     def _build(self, name: str, stream: str, left: float) -> Arm:
@@ -130,8 +132,21 @@ class Auto(Policy):
         for course in courses:
             course.learn()
         if self._conduct.judged:
+            self._guard_all()
             self._let_one_challenge()
         self._is_active = any(not course.is_idle for course in courses)
+
+    def _guard_all(self) -> None:
+        """Let all arms in charge go if they lose more together than they save."""
+        in_charge = [course for course in self._courses.values() if course.champion is not None]
+        if not in_charge:
+            self._whole.forget(self._conduct.accounts)
+            return
+        self._whole.count(self._conduct.accounts)
+        if self._whole.fails:
+            for course in in_charge:
+                course.give_up()
+            self._whole.forget(self._conduct.accounts)
 
     def _let_one_challenge(self) -> None:
         """Let a duel begin where most is at stake, unless one is under way.
@@ -171,7 +186,7 @@ class Auto(Policy):
 
     def snapshot(self) -> State:
         """Every stream's course, and what its arms have learned."""
-        state: dict[str, Any] = {"made for": self._made_for(), "streams": {}}
+        state: dict[str, Any] = {"made for": self._made_for(), "streams": {}, "whole": self._whole.snapshot()}
         for number, (stream, course) in enumerate(self._courses.items()):
             state["streams"][stream], arrays = saved.save(course)
             state |= {f"{number} {name}": array for name, array in arrays.items()}
@@ -187,6 +202,8 @@ class Auto(Policy):
             first = f"{number} "
             arrays = {name.removeprefix(first): value for name, value in state.items() if name.startswith(first)}
             saved.restore(course, plain, arrays)
+        if "whole" in state and state["made for"] == self._made_for():
+            self._whole.restore(state["whole"])
         self._is_active = any(not course.is_idle for course in self._courses.values())
 
     def _made_for(self) -> list[Any]:
