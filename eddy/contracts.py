@@ -235,13 +235,12 @@ class Setting:
     """What a policy knows of the query when it is built.
 
     `operators` are the names of all operators, in the order of the query. `columns` are the streams' columns that can
-    classify their rows; a policy that wants to see some of them says so in its `features`. `reads` are those of them
-    that the query reads anyway: to see others costs more. `sql_reads` has for each filter that is SQL the columns that
-    it reads: to tell rows apart by those, only to know what it will say, costs about as much as to ask it. `prices` has
-    what steps take. `judged` has the stream of each filter that is asked once about each of its rows, whether they arrive
-    or another stream's rows find them. `make` builds another policy from its name, or its name and parameters; of the parameters that are
-    offered besides it takes those that it has. `cells` is the number of cells that share the rows, each with a policy
-    of its own. `clock` is for limits on how long to think; where none is given, time stands still.
+    classify their rows; a policy names those that it wants in its `features`. `reads` are those of them that the query
+    reads anyway: to see others costs more. `sql_reads` are the columns that each SQL filter reads: to tell rows apart
+    by those costs what it costs to ask it. `prices` has what steps take, `judged` the stream of each filter that is
+    asked once about each of its rows. `make` builds another policy from its name, or its name and parameters; of those
+    that are offered besides it takes what it has. `cells` share the rows, each with a policy of its own. `clock` limits
+    how long to think; without one, time stands still.
     """
 
     operators: tuple[str, ...]

@@ -10,6 +10,8 @@ from eddy.classes.classifier import Features
 from eddy.contracts import Policy
 from eddy.observe.prices import Prices
 from eddy.policies.auto.arms import Arm
+from eddy.policies.auto.charges import Charges
+from eddy.policies.auto.guard import WholeGuard
 from eddy.policies.auto.ledger import Ledger
 from eddy.policies.shared.account import Account
 
@@ -47,6 +49,13 @@ class Conduct:
     cells: int
     judged: Mapping[str, str]
     ledgers: list[Ledger] = field(default_factory=list)
+    whole: WholeGuard = field(default_factory=WholeGuard)
+
+    def open_ledger(self, stream: str) -> Ledger:
+        """Open a stream's ledger, among those of all streams."""
+        charges = Charges(self.prices, unit=self.unit, stream=stream, judged=self.judged)
+        account = Account(self.regret, pool=self.accounts)
+        return Ledger(account, self.prices, unit=self.unit, pool=self.ledgers, charges=charges)
 
     def would_mix(self, champion: str, challenger: str) -> bool:
         """Whether tuples of both would come back to be planned for, and nobody could tell whose they are."""

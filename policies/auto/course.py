@@ -15,24 +15,15 @@ from dataclasses import replace
 
 from eddy.contracts import Leg, Observation, Statistics, Task
 from eddy.observe.insight import Decision
-from eddy.policies.auto.arms import Arm, Lane, Standard, comes_back, tell_arms
+from eddy.policies.auto.arms import Arm, Lane, comes_back, put_on_lane, tell_arms
 from eddy.policies.auto.conduct import Challenge, Conduct
 from eddy.policies.auto.deal import MOST_STARVED, Dealer
 from eddy.policies.auto.duel import CHANGED_SHARE, OPEN, WARM_ROUNDS, WON, YOUNG_ROUNDS, Bill, Duel, Trail
 from eddy.policies.auto.guard import ArmGuard
 from eddy.policies.auto.idle import IdleRows
-from eddy.policies.auto.ledger import (
-    CHALLENGER,
-    CHAMPION,
-    CONTROL,
-    FIRST_LOOK,
-    LATEST_LOOK,
-    SAMPLE,
-    Ledger,
-)
+from eddy.policies.auto.ledger import CHALLENGER, CHAMPION, CONTROL, FIRST_LOOK, LATEST_LOOK, SAMPLE
 from eddy.policies.auto.prospect import Prospect
 from eddy.policies.auto.sample import TriedRows
-from eddy.policies.shared.account import Account
 from eddy.policies.shared.call_counts import SAMPLE as SAMPLED
 from eddy.policies.shared.merit import INSTANT
 from eddy.tuples import Hop
@@ -49,10 +40,7 @@ class Course:
         self.stream = stream
         self._attributes = len(conduct.features.of(stream))
         self.conduct = conduct
-        account = Account(conduct.regret, pool=conduct.accounts)
-        self.ledger = Ledger(
-            account, conduct.prices, unit=conduct.unit, pool=conduct.ledgers, stream=stream, judged=conduct.judged
-        )
+        self.ledger = conduct.open_ledger(stream)
         self.dealer = Dealer(self.ledger, conduct.control)
         self.champion: Arm | None = None
         self.challenger: Arm | None = None
@@ -150,16 +138,13 @@ class Course:
         """Ask for the legs of a lane."""
         arm = {CHAMPION: self.champion, CHALLENGER: self.challenger}.get(lane)
         if lane not in self._bills:
-            self._bills[lane] = Bill(Bill() if arm is None and self.ledger.arrears.judges else None)
+            self._bills[lane] = Bill(Bill() if arm is None and self.ledger.charges.arrears.judges else None)
         bill = self._bills[lane]
         count = task.rows if rows is None else len(rows)
         if not task.lineage.done:
             bill.rows += count
         if arm is None:
-            bill.standard.rows = bill.rows
-            standard = Standard(bill.standard, Trail()) if bill.standard is not bill else None
-            tag = Lane(bill, Trail(), alone=True, standard=standard)
-            return [replace(leg, rows=rows, tag=tag) for leg in self._plan_written(task, ready)]
+            return put_on_lane(self._plan_written(task, ready), rows, bill)
         if lane == CHALLENGER and self.champion is None and self.duel is not None and not self.duel.rounds:
             # Its first order is to be the one that made it a challenger.
             task = replace(task, statistics=self.idle.see(task.statistics))
@@ -179,7 +164,7 @@ class Course:
             self.guard.glimpse(observation.statistics, unit=self.ledger.unit)
             return
         started, leg = self.conduct.clock(), observation.legs[0]
-        self.ledger.charge(observation, is_mixed=len(self._bills) > 1 and not leg.exhaustive)
+        self.ledger.charges.charge(observation, is_mixed=len(self._bills) > 1 and not leg.exhaustive)
         self.ledger.bookkeeping += self.conduct.measure(started)
         counted = self.conduct.clock()
         if leg.exhaustive and isinstance(leg.tag, Lane) and leg.tag.arm is None and self.sample is not None:

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from eddy.contracts import Observation, Statistics
-from eddy.observe.prices import ALONE, SHARED, Fit, Price, Prices
-from eddy.policies.auto.arms import Arm, Lane
-from eddy.policies.auto.arrears import Arrears, Question
+from eddy.contracts import Statistics
+from eddy.observe.prices import ALONE, SHARED, Fit, Prices
+from eddy.policies.auto.arms import Arm
+from eddy.policies.auto.charges import Charges
 from eddy.policies.auto.duel import (
     CHANGED_SHARE,
     HALF_LIFE_ROWS,
@@ -26,6 +26,7 @@ from eddy.policies.auto.duel import (
 )
 from eddy.policies.auto.guard import ArmGuard
 from eddy.policies.auto.sample import SAMPLE_ROWS
+from eddy.policies.auto.thinking import Thinking
 from eddy.policies.shared.account import Account
 from eddy.policies.shared.merit import INSTANT
 from eddy.tuples import Hop
@@ -60,50 +61,15 @@ NEWEST_WEIGHT = 0.2
 CHAMPION, CHALLENGER, CONTROL, SAMPLE = "champion", "challenger", "control", "sample"
 """The lanes: of who is in charge, of who is in a duel with it, of the written order, and of a sample."""
 
-FREE = Price(0.0, 0.0, 1.0)
-"""The price of steps where only calls count."""
-
 NUMBERS = ("calls", "usual", "idle_rows", "idle_rounds", "quiet_rows", "quiet_rounds", "row", "row_calls")
-
-
-class Thinking:
-    """What an arm's planning and learning take by the clock, and its calls of operators in a round.
-
-    `waking` are the seconds from when it is built until it has learned for the first time, `arrears` what others have to
-    ask for each of its rows.
-    """
-
-    def __init__(self) -> None:
-        self.planning, self.learning, self.calls = Fit(), Fit(), 0.0
-        self.waking = 0.0
-        self.arrears = Cost()
-
-    def seconds(self, rows: float) -> float:
-        """Seconds of a round with so many rows, besides those of calls."""
-        return self.planning.price.seconds(rows) + self.learning.price.seconds(rows)
-
-    def snapshot(self) -> list[Any]:
-        """Plain values."""
-        return [self.planning.snapshot(), self.learning.snapshot(), self.calls, self.waking, self.arrears.sums]
-
-    @staticmethod
-    def restore(state: Sequence[Any]) -> Thinking:
-        """From a snapshot."""
-        thinking = Thinking()
-        thinking.planning, thinking.learning = Fit.restore(state[0]), Fit.restore(state[1])
-        thinking.calls, thinking.waking = float(state[2]), float(state[3])
-        if len(state) > 4:
-            thinking.arrears.sums = list(map(float, state[4]))
-        return thinking
 
 
 class Ledger:
     """What a stream's rows cost.
 
     `turns` says whether whole rounds are compared: then a case is a round, and its cost is that of a row in it, calls
-    included. Otherwise a case is a row, and calls count by the round. `judged` has the stream of each filter that is asked
-    once about each of its rows, whoever asks; this ledger is that of `stream`. `written` is the standard, what cases cost
-    if all streams go in the written order; `beside` is what they do cost in that order beside the arms of others.
+    included. Otherwise a case is a row, and calls count by the round. `written` is the standard, what cases cost if all
+    streams go in the written order; `beside` is what they do cost in that order beside the arms of others.
     """
 
     def __init__(
@@ -113,8 +79,7 @@ class Ledger:
         *,
         unit: bool,
         pool: list[Ledger] | None = None,
-        stream: str = "",
-        judged: Mapping[str, str] | None = None,
+        charges: Charges | None = None,
     ) -> None:
         self.account = account
         self.prices = prices
@@ -122,57 +87,21 @@ class Ledger:
         # Those of all streams: what an arm has shown on one of them is what is known of it on the others.
         self._others = [] if pool is None else pool
         self._others.append(self)
-        # Where only calls count, all streams make their own.
-        self.arrears = Arrears(stream, {} if unit else judged or {}, self._find_price)
+        self.charges = charges or Charges(prices, unit=unit, stream="", judged={})
         self.turns = False
         self.written = Cost()
-        self.beside = Cost() if judged and not unit else self.written
+        self.beside = Cost() if self.charges.arrears.judges else self.written
         # Whether the last round has shown that the written order costs something else by now.
         self.has_changed = False
-        self.calls = 0.0
-        self.usual = 0.0
+        self.calls = self.usual = 0.0
         self.thinking: dict[str, Thinking] = {}
         self.screening = Fit()
-        self.mixing = self.bookkeeping = 0.0
-        self._found_prices: dict[Hop, Price] = {}
+        self.bookkeeping = 0.0
         # Rows and rounds in which an arm was in charge and nobody counted.
         self.quiet_rows, self.quiet_rounds = 0, 0
         # An idle stream is settled now and then: rows and rounds since, and what a row and a round's calls cost then.
         self.idle_rows, self.idle_rounds = 0, 0
         self.row, self.row_calls = 0.0, 0.0
-
-    def charge(self, observation: Observation, *, is_mixed: bool = False) -> None:
-        """Charge a step to the lanes of its legs; `is_mixed` says that several lanes take it together."""
-        if is_mixed:
-            self._note_mixing(sum(observation.rows))
-        for hop, statistic, outcomes in zip(
-            observation.hops, observation.statistics, observation.outcomes, strict=True
-        ):
-            price, called, begun = self._find_price(hop), set[int](), 0
-            work = 1.0 if self.unit else self.prices.work(hop, statistic) / max(statistic.rows_in, 1)
-            is_shared = self.arrears.is_shared(hop)
-            for leg, count in zip(observation.legs, observation.rows, strict=True):
-                lane, begun = leg.tag, begun + count
-                if not isinstance(lane, Lane):
-                    continue
-                own = self._find_price(ALONE if lane.alone else SHARED)
-                row = standard = price.unit * work + own.unit
-                if lane.standard is not None:
-                    if is_shared and count:
-                        asked = Question(hop, work, leg, outcomes[begun - count : begun], own.unit)
-                        row, standard = self.arrears.price_written(asked, lane.standard.trail)
-                    lane.standard.bill.pay(lane.standard.trail, count, standard)
-                lane.bill.pay(lane.trail, count, row)
-                if id(lane.bill) not in called:
-                    called.add(id(lane.bill))
-                    lane.bill.call(price.step + own.step)
-
-    def _find_price(self, hop: Hop) -> Price:
-        """Find a hop's price: one for the whole round, so that all lanes have the same."""
-        found = self._found_prices.get(hop)
-        if found is None:
-            found = self._found_prices[hop] = FREE if self.unit else self.prices[hop]
-        return found
 
     def choose_turns(self, row: float, hops: int) -> None:
         """Choose between rows of the same rounds and rounds in turns, where a row costs so much."""
@@ -192,7 +121,7 @@ class Ledger:
         if self.unit:
             return [1.0] * len(hops)
         own, prices = self.prices[ALONE].row, {hop: self.prices[hop] for hop in hops}
-        asked = (self.arrears.find_work(hop, prices[hop].load) for hop in hops)
+        asked = (self.charges.arrears.find_work(hop, prices[hop].load) for hop in hops)
         return [max(prices[hop].unit * work + own, INSTANT) for hop, work in zip(hops, asked, strict=True)]
 
     def current(self, champion: Arm | None, guard: ArmGuard) -> float:
@@ -268,11 +197,6 @@ class Ledger:
         """Note the rows of a round."""
         self.usual = _follow(self.usual, rows)
 
-    def _note_mixing(self, rows: int) -> None:
-        """Note that the router has more to do for a step of several lanes than for one."""
-        if not self.unit and self.prices[SHARED].step:
-            self.mixing += max(self.prices[SHARED].seconds(rows) - self.prices[ALONE].seconds(rows), 0.0)
-
     def is_time_to_look(self, look: int) -> bool:
         """Tell whether an idle stream is to be looked at: after so many rows, and not each of few large rounds."""
         return self.idle_rows >= look and self.idle_rounds >= look // FIRST_LOOK
@@ -306,8 +230,8 @@ class Ledger:
         if abs(known - self.written.mean) > CHANGED_SHARE * self.written.mean:
             # What was compared long ago says nothing of rows as they are now.
             self.forget_written()
-        self.account.pay_rows(self.unsettled, self.unsettled + self.arrears.settle_idle())
-        self._found_prices = {}
+        self.account.pay_rows(self.unsettled, self.unsettled + self.charges.arrears.settle_idle())
+        self.charges.end_round()
         self.idle_rows = self.idle_rounds = 0
         return abs(row - former) / former if former else 0.0
 
@@ -330,33 +254,39 @@ class Ledger:
         #     champion  |-----------------|  saved         what they cost by the champion
         #     tried     |--------------------|             what a challenger's, the control's, the sample's do cost
         #                                  ^^ spent besides
-        usually, calls = self.current(champion, guard), 0.0 if self.turns else self.calls
-        now = self._find_now(bills.get(CHAMPION), usually)
+        calls = 0.0 if self.turns else self.calls
+        now = self._find_now(bills.get(CHAMPION), self.current(champion, guard))
         # Nothing was saved where nobody is in charge, unless by the arms of others.
         standard = None if champion is not None or in_order is None else in_order.standard
         written, usual = self._find_now(standard, self.in_order) * rows + calls, now * rows + calls
+        self.account.pay_rows(written, usual + self._pay_lanes(bills, now, calls, champion, challenger))
+        self._settle_arrears(bills, champion, challenger)
+        if champion is not None and self.quiet_rounds:
+            self._settle_quiet(champion, now)
+
+    def _pay_lanes(
+        self, bills: Mapping[str, Bill], now: float, calls: float, champion: Arm | None, challenger: Arm | None
+    ) -> float:
+        """Write down what was spent besides; gives what the champion's own rows cost more than is usual."""
+        more = 0.0
         for name, bill in bills.items():
             expected = now * bill.rows
             if name == CHAMPION and champion is not None:
-                usual += bill.total - expected - calls
+                more += bill.total - expected - calls
                 self.account.pay("learning", self._count_thinking(bill, champion))
             elif name == CHALLENGER and challenger is not None:
                 self.account.pay("duels", bill.total - expected + self._count_thinking(bill, challenger))
             elif name in (SAMPLE, CONTROL):
                 self.account.pay("sampling" if name == SAMPLE else "control", bill.total - expected)
         kind = "sampling" if SAMPLE in bills else "duels" if CHALLENGER in bills else "control"
-        self.account.pay(kind, self.mixing)
+        self.account.pay(kind, self.charges.end_round())
         self.pay_thinking("learning", self.bookkeeping)
-        self.mixing = self.bookkeeping = 0.0
-        self._found_prices = {}
-        self.account.pay_rows(written, usual)
-        self._settle_arrears(bills, champion, challenger)
-        if champion is not None and self.quiet_rounds:
-            self._settle_quiet(champion, now)
+        self.bookkeeping = 0.0
+        return more
 
     def _settle_arrears(self, bills: Mapping[str, Bill], champion: Arm | None, challenger: Arm | None) -> None:
         """Write down what rows of other streams have asked that the arms have left to them."""
-        asked, spared = self.arrears.settle()
+        asked, spared = self.charges.arrears.settle()
         self.account.pay_rows(0.0, -spared)
         rows = {
             arm.name: (bills[lane].rows if lane in bills else 0) + (self.quiet_rows if arm is champion else 0)
@@ -447,7 +377,7 @@ class Ledger:
             "beside": self.beside.sums,
             "thinking": {name: thinking.snapshot() for name, thinking in self.thinking.items()},
             "screening": self.screening.snapshot(),
-            "arrears": self.arrears.snapshot(),
+            "arrears": self.charges.arrears.snapshot(),
             **{name: getattr(self, name) for name in NUMBERS},
         }
 
@@ -460,7 +390,7 @@ class Ledger:
         self.thinking = {str(name): Thinking.restore(value) for name, value in state["thinking"].items()}
         self.screening = Fit.restore(state["screening"])
         if "arrears" in state:
-            self.arrears.restore(state["arrears"])
+            self.charges.arrears.restore(state["arrears"])
         for name in NUMBERS:
             setattr(self, name, state[name])
 

@@ -23,7 +23,6 @@ from eddy.policies.auto.arms import Arm, join_features
 from eddy.policies.auto.conduct import Conduct
 from eddy.policies.auto.course import Course
 from eddy.policies.auto.told import ask_champion, tell_regret
-from eddy.policies.auto.whole import WholeGuard
 from eddy.policies.shared.checks import check_costs, check_share
 from eddy.policies.shared.merit import Costs
 from eddy.tuples import Hop
@@ -88,7 +87,6 @@ class Auto(Policy):
         )
         self._alone = len(setting.operators) < 2 or not features
         self._courses: dict[str, Course] = {}
-        self._whole = WholeGuard()
         self._is_active = False
 
     def _build(self, name: str, stream: str, left: float) -> Arm:
@@ -119,11 +117,12 @@ class Auto(Policy):
 
     def _note_questions(self, asking: Course, observation: Observation) -> None:
         """Note what a step has asked about rows of other streams, and what idle rows need not ask."""
-        owners = {self._conduct.judged.get(hop.operator) for hop in observation.hops}
+        judged = self._conduct.judged
+        owners = {judged[hop.operator] for hop in observation.hops if hop.operator in judged}
         for owner in (owners & self._courses.keys()) - {asking.stream}:
-            self._courses[owner].ledger.arrears.note_asked(observation, by=asking.champion)
-        if asking.is_idle and owners != {None}:
-            asking.ledger.arrears.note_idle(observation)
+            self._courses[owner].ledger.charges.arrears.note_asked(observation, by=asking.champion)
+        if asking.is_idle and owners:
+            asking.ledger.charges.arrears.note_idle(observation)
 
     def learn(self) -> None:
         """End a round on every stream."""
@@ -140,13 +139,13 @@ class Auto(Policy):
         """Let all arms in charge go if they lose more together than they save."""
         in_charge = [course for course in self._courses.values() if course.champion is not None]
         if not in_charge:
-            self._whole.forget(self._conduct.accounts)
+            self._conduct.whole.forget(self._conduct.accounts)
             return
-        self._whole.count(self._conduct.accounts)
-        if self._whole.fails:
+        self._conduct.whole.count(self._conduct.accounts)
+        if self._conduct.whole.fails:
             for course in in_charge:
                 course.give_up()
-            self._whole.forget(self._conduct.accounts)
+            self._conduct.whole.forget(self._conduct.accounts)
 
     def _let_one_challenge(self) -> None:
         """Let a duel begin where most is at stake, unless one is under way.
@@ -186,7 +185,7 @@ class Auto(Policy):
 
     def snapshot(self) -> State:
         """Every stream's course, and what its arms have learned."""
-        state: dict[str, Any] = {"made for": self._made_for(), "streams": {}, "whole": self._whole.snapshot()}
+        state: dict[str, Any] = {"made for": self._made_for(), "streams": {}, "whole": self._conduct.whole.snapshot()}
         for number, (stream, course) in enumerate(self._courses.items()):
             state["streams"][stream], arrays = saved.save(course)
             state |= {f"{number} {name}": array for name, array in arrays.items()}
@@ -203,7 +202,7 @@ class Auto(Policy):
             arrays = {name.removeprefix(first): value for name, value in state.items() if name.startswith(first)}
             saved.restore(course, plain, arrays)
         if "whole" in state and state["made for"] == self._made_for():
-            self._whole.restore(state["whole"])
+            self._conduct.whole.restore(state["whole"])
         self._is_active = any(not course.is_idle for course in self._courses.values())
 
     def _made_for(self) -> list[Any]:
