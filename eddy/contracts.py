@@ -235,12 +235,11 @@ class Setting:
     """What a policy knows of the query when it is built.
 
     `operators` are the names of all operators, in the order of the query. `columns` are the streams' columns that can
-    classify their rows; a policy names those that it wants in its `features`. `reads` are those of them that the query
-    reads anyway: to see others costs more. `sql_reads` are the columns that each SQL filter reads: to tell rows apart
-    by those costs what it costs to ask it. `prices` has what steps take, `judged` the stream of each filter that is
-    asked once about each of its rows. `make` builds another policy from its name, or its name and parameters, with what
-    it knows of those offered. `cells` share the rows, each with a policy of its own. `clock` limits thinking; without
-    one, time stands still.
+    classify their rows, if its `features` name them. `reads` are those of them that the query reads anyway: to see
+    others costs more. `sql_reads` are the columns that each SQL filter reads: to tell rows apart by those costs what it
+    costs to ask it. `prices` has what steps take, `judged` the stream of each filter that is asked once about each of
+    its rows. `make` builds another policy from its name, or its name and parameters; of those offered it takes what it
+    has. `cells` share the rows, each with a policy of its own. `clock` limits how long to think.
     """
 
     operators: tuple[str, ...]
