@@ -61,7 +61,7 @@ NEWEST_WEIGHT = 0.2
 CHAMPION, CHALLENGER, CONTROL, SAMPLE = "champion", "challenger", "control", "sample"
 """The lanes: of who is in charge, of who is in a duel with it, of the written order, and of a sample."""
 
-NUMBERS = ("calls", "usual", "idle_rows", "idle_rounds", "quiet_rows", "quiet_rounds", "row", "row_calls")
+NUMBERS = ("calls", "usual", "counted", "idle_rows", "idle_rounds", "quiet_rows", "quiet_rounds", "row", "row_calls")
 
 
 class Ledger:
@@ -97,11 +97,10 @@ class Ledger:
         self.thinking: dict[str, Thinking] = {}
         self.screening = Fit()
         self.bookkeeping = 0.0
-        # Rows and rounds in which an arm was in charge and nobody counted.
-        self.quiet_rows, self.quiet_rounds = 0, 0
+        # Rows and rounds in which an arm was in charge and nobody counted, and what a row cost when somebody last did.
+        self.quiet_rows, self.quiet_rounds, self.counted = 0, 0, 0.0
         # An idle stream is settled now and then: rows and rounds since, and what a row and a round's calls cost then.
-        self.idle_rows, self.idle_rounds = 0, 0
-        self.row, self.row_calls = 0.0, 0.0
+        self.idle_rows, self.idle_rounds, self.row, self.row_calls = 0, 0, 0.0, 0.0
 
     def choose_turns(self, row: float, hops: int) -> None:
         """Choose between rows of the same rounds and rounds in turns, where a row costs so much."""
@@ -262,7 +261,8 @@ class Ledger:
         self.account.pay_rows(written, usual + self._pay_lanes(bills, now, calls, champion, challenger))
         self._settle_arrears(bills, champion, challenger)
         if champion is not None and self.quiet_rounds:
-            self._settle_quiet(champion, now)
+            self._settle_quiet(champion, (self.counted + now) / 2)
+        self.counted = now
 
     def _pay_lanes(
         self, bills: Mapping[str, Bill], now: float, calls: float, champion: Arm | None, challenger: Arm | None
@@ -392,7 +392,7 @@ class Ledger:
         if "arrears" in state:
             self.charges.arrears.restore(state["arrears"])
         for name in NUMBERS:
-            setattr(self, name, state[name])
+            setattr(self, name, state.get(name, 0.0))
 
 
 def _follow(usual: float, newest: float) -> float:
