@@ -240,13 +240,12 @@ class Setting:
     """What a policy knows of the query when it is built.
 
     `operators` are the names of all operators, in the order of the query. `columns` are the streams' columns that can
-    classify their rows; a policy that wants to see some of them says so in its `features`. `reads` are those of them
-    that the query reads anyway: to see others costs more. `sql_reads` has for each filter that is SQL the columns that
-    it reads: to tell rows apart by those, only to know what it will say, costs about as much as to ask it. `prices` has
-    what steps take. `make` builds another policy from its name, or its name and parameters; of the parameters that are
-    offered besides it takes those that it has. `cells` is the number of cells that share the rows, each with a policy
-    of its own. `clock` is for what thinking takes, and for limits on it: the seconds for which this thread was at work.
-    Where none is given, time stands still.
+    classify their rows, if its `features` name them. `reads` are those of them that the query reads anyway: to see
+    others costs more. `sql_reads` are the columns that each SQL filter reads: to tell rows apart by those costs what it
+    costs to ask it. `prices` has what steps take, `judged` the stream of each filter that is asked once about each of
+    its rows. `make` builds another policy from its name, or its name and parameters; of those offered it takes what it
+    has. `cells` share the rows, each with a policy of its own. `clock` is for what thinking takes, and for limits on
+    it: the seconds for which this thread was at work; without one, time stands still.
     """
 
     operators: tuple[str, ...]
@@ -254,6 +253,7 @@ class Setting:
     reads: frozenset[Column] = frozenset()
     sql_reads: Mapping[str, frozenset[Column]] = field(default_factory=dict)
     prices: Prices = field(default_factory=Prices)
+    judged: Mapping[str, str] = field(default_factory=dict)
     make: Callable[[str | Mapping[str, Any], Mapping[str, Any]], Policy] = refuse_to_make
     cells: int = 1
     clock: Clock = float

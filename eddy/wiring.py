@@ -159,6 +159,7 @@ def _setting(binding: Binding, thinking: Clock, cells: int = 1) -> Setting:
     query = binding.query
     probes = [probe_name(name) for name in query.inputs] if len(query.inputs) > 1 else []
     columns = [Column(s.name, f.name) for s in query.streams for f in binding.schemas[s.name] if can_classify(f.type)]
+    streams = {s.name for s in query.streams}
     stored = {Column(s.name, column) for s in query.streams for column in binding.find_stored(s.name).names}
     setting = Setting(
         operators=(*(f.name for f in query.filters), *probes),
@@ -166,6 +167,7 @@ def _setting(binding: Binding, thinking: Clock, cells: int = 1) -> Setting:
         reads=frozenset(stored.intersection(columns)),
         sql_reads={f.name: frozenset(f.predicate.columns) for f in query.filters if f.where is not None},
         prices=Prices(probes),
+        judged={f.name: f.on[0] for f in query.filters if probes and len(f.on) == 1 and f.on[0] in streams},
         make=lambda choice, offered: make_policy(_offer(choice, offered), setting),
         cells=cells,
         clock=thinking,
