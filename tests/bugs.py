@@ -258,6 +258,27 @@ BUGS = (
         tests=("tests/operators/index/test_key_maps.py",),
     ),
     Bug(
+        name="a row without a key stands in an index, in bucket 0",
+        file="operators/index/mapped.py",
+        old="return None if part.valid is None else np.flatnonzero(part.valid)",
+        new="return None",
+        tests=("tests/operators/index/test_contract.py",),
+    ),
+    Bug(
+        name="a map of new parts stands for those of old ones",
+        file="operators/index/admission.py",
+        old="best = np.array([CANDIDATE * groups[group] for _, group in asked])",
+        new="best = np.array([CANDIDATE * sum(groups) for _ in asked]); prices = prices.min(axis=2, keepdims=True)",
+        tests=("tests/operators/index/test_catalog.py",),
+    ),
+    Bug(
+        name="an idle tuner learns anew after a restart",
+        file="operators/tuning/saved.py",
+        old='setattr(learned, name, read_count(state["learned"][name]))',
+        new='read_count(state["learned"][name])',
+        tests=(TUNERS, INDEXING),
+    ),
+    Bug(
         name="a rank outside is taken for the nearest",
         file="operators/index/mapped.py",
         old="known = ranks.take(at) == codes",
