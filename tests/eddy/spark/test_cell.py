@@ -276,7 +276,7 @@ def asks_the_guard(token: str, query: str | None, batch: str | None) -> bool:
         found = checkpoint_guard.label_with_state(iter([sent, sent]), token)
         labels = [name.as_py() for batch in found for name in batch.column("cell")]
     assert labels[-2:] == [label(0)] * 2
-    return labels[0] == checkpoint_guard.LABEL
+    return bool(labels[0] == checkpoint_guard.LABEL)
 
 
 def test_the_guard_is_asked_in_the_first_micro_batch_of_a_process() -> None:
