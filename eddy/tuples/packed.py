@@ -104,7 +104,7 @@ def spread_bits(data: bytes) -> bytes:
     return (whole & 0x7F).tobytes() + highest.tobytes()
 
 
-def gather_bits(data: bytes) -> bytes:
+def gather_bits(data: bytes) -> pa.Buffer:
     """Read what `spread_bits` has written."""
     spread = np.frombuffer(data, np.uint8)
     count = len(spread) * BITS // (BITS + 1)
@@ -112,7 +112,7 @@ def gather_bits(data: bytes) -> bytes:
     for bit in range(BITS):
         some = whole[bit * len(highest) : (bit + 1) * len(highest)]
         some |= highest[: len(some)] >> bit << BITS
-    return whole.tobytes()
+    return pa.py_buffer(whole)
 
 
 def _pad(count: int) -> bytes:
