@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -38,6 +38,9 @@ from eddy.query.binding import Binding
 from eddy.routing.router import Router
 from eddy.routing.tally import TalliedRoutes
 from eddy.tuples import Tuples
+from eddy.tuples.arrays import RowIds
+
+Emitted = TypeVar("Emitted")
 
 
 class Indexes(Protocol):
@@ -145,13 +148,31 @@ class Engine:
         One that fails or is abandoned has left its rows behind: then the engine is of no use any more, and another
         one goes on from the last snapshot.
         """
+        yield from self._run(batch, mark, self._outlet.batches)
+
+    def pick(self, rows: pa.RecordBatch) -> RowIds:
+        """Process one micro-batch of a query over one stream without a time; tell which rows passed, in their order.
+
+        Whoever holds the rows needs no copy of them. Rows of such a stream are not put into another order on the way.
+        """
+        (name,) = self._streams
+        parts = list(self._run({name: rows}, None, self._outlet.rows))
+        return np.sort(np.concatenate(parts)) if parts else np.empty(0, np.int64)
+
+    def _run(
+        self,
+        batch: Mapping[str, pa.RecordBatch],
+        mark: Mark | None,
+        emit: Callable[[Iterator[Tuples]], Iterator[Emitted]],
+    ) -> Iterator[Emitted]:
+        """Process one micro-batch, and hand on what `emit` makes of the tuples that complete."""
         self._begin()
         prepare((f.name, f.setup) for f in self._binding.query.filters)
         paused, started = 0.0, self._clock()
         admitted = self._gate.admit(batch, self._batch, mark or self._gate.next_mark())
         arrived = [self._build(name, rows) for name, rows in admitted.items()]
         self._check_room()
-        for emitted in self._outlet.batches(self._rounds.route(arrived, self._chance())):
+        for emitted in emit(self._rounds.route(arrived, self._chance())):
             left = self._clock()
             yield emitted
             paused += self._clock() - left

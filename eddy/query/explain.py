@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import pandas as pd
 
 from eddy.classes.value_names import OTHERS
 from eddy.errors import QueryError, quote
+from eddy.observe.frame_notes import find_note
 from eddy.observe.indexing import collect_tunings, list_indexes, list_tunings, total_indexes
 from eddy.observe.insight import Regret
 from eddy.observe.regret import list_accounts, sum_over_batches, tell_adapting
@@ -57,8 +58,10 @@ class Reported(Protocol):
         """The report of the run."""
 
 
-def explain(what: Query | Reported | Report) -> str:
+def explain(what: Any) -> str:
     """Explain in words what a query asks for, or what a run did.
+
+    `what` is a query, a frame that `eddy.where` gave, a run, or the report of one.
 
     Of a run it shows which class took which route, by what the classes were told apart, and what it cost; of a policy
     that keeps an account, what adapting has cost and saved.
@@ -78,6 +81,8 @@ def explain(what: Query | Reported | Report) -> str:
     """
     if isinstance(what, Query):
         return describe_query(what)
+    if (note := find_note(what)) is not None:
+        return note.text
     # A frame of the report for each paragraph.
     report = read_report(what, "explain")
     batches = report.batches()
