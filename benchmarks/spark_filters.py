@@ -71,12 +71,12 @@ def far(sizes: Sequence[int] = SIZES, repeats: int = REPEATS, warm: int = WARM) 
 
 def near(sizes: Sequence[int] = SIZES[-1:], repeats: int = REPEATS, warm: int = WARM) -> Iterator[Line]:
     """Classes hardly differ."""
-    yield from _compare(0.95, (OURS, CONTROL, PLAIN, AUTO, TOLD, STATIC), [NEAR_GOALS] * len(sizes), (sizes, repeats, warm))
+    yield from _compare(
+        0.95, (OURS, CONTROL, PLAIN, AUTO, TOLD, STATIC), [NEAR_GOALS] * len(sizes), (sizes, repeats, warm)
+    )
 
 
-def without_state(
-    sizes: Sequence[int] = WHERE_SIZES, repeats: int = WHERE_REPEATS, warm: int = WARM
-) -> Iterator[Line]:
+def without_state(sizes: Sequence[int] = WHERE_SIZES, repeats: int = WHERE_REPEATS, warm: int = WARM) -> Iterator[Line]:
     """Classes differ as much as they can, and nothing is kept in a state store."""
     names = (WHERE, AGAIN, WHERE_AUTO, OURS, CHAINED, STATIC, KNOWS)
     yield from _compare(0.05, names, WHERE_GOALS[-len(sizes) :], (sizes, repeats, warm))

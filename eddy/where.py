@@ -7,16 +7,20 @@ pass are picked out of the frame itself, so all columns stay as they are.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from eddy.errors import QueryError, check_whole, read_message
+from eddy.engine import Engine
+from eddy.engine.snapshot_file import resume, write_file
+from eddy.errors import QueryError, check_whole, read_message, write_repr
 from eddy.local import BATCH_ROWS
 from eddy.observe.frame_notes import FrameNote, note_frame
 from eddy.observe.report import Report
@@ -49,9 +53,17 @@ class WhereOptions:
     policy: PolicyChoice
     name: str
     seed: int
+    remember: str | None
 
 
-def where(frame: Frame, *predicates: Any, policy: PolicyChoice = "auto", name: str = "where", seed: int = 0) -> Frame:
+def where(
+    frame: Frame,
+    *predicates: Any,
+    policy: PolicyChoice = "auto",
+    name: str = "where",
+    seed: int = 0,
+    remember: str | os.PathLike[str] | None = None,
+) -> Frame:
     """Give the rows of a frame for which every predicate is true.
 
     `frame` is a DataFrame of pandas or of Spark, batch or streaming, or an Arrow table, and so is what comes back: the
@@ -63,6 +75,9 @@ def where(frame: Frame, *predicates: Any, policy: PolicyChoice = "auto", name: s
     With Spark this is one step without a shuffle and without state, and texts and Columns are evaluated by Spark,
     before all functions. `name` is what the step is called in reports: `eddy.report_of(query, name)`.
 
+    `remember` is a file in which what was learned of the predicates stays, for the next run. On a cluster it must be
+    one that all machines see. No answer depends on it: where it cannot be read that is told, and learned anew.
+
     >>> import pandas as pd
     >>> trips = pd.DataFrame({"city": ["Wien", "Graz", "Linz"], "km": [12, 190, 180]})
     >>> def is_far(km):
@@ -72,7 +87,8 @@ def where(frame: Frame, *predicates: Any, policy: PolicyChoice = "auto", name: s
     1  Graz  190
     """
     check_name("where: name", name)
-    options = WhereOptions(policy=policy, name=name, seed=check_whole(seed, "seed", 0, where="where"))
+    check_whole(seed, "seed", 0, where="where")
+    options = WhereOptions(policy=policy, name=name, seed=seed, remember=_check_path(remember))
     if not predicates:
         raise QueryError('where: expected one predicate or more, such as "size > 100" or a function, got none')
     found: Frame = _filter_frame(frame, predicates, options)
@@ -83,7 +99,7 @@ def _filter_frame(frame: Any, predicates: Sequence[Any], options: WhereOptions) 
     if any(base.__module__.startswith(SPARK) for base in type(frame).__mro__):
         from eddy.spark.stateless import frames  # noqa: PLC0415  so that there need be no Spark
 
-        return frames.where(frame, predicates, policy=options.policy, name=options.name, seed=options.seed)
+        return frames.where(frame, predicates, **asdict(options))
     if isinstance(frame, pa.Table | pa.RecordBatch):
         return _filter_arrow(frame, predicates, options)
     if isinstance(frame, pd.DataFrame):
@@ -91,6 +107,15 @@ def _filter_frame(frame: Any, predicates: Sequence[Any], options: WhereOptions) 
     raise QueryError(
         f"where: expected a DataFrame of pandas or Spark, or a pyarrow Table or RecordBatch, got {type(frame).__name__}"
     )
+
+
+def _check_path(path: object) -> str | None:
+    """Check where to remember what was learned; workers may be in another folder than this process."""
+    if path is None:
+        return None
+    if not isinstance(path, str | os.PathLike) or not str(path):
+        raise QueryError(f"where: remember: expected the path of a file, got {write_repr(path)}")
+    return os.path.abspath(path)
 
 
 class Columns(Protocol):
@@ -174,12 +199,20 @@ def _judge(columns: Columns, rows: int, query: Query, options: WhereOptions) -> 
     clock = time.perf_counter
     read = wiring.list_read_columns(query, {stream: columns.schema}, options.policy, clock)[stream]
     table = columns.read(read.names)
-    engine = wiring.engine(query, {stream: table.schema}, options.policy, tables={}, clock=clock, seed=options.seed)
+
+    def make() -> Engine:
+        schemas = {stream: table.schema}
+        return wiring.engine(query, schemas, options.policy, tables={}, clock=clock, seed=options.seed)
+
+    learned = None if options.remember is None else Path(options.remember)
+    engine, remembers = resume(make, [] if learned is None else [learned])
     passed = np.zeros(rows, np.bool_)
     counters = []
     for start in range(0, rows, BATCH_ROWS):
         passed[start + engine.pick(one_batch(stream, table.slice(start, BATCH_ROWS)))] = True
         counters.append(engine.read_counters())
+    if learned is not None and learned in remembers:
+        write_file(learned, engine.snapshot())
     return Judged(passed, FrameNote(describe_query(query), lambda: Report(counters)))
 
 

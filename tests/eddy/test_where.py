@@ -7,6 +7,7 @@ import functools
 import gc
 import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -198,3 +199,24 @@ def test_frames_have_an_attribute_once_it_is_asked_for() -> None:
     importlib.import_module("eddy.accessor")
     frame: Any = pd.DataFrame({"i": [1, 2]})
     assert frame.eddy.where("i > 1", name="large")["i"].tolist() == [2]
+
+
+def test_what_was_learned_stays_in_a_file(tmp_path: Path) -> None:
+    table = pa.table({"i": range(20_000)})
+    policy = {"name": "content", "costs": "unit"}
+    file = tmp_path / "learned"
+
+    def calls() -> int:
+        found = eddy.where(table, lambda i: i >= 0, is_odd, "i % 7 = 0", policy=policy, remember=file)
+        assert found["i"].to_pylist() == [*range(7, 20_000, 14)]
+        return int(eddy.report_of(found).batches()["routing_calls"].iloc[0])
+
+    first = calls()
+    assert calls() < first
+    file.write_bytes(b"nothing of ours")
+    with pytest.warns(eddy.EddyWarning, match="and is learned anew"):
+        assert calls() == first
+    assert file.read_bytes() == b"nothing of ours"
+    nothing: Any = 3
+    with pytest.raises(eddy.QueryError, match="where: remember: expected the path of a file, got 3"):
+        eddy.where(table, "i > 1", remember=nothing)

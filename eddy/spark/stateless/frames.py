@@ -54,9 +54,12 @@ class WherePlan:
     schema: pa.Schema
     policy: PolicyChoice
     seed: int
+    remember: str | None
 
 
-def where(given: DataFrame, predicates: Sequence[Any], *, policy: PolicyChoice, name: str, seed: int) -> DataFrame:
+def where(
+    given: DataFrame, predicates: Sequence[Any], *, policy: PolicyChoice, name: str, seed: int, remember: str | None
+) -> DataFrame:
     """Check all that can be checked here, and make the step."""
     before = [one for one in predicates if isinstance(one, str | Column)]
     asked = [one for one in predicates if not isinstance(one, str | Column)]
@@ -71,7 +74,7 @@ def where(given: DataFrame, predicates: Sequence[Any], *, policy: PolicyChoice, 
     query = make_query(stream, filters, own, name, case_sensitive=case_sensitive)
     schema = _read_schema(frame, query, own)
     read = list_read_columns(query, {stream: schema}, policy, time.perf_counter)[stream]
-    plan = WherePlan(frame=frame, before=before, query=query, schema=read, policy=policy, seed=seed)
+    plan = WherePlan(frame=frame, before=before, query=query, schema=read, policy=policy, seed=seed, remember=remember)
     with workers.suit_workers(frame.sparkSession, "where"):
         return _make_step(plan)
 
@@ -79,11 +82,12 @@ def where(given: DataFrame, predicates: Sequence[Any], *, policy: PolicyChoice, 
 def _make_step(plan: WherePlan) -> DataFrame:
     """Give the frame of the rows that pass."""
     shipped, names, frame = _make_shipped(plan), plan.schema.names, plan.frame
+    remember = plan.remember
     verdict = _find_free("verdict", frame.columns)
     metric = metric_name(next(NUMBERS), plan.query.name)
 
     def judge(columns: Iterator[tuple[pa.Array, ...]]) -> Iterator[pa.Array]:
-        yield from freeze_loaded(task.judge(shipped, columns))
+        yield from freeze_loaded(task.judge(shipped, columns, remember))
 
     judge.__name__ = plan.query.name
     # Its stub knows only the spelling that names the kind of function, which Spark itself warns of.

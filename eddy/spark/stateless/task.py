@@ -29,20 +29,20 @@ VERDICT = "passes boolean, report string"
 VERDICT_NAMES = ("passes", "report")
 
 
-def judge(shipped: Shipped, columns: Iterator[Any]) -> Iterator[pa.Array]:
+def judge(shipped: Shipped, columns: Iterator[Any], remember: str | None = None) -> Iterator[pa.Array]:
     """Judge the rows of one task."""
     context = TaskContext.get()
     partition = 0 if context is None else context.partitionId()
     try:
-        yield from _judge(shipped, partition, columns)
+        yield from _judge(shipped, partition, columns, remember)
     except EddyError as error:
         # Said once, and without the way to it: Spark shows the person a long text as it is.
         raise error.with_traceback(None) from None
 
 
-def _judge(shipped: Shipped, partition: int, columns: Iterator[Any]) -> Iterator[pa.Array]:
+def _judge(shipped: Shipped, partition: int, columns: Iterator[Any], remember: str | None) -> Iterator[pa.Array]:
     (schema,) = shipped.schemas.values()
-    kept = learned.find(shipped, partition)
+    kept = learned.find(shipped, partition, remember)
     counters: Counters | None = None
     held: Mask | None = None
     for arrays in columns:
@@ -55,7 +55,7 @@ def _judge(shipped: Shipped, partition: int, columns: Iterator[Any]) -> Iterator
         now = kept.engine.read_counters()
         counters = now if counters is None else merge_batches(counters, now)
     if held is not None and counters is not None:
-        learned.keep(shipped, partition, kept)
+        learned.keep(shipped, kept)
         yield _write(held, report_text({"cell": kept.cell, **wire.to_plain(counters)}))
 
 

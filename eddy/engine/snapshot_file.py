@@ -1,0 +1,65 @@
+"""A snapshot as a file of its own, beside any checkpoint."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from eddy.engine.engine import Engine
+from eddy.engine.snapshot import FORMAT, Snapshot
+from eddy.errors import CheckpointError, read_message, warn
+
+MARK = b"edl1"
+"""The first bytes of a file, with the number of its format; the snapshot has a checksum of the rest."""
+
+LENGTH_BYTES = 8
+
+
+def resume(make: Callable[[], Engine], files: Sequence[Path]) -> tuple[Engine, Sequence[Path]]:
+    """Make an engine that goes on from the first of some files that is there, or begins anew.
+
+    Gives it with the files that it may write: one that cannot be read may be somebody else's, and is told and left
+    alone.
+    """
+    engine, own = make(), list(files)
+    for file in files:
+        try:
+            if (saved := read_file(file)) is not None:
+                engine.restore(saved)
+                break
+        except CheckpointError as error:
+            warn(f"where: what was learned cannot be read from {file}, and is learned anew: {read_message(error)}")
+            # A half of it may have been taken.
+            engine = make()
+            own.remove(file)
+    return engine, own
+
+
+def write_file(file: Path, snapshot: Snapshot) -> None:
+    """Write a snapshot under another name, and give it its own at once: nobody ever reads half of it."""
+    meta = snapshot.meta.encode()
+    body = b"".join((MARK, len(meta).to_bytes(LENGTH_BYTES, "big"), meta, snapshot.blob))
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=file.parent, delete=False) as new:
+            new.write(body)
+        os.replace(new.name, file)
+    except OSError as error:
+        warn(f"where: what was learned cannot be written to {file}: {read_message(error)}; the next run learns anew")
+
+
+def read_file(file: Path) -> Snapshot | None:
+    """Read what `write_file` wrote, if anything; who restores it checks its sum."""
+    try:
+        body = file.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise CheckpointError(f"file: {read_message(error)}") from error
+    begin = len(MARK) + LENGTH_BYTES
+    if not body.startswith(MARK) or len(body) < begin:
+        raise CheckpointError(f"file: expected {MARK!r} and a length in front, got {body[:begin]!r}")
+    end = begin + int.from_bytes(body[len(MARK) : begin], "big")
+    return Snapshot(FORMAT, body[begin:end].decode(errors="replace"), body[end:])
