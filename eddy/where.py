@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 
 from eddy.engine import Engine
@@ -31,8 +30,11 @@ from eddy.query.shorthand import check_distinct, find_needed, make_query, read_p
 from eddy.query.validation import check_name
 from eddy.tuples.arrays import Mask
 from eddy.tuples.arrow import one_batch
+from eddy.tuples.pandas_frames import is_frame
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from eddy.wiring import PolicyChoice
 
 SPARK = "pyspark.sql"
@@ -102,7 +104,7 @@ def _filter_frame(frame: Any, predicates: Sequence[Any], options: WhereOptions) 
         return frames.where(frame, predicates, **asdict(options))
     if isinstance(frame, pa.Table | pa.RecordBatch):
         return _filter_arrow(frame, predicates, options)
-    if isinstance(frame, pd.DataFrame):
+    if is_frame(frame):
         return _filter_pandas(frame, predicates, options)
     raise QueryError(
         f"where: expected a DataFrame of pandas or Spark, or a pyarrow Table or RecordBatch, got {type(frame).__name__}"
@@ -202,7 +204,9 @@ def _judge(columns: Columns, rows: int, query: Query, options: WhereOptions) -> 
 
     def make() -> Engine:
         schemas = {stream: table.schema}
-        return wiring.engine(query, schemas, options.policy, tables={}, clock=clock, seed=options.seed)
+        return wiring.engine(
+            query, schemas, options.policy, tables={}, clock=clock, thinking=time.thread_time, seed=options.seed
+        )
 
     learned = None if options.remember is None else Path(options.remember)
     engine, remembers = resume(make, [] if learned is None else [learned])

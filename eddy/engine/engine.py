@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -17,11 +16,11 @@ from eddy.engine.emission import Emission
 from eddy.engine.rounds import Rounds, StoredTuples
 from eddy.engine.snapshot import (
     Snapshot,
-    from_table,
     guard_restore,
     pack,
+    pack_array,
+    read_array,
     restore_policy,
-    to_table,
     unpack,
 )
 from eddy.errors import EngineError
@@ -39,6 +38,7 @@ from eddy.routing.router import Router
 from eddy.routing.tally import TalliedRoutes
 from eddy.tuples import Tuples
 from eddy.tuples.arrays import RowIds
+from eddy.tuples.packed import Packed
 
 Emitted = TypeVar("Emitted")
 
@@ -274,12 +274,13 @@ class Engine:
     def snapshot(self) -> Snapshot:
         """Give the whole state, between two micro-batches."""
         self._check_between("snapshot")
-        numbers, tables = {}, {}
+        numbers: dict[str, Any] = {}
+        tables: dict[str, Sequence[Packed]] = {}
         for name, store in self._streams.items():
             numbers[name], tables[f"stream {name}"] = store.snapshot()
         state = self._policy.snapshot()
         arrays = {name: value for name, value in state.items() if isinstance(value, np.ndarray)}
-        tables |= {f"policy {name}": to_table(array) for name, array in arrays.items()}
+        tables |= {f"policy {name}": [pack_array(array)] for name, array in arrays.items()}
         meta = {
             "query": dict(self._parts),
             "batch": self._batch,
@@ -325,7 +326,7 @@ class Engine:
         # is it of use where filters wait for others than before: routes that were learned may not be legal any more.
         if meta["policy"] == self._policy_name and meta.get("after", {}) == self._after():
             self._classifier.restore(meta["classifier"])
-            arrays = {name: from_table(tables[f"policy {name}"], shape) for name, shape in meta["shapes"].items()}
+            arrays = {name: read_array(tables[f"policy {name}"], shape) for name, shape in meta["shapes"].items()}
             restore_policy(self._policy, self._policy_name, {**meta["state"], **arrays})
             self._accounts = {account.stream: account for account in self._policy.insight.regrets}
             self._taken = meta.get("taken", {})
@@ -345,8 +346,14 @@ class Engine:
 
         A retry draws as the first try did.
         """
-        seed = (*self._seed, self._batch)
-        return cache(lambda: np.random.default_rng(seed))
+        seed, made = (*self._seed, self._batch), list[np.random.Generator]()
+
+        def chance() -> np.random.Generator:
+            if not made:
+                made.append(np.random.default_rng(seed))
+            return made[0]
+
+        return chance
 
     def _build(self, name: str, admitted: Admitted) -> StoredTuples:
         """Store the rows of a stream, unfiltered, as new tuples."""

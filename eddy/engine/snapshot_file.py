@@ -8,13 +8,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from eddy.engine.engine import Engine
-from eddy.engine.snapshot import FORMAT, Snapshot
+from eddy.engine.snapshot import Snapshot
 from eddy.errors import CheckpointError, read_message, warn
 
 MARK = b"edl1"
 """The first bytes of a file, with the number of its format; the snapshot has a checksum of the rest."""
 
-LENGTH_BYTES = 8
+NUMBER_BYTES = 8
+"""Bytes of each of the two numbers behind the mark: the snapshot's format, and the length of its JSON."""
 
 
 def resume(make: Callable[[], Engine], files: Sequence[Path]) -> tuple[Engine, Sequence[Path]]:
@@ -40,7 +41,8 @@ def resume(make: Callable[[], Engine], files: Sequence[Path]) -> tuple[Engine, S
 def write_file(file: Path, snapshot: Snapshot) -> None:
     """Write a snapshot under another name, and give it its own at once: nobody ever reads half of it."""
     meta = snapshot.meta.encode()
-    body = b"".join((MARK, len(meta).to_bytes(LENGTH_BYTES, "big"), meta, snapshot.blob))
+    numbers = [number.to_bytes(NUMBER_BYTES, "big") for number in (snapshot.format, len(meta))]
+    body = b"".join((MARK, *numbers, meta, snapshot.blob))
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=file.parent, delete=False) as new:
@@ -58,8 +60,9 @@ def read_file(file: Path) -> Snapshot | None:
         return None
     except OSError as error:
         raise CheckpointError(f"file: {read_message(error)}") from error
-    begin = len(MARK) + LENGTH_BYTES
+    begin = len(MARK) + 2 * NUMBER_BYTES
     if not body.startswith(MARK) or len(body) < begin:
-        raise CheckpointError(f"file: expected {MARK!r} and a length in front, got {body[:begin]!r}")
-    end = begin + int.from_bytes(body[len(MARK) : begin], "big")
-    return Snapshot(FORMAT, body[begin:end].decode(errors="replace"), body[end:])
+        raise CheckpointError(f"file: expected {MARK!r} and two numbers in front, got {body[:begin]!r}")
+    middle = len(MARK) + NUMBER_BYTES
+    kind, length = int.from_bytes(body[len(MARK) : middle], "big"), int.from_bytes(body[middle:begin], "big")
+    return Snapshot(kind, body[begin : begin + length].decode(errors="replace"), body[begin + length :])

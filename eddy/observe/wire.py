@@ -32,7 +32,7 @@ def to_plain(counters: Counters) -> dict[str, Any]:
     return {
         **{field.name: getattr(counters, field.name) for field in fields(Counters) if field.name not in NESTED},
         "streams": {name: list(asdict(count).values()) for name, count in counters.streams.items()},
-        "operators": [[*hop, *asdict(done).values()] for hop, done in counters.operators.items()],
+        "operators": [[*hop, *done] for hop, done in counters.operators.items()],
         "routes": [[stream, label, list(route), rows] for (stream, label, route), rows in counters.routes.items()],
         "classes": [[*key, name] for key, name in counters.classes.items()],
         "insight": [list(asdict(use).values()) for use in counters.insight.uses],

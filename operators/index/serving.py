@@ -155,7 +155,7 @@ class Serving:
             return math.inf
         return self._predict(key_map, rows, pattern, spare).price
 
-    def _predict(self, key_map: KeyMap, rows: int, pattern: int, spare: int | None = None) -> price.Look:
+    def _predict(self, key_map: KeyMap, rows: int, pattern: int, spare: int | None = None) -> price.Prediction:
         bits = self.find_bits(key_map, rows, spare)
         return price.predict(key_map, pattern, rows, bits, self._sample.alike, self._sample.distinct)
 

@@ -60,7 +60,7 @@ class MapTable(NamedTuple):
     passes: Integers
 
 
-class Look(NamedTuple):
+class PredictionTable(NamedTuple):
     """What searches find in one part: runs of rows, and the share of the rows in them.
 
     One row for a map, one column for a pattern. `used` has the keys that the search goes by, as masks.
@@ -120,7 +120,7 @@ def price(table: MapTable, workload: Workload, prices: Prices) -> Priced:
     return Priced(np.append(0.0, upkeep), np.vstack([scan, searches]), np.append(0.0, nbytes))
 
 
-def predict(table: MapTable, patterns: Integers, workload: Workload, *, by_values: bool) -> Look:
+def predict(table: MapTable, patterns: Integers, workload: Workload, *, by_values: bool) -> PredictionTable:
     """Predict what searches by each pattern find with each map."""
     shape = (len(table.keys), len(patterns))
     share, ranges, behind = np.ones(shape), np.ones(shape), np.ones(shape)
@@ -140,7 +140,7 @@ def predict(table: MapTable, patterns: Integers, workload: Workload, *, by_value
         used |= np.where(within, keys, 0)
     if by_values:
         share = _correct(share, used, workload)
-    return Look(ranges, share, used)
+    return PredictionTable(ranges, share, used)
 
 
 def _look_up(keys: Integers, bits: Integers, workload: Workload, *, by_values: bool) -> tuple[Floats, Floats]:

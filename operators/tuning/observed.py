@@ -12,7 +12,7 @@ import numpy as np
 from eddy.operators.index.counts import IndexCounts, Served, Work
 from eddy.operators.index.key_map import KeyMap
 from eddy.operators.tuning.contracts import REST
-from eddy.operators.tuning.cost import Look, Prices, predict, tabulate
+from eddy.operators.tuning.cost import PredictionTable, Prices, predict, tabulate
 from eddy.operators.tuning.workload import Workload
 from eddy.tuples.request import list_keys
 
@@ -136,7 +136,7 @@ class Observed:
                 work += done.lookups * prices.range * (runs - 1)
         return work
 
-    def _predict(self, workload: Workload) -> tuple[dict[KeyMap | None, int], dict[int, int], Look]:
+    def _predict(self, workload: Workload) -> tuple[dict[KeyMap | None, int], dict[int, int], PredictionTable]:
         """Predict what its searches find, without corrections; with the rows and columns of maps and patterns."""
         maps = list(dict.fromkeys(one for one, _ in self.served if one is not None and one.fields))
         patterns = list(dict.fromkeys(pattern for _, pattern in self.served))

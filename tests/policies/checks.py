@@ -94,7 +94,8 @@ class Watched(Policy):
 
     def observe(self, observation: Observation) -> None:
         self.observed.append(observation)
-        self.policy.observe(observation)
+        if self.policy.is_listening:
+            self.policy.observe(observation)
 
     def learn(self) -> None:
         self.learned.append(len(self.observed))

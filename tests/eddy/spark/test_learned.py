@@ -97,7 +97,7 @@ def test_a_new_worker_goes_on_from_the_file(place: Path) -> None:
     assert learned.find(asked, 1).engine.snapshot() != read_file(file)
 
 
-@pytest.mark.parametrize("damage", [b"", b"edl1", b"edl1" + bytes(8), b"xxxx" * 9, None])
+@pytest.mark.parametrize("damage", [b"", b"edl1", b"edl1" + bytes(16), b"xxxx" * 9, None])
 def test_a_damaged_file_is_told_and_begun_anew(place: Path, damage: bytes | None) -> None:
     asked = shipped()
     run(asked, range(5_000))
@@ -117,7 +117,7 @@ def test_a_file_of_another_query_is_not_taken(place: Path) -> None:
     assert found is not None
     other = replace(shipped(), parts={"filter": "another"})
     with pytest.raises(CheckpointError):
-        other.engine(0, lambda: 0.0).restore(found)
+        other.engine(0, lambda: 0.0, lambda: 0.0).restore(found)
 
 
 def test_a_folder_that_takes_no_file_is_told(place: Path) -> None:

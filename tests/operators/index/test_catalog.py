@@ -62,7 +62,7 @@ class Held:
         wanted = {n: np.arange(self.values) for n in range(2) if pattern >> n & 1}
         times = np.full(self.values, now if now is not None else int(self.ticks.max()))
         ranges, _ = self.catalog.find(Request(wanted), lambda: make_bounds([times], [None], WINDOW))
-        at, rows = ranges.expand(self.values)
+        at, rows = ranges.expand(0, self.values)
         # A pair as one number, since there are as many as a look through all rows finds.
         found = at * len(self.ticks) + rows
         assert len(np.unique(found)) == len(found)
@@ -76,7 +76,7 @@ class Held:
         """Whoever asks for smaller values of a key finds all their rows."""
         wanted = np.arange(self.values)
         ranges, _ = self.catalog.find(Request({}, key, [("<", wanted)]))
-        at, found = ranges.expand(self.values)
+        at, found = ranges.expand(0, self.values)
         for probe in wanted:
             assert set(np.flatnonzero(self.keys[key] < probe).tolist()) <= set(found[at == probe].tolist())
 
@@ -263,7 +263,7 @@ def test_a_table_is_one_part_and_gives_about_one_candidate_a_match() -> None:
     segments.extend(np.zeros(len(keys), np.int64))
     ranges, _ = catalog.find(Request({0: np.arange(0, 200_000, 37)}))
     probes = len(ranges.counts)
-    at, found = ranges.expand(probes)
+    at, found = ranges.expand(0, probes)
     assert ranges.counts.shape[1] == 1
     assert len(found) <= 1.5 * probes
     right = keys[found] == at * 37
