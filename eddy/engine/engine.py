@@ -125,6 +125,7 @@ class Engine:
         self._seed = seed
         self._batch = 0
         self._under_way = False
+        self._places: Mapping[str, RowIds | None] = {}
         self._counters: Counters | None = None
         self._trees = Trees(self._classifier.names)
         self._accounts: dict[str, Regret] = {}
@@ -151,13 +152,15 @@ class Engine:
         yield from self._run(batch, mark, self._outlet.batches)
 
     def pick(self, rows: pa.RecordBatch) -> RowIds:
-        """Process one micro-batch of a query over one stream without a time; tell which rows passed, in their order.
+        """Process one micro-batch of a query over one stream; tell which of the rows that came passed, in their order.
 
-        Whoever holds the rows needs no copy of them. Rows of such a stream are not put into another order on the way.
+        Whoever holds the rows needs no copy of them. Rows that take no part, since they are bad, have not passed.
         """
         (name,) = self._streams
         parts = list(self._run({name: rows}, None, self._outlet.rows))
-        return np.sort(np.concatenate(parts)) if parts else np.empty(0, np.int64)
+        passed = np.concatenate(parts) if parts else np.empty(0, np.int64)
+        places = self._places[name]
+        return np.sort(passed if places is None else places[passed])
 
     def _run(
         self,
@@ -170,6 +173,7 @@ class Engine:
         prepare((f.name, f.setup) for f in self._binding.query.filters)
         paused, started = 0.0, self._clock()
         admitted = self._gate.admit(batch, self._batch, mark or self._gate.next_mark())
+        self._places = {name: part.places for name, part in admitted.items()}
         arrived = [self._build(name, rows) for name, rows in admitted.items()]
         self._check_room()
         for emitted in emit(self._rounds.route(arrived, self._chance())):

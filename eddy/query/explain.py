@@ -18,6 +18,7 @@ from eddy.predicates.function import Function
 from eddy.query.filter import write_after
 from eddy.query.inputs import Range, Rows, Unbounded, Window
 from eddy.query.query import Query, Stream
+from eddy.query.state_need import choose_state, describe_state
 from eddy.sql import Column
 
 if TYPE_CHECKING:
@@ -132,6 +133,7 @@ def describe_query(query: Query) -> str:
     parts += ["", "windows and watermarks", *list_windows(query)]
     parts += ["", 'filters, in the order in which "fixed" runs them', *_list_filters(query)]
     parts += ["", "aggregates of the answer on Spark", *list_aggregates(query)]
+    parts += ["", "state on Spark", f"  {describe_state(query, choose_state(query))}"]
     return "\n".join([*parts, *(f"warning: {warning}" for warning in list_warnings(query))])
 
 

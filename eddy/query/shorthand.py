@@ -11,7 +11,7 @@ import keyword
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from itertools import count
 from typing import Any, TypeVar
 
@@ -99,8 +99,18 @@ def make_query(stream: str, filters: Sequence[Filter], columns: Sequence[str], n
     """
     read = [column.name for f in filters for column in f.predicate.columns]
     found = next((own for own in columns if read and fold_case(own) == fold_case(read[0])), None) or columns[0]
-    select = f"{stream}.{sql.backtick(found)} AS {stream}"
-    return Query(name=name, streams=[Stream(stream)], filters=filters, select=[select], **more)
+    return Query(name=name, streams=[Stream(stream)], filters=filters, select=[_select(stream, found)], **more)
+
+
+def strip_query(query: Query, columns: Sequence[str]) -> Query:
+    """Give a query over one stream that selects one column of those that are there, for whoever picks rows by place."""
+    (stream,) = query.inputs
+    read = [column.name for f in query.filters for column in f.predicate.columns]
+    return replace(query, select=[_select(stream, next(iter(read), columns[0]))])
+
+
+def _select(stream: str, column: str) -> str:
+    return f"{stream}.{sql.backtick(column)} AS {stream}"
 
 
 def find_needed(filters: Sequence[Filter], columns: Sequence[str]) -> frozenset[str]:

@@ -36,6 +36,7 @@ from eddy.jobs.config.schema import (
     ValueKind,
     Variants,
 )
+from eddy.query.state_need import STATES
 from eddy.wiring import INDEX_NAMES, list_index_defaults
 
 QUERY = Section(
@@ -167,6 +168,13 @@ ENGINE = Section(
             text="let Spark evaluate SQL filters on one stream before the eddy does", kind=FLAG, default=True
         ),
         "seed": ConfigKey(text="what all chance is drawn from", kind=INDEX, default=0),
+        "state": ConfigKey(
+            text="`store` keeps what must outlive a micro-batch, and what was learned, in the checkpoint; `none` does "
+            "without a state store and without a shuffle, for one stream without a delay; when left out, `none` where "
+            "that is enough and there is no `checkpoint.location`",
+            kind=TEXT,
+            choices=STATES,
+        ),
     },
     parts={
         "sizes": Section(

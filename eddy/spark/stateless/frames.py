@@ -13,8 +13,8 @@ import hashlib
 import itertools
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -46,15 +46,21 @@ TOKEN_CHARACTERS = 32
 
 @dataclass(frozen=True, kw_only=True)
 class WherePlan:
-    """A call as it is run: what Spark evaluates, and the query that is left."""
+    """A call as it is run: the frame behind what Spark evaluates, and the query that is left.
+
+    `schema` are the columns that the engine reads, `spelled` what the frame calls those of them that it calls
+    otherwise.
+    """
 
     frame: DataFrame
-    before: Sequence[str | Column]
+    before: Sequence[str]
     query: Query
     schema: pa.Schema
     policy: PolicyChoice
     seed: int
-    remember: str | None
+    metric: str
+    remember: str | None = None
+    spelled: Mapping[str, str] = field(default_factory=dict)
 
 
 def where(
@@ -73,18 +79,36 @@ def where(
     own = _find_known(filters, frame.columns, case_sensitive=case_sensitive)
     query = make_query(stream, filters, own, name, case_sensitive=case_sensitive)
     schema = _read_schema(frame, query, own)
-    read = list_read_columns(query, {stream: schema}, policy, time.perf_counter)[stream]
-    plan = WherePlan(frame=frame, before=before, query=query, schema=read, policy=policy, seed=seed, remember=remember)
+    plan = WherePlan(
+        frame=frame,
+        before=[one if isinstance(one, str) else str(one) for one in before],
+        query=query,
+        schema=list_read_columns(query, {stream: schema}, policy, time.thread_time)[stream],
+        policy=policy,
+        seed=seed,
+        metric=metric_name(next(NUMBERS), name),
+        remember=remember,
+    )
     with workers.suit_workers(frame.sparkSession, "where"):
-        return _make_step(plan)
+        return make_step(plan)
 
 
-def _make_step(plan: WherePlan) -> DataFrame:
+def make_step(plan: WherePlan) -> DataFrame:
     """Give the frame of the rows that pass."""
-    shipped, names, frame = _make_shipped(plan), plan.schema.names, plan.frame
-    remember = plan.remember
+    frame, observation = plan.frame, None if plan.frame.isStreaming else Observation(plan.metric)
     verdict = _find_free("verdict", frame.columns)
-    metric = metric_name(next(NUMBERS), plan.query.name)
+    judged = frame.select("*", _ask(plan).alias(verdict))
+    reports = F.collect_list(F.col(verdict)["report"]).alias("reports")
+    answer = judged.observe(observation or plan.metric, reports).where(F.col(verdict)["passes"]).drop(verdict)
+    if observation is None:
+        listen(frame.sparkSession)
+    note_frame(answer, FrameNote(explain_plan(plan), lambda: wait_for_report(observation, plan.query.name)))
+    return answer
+
+
+def _ask(plan: WherePlan) -> Column:
+    """Hand the columns that are read to the engine, for a verdict on each row."""
+    shipped, remember = _make_shipped(plan), plan.remember
 
     def judge(columns: Iterator[tuple[pa.Array, ...]]) -> Iterator[pa.Array]:
         yield from freeze_loaded(task.judge(shipped, columns, remember))
@@ -92,16 +116,8 @@ def _make_step(plan: WherePlan) -> DataFrame:
     judge.__name__ = plan.query.name
     # Its stub knows only the spelling that names the kind of function, which Spark itself warns of.
     make: Any = arrow_udf
-    asked = make(judge, task.VERDICT)(*map(_column, names))
-    judged = frame.select("*", asked.alias(verdict))
-    reports = F.collect_list(F.col(verdict)["report"]).alias("reports")
-    observation = None if frame.isStreaming else Observation(metric)
-    observed = judged.observe(observation or metric, reports)
-    answer = observed.where(F.col(verdict)["passes"]).drop(verdict)
-    if observation is None:
-        listen(frame.sparkSession)
-    note_frame(answer, FrameNote(_explain(plan), lambda: wait_for_report(observation, plan.query.name)))
-    return answer
+    asked: Column = make(judge, task.VERDICT)(*(column(plan.spelled.get(name, name)) for name in plan.schema.names))
+    return asked
 
 
 def _make_shipped(plan: WherePlan) -> Shipped:
@@ -141,11 +157,10 @@ def _read_schema(frame: DataFrame, query: Query, own: Sequence[str]) -> pa.Schem
     return pa.schema([field for field in found if field.name in needed or can_pick(field.type)])
 
 
-def _explain(plan: WherePlan) -> str:
+def explain_plan(plan: WherePlan) -> str:
     """Say in words who evaluates what."""
-    first = [one if isinstance(one, str) else str(one) for one in plan.before]
     lines = ["", "where it runs", "  one step of Spark, without a shuffle and without state"]
-    lines += [f"  evaluated by Spark, before: {text}" for text in first]
+    lines += [f"  evaluated by Spark, before: {text}" for text in plan.before]
     lines += [f"  columns that go to Python: {', '.join(plan.schema.names)}"]
     return "\n".join([describe_query(plan.query), *lines])
 
@@ -156,5 +171,6 @@ def _find_free(name: str, taken: Sequence[str]) -> str:
     return next(free for free in (f"{name}_{number}" for number in itertools.count()) if free not in known)
 
 
-def _column(name: str) -> Column:
+def column(name: str) -> Column:
+    """Give a column by its whole name."""
     return F.col("`" + name.replace("`", "``") + "`")

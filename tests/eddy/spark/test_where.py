@@ -17,6 +17,7 @@ import pytest
 import eddy
 from eddy.spark import progress
 from tests.eddy.spark import feeds
+from tests.eddy.test_same_answer import rows_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -159,3 +160,42 @@ def test_frames_of_spark_have_the_attribute_too(spark: SparkSession) -> None:
     frame: Any = spark.range(10).withColumnRenamed("id", "k")
     assert frame.eddy.where(is_odd, "k > 5").toArrow()["k"].to_pylist() == [7, 9]
     assert frame.transform(eddy.where, is_odd, "k > 5").count() == 2
+
+
+def test_attach_keeps_nothing_where_there_is_nothing_to_keep(spark: SparkSession, tmp_path: Path) -> None:
+    moments = pa.array([5, None, 1, 9, 2, 4], pa.int64())
+    rows = pa.table(
+        {"T": moments, "k": [1, 3, 5, 7, 8, 9], "why": [None, None, None, None, None, "torn"], "v": [1.5] * 6}
+    )
+    asked = eddy.Query(
+        streams=[eddy.Stream("s", time="t", malformed="why", window=eddy.Range(3))],
+        filters=[eddy.Filter("odd", on="s", function=is_odd), eddy.Filter("low", on="s", where="k < 10")],
+        select=["s.k AS key", "s.v", "s.t"],
+    )
+    frames = {"s": feeds.stream(spark, tmp_path / "in", [rows])}
+    expected = rows_of(eddy.run_local(asked, {"s": rows}).results)
+    assert sum(expected.values()) == 3
+    starts: list[dict[str, Any]] = [{}, {"state": "store", "cells": 1}]
+    for number, options in enumerate(starts):
+        frame = eddy.attach(asked, frames, **options)
+        answer = feeds.answer(frame, tmp_path / f"checkpoint {number}")
+        assert answer.rows == expected
+        assert answer.results.column_names == ["key", "v", "t"]
+        assert answer.report.streams()[["rows", "untimed", "malformed"]].to_numpy().tolist() == [[6, 1, 1]]
+        assert (tmp_path / f"checkpoint {number}" / "state").is_dir() == bool(options)
+    assert "  evaluated by Spark, before: k < 10" in eddy.explain(eddy.attach(asked, frames))
+    assert "state on Spark\n  none: filters are one step, without a shuffle" in eddy.explain(asked)
+
+
+@pytest.mark.parametrize(
+    ("stream", "state", "said"),
+    [
+        ({"delay": 5, "time": "id"}, "none", 'state: expected "store", since stream "s" has a delay'),
+        ({}, "disk", 'attach: unknown state "disk"'),
+    ],
+)
+def test_states_that_will_not_do(spark: SparkSession, stream: dict[str, Any], state: str, said: str) -> None:
+    frame = spark.readStream.format("rate").load().selectExpr("value as id")
+    asked = eddy.Query(streams=[eddy.Stream("s", **stream)], filters=[eddy.Filter("f", on="s", where="id > 1")])
+    with pytest.raises(eddy.QueryError, match=said):
+        eddy.attach(asked, {"s": frame}, state=state)
