@@ -36,7 +36,6 @@ EXPECTED = (
 
 FORMS_OF_CODE = (
     ("is a generator", inspect.isgeneratorfunction),
-    ("is asynchronous", inspect.iscoroutinefunction),
     ("is an asynchronous generator", inspect.isasyncgenfunction),
 )
 """Functions that give something else than an answer when they are called."""
@@ -56,7 +55,7 @@ def predicate(*, name: str | None = None, **options: Any) -> Callable[[UserFunct
     """Note beside a function how `eddy.where` is to ask it.
 
     Takes what a `Filter` does besides `on`, `where` and `function`: `columns`, `rowwise`, `setup`, `nulls`, `on_error`,
-    `time_limit`, `after`. The function itself stays as it is.
+    `time_limit`, `concurrency`, `after`. The function itself stays as it is.
 
     >>> @predicate(columns=["body"], on_error="drop", rowwise=True)
     ... def is_short(text):

@@ -126,6 +126,10 @@ FILTER = Section(
             kind=TEXTS,
         ),
         "rowwise": ConfigKey(text="give the function plain values of one row at a time", kind=FLAG, default=False),
+        "concurrency": ConfigKey(
+            text="how many rows a `rowwise` or asynchronous function is asked about at once, if it waits for something",
+            kind=COUNT,
+        ),
         "setup": ConfigKey(
             text="a function without parameters, by its import path: called once in every worker before `function`, to "
             "load what it needs into a global of its module"

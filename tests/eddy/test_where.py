@@ -146,10 +146,6 @@ def yields(i: pd.Series) -> Iterator[pd.Series]:
     yield i > 1
 
 
-async def waits(i: pd.Series) -> pd.Series:
-    return i > 1
-
-
 @pytest.mark.parametrize(
     ("predicates", "said"),
     [
@@ -161,7 +157,6 @@ async def waits(i: pd.Series) -> pd.Series:
         ((3,), "where: expected SQL text, a function, a function with its columns as"),
         (((is_odd,),), 'where: expected a function with its columns as (function, "column"), got'),
         ((yields,), 'where: function "yields" is a generator; expected one that returns a boolean for each row'),
-        ((waits,), 'where: function "waits" is asynchronous'),
         ((lambda i: [True],), 'function "<lambda>": expected one boolean for each of 3 rows, got 1'),
         ((udf(lambda i: i, IntegerType(), useArrow=False),), 'a udf that returns "int"; expected "boolean"'),
         (
