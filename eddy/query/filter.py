@@ -150,8 +150,8 @@ class Filter:
             check_whole(self.concurrency, "concurrency", where=where, most=MOST_AT_ONCE)
             if not self.rowwise:
                 raise QueryError(
-                    f"{where}: concurrency goes with a function of one row, whose calls may overlap; say rowwise=True, or "
-                    "make it async"
+                    f"{where}: concurrency goes with a function of one row, whose calls may overlap; say rowwise=True, "
+                    "or make it async"
                 )
         elif is_async(self.function):
             fill(self, "concurrency", ASYNC_AT_ONCE)
