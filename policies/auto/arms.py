@@ -25,6 +25,13 @@ LONGEST_PLAN = 500
 """Characters of a plan that cannot be read: positions may be thousands."""
 
 
+class Standard(NamedTuple):
+    """What the rows of a leg would have cost if all streams went in the written order."""
+
+    bill: Bill
+    trail: Trail
+
+
 class Lane(NamedTuple):
     """Whose rows a leg has: what they cost, and the arm that planned it, with the leg as it was planned."""
 
@@ -33,6 +40,13 @@ class Lane(NamedTuple):
     alone: bool
     arm: Arm | None = None
     leg: Leg | None = None
+    standard: Standard | None = None
+
+    def call(self, price: float) -> None:
+        """Charge a call, which costs the same in any order."""
+        self.bill.call(price)
+        if self.standard is not None:
+            self.standard.bill.call(price)
 
 
 @dataclass(frozen=True)
@@ -151,9 +165,10 @@ class Arm:
         return Classes([self._numbers[attribute] for attribute in classes.attributes], classes.sizes)
 
     def observe(self, observation: Observation) -> None:
-        """Tell it what happened to its rows."""
-        seen = self._see(observation.buckets)
-        self.policy.observe(observation if seen is observation.buckets else observation._replace(buckets=seen))
+        """Tell it what happened to its rows, if it listens."""
+        if self.policy.is_listening:
+            seen = self._see(observation.buckets)
+            self.policy.observe(observation if seen is observation.buckets else observation._replace(buckets=seen))
 
     def _see(self, look: Look) -> Look:
         return look if self._numbers is None else SomeAttributes(look, self._numbers)
@@ -183,6 +198,14 @@ def _check_ways(name: str, wanted: Iterable[Attribute], known: Iterable[Attribut
                 f'policy "auto": arms: "{name}" divides {column} by values of its own, and others divide it otherwise; '
                 f"leave {column} out of attributes, or that arm out of arms"
             )
+
+
+def put_on_lane(legs: Sequence[Leg], rows: Integers | None, bill: Bill) -> list[Leg]:
+    """Put legs in the written order on a lane."""
+    bill.standard.rows = bill.rows
+    standard = None if bill.standard is bill else Standard(bill.standard, Trail())
+    tag = Lane(bill, Trail(), alone=True, standard=standard)
+    return [replace(leg, rows=rows, tag=tag) for leg in legs]
 
 
 def comes_back(leg: Leg, task: Task, ready: tuple[Hop, ...]) -> bool:
