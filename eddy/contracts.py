@@ -17,8 +17,8 @@ import numpy as np
 import pyarrow as pa
 
 from eddy.classes.classifier import NO_FEATURES, Features, Look, choose
-from eddy.classes.divider import Attribute, Buckets, ValueNumbers
-from eddy.classes.single_values import FIRST_VALUE, MOST_BUCKETS, MOST_NUMBERS
+from eddy.classes.divider import Attribute, Buckets
+from eddy.classes.single_values import MOST_BUCKETS
 from eddy.errors import EngineError, QueryError, check_whole, quote, unknown_name
 from eddy.observe.insight import NO_INSIGHT, Branch, Decision, Insight, Regret, RouteCost, Use
 from eddy.observe.prices import Price, Prices
@@ -33,10 +33,8 @@ from eddy.tuples.runs import Ranges, Runs, scan_all
 from eddy.tuples.values import Held
 
 __all__ = [
-    "FIRST_VALUE",
     "MOST_ALONG_PATH",
     "MOST_BUCKETS",
-    "MOST_NUMBERS",
     "NOTHING",
     "NO_FEATURES",
     "NO_INSIGHT",
@@ -90,7 +88,6 @@ __all__ = [
     "Tuples",
     "Use",
     "Valid",
-    "ValueNumbers",
     "check_whole",
     "choose",
     "fading",
