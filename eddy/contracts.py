@@ -16,14 +16,15 @@ from typing import Any, NamedTuple, Protocol, Self
 import numpy as np
 import pyarrow as pa
 
-from eddy.classes.classifier import MOST_BUCKETS, NO_FEATURES, Features, Look, choose
-from eddy.classes.divider import Attribute, Buckets
+from eddy.classes.classifier import NO_FEATURES, Features, Look, choose
+from eddy.classes.divider import Attribute, Buckets, ValueNumbers
+from eddy.classes.single_values import FIRST_VALUE, MOST_BUCKETS, MOST_NUMBERS
 from eddy.errors import EngineError, QueryError, check_whole, quote, unknown_name
 from eddy.observe.insight import NO_INSIGHT, Branch, Decision, Insight, Regret, RouteCost, Use
 from eddy.observe.prices import Price, Prices
 from eddy.observe.statistics import NOTHING, Statistic, Statistics, fading
 from eddy.sql import Column
-from eddy.tuples import Hop, Lineage, Tuples
+from eddy.tuples import Hop, Lineage, Packed, Tuples
 from eddy.tuples.arrays import FaultCodes, Floats, Hashes, Integers, KeyCodes, Mask, Numbers, RowIds, Valid
 from eddy.tuples.event_time import Ticks
 from eddy.tuples.lineage import Rule
@@ -32,8 +33,10 @@ from eddy.tuples.runs import Ranges, Runs, scan_all
 from eddy.tuples.values import Held
 
 __all__ = [
+    "FIRST_VALUE",
     "MOST_ALONG_PATH",
     "MOST_BUCKETS",
+    "MOST_NUMBERS",
     "NOTHING",
     "NO_FEATURES",
     "NO_INSIGHT",
@@ -87,6 +90,7 @@ __all__ = [
     "Tuples",
     "Use",
     "Valid",
+    "ValueNumbers",
     "check_whole",
     "choose",
     "fading",
@@ -217,10 +221,10 @@ class Store(Protocol):
     def settle(self, watermark: float | None) -> None:
         """End the micro-batch: let go of the rows that nothing can meet any more."""
 
-    def snapshot(self) -> tuple[dict[str, int], pa.RecordBatch]:
+    def snapshot(self) -> tuple[dict[str, int], Sequence[Packed]]:
         """What must survive a restart: numbers, and rows."""
 
-    def restore(self, numbers: Mapping[str, int], rows: pa.RecordBatch) -> None:
+    def restore(self, numbers: Mapping[str, int], packed: Sequence[Packed]) -> None:
         """Go on from a snapshot; called on a store that is empty."""
 
 
@@ -234,12 +238,12 @@ class Setting:
     """What a policy knows of the query when it is built.
 
     `operators` are the names of all operators, in the order of the query. `columns` are the streams' columns that can
-    classify their rows; a policy that wants to see some of them says so in its `features`. `reads` are those of them
-    that the query reads anyway: to see others costs more. `sql_reads` has for each filter that is SQL the columns that
-    it reads: to tell rows apart by those, only to know what it will say, costs about as much as to ask it. `prices` has
-    what steps take. `make` builds another policy from its name, or its name and parameters; of the parameters that are
-    offered besides it takes those that it has. `cells` is the number of cells that share the rows, each with a policy
-    of its own. `clock` is for limits on how long to think; where none is given, time stands still.
+    classify their rows, if its `features` name them. `reads` are those of them that the query reads anyway: to see
+    others costs more. `sql_reads` are the columns that each SQL filter reads: to tell rows apart by those costs what it
+    costs to ask it. `prices` has what steps take, `judged` the stream of each filter that is asked once about each of
+    its rows. `make` builds another policy from its name, or its name and parameters; of those offered it takes what it
+    has. `cells` share the rows, each with a policy of its own. `clock` is for what thinking takes, and for limits on
+    it: the seconds for which this thread was at work; without one, time stands still.
     """
 
     operators: tuple[str, ...]
@@ -247,6 +251,7 @@ class Setting:
     reads: frozenset[Column] = frozenset()
     sql_reads: Mapping[str, frozenset[Column]] = field(default_factory=dict)
     prices: Prices = field(default_factory=Prices)
+    judged: Mapping[str, str] = field(default_factory=dict)
     make: Callable[[str | Mapping[str, Any], Mapping[str, Any]], Policy] = refuse_to_make
     cells: int = 1
     clock: Clock = float

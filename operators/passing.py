@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +11,7 @@ from eddy.operators.columns import decode, encode, find_dtype, is_fixed, is_numb
 from eddy.tuples.arrays import Mask, Numbers, RowIds
 from eddy.tuples.arrow import no_rows, read_raw
 from eddy.tuples.event_time import Ticks
+from eddy.tuples.packed import Packed
 
 NO_IDS: RowIds = np.empty(0, np.int64)
 
@@ -127,9 +128,9 @@ class Passing:
         self._in_use.clear()
         self._rows, self._ids = self._none, NO_IDS
 
-    def snapshot(self) -> tuple[dict[str, int], pa.RecordBatch]:
+    def snapshot(self) -> tuple[dict[str, int], list[Packed]]:
         """Nothing."""
-        return {}, no_rows(self._schema)
+        return {}, []
 
-    def restore(self, numbers: Mapping[str, int], rows: pa.RecordBatch) -> None:
+    def restore(self, numbers: Mapping[str, int], packed: Sequence[Packed]) -> None:
         """Nothing to go on from."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -16,11 +16,11 @@ from eddy.engine.emission import Emission
 from eddy.engine.rounds import Rounds, StoredTuples
 from eddy.engine.snapshot import (
     Snapshot,
-    from_table,
     guard_restore,
     pack,
+    pack_array,
+    read_array,
     restore_policy,
-    to_table,
     unpack,
 )
 from eddy.errors import EngineError
@@ -37,6 +37,10 @@ from eddy.query.binding import Binding
 from eddy.routing.router import Router
 from eddy.routing.tally import TalliedRoutes
 from eddy.tuples import Tuples
+from eddy.tuples.arrays import RowIds
+from eddy.tuples.packed import Packed
+
+Emitted = TypeVar("Emitted")
 
 
 class Indexes(Protocol):
@@ -121,6 +125,7 @@ class Engine:
         self._clock = clock
         self._seed = seed
         self._batch, self._under_way = 0, False
+        self._places: Mapping[str, RowIds | None] = {}
         self._counters: Counters | None = None
         self._trees = Trees(self._classifier.names)
         self._accounts: dict[str, Regret] = {}
@@ -146,13 +151,34 @@ class Engine:
         One that fails or is abandoned has left its rows behind: then the engine is of no use any more, and another
         one goes on from the last snapshot.
         """
+        yield from self._run(batch, mark, self._outlet.batches)
+
+    def pick(self, rows: pa.RecordBatch) -> RowIds:
+        """Process one micro-batch of a query over one stream; tell which of the rows that came passed, in their order.
+
+        Whoever holds the rows needs no copy of them. Rows that take no part, since they are bad, have not passed.
+        """
+        (name,) = self._streams
+        parts = list(self._run({name: rows}, None, self._outlet.rows))
+        passed = np.concatenate(parts) if parts else np.empty(0, np.int64)
+        places = self._places[name]
+        return np.sort(passed if places is None else places[passed])
+
+    def _run(
+        self,
+        batch: Mapping[str, pa.RecordBatch],
+        mark: Mark | None,
+        emit: Callable[[Iterator[Tuples]], Iterator[Emitted]],
+    ) -> Iterator[Emitted]:
+        """Process one micro-batch, and hand on what `emit` makes of the tuples that complete."""
         self._begin()
         prepare(self._setups)
         paused, started = 0.0, self._clock()
         admitted = self._gate.admit(batch, self._batch, mark or self._gate.next_mark())
+        self._places = {name: part.places for name, part in admitted.items()}
         arrived = [self._build(name, rows) for name, rows in admitted.items()]
         self._check_room()
-        for emitted in self._outlet.batches(self._rounds.route(arrived, self._chance())):
+        for emitted in emit(self._rounds.route(arrived, self._chance())):
             left = self._clock()
             yield emitted
             paused += self._clock() - left
@@ -254,12 +280,13 @@ class Engine:
     def snapshot(self) -> Snapshot:
         """Give the whole state, between two micro-batches."""
         self._check_between("snapshot")
-        numbers, tables = {}, {}
+        numbers: dict[str, Any] = {}
+        tables: dict[str, Sequence[Packed]] = {}
         for name, store in self._streams.items():
             numbers[name], tables[f"stream {name}"] = store.snapshot()
         state = self._policy.snapshot()
         arrays = {name: value for name, value in state.items() if isinstance(value, np.ndarray)}
-        tables |= {f"policy {name}": to_table(array) for name, array in arrays.items()}
+        tables |= {f"policy {name}": [pack_array(array)] for name, array in arrays.items()}
         meta = {
             "query": dict(self._parts),
             "batch": self._batch,
@@ -305,7 +332,7 @@ class Engine:
         # is it of use where filters wait for others than before: routes that were learned may not be legal any more.
         if meta["policy"] == self._policy_name and meta.get("after", {}) == self._after():
             self._classifier.restore(meta["classifier"])
-            arrays = {name: from_table(tables[f"policy {name}"], shape) for name, shape in meta["shapes"].items()}
+            arrays = {name: read_array(tables[f"policy {name}"], shape) for name, shape in meta["shapes"].items()}
             restore_policy(self._policy, self._policy_name, {**meta["state"], **arrays})
             self._accounts = {account.stream: account for account in self._policy.insight.regrets}
             self._taken, self._routed = meta.get("taken", {}), {}

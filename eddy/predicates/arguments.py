@@ -15,11 +15,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 
 from eddy.errors import LONGEST_NAME, QueryError, RowError, read_message, shorten, write_repr
 from eddy.tuples.arrays import Mask, RowIds
+from eddy.tuples.pandas_frames import is_series, is_series_type, make_series, wrap_numbers
 from eddy.tuples.values import Values
 
 SERIES, NUMPY, ARROW = "pd.Series", "np.ndarray", "pa.Array"
@@ -81,7 +81,7 @@ def check_mask(result: Any, rows: int, who: str) -> Mask:
     if type(result) is np.ndarray and result.dtype == np.bool_ and result.shape == (rows,):
         return result.copy()
     expected = f"{who}: expected one boolean for each of {rows} rows"
-    if not isinstance(result, pd.Series | np.ndarray | pa.Array | pa.ChunkedArray | list | tuple):
+    if not (is_series(result) or isinstance(result, np.ndarray | pa.Array | pa.ChunkedArray | list | tuple)):
         hint = "return a mask, not a scalar" if np.isscalar(result) or result is None else "return a Series or array"
         raise _mask_error(f"{expected}, got {type(result).__name__}; {hint}", type(result).__name__)
     if len(result) != rows:
@@ -122,7 +122,7 @@ def _resolve(hint: Any, target: Any) -> Any:
 
 def _find_form(hint: Any, parameter: str, where: str) -> str:
     base = typing.get_origin(hint) or hint
-    if base is pd.Series or base is typing.Any:
+    if is_series_type(base) or base is typing.Any:
         return SERIES
     if base is np.ndarray:
         return NUMPY
@@ -161,10 +161,10 @@ def _decode(array: pa.Array) -> pa.Array:
 def _to_series(values: Values) -> Any:
     numbers = values.numbers()
     if numbers is not None:
-        return pd.Series(numbers, copy=False)
+        return wrap_numbers(numbers)
     array = values.arrow()
     if pa.types.is_nested(array.type):
-        return pd.Series(array.to_pylist(), dtype=object)
+        return make_series(array.to_pylist())
     return _decode(array).to_pandas()
 
 

@@ -66,6 +66,12 @@ class Blind:
     def __call__(self, attributes: Sequence[int] | None = None, rows: Any = None) -> Any:
         return np.zeros((self.rows if rows is None else len(rows), 0), np.uint8)
 
+    def refine(self, attributes: Sequence[int]) -> dict[int, Any]:
+        return {}
+
+    def numbers(self, attributes: Sequence[int], singly: Any, rows: Any = None) -> Any:
+        return self(attributes, rows)
+
     def editions(self, attributes: Sequence[int] | None = None) -> tuple[int, ...]:
         return ()
 
