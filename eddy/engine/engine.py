@@ -120,8 +120,7 @@ class Engine:
         self._classifier = Classifier(policy.features, {s.name: binding.schemas[s.name] for s in binding.query.streams})
         self._router = Router(machinery.operators, policy, policy_name, self._classify, clock, prices)
         self._rounds = Rounds(self._router, policy, prices, by_clock=by_clock)
-        self._policy = policy
-        self._policy_name = policy_name
+        self._policy, self._policy_name = policy, policy_name
         self._clock = clock
         self._seed = seed
         self._batch, self._under_way = 0, False
