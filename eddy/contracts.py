@@ -242,8 +242,8 @@ class Setting:
     others costs more. `sql_reads` are the columns that each SQL filter reads: to tell rows apart by those costs what it
     costs to ask it. `prices` has what steps take, `judged` the stream of each filter that is asked once about each of
     its rows. `make` builds another policy from its name, or its name and parameters; of those offered it takes what it
-    has. `cells` share the rows, each with a policy of its own. `clock` is for what thinking takes, and for limits on
-    it: the seconds for which this thread was at work; without one, time stands still.
+    has. `cells` share the rows, each with a policy of its own. `clock` counts the seconds for which this thread was at
+    work, to account for thinking and to limit it; without one, time stands still.
     """
 
     operators: tuple[str, ...]
@@ -261,14 +261,12 @@ class Setting:
 class Task:
     """Tuples of one lineage that wait for a decision.
 
-    A policy never sees values or operators: only how many tuples there are, what has been learned of the hops and what
-    they cost, which hops would be ready after a given route, and the classifier buckets of each tuple's arriving row: a
-    matrix with a column for each of the stream's attributes among the policy's features. What is counted by buckets is
-    good for one edition of them (`Look.editions`, `policies.shared.editions`). `independent` says that nothing but the
-    ready hops is left to do, in any order. `chance()` is the micro-batch's generator.
-
-    `options(route)` are hops that may come next after a route and need not: `meets_b` drops tuples that `probe_b` would
-    drop, for less. They are never among the ready hops; a policy that does not ask for them never meets one.
+    A policy never sees values or operators: only how many tuples there are, what is known of the hops and what they
+    cost, which hops would be ready after a given route, and the buckets of each tuple's arriving row: a matrix with a
+    column for each of the stream's attributes among the policy's features. What is counted by buckets is good for one
+    edition of them (`Look.editions`). `independent` says that only the ready hops are left, in any order. `chance()`
+    is the micro-batch's generator. `options(route)` are hops that may come next after a route and need not: `meets_b`
+    drops tuples that `probe_b` would drop, for less. They are never among the ready hops: who does not ask meets none.
     """
 
     lineage: Lineage
