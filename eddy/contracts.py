@@ -16,8 +16,9 @@ from typing import Any, NamedTuple, Protocol, Self
 import numpy as np
 import pyarrow as pa
 
-from eddy.classes.classifier import MOST_BUCKETS, NO_FEATURES, Features, Look, choose
-from eddy.classes.divider import Attribute, Buckets
+from eddy.classes.classifier import NO_FEATURES, Features, Look, choose
+from eddy.classes.divider import Attribute, Buckets, ValueNumbers
+from eddy.classes.single_values import FIRST_VALUE, MOST_BUCKETS, MOST_NUMBERS
 from eddy.errors import EngineError, QueryError, check_whole, quote, unknown_name
 from eddy.observe.insight import NO_INSIGHT, Branch, Decision, Insight, Regret, RouteCost, Use
 from eddy.observe.prices import Price, Prices
@@ -29,10 +30,13 @@ from eddy.tuples.event_time import Ticks
 from eddy.tuples.lineage import Rule
 from eddy.tuples.request import Request
 from eddy.tuples.runs import Ranges, Runs, scan_all
+from eddy.tuples.values import Held
 
 __all__ = [
+    "FIRST_VALUE",
     "MOST_ALONG_PATH",
     "MOST_BUCKETS",
+    "MOST_NUMBERS",
     "NOTHING",
     "NO_FEATURES",
     "NO_INSIGHT",
@@ -86,6 +90,7 @@ __all__ = [
     "Tuples",
     "Use",
     "Valid",
+    "ValueNumbers",
     "check_whole",
     "choose",
     "fading",
@@ -212,8 +217,8 @@ class Store(Protocol):
     def append(self, rows: pa.RecordBatch, ticks: Ticks, arrivals: RowIds) -> RowIds:
         """Keep rows, in the order of their arrival; says under which ids."""
 
-    def take(self, column: str, ids: RowIds) -> pa.Array:
-        """The values of a column at some ids."""
+    def column(self, name: str) -> Held:
+        """A column of the rows, now and in later micro-batches."""
 
     def settle(self, watermark: float | None) -> None:
         """End the micro-batch: let go of the rows that nothing can meet any more."""
@@ -235,12 +240,12 @@ class Setting:
     """What a policy knows of the query when it is built.
 
     `operators` are the names of all operators, in the order of the query. `columns` are the streams' columns that can
-    classify their rows; a policy that wants to see some of them says so in its `features`. `reads` are those of them
-    that the query reads anyway: to see others costs more. `sql_reads` has for each filter that is SQL the columns that
-    it reads: to tell rows apart by those, only to know what it will say, costs about as much as to ask it. `prices` has
-    what steps take. `make` builds another policy from its name, or its name and parameters; of the parameters that are
-    offered besides it takes those that it has. `cells` is the number of cells that share the rows, each with a policy
-    of its own. `clock` is for limits on how long to think; where none is given, time stands still.
+    classify their rows, if its `features` name them. `reads` are those of them that the query reads anyway: to see
+    others costs more. `sql_reads` are the columns that each SQL filter reads: to tell rows apart by those costs what it
+    costs to ask it. `prices` has what steps take, `judged` the stream of each filter that is asked once about each of
+    its rows. `make` builds another policy from its name, or its name and parameters; of those offered it takes what it
+    has. `cells` share the rows, each with a policy of its own. `clock` is for what thinking takes, and for limits on
+    it: the seconds for which this thread was at work; without one, time stands still.
     """
 
     operators: tuple[str, ...]
@@ -248,6 +253,7 @@ class Setting:
     reads: frozenset[Column] = frozenset()
     sql_reads: Mapping[str, frozenset[Column]] = field(default_factory=dict)
     prices: Prices = field(default_factory=Prices)
+    judged: Mapping[str, str] = field(default_factory=dict)
     make: Callable[[str | Mapping[str, Any], Mapping[str, Any]], Policy] = refuse_to_make
     cells: int = 1
     clock: Clock = float
@@ -369,12 +375,20 @@ class Policy(Protocol):
         """
 
     def observe(self, observation: Observation) -> None:
-        """Take note of what a step did; called once for each step and each profile, before the next `plan`."""
+        """Take note of what a step did; called once for each step and each profile, before the next `plan`.
+
+        It is called only while the policy is listening.
+        """
         return
 
     def learn(self) -> None:
         """Think about what was observed; called once at the end of every round of a micro-batch, and nowhere else."""
         return
+
+    @property
+    def is_listening(self) -> bool:
+        """Whether it wants to know what the next step does; to a policy that does not, `observe` is not called."""
+        return type(self).observe is not Policy.observe
 
     @property
     def is_calm(self) -> bool:

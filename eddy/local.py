@@ -92,7 +92,8 @@ def run_local(
     index: IndexChoice = None,
     batch_rows: int = BATCH_ROWS,
     seed: int = 0,
-    clock: Clock = time.perf_counter,
+    clock: Clock | None = None,
+    thinking: Clock | None = None,
 ) -> Run:
     """Answer a query over data at hand.
 
@@ -100,8 +101,13 @@ def run_local(
 
     `data` has for each stream a pyarrow Table or RecordBatch or a pandas DataFrame, which is cut into micro-batches
     of `batch_rows` rows, or an iterable of such, each of which is one micro-batch. A lookup table is a whole.
+
+    `clock` says what steps take, and `thinking` what planning and learning do: the time of day, and the time for which
+    this thread was at work. Whoever gives one of his own gives both by it, unless he names the other.
     """
-    return iter_local(query, data, policy=policy, index=index, batch_rows=batch_rows, seed=seed, clock=clock).run()
+    return iter_local(
+        query, data, policy=policy, index=index, batch_rows=batch_rows, seed=seed, clock=clock, thinking=thinking
+    ).run()
 
 
 def iter_local(
@@ -112,7 +118,8 @@ def iter_local(
     index: IndexChoice = None,
     batch_rows: int = BATCH_ROWS,
     seed: int = 0,
-    clock: Clock = time.perf_counter,
+    clock: Clock | None = None,
+    thinking: Clock | None = None,
 ) -> Running:
     """Answer a query like `run_local`, part by part."""
     from eddy import wiring  # noqa: PLC0415  a plug-in that is imported first needs the contracts before the wiring
@@ -127,7 +134,17 @@ def iter_local(
             raise QueryError(f'data "{name}": expected at least one micro-batch, to learn the columns from; got none')
     schemas = {name: table.schema for name, table in first.items() if table is not None}
     settings = wiring.check_index(index, query)
-    engine = wiring.engine(query, schemas, policy, tables=tables, clock=clock, seed=seed, index=settings)
+    thinking = thinking or clock or time.thread_time
+    engine = wiring.engine(
+        query,
+        schemas,
+        policy,
+        tables=tables,
+        clock=clock or time.perf_counter,
+        seed=seed,
+        index=settings,
+        thinking=thinking,
+    )
     return Running(engine, _step_together({name: _chain(first[name], feed) for name, feed in feeds.items()}, schemas))
 
 

@@ -15,13 +15,13 @@ import numpy as np
 import pyarrow as pa
 
 from eddy.classes.classifier import can_classify
-from eddy.contracts import Clock, Operator, Policy, Setting
+from eddy.contracts import Clock, Operator, Policy, Setting, Store
 from eddy.engine import Engine
 from eddy.engine.engine import Machinery
 from eddy.errors import QueryError, describe_error, quote, unknown_name, warn
 from eddy.observe.prices import Prices
 from eddy.operators.conditions import sort_conditions
-from eddy.operators.filter import FilterColumns, Memory, Take
+from eddy.operators.filter import FilterColumns, Memory
 from eddy.operators.joined_indexes import IndexRoom, JoinIndexes
 from eddy.operators.matching import Matching
 from eddy.operators.passing import Passing
@@ -56,6 +56,7 @@ POLICY_PARTS = (
     "features",
     "insight",
     "is_calm",
+    "is_listening",
     "is_new",
     "is_urgent",
     "plan",
@@ -81,6 +82,7 @@ def engine(  # noqa: PLR0913  all that a cell is made of, most of it by keyword
     cells: int = 1,
     parts: Mapping[str, str] | None = None,
     index: IndexChoice = None,
+    thinking: Clock | None = None,
 ) -> Engine:
     """Build the engine of one cell.
 
@@ -88,15 +90,15 @@ def engine(  # noqa: PLR0913  all that a cell is made of, most of it by keyword
 
     `parts` are what its state depends on, by names for people, where that is more than the query says. `index` is no
     part of it: with another one the rows stay, and what was learned of their indexes is learned anew.
+
+    `thinking` is the clock by which policies say what it takes to plan and learn, `clock` where none is given.
+    Operators may wait for a service, so they go by the clock on the wall. Thinking is work of this thread alone: on a
+    machine that is busy elsewhere the wall says that it does not pay when it does.
     """
     binding = bind(query, {**schemas, **{name: table.schema for name, table in tables.items()}})
     faults = Faults(values=query.show_values)
-    settings = read_index(index)
-    if len(query.inputs) > 1:
-        made = _join_inputs(binding, tables, faults, settings, (seed, cell))
-    else:
-        made = _pass_input(binding, faults)
-    setting = _setting(binding, clock, cells)
+    made = _build_machinery(binding, tables, faults, read_index(index), (seed, cell))
+    setting = _setting(binding, thinking or clock, cells)
     return Engine(
         binding,
         made,
@@ -149,7 +151,7 @@ def list_read_columns(
     return found
 
 
-def _setting(binding: Binding, clock: Clock, cells: int = 1) -> Setting:
+def _setting(binding: Binding, thinking: Clock, cells: int = 1) -> Setting:
     """Write what a policy may know of a query.
 
     It is the operators, and the columns that can tell rows apart.
@@ -157,6 +159,7 @@ def _setting(binding: Binding, clock: Clock, cells: int = 1) -> Setting:
     query = binding.query
     probes = [probe_name(name) for name in query.inputs] if len(query.inputs) > 1 else []
     columns = [Column(s.name, f.name) for s in query.streams for f in binding.schemas[s.name] if can_classify(f.type)]
+    streams = {s.name for s in query.streams}
     stored = {Column(s.name, column) for s in query.streams for column in binding.find_stored(s.name).names}
     setting = Setting(
         operators=(*(f.name for f in query.filters), *probes),
@@ -164,9 +167,10 @@ def _setting(binding: Binding, clock: Clock, cells: int = 1) -> Setting:
         reads=frozenset(stored.intersection(columns)),
         sql_reads={f.name: frozenset(f.predicate.columns) for f in query.filters if f.where is not None},
         prices=Prices(probes),
+        judged={f.name: f.on[0] for f in query.filters if probes and len(f.on) == 1 and f.on[0] in streams},
         make=lambda choice, offered: make_policy(_offer(choice, offered), setting),
         cells=cells,
-        clock=clock,
+        clock=thinking,
     )
     return setting
 
@@ -175,31 +179,32 @@ def _pass_input(binding: Binding, faults: Faults) -> Machinery:
     """Filters alone: no row is kept."""
     (name,) = binding.query.inputs
     store = Passing(binding.find_stored(name))
-    filters = [_filter(f, binding, {name: store.take}, faults) for f in binding.query.filters]
+    filters = [_filter(f, binding, {name: store}, faults) for f in binding.query.filters]
     return Machinery(filters, {name: store}, faults)
 
 
-def _join_inputs(
+def _build_machinery(
     binding: Binding,
     tables: Mapping[str, pa.RecordBatch],
     faults: Faults,
     index: IndexSettings,
     seed: tuple[int, int],
 ) -> Machinery:
-    """Make a STeM, a probe and its first phase for every input, and the filters.
+    """Make the filters, and where inputs are joined a STeM, a probe and its first phase for each.
 
-    The filters remember.
+    The filters remember what they said of rows that are stored.
     """
     query = binding.query
+    if len(query.inputs) == 1:
+        return _pass_input(binding, faults)
     room = IndexRoom(query.max_state)
     stems = _make_stems(binding, index, room)
     joins = sort_conditions(query.predicates, binding.types, stems, faults)
     for name, table in tables.items():
         stems[name].append(table, np.zeros(table.num_rows, np.int64), np.arange(table.num_rows))
         stems[name].settle(None)
-    takes = {name: stem.take for name, stem in stems.items()}
     memories = [stems[f.on[0]] if len(f.on) == 1 else None for f in query.filters]
-    filters = [_filter(f, binding, takes, faults, m) for f, m in zip(query.filters, memories, strict=True)]
+    filters = [_filter(f, binding, stems, faults, m) for f, m in zip(query.filters, memories, strict=True)]
     sets = [predicate.inputs for predicate in query.predicates]
     near = {name: find_near(name, query.inputs, sets) for name in query.inputs}
     matching = {name: Matching(name, stems, joins) for name in query.inputs}
@@ -332,10 +337,15 @@ def _policy(name: str) -> Callable[..., Policy]:
 
 
 def _filter(
-    asked: Filter, binding: Binding, takes: Mapping[str, Take], faults: Faults, memory: Memory | None = None
+    asked: Filter, binding: Binding, stores: Mapping[str, Store], faults: Faults, memory: Memory | None = None
 ) -> Operator:
     predicate = asked.bind(binding.types)
     judge = Judge(asked.name, predicate, faults, on_error=asked.on_error, skips_nulls=asked.nulls == SKIP)
-    times = {stream.name: stream.time for stream in binding.query.streams if stream.name in asked.on and stream.time}
-    reading = FilterColumns(asked.on, asked.predicate.columns, takes, times, asked.after or ())
+    columns = {column: stores[str(column.stream)].column(column.name) for column in asked.predicate.columns}
+    times = {
+        stream.name: (stream.time, stores[stream.name].column(stream.time))
+        for stream in binding.query.streams
+        if stream.name in asked.on and stream.time
+    }
+    reading = FilterColumns(asked.on, columns, times, asked.after or ())
     return OPERATORS["filter"](asked.name, judge, reading, memory)

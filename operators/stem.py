@@ -29,9 +29,13 @@ from eddy.tuples.arrays import FaultCodes, Integers, Mask, RowIds
 from eddy.tuples.event_time import Ticks
 from eddy.tuples.packed import Packed, pack_rows
 from eddy.tuples.runs import Segment
+from eddy.tuples.values import Held
 
 SPARE = 16
 """Bytes that a row may occupy beside one and a half times its values."""
+
+FALLEN = np.zeros((), np.bool_)
+"""What stands in `alive` for all rows that a filter has failed."""
 
 DEAD_SHARE = 4
 """Rows that failed after their own micro-batch are cleared away once they are a quarter of all."""
@@ -120,9 +124,9 @@ class Stem:
         """The rows that no filter has failed."""
         return self._alive.values
 
-    def take(self, column: str, ids: RowIds) -> pa.Array:
-        """The values of a column at some ids."""
-        return self._columns[column].take(ids)
+    def column(self, name: str) -> Held:
+        """A column of the stored rows, now and in later micro-batches."""
+        return self._columns[name]
 
     def key(self, expression: Expression, bound: Bound, faults: Faults) -> Key:
         """Give the codes of an expression over this input.
@@ -208,15 +212,15 @@ class Stem:
         ids several times only if they are `repeated`.
         """
         known = self._verdicts[filter].values.take(ids)
-        unknown = known == UNKNOWN
-        missing = np.count_nonzero(unknown)
-        if not missing:
+        settled = np.count_nonzero(known)  # `UNKNOWN` is zero
+        if settled == len(ids):
             return self._judged_before(filter, known), 0
-        if missing == len(ids) and not repeated:
+        if not settled and not repeated:
             judged = ask(ids)
             self._remember(filter, ids, judged)
             return judged, len(ids)
-        new = np.unique(ids[unknown]) if repeated else ids[unknown]
+        unknown = ids.take((known == UNKNOWN).nonzero()[0])
+        new = np.unique(unknown) if repeated else unknown
         judged = ask(new)
         self._remember(filter, new, judged)
         known = self._verdicts[filter].values.take(ids)
@@ -236,15 +240,16 @@ class Stem:
 
         Rows that fail are dead.
         """
-        verdicts = np.where(judged.passed, np.uint8(PASS), np.uint8(FAIL))
+        # To pass is one less than to fail: a subtraction takes a third of the time of a choice for each row.
+        verdicts = FAIL - judged.passed.view(np.uint8)
         if judged.faults is not None:
             # Faults are numbered above all verdicts, so a row with one keeps it.
             verdicts = np.maximum(verdicts, judged.faults)
             self._faulty.add(filter)
         self._verdicts[filter].put(ids, verdicts)
-        failed = ids[~judged.passed]
+        failed = ids.take((~judged.passed).nonzero()[0])
         self.dead += int(np.count_nonzero(self.alive.take(failed)))
-        self._alive.put(failed, np.zeros(len(failed), np.bool_))
+        self._alive.put(failed, FALLEN)
 
     def settle(self, watermark: float | None) -> None:
         """End the micro-batch.

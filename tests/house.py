@@ -32,7 +32,7 @@ ROOMS = (
     *("policies.shared", "policies.matrix", "policies.content"),
     *("policies.query_mesh.learn", "policies.query_mesh.search", "policies.query_mesh", "policies.auto", "policies"),
     *("routing", "engine", "wiring", "local"),
-    *("spark.layout", "spark", "comparison", "eddy"),
+    *("spark.layout", "spark", "where", "accessor", "comparison", "eddy"),
     *(
         "jobs.dist",
         "jobs.flights",
@@ -51,7 +51,7 @@ ROOMS = (
 PLUG_INS = ("operators", "policies")
 COMPOSER = "wiring"
 # Spark is known here, and in no other room.
-WITH_SPARK = ("spark", "jobs", "benchmarks")
+WITH_SPARK = ("spark", "accessor", "jobs", "benchmarks")
 # A job's file is read, and told about, before there is Spark.
 BEFORE_SPARK = ("jobs.config",)
 # No clock, no chance of their own: everything that an engine is made of.

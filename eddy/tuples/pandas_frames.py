@@ -9,6 +9,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeGuard
 
+from eddy.tuples.arrays import Numbers
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -33,6 +35,13 @@ def make_series(values: Sequence[Any]) -> pd.Series[Any]:
     import pandas as pd  # noqa: PLC0415  putting this off is what the module is for
 
     return pd.Series(values, dtype=object)
+
+
+def wrap_numbers(numbers: Numbers) -> pd.Series[Any]:
+    """Make a Series over an array of numbers, without a copy."""
+    import pandas as pd  # noqa: PLC0415  putting this off is what the module is for
+
+    return pd.Series(numbers, copy=False)
 
 
 def is_frame(value: object) -> TypeGuard[pd.DataFrame]:

@@ -43,7 +43,7 @@ class Modelled:
         self.stem.verdicts("f", ids, lambda ids: Judged(self._times(ids) % 3 != 0, None), repeated=False)
 
     def _times(self, ids: Any) -> Any:
-        return self.stem.take("ts", ids).to_numpy()
+        return self.stem.column("ts").take(ids).to_numpy()
 
     def living(self) -> list[Any]:
         """What must come out of a state: times, texts and verdicts of the rows that are alive."""
@@ -67,7 +67,14 @@ def make_stem(window: Any) -> Stem:
 def living(stem: Stem) -> list[Any]:
     ids = np.flatnonzero(stem.alive)
     verdicts = stem._verdicts["f"].values.take(ids)
-    return list(zip(stem.take("ts", ids).to_pylist(), stem.take("v", ids).to_pylist(), verdicts.tolist(), strict=True))
+    return list(
+        zip(
+            stem.column("ts").take(ids).to_pylist(),
+            stem.column("v").take(ids).to_pylist(),
+            verdicts.tolist(),
+            strict=True,
+        )
+    )
 
 
 STEPS = st.lists(

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from eddy.contracts import Hop, Prices, Statistic, Statistics
 from eddy.policies.auto.duel import Bill, Trail
 from eddy.policies.auto.guard import ArmGuard
-from eddy.policies.auto.ledger import CHAMPION, SAMPLE, USUAL_SCREENING, Ledger, Thinking
+from eddy.policies.auto.ledger import CHAMPION, SAMPLE, USUAL_SCREENING, Ledger
 from eddy.policies.auto.prospect import Prospect
+from eddy.policies.auto.thinking import Thinking
 from eddy.policies.shared.account import CREDIT, KINDS, Account
 
 F, G = Hop("f"), Hop("g")
