@@ -27,6 +27,7 @@ from benchmarks import (
     spark_filters,
     spark_joins,
     spark_skeleton,
+    spark_where,
 )
 from benchmarks.growth import Growth
 from benchmarks.measure import Ratio
@@ -45,6 +46,7 @@ SUITES: dict[str, Sequence[Benchmark]] = {
     "spark_filters": spark_filters.BENCHMARKS,
     "spark_joins": spark_joins.BENCHMARKS,
     "spark_skeleton": spark_skeleton.BENCHMARKS,
+    "spark_where": spark_where.BENCHMARKS,
 }
 
 PACKAGES = ("pyspark", "pyarrow", "numpy", "pandas", "duckdb", "polars")
