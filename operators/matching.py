@@ -8,24 +8,26 @@ themselves, the order of arrival, the windows, verdicts, and all other condition
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import reduce
+from functools import cache, reduce
 from typing import NamedTuple
 
 import numpy as np
 
+from eddy.kernels.arguments import NO_BOUNDS, Ranked, Screen, Term
+from eddy.kernels.choice import choose_kernels
 from eddy.operators.conditions import Conditions, JoinPair, Side, evaluate
 from eddy.operators.index.catalog import Found
 from eddy.operators.index.counts import Served
-from eddy.operators.index.time_bounds import TimeBounds, make_bounds
+from eddy.operators.index.time_bounds import are_exact, make_bounds
 from eddy.operators.keys import compare_values
-from eddy.operators.pairs import Pairs, judge_codes, mask_ordered
+from eddy.operators.pairs import Pairs, judge_codes
 from eddy.operators.pattern import Pattern, describe, keep_one_key
 from eddy.operators.stem import Stem
-from eddy.query import Range
+from eddy.query import Range, Rows
 from eddy.tuples import Lineage, Tuples
 from eddy.tuples.arrays import KeyCodes, Mask, RowIds
 from eddy.tuples.event_time import Ticks, age
-from eddy.tuples.request import Request
+from eddy.tuples.request import Request, TimeBounds
 from eddy.tuples.runs import Lots, Ranges, scan_all
 
 MOST_CANDIDATES = 1 << 18
@@ -41,12 +43,15 @@ WindowLength = int | float | None
 class Search(NamedTuple):
     """Tuples, and where their candidates are.
 
-    `before` has for each tuple the id below which the target's rows had come when it arrived; None for all rows.
+    `codes` are those of its comparisons. `before` has for each tuple the id below which the target's rows had come when
+    it arrived, and `bounds` the times between which they must be; None for all rows.
     """
 
     tuples: Tuples
     pattern: Pattern
+    codes: Sequence[KeyCodes]
     before: RowIds | None
+    bounds: Callable[[], TimeBounds] | None
     ranges: Ranges
     served: Sequence[tuple[Served, int]]
 
@@ -71,6 +76,8 @@ class Matching:
         self._stem = stems[target]
         self._conditions = conditions
         self._patterns: dict[frozenset[str], Pattern] = {}
+        spans = [_window_length(stem) for stem in stems.values()]
+        self._has_exact_bounds = are_exact(self._stem.ticks, spans)
 
     def pattern(self, lineage: Lineage) -> str:
         """Write by which keys tuples of a lineage search."""
@@ -87,8 +94,9 @@ class Matching:
         tuples = tuples.first(max(MOST_TUPLES // self._stem.catalog.count_runs(pattern.mask), 1))
         # A row joins what came before it. Of two rows the later one finds the earlier, so no pair is found twice.
         before = self._stem.before(self._stems[origin].arrivals(tuples.ids[origin]))
-        found = self._recall(pattern, tuples) or self._find_ranges(pattern, tuples, before)
-        return Search(tuples, pattern, before, *found)
+        codes, bounds = self._read_codes(pattern.searched, tuples), self._find_bounds(tuples)
+        found = self._recall(pattern, tuples) or self._find_ranges(pattern, tuples, codes, before, bounds)
+        return Search(tuples, pattern, codes, before, bounds, *found)
 
     def keep(self, search: Search, tuples: RowIds, *, are_own: bool = False) -> None:
         """Keep what some of the tuples have found, for a probe of the same rows.
@@ -96,7 +104,7 @@ class Matching:
         The rows of the search's ranges are an index's, or `are_own`: those that were verified. They may be more than
         such a probe would find, since it verifies them.
         """
-        _, pattern, _, ranges, _ = search
+        pattern, ranges = search.pattern, search.ranges
         origin = search.tuples.lineage.origin
         # Where other rows of the tuple have a say, or their times, what one finds is not good for all of its row. And
         # where keys cannot be computed, candidates are in another list for every search.
@@ -117,21 +125,15 @@ class Matching:
 
     def match(self, search: Search) -> Matches:
         """Match the first tuples, up to a bounded number of candidates."""
-        tuples, pattern, before, ranges, served = search
-        # A hot key may have more candidates than memory. So only as many tuples as have few enough are joined now, at
-        # least one, and the router comes back with the rest:
-        #
-        #     per probe [2 900 1 ...]   total [2 902 903 ...]   limit 903  ->  taken 3
-        total = np.cumsum(ranges.per_probe())
-        taken = max(int(np.searchsorted(total, MOST_CANDIDATES, side="right")), 1) if len(tuples) else 0
-        candidates = ranges.expand(taken)
-        near = self._screen(pattern, tuples, before, Pairs(*candidates, None))
+        pattern, tuples = search.pattern, search.tuples
+        found = choose_kernels().kernels.screen(search.ranges, self._make_screen(search), MOST_CANDIDATES)
+        near = self._judge(pattern, tuples, Pairs(found.at, found.rows, None))
         pairs = self._verify(pattern, tuples, near)
-        if not ranges.ascending or pattern.faulty:
+        if not search.ranges.ascending or pattern.faulty:
             pairs = pairs.by_row()
-        self._stem.catalog.note(served, candidates[1], pairs.rows)
+        self._stem.catalog.note(search.served, search.ranges, found, pairs.rows)
         # How many candidates an index finds depends on its layout, which a restart changes; what is learned must not.
-        return Matches(pairs, taken, len(near.at))
+        return Matches(pairs, found.taken, len(near.at))
 
     def _find_pattern(self, spans: frozenset[str]) -> Pattern:
         found = self._patterns.get(spans)
@@ -169,11 +171,17 @@ class Matching:
         timed = {name for name in spans if self._stem.timed and self._stems[name].timed}
         return spans.intersection(timed.union(*asked))
 
-    def _find_ranges(self, pattern: Pattern, tuples: Tuples, before: RowIds | None) -> Found:
+    def _find_ranges(
+        self,
+        pattern: Pattern,
+        tuples: Tuples,
+        codes: Sequence[KeyCodes],
+        before: RowIds | None,
+        bounds: Callable[[], TimeBounds] | None,
+    ) -> Found:
         """Find the candidates of every tuple in an index, and say what has served them."""
         if not pattern.searched:
             return Found(scan_all(len(tuples), len(self._stem)), ())
-        codes = self._read_codes(pattern.searched, tuples)
         others = [one.other(self.target) for one in pattern.searched]
         valid = [v for side in others if (v := side.key.valid(tuples.ids[side.input])) is not None]
         wanted: dict[int, KeyCodes] = {}
@@ -188,7 +196,7 @@ class Matching:
             pattern.then if orders else None,
             orders,
         )
-        ranges, served = self._stem.catalog.find(request, self._find_bounds(tuples), before)
+        ranges, served = self._stem.catalog.find(request, bounds, before)
         # Null equals nothing: a tuple without a key has no candidates, whatever code stands there.
         if valid:
             ranges.counts[~np.logical_and.reduce(valid)] = 0
@@ -214,23 +222,52 @@ class Matching:
         spans = [_window_length(self._stems[name]) for name in (*streams, self.target)]
         if not self._stem.timed or all(span is None for span in spans):
             return None
-        return lambda: make_bounds(
-            [self._stems[name].ticks.take(tuples.ids[name]) for name in streams], spans[:-1], spans[-1]
+        return cache(
+            lambda: make_bounds(
+                [self._stems[name].ticks.take(tuples.ids[name]) for name in streams], spans[:-1], spans[-1]
+            )
         )
 
-    def _screen(self, pattern: Pattern, tuples: Tuples, before: RowIds | None, pairs: Pairs) -> Pairs:
-        """Keep the candidates that agree in all numbers at hand: codes, ids, times and verdicts."""
-        pairs = self._keep_alike(pattern, tuples, pairs)
-        for order in pattern.orders:
-            pairs = pairs.keep(mask_ordered(order, self.target, tuples, pairs))
-        if before is not None:
+    def _make_screen(self, search: Search) -> Screen:
+        """Say what numbers say of candidates: codes, ids, times and verdicts."""
+        stem, pattern, before = self._stem, search.pattern, search.before
+        codes = search.codes if pattern.equalities and not pattern.faulty else ()
+        equal = self._make_terms(pattern.equalities if codes else (), search.tuples, codes)
+        ordered = [one for one in pattern.orders if not any(side.key.faulty for side in one.sides.values())]
+        orders = self._make_terms(ordered, search.tuples, self._read_codes(ordered, search.tuples))
+        is_bounded = search.bounds is not None and self._has_exact_bounds
+        is_ranked = before is not None and isinstance(stem.window, Rows)
+        return Screen(
+            terms=[*equal, *orders],
             # Each combination is found once, by its last row.
-            pairs = pairs.keep(self._stem.mask_stood(pairs.rows, before.take(pairs.at)))
-        for check in (self._mask_timely, self._mask_living):
-            mask = check(tuples, pairs.at, pairs.rows)
-            if mask is not None:
-                pairs = pairs.keep(mask)
-        return pairs
+            before=before,
+            ranked=Ranked(stem.ranks, stem.rank_shift) if is_ranked else None,
+            times=stem.ticks if is_bounded else None,
+            bounds=search.bounds() if search.bounds is not None and is_bounded else NO_BOUNDS,
+            alive=stem.alive if stem.dead else None,
+            stored=len(stem),
+        )
+
+    def _make_terms(self, pairs: Sequence[JoinPair], tuples: Tuples, codes: Sequence[KeyCodes]) -> list[Term]:
+        """Say how codes must compare. A row without a key matches nothing, whatever code stands there."""
+        return [
+            Term(
+                pair.ops[self.target],
+                *pair.sides[self.target].key.stored,
+                wanted,
+                (other := pair.other(self.target)).key.valid(tuples.ids[other.input]),
+            )
+            for pair, wanted in zip(pairs, codes, strict=True)
+        ]
+
+    def _judge(self, pattern: Pattern, tuples: Tuples, pairs: Pairs) -> Pairs:
+        """Keep what numbers beyond a kernel's say: faults of keys, and times that are fractions."""
+        for e in pattern.equalities if pattern.faulty else ():
+            own, other = e.sides[self.target], e.other(self.target)
+            judged = judge_codes(own.key, pairs.rows, other.key, tuples.ids[other.input].take(pairs.at))
+            pairs = pairs.keep(judged.passed).with_faults(judged)
+        mask = None if self._has_exact_bounds else self._mask_timely(tuples, pairs.at, pairs.rows)
+        return pairs if mask is None else pairs.keep(mask)
 
     def _verify(self, pattern: Pattern, tuples: Tuples, pairs: Pairs) -> Pairs:
         """Keep those that join by values and residuals; where one has no answer, with its fault."""
@@ -244,21 +281,6 @@ class Matching:
             pairs = pairs.keep(judged.passed).with_faults(judged)
         return pairs
 
-    def _keep_alike(self, pattern: Pattern, tuples: Tuples, pairs: Pairs) -> Pairs:
-        """Keep the candidates whose codes are those of the tuple."""
-        for e in pattern.equalities:
-            own, other = e.sides[self.target], e.other(self.target)
-            if pattern.faulty:
-                judged = judge_codes(own.key, pairs.rows, other.key, tuples.ids[other.input].take(pairs.at))
-                pairs = pairs.keep(judged.passed).with_faults(judged)
-                continue
-            same = own.key.codes(pairs.rows) == other.key.codes(tuples.ids[other.input]).take(pairs.at)
-            pairs = pairs.keep(same)
-            # A row without a key may be among the candidates, by other keys or by none; any code may stand there.
-            present = own.key.valid(pairs.rows)
-            pairs = pairs if present is None else pairs.keep(present)
-        return pairs
-
     def _mask_timely(self, tuples: Tuples, at: RowIds, rows: RowIds) -> Mask | None:
         """Mask the rows with which all are inside their windows."""
         streams = [name for name in tuples.ids if self._stems[name].timed]
@@ -269,10 +291,6 @@ class Matching:
             return None
         ticks = [self._stems[name].ticks.take(tuples.ids[name]) for name in streams]
         return mask_inside(ticks, spans[:-1], at, self._stem.ticks.take(rows), spans[-1])
-
-    def _mask_living(self, tuples: Tuples, at: RowIds, rows: RowIds) -> Mask | None:
-        """Mask the rows that no filter has failed."""
-        return self._stem.alive.take(rows) if self._stem.dead else None
 
     def _mask_equal(self, equality: JoinPair, tuples: Tuples, pairs: Pairs) -> Mask:
         """Compare the values of candidates whose codes match.

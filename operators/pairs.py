@@ -6,13 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eddy.operators.conditions import JoinPair
 from eddy.operators.keys import Key
 from eddy.predicates.judge import Judged
-from eddy.tuples import Tuples
 from eddy.tuples.arrays import FaultCodes, Mask, RowIds
-
-COMPARE = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}
 
 
 class Pairs(NamedTuple):
@@ -44,19 +40,6 @@ class Pairs(NamedTuple):
             return self
         found = judged.faults[judged.passed]
         return Pairs(self.at, self.rows, found if self.faults is None else np.maximum(self.faults, found))
-
-
-def mask_ordered(order: JoinPair, target: str, tuples: Tuples, pairs: Pairs) -> Mask:
-    """Mask the candidates whose code compares with the tuple's as asked; all, where keys may lack an answer."""
-    own, other = order.sides[target], order.other(target)
-    if own.key.faulty or other.key.faulty:
-        return np.ones(len(pairs.at), np.bool_)
-    ids = tuples.ids[other.input].take(pairs.at)
-    mask: Mask = COMPARE[order.ops[target]](own.key.codes(pairs.rows), other.key.codes(ids))
-    for key, rows in ((own.key, pairs.rows), (other.key, ids)):
-        valid = key.valid(rows)
-        mask = mask if valid is None else mask & valid
-    return mask
 
 
 def judge_codes(own: Key, rows: RowIds, other: Key, ids: RowIds) -> Judged:

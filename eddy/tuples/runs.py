@@ -51,6 +51,15 @@ class Reach:
         """The largest number of parts that one probe searches."""
         return max(int((self.last - self.first).max(initial=0)), 0)
 
+    def count(self, parts: int) -> list[int]:
+        """Count the probes that reach each part."""
+        # first [0 1 2], last [2 3 2]: entered [1 1 0], left behind [0 0 1 1]   ->   [1 2 1]
+        some = np.flatnonzero(self.first < self.last)
+        entered = np.bincount(self.first.take(some), minlength=parts + 1)
+        left = np.bincount(self.last.take(some), minlength=parts + 1)
+        counted: list[int] = np.cumsum(entered - left)[:parts].tolist()
+        return counted
+
     def of(self, part: int) -> tuple[Integers, Integers]:
         """Find the probes that reach a part.
 
@@ -92,6 +101,12 @@ class Lots:
 
     def __len__(self) -> int:
         return self._end
+
+    @property
+    def lots(self) -> list[tuple[int, Numbers | None, int, int]]:
+        """Where each lot begins, its rows or None, the number of the first one, and how many they are."""
+        ends = [*self._begins[1:], *[self._end][: len(self._begins)]]
+        return [(begin, *lot, end - begin) for begin, lot, end in zip(self._begins, self._lots, ends, strict=True)]
 
     def add(self, rows: Numbers | None, first: int, count: int) -> int:
         """Add rows, numbered from a first one, and say where they begin; None stands for `count` rows as they are."""

@@ -68,10 +68,14 @@ class Builder:
     def read(self, part: Part, key_map: KeyMap) -> Callable[[Integers], Numbers]:
         """Give what reads the numbers by which rows of one code stand in order, by their places in the part."""
         if key_map.then is None:
-            times = self._ticks()[part.start : part.stop]
+            times = self.read_times(part)
             return lambda rows: times.take(rows, mode="clip")
         key = self.keys[key_map.then]
         return lambda rows: _read(key, np.minimum(rows.astype(np.int64), part.rows - 1) + part.start)
+
+    def read_times(self, part: Part) -> Ticks:
+        """Give the times of a part's rows."""
+        return self._ticks()[part.start : part.stop]
 
     def _join(
         self, part: Part, key_map: KeyMap, pieces: Sequence[Piece], bits: tuple[int, ...], note_sorted: NoteSorted

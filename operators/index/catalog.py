@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from eddy.contracts import Index
+from eddy.kernels.arguments import NO_BOUNDS, Lookup, Narrowing, Places, Rising, Screened
+from eddy.kernels.choice import choose_kernels
+from eddy.kernels.narrowing import narrow
 from eddy.operators.index import price
 from eddy.operators.index.builder import Builder
 from eddy.operators.index.counts import IndexCounts, Served
@@ -20,13 +22,13 @@ from eddy.operators.index.sample import Sample
 from eddy.operators.index.searches import Searches
 from eddy.operators.index.segments import Segments
 from eddy.operators.index.serving import Serving
-from eddy.operators.index.time_bounds import LEAST_SAVED, TimeBounds, narrow, narrow_order
+from eddy.operators.index.time_bounds import LEAST_SAVED, narrow_order
 from eddy.operators.keys import Key
 from eddy.operators.tuning.settings import IndexSettings
 from eddy.tuples.arrays import Integers, RowIds
 from eddy.tuples.event_time import Ticks
-from eddy.tuples.request import Request
-from eddy.tuples.runs import Lots, Ranges, Runs, find_probes
+from eddy.tuples.request import Request, TimeBounds
+from eddy.tuples.runs import Lots, Ranges, Reach, Runs, find_probes
 
 Bounds = Callable[[], TimeBounds]
 """Works out the bounds of all tuples, where there is something to be left out by them."""
@@ -48,13 +50,12 @@ class Ready(NamedTuple):
 
 
 class Look(NamedTuple):
-    """A look of some probes into a part, and their places among the parts that each of them reaches."""
+    """A look into a part, by its number among all; `size` is how many probes reach it."""
 
+    number: int
     part: Part
     key_map: KeyMap | None
     ready: Ready
-    slot: int | Integers
-    probes: slice | Integers
     size: int
 
     @property
@@ -186,44 +187,35 @@ class Catalog:
         They may be older or newer than the tuple's bounds, or have come later: what is left out is what is easy to.
         """
         self._follow()
-        bounds = None if bounds is None or not self.settings.time_order else cache(bounds)
+        bounds = bounds if self.settings.time_order else None
         reach = self._parts.reach(before, bounds)
         self._counts.ask(request.pattern, len(request))
         self._serving.ask(request)
-        looks = []
-        for number, part in enumerate(self._parts):
-            slot, probes, size = find_probes(reach, number, len(request))
-            if size:
-                key_map = self._serving.find(part, request)
-                looks.append(Look(part, key_map, self._prepare(part, key_map, request.pattern), slot, probes, size))
-        wide = max((look.ready.runs.width for look in looks), default=1)
-        starts = np.zeros((len(request), wide * (len(self._parts) if reach is None else reach.width)), np.int64)
-        counts = np.zeros_like(starts)
-        for look in looks:
-            first, many = self._look_into(look, request, bounds)
-            self._count(look, request.pattern, many)
-            if wide == 1:
-                starts[look.probes, look.slot], counts[look.probes, look.slot] = first, many
-            else:
-                _put_wide(starts, counts, look, wide, first, many)
+        sizes = [len(request)] * len(self._parts) if reach is None else reach.count(len(self._parts))
+        looks = [
+            self._look(number, part, request, size)
+            for number, (part, size) in enumerate(zip(self._parts, sizes, strict=True))
+            if size
+        ]
+        places = self._look_up(looks, request, bounds, reach)
         for key_map in {look.key_map for look in looks}:
             self._counts.work((key_map, request.pattern)).probes += len(request)
         ascending = not request.pattern or self._builder.is_as_before or all(look.in_order for look in looks)
         served = [((look.key_map, request.pattern), look.part.start) for look in looks]
-        return Found(Ranges(starts, counts, self._lots, ascending), served)
+        return Found(Ranges(places.starts, places.counts, self._lots, ascending), served)
 
-    def note(self, served: Sequence[tuple[Served, int]], candidates: RowIds, matches: RowIds) -> None:
+    def note(self, served: Sequence[tuple[Served, int]], ranges: Ranges, found: Screened, matches: RowIds) -> None:
         """Count what was looked at of what a search found, and what of that was right."""
         if len({one for one, _ in served}) <= 1:
             for one, _ in served[:1]:
                 work = self._counts.work(one)
-                work.candidates += len(candidates)
+                work.candidates += found.candidates
                 work.matches += len(matches)
             return
         begins = [start for _, start in served[1:]]
         looked, right = (
             np.bincount(np.searchsorted(begins, rows, side="right"), minlength=len(served))
-            for rows in (candidates, matches)
+            for rows in (ranges.expand(found.taken)[1], matches)
         )
         for (one, _), some, good in zip(served, looked.tolist(), right.tolist(), strict=True):
             work = self._counts.work(one)
@@ -268,30 +260,71 @@ class Catalog:
             self._serving.begin()
             self._fresh = True
 
-    def _count(self, look: Look, pattern: int, found: Integers) -> None:
-        work = self._counts.work((look.key_map, pattern))
-        work.lookups += look.size
-        work.ranges += int(np.count_nonzero(found)) if look.ready.built is not None else look.size
+    def _look(self, number: int, part: Part, request: Request, size: int) -> Look:
+        key_map = self._serving.find(part, request)
+        return Look(number, part, key_map, self._prepare(part, key_map, request.pattern), size)
 
-    def _look_into(self, look: Look, request: Request, bounds: Bounds | None) -> tuple[Integers, Integers]:
-        """Find where in all lots the runs of some probes start, in one part, and how many rows they have."""
+    def _look_up(self, looks: Sequence[Look], request: Request, bounds: Bounds | None, reach: Reach | None) -> Places:
+        """Find where in all lots the runs of the probes start, and how many rows they have."""
+        wide = max((look.ready.runs.width for look in looks), default=1)
+        columns = wide * (len(self._parts) if reach is None else reach.width)
+        places = Places(np.zeros((len(request), columns), np.int64), np.zeros((len(request), columns), np.int64), reach)
+        within = Narrowing(NO_BOUNDS if bounds is None else bounds(), LEAST_SAVED)
+        tables = {look.number: self._make_lookup(look, request, within) for look in looks} if wide == 1 else {}
+        known = {number: lookup for number, lookup in tables.items() if lookup is not None}
+        found = dict(zip(known, choose_kernels().kernels.look_up([*known.values()], within, places), strict=True))
+        for look in looks:
+            work = self._counts.work((look.key_map, request.pattern))
+            work.lookups += look.size
+            own = found.get(look.number)
+            work.ranges += self._look_into(look, request, within, places, wide) if own is None else own
+        return places
+
+    def _make_lookup(self, look: Look, request: Request, within: Narrowing) -> Lookup | None:
+        """Say what a kernel needs for a look; None where it would take more than that."""
         index, begin, runs = look.ready
-        if index is None or look.key_map is None:
-            return np.array(begin), np.array(look.part.rows)
-        first, many = index.search(request, look.probes)
-        then = look.key_map.then
-        if runs.exact and (bounds is not None if then is None else bool(request.orders) and then == request.then):
-            long = np.flatnonzero(many >= LEAST_SAVED)
-            if len(long):
-                read = self._builder.read(look.part, look.key_map)
-                if then is not None:
-                    orders = [(op, codes[look.probes]) for op, codes in request.orders]
-                    narrow_order(first, many, long, orders, read, index.order)
-                elif bounds is not None and look.part.newest > look.part.least:
-                    extent = (look.part.least, look.part.newest)
-                    narrow(first, many, long, bounds().take(look.probes), read, index.order, extent)
-        first += begin
-        return first, many
+        if index is None or look.key_map is None or (look.key_map.then is not None and request.orders):
+            return None
+        table = index.table(request)
+        if table is None:
+            return None
+        is_narrowed = runs.exact and look.key_map.then is None and look.part.newest > look.part.least
+        times = self._builder.read_times(look.part) if is_narrowed and within.bounds is not NO_BOUNDS else None
+        rising = None if times is None else Rising(times, look.part.least, look.part.newest)
+        return Lookup(table, look.number, begin, rising)
+
+    def _look_into(self, look: Look, request: Request, within: Narrowing, places: Places, wide: int) -> int:
+        """Write down what some probes find in one part; counts the runs with rows."""
+        slot, probes, size = find_probes(places.reach, look.number, len(request))
+        index, begin, _ = look.ready
+        if index is None:
+            first, many = np.array(begin), np.array(look.part.rows)
+        else:
+            first, many = index.search(request, probes)
+            self._narrow(look, request, within, probes, first, many)
+            first += begin
+        if wide == 1:
+            places.starts[probes, slot], places.counts[probes, slot] = first, many
+        else:
+            _put_wide(places, look.ready.runs.width, wide, slot, probes, first, many)
+        return size if index is None else int(np.count_nonzero(many))
+
+    def _narrow(
+        self, look: Look, request: Request, within: Narrowing, probes: slice | Integers, first: Integers, many: Integers
+    ) -> None:
+        """Leave out what is out of bounds, by the key or the time that rows of one code stand in order of."""
+        index, _, runs = look.ready
+        long = np.flatnonzero(many >= LEAST_SAVED) if runs.exact else ()
+        if not len(long) or index is None or look.key_map is None:
+            return
+        read = self._builder.read(look.part, look.key_map)
+        if look.key_map.then is not None:
+            if request.orders and look.key_map.then == request.then:
+                orders = [(op, codes[probes]) for op, codes in request.orders]
+                narrow_order(first, many, long, orders, read, index.order)
+        elif look.part.newest > look.part.least and within.bounds is not NO_BOUNDS:
+            extent = (look.part.least, look.part.newest)
+            narrow(first, many, long, within.bounds.take(probes), read, index.order, extent, LEAST_SAVED)
 
     def _prepare(self, part: Part, key_map: KeyMap | None, pattern: int) -> Ready:
         """Give an index of a part, ready to be searched."""
@@ -307,10 +340,10 @@ class Catalog:
         return self._builder.build(part, key_map, self._serving.admission.spare(key_map), self._counts.sort)
 
 
-def _put_wide(starts: Integers, counts: Integers, look: Look, wide: int, first: Integers, many: Integers) -> None:
+def _put_wide(
+    places: Places, own: int, wide: int, slot: Any, probes: slice | Integers, first: Integers, many: Integers
+) -> None:
     """Put several runs of each probe where there is room for the most that there are."""
-    slots = np.asarray(look.slot) * wide
-    probes = np.arange(len(starts))[look.probes]
-    runs = np.arange(look.ready.runs.width)
-    places = (probes[:, None], np.atleast_1d(slots)[:, None] + runs)
-    starts[places], counts[places] = (one if one.ndim == 2 else one.reshape(-1, 1) for one in (first, many))
+    rows = np.arange(len(places.starts))[probes]
+    at = (rows[:, None], np.atleast_1d(np.asarray(slot) * wide)[:, None] + np.arange(own))
+    places.starts[at], places.counts[at] = (one if one.ndim == 2 else one.reshape(-1, 1) for one in (first, many))

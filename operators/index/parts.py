@@ -18,8 +18,8 @@ import numpy as np
 
 from eddy.contracts import Index
 from eddy.operators.index.key_map import KeyMap
-from eddy.operators.index.time_bounds import TimeBounds
 from eddy.tuples.arrays import RowIds
+from eddy.tuples.request import TimeBounds
 from eddy.tuples.runs import Reach, Segment
 
 MOST_MERGED = (1 << 16) - 1
