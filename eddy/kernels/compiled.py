@@ -94,8 +94,8 @@ def screen(ranges: Ranges, asked: Screen, most: int) -> Screened:
     if len(ranges.starts) > min((len(array) for array in _list_tuplewise(asked)), default=len(ranges.starts)):
         raise _outside("screen")
     at, rows, taken, candidates = loops.screen(
-        ranges.starts,
-        ranges.counts,
+        np.ascontiguousarray(ranges.starts),
+        np.ascontiguousarray(ranges.counts),
         most,
         np.array([_describe_lot(*lot) for lot in lots.lots] or [[0] * 5], np.int64),
         np.array([_describe_term(term) for term in asked.terms] or [[0] * 5], np.int64)[: len(asked.terms)],
