@@ -182,7 +182,7 @@ class Index(Protocol):
     def runs(self, pattern: int) -> Runs:
         """How many runs a search by some keys finds for each probe."""
 
-    def table(self, request: Request) -> CodeTable | None:
+    def table(self, pattern: int) -> CodeTable | None:
         """What a kernel needs to find one run for each probe, as a search would; None where it takes more."""
 
     def search(self, request: Request, probes: slice | Integers) -> tuple[Integers, Integers]:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from eddy.tuples.arrays import Hashes, Integers, KeyCodes, Mask, Numbers, RowIds, Valid
 from eddy.tuples.event_time import Ticks
 from eddy.tuples.request import TimeBounds
 from eddy.tuples.runs import Ranges, Reach
 
+GiveHashes = Callable[[tuple[int, ...]], Hashes]
+"""Gives one hash of some keys for each probe."""
+
 NO_BOUNDS = TimeBounds(None, None)
 
 
 class HashBits(NamedTuple):
-    """Bits of a code: a hash for each probe, without so many last bits, and shifted to where they stand."""
+    """Bits of a code: the hash of some keys, without so many last bits, and shifted to where they stand."""
 
-    hashes: Hashes
+    keys: tuple[int, ...]
     drop: int
     shift: int
 
@@ -51,6 +54,14 @@ class Lookup(NamedTuple):
     number: int
     begin: int
     rising: Rising | None
+
+
+class Lookups:
+    """The parts that all probes of a search look into; `memo` is what a kernel has made of them."""
+
+    def __init__(self, parts: Sequence[Lookup]) -> None:
+        self.parts = parts
+        self.memo: Any = None
 
 
 class Narrowing(NamedTuple):
@@ -94,14 +105,14 @@ class Ranked(NamedTuple):
 class Screen(NamedTuple):
     """All that numbers say of candidates; None stands for what need not be asked.
 
-    A row must have come `before`, which is an id for each tuple, and be inside all windows. `stored` is the number of
-    rows that there are.
+    A row must have come `before`, which is an id for each tuple, and be inside all windows; times are whole numbers.
+    `stored` is the number of rows that there are.
     """
 
     terms: Sequence[Term]
     before: RowIds | None
     ranked: Ranked | None
-    times: Integers | None
+    times: Ticks | None
     bounds: TimeBounds
     alive: Mask | None
     stored: int
@@ -126,5 +137,5 @@ class Kernels(NamedTuple):
 
     name: str
     sort_codes: Callable[[Numbers, int], tuple[Integers, Numbers]]
-    look_up: Callable[[Sequence[Lookup], Narrowing, Places], list[int]]
+    look_up: Callable[[Lookups, GiveHashes, Narrowing, Places], list[int]]
     screen: Callable[[Ranges, Screen, int], Screened]

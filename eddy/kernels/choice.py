@@ -42,7 +42,7 @@ def make_choice(wanted: str) -> Choice:
         return Choice(PLAIN, "")
     try:
         return Choice(import_module("eddy.kernels.compiled").COMPILED, "")
-    except Exception as error:  # noqa: BLE001  a compiler that is missing, or fails in any way, ends no query
+    except Exception as error:
         what = (
             "numba is not installed" if isinstance(error, ModuleNotFoundError) else f"{type(error).__name__}: {error}"
         )

@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from eddy.errors import EngineError
 from eddy.kernels import loops, plain
-from eddy.kernels.arguments import Kernels, Lookup, Narrowing, Places, Screen, Screened, Term
-from eddy.tuples.arrays import Integers, Mask, Numbers
+from eddy.kernels.arguments import (
+    NO_BOUNDS,
+    GiveHashes,
+    Kernels,
+    Lookup,
+    Lookups,
+    Narrowing,
+    Places,
+    Screen,
+    Screened,
+    Term,
+)
+from eddy.tuples.arrays import Floats, Integers, Mask, Numbers
+from eddy.tuples.event_time import Ticks
 from eddy.tuples.runs import Lots, Ranges, find_probes
 
-OPS = {"=": loops.EQUAL, "<": loops.LESS, "<=": loops.AT_MOST, ">": loops.GREATER, ">=": loops.AT_LEAST}
+Keys = tuple[int, ...]
 
 NONE: Integers = np.empty(0, np.int64)
-ALL_KNOWN: Mask = np.empty(0, np.bool_)
+ALL: Mask = np.empty(0, np.bool_)
+NO_LOT = np.zeros((1, 5), np.int64)
+NO_TERM = np.zeros((0, 5), np.int64)
 
 
 def sort_codes(codes: Numbers, bits: int) -> tuple[Numbers, Numbers]:
@@ -27,53 +39,54 @@ def sort_codes(codes: Numbers, bits: int) -> tuple[Numbers, Numbers]:
     return order, begins
 
 
-def look_up(parts: Sequence[Lookup], within: Narrowing, places: Places) -> list[int]:
+def look_up(lookups: Lookups, give_hashes: GiveHashes, within: Narrowing, places: Places) -> list[int]:
     """Write down the runs of each probe in each part; counts those with rows, by part."""
-    if not parts:
+    if not lookups.parts:
         return []
-    extents = np.array([(0.0, 0.0) if p.rising is None else p.rising[1:] for p in parts], np.float64)
-    found = np.zeros(len(parts), np.int64)
+    if lookups.memo is None:
+        lookups.memo = _describe_parts(lookups)
+    table, extents, keys = lookups.memo
+    found = np.zeros(len(table), np.int64)
+    hashes = give_hashes(keys[0])[None] if len(keys) == 1 else np.stack([give_hashes(one) for one in keys])
     reach = (NONE, NONE) if places.reach is None else (places.reach.first, places.reach.last)
-    earliest, latest = (NONE if one is None or one.dtype != np.int64 else one for one in within.bounds)
-    tuplewise = [bits.hashes for part in parts for bits in part.table.bits]
-    tuplewise += [one for one in (earliest, latest, *reach) if one is not NONE]
-    if len(places.starts) > min(map(len, tuplewise)):
-        raise _outside("look_up")
+    bounds = [_whole(one) for one in within.bounds]
+    _check_lengths("look_up", len(places.starts), hashes[0], *bounds, *reach)
     if not loops.look_up(
-        _describe_parts(parts),
-        extents,
-        earliest,
-        latest,
-        within.least_saved,
-        *reach,
-        places.starts,
-        places.counts,
-        found,
+        table, extents, hashes, *bounds, within.least_saved, *reach, places.starts, places.counts, found
     ):
         raise _outside("look_up")
     counted: list[int] = found.tolist()
-    return [_narrow(part, within, places, some) for part, some in zip(parts, counted, strict=True)]
+    if within.bounds is NO_BOUNDS:
+        return counted
+    return [_narrow(part, within, places, some) for part, some in zip(lookups.parts, counted, strict=True)]
 
 
-def _describe_parts(parts: Sequence[Lookup]) -> Integers:
-    """Write a line for each part; those that have fewer hashes than others end sooner."""
-    lines = [_describe_part(part) for part in parts]
+def _describe_parts(lookups: Lookups) -> tuple[Integers, Floats, list[Keys]]:
+    """Write a line for each part, the least and newest times of each, and by which keys there must be hashes."""
+    keys = list(dict.fromkeys(bits.keys for part in lookups.parts for bits in part.table.bits))
+    lines = [_describe_part(part, keys) for part in lookups.parts]
+    # Parts that are searched by fewer hashes than others have shorter lines.
     wide = max(map(len, lines))
-    return np.array([line + [0] * (wide - len(line)) for line in lines], np.int64)
+    extents = [(0.0, 0.0) if part.rising is None else part.rising[1:] for part in lookups.parts]
+    table = np.array([line + [0] * (wide - len(line)) for line in lines], np.int64)
+    return table, np.array(extents, np.float64), keys
 
 
-def _describe_part(part: Lookup) -> list[int]:
+def _describe_part(part: Lookup, keys: list[Keys]) -> list[int]:
     begins, order, bits, free = part.table
-    times, count = 0, 0
-    if part.rising is not None and part.rising.times.dtype == np.int64:
-        times, count = _find(part.rising.times), len(part.rising.times)
+    times = NONE if part.rising is None else _whole(part.rising.times)
     return [
         *(part.number, part.begin, free, len(bits)),
         *(_find(begins), begins.itemsize, len(begins)),
         *(_find(order), order.itemsize, len(order)),
-        *(times, count),
-        *(number for hashes, drop, shift in bits for number in (_find(hashes), drop, shift)),
+        *(_find(times) if len(times) else 0, len(times)),
+        *(number for one in bits for number in (keys.index(one.keys), one.drop, one.shift)),
     ]
+
+
+def _whole(times: Ticks | None) -> Integers:
+    """Give times that are whole numbers; none, where they are fractions."""
+    return times.view(np.int64) if times is not None and times.dtype == np.int64 else NONE
 
 
 def _narrow(part: Lookup, within: Narrowing, places: Places, found: int) -> int:
@@ -89,25 +102,20 @@ def _narrow(part: Lookup, within: Narrowing, places: Places, found: int) -> int:
 
 def screen(ranges: Ranges, asked: Screen, most: int) -> Screened:
     """Spell out the candidates of the first tuples, and keep those that pass."""
-    lots = ranges.rows if isinstance(ranges.rows, Lots) else Lots().followed_by(ranges.rows)
-    ranked, times = asked.ranked, asked.times
-    if len(ranges.starts) > min((len(array) for array in _list_tuplewise(asked)), default=len(ranges.starts)):
-        raise _outside("screen")
+    before, (earliest, latest), times = asked.before, asked.bounds, asked.times
+    own = [array for term in asked.terms for array in (term.own, term.valid)]
+    ranks, shift = (NONE, 0) if asked.ranked is None else asked.ranked
+    _check_lengths("screen", asked.stored, *own, times, ranks, asked.alive)
+    others = [array for term in asked.terms for array in (term.wanted, term.known)]
+    _check_lengths("screen", len(ranges.starts), *others, before, earliest, latest)
     at, rows, taken, candidates = loops.screen(
         np.ascontiguousarray(ranges.starts),
         np.ascontiguousarray(ranges.counts),
-        most,
-        np.array([_describe_lot(*lot) for lot in lots.lots] or [[0] * 5], np.int64),
-        np.array([_describe_term(term) for term in asked.terms] or [[0] * 5], np.int64)[: len(asked.terms)],
-        _mask_known(asked.terms),
-        NONE if asked.before is None else asked.before,
-        NONE if times is None or asked.bounds.earliest is None else asked.bounds.earliest,
-        NONE if times is None or asked.bounds.latest is None else asked.bounds.latest,
-        0 if ranked is None else _find(ranked.ranks),
-        0 if ranked is None else ranked.shift,
-        0 if times is None else _find(times),
-        0 if asked.alive is None else _find(asked.alive),
-        min([asked.stored, *map(len, _list_rowwise(asked))]),
+        _describe_lots(ranges.rows),
+        np.array([_describe_term(term) for term in asked.terms], np.int64) if asked.terms else NO_TERM,
+        (_mask_known(asked), *(NONE if one is None else one for one in (before, earliest, latest))),
+        (NONE if times is None else times, ranks, ALL if asked.alive is None else asked.alive),
+        (shift, asked.stored, most),
     )
     if candidates == loops.OUTSIDE:
         raise _outside("screen")
@@ -117,17 +125,13 @@ def screen(ranges: Ranges, asked: Screen, most: int) -> Screened:
     return Screened(at, rows, taken, candidates)
 
 
-def _list_rowwise(asked: Screen) -> list[Numbers]:
-    """List the arrays that have something for every row."""
-    own = [array for term in asked.terms for array in (term.own, term.valid)]
-    others = (asked.times, asked.alive, None if asked.ranked is None else asked.ranked.ranks)
-    return [array for array in (*own, *others) if array is not None]
-
-
-def _list_tuplewise(asked: Screen) -> list[Numbers]:
-    """List those that have something for every tuple."""
-    own = [array for term in asked.terms for array in (term.wanted, term.known)]
-    return [array for array in (*own, asked.before, *asked.bounds) if array is not None]
+def _describe_lots(rows: Lots | Integers) -> Integers:
+    """Write a line for each lot of rows."""
+    lots = rows if isinstance(rows, Lots) else Lots().followed_by(rows)
+    if lots.memo is None:
+        lots.memo = np.array([_describe_lot(*lot) for lot in lots.lots], np.int64) if len(lots) else NO_LOT
+    described: Integers = lots.memo
+    return described
 
 
 def _describe_lot(begin: int, rows: Numbers | None, first: int, count: int) -> tuple[int, ...]:
@@ -137,22 +141,32 @@ def _describe_lot(begin: int, rows: Numbers | None, first: int, count: int) -> t
 
 
 def _describe_term(term: Term) -> tuple[int, ...]:
-    valid = 0 if term.valid is None else _find(term.valid)
-    return OPS[term.op], _find(term.own), term.own.itemsize, valid, _find(term.wanted)
+    op, own, valid, wanted, _ = term
+    return loops.OPS[op], _find(own), own.itemsize, 0 if valid is None else _find(valid), _find(wanted)
 
 
-def _mask_known(terms: Sequence[Term]) -> Mask:
+def _mask_known(asked: Screen) -> Mask:
     """Mask the tuples that have a code in all comparisons; empty for all of them."""
-    known = [term.known for term in terms if term.known is not None]
-    return np.logical_and.reduce(known) if known else ALL_KNOWN
+    known = [term.known for term in asked.terms if term.known is not None]
+    return np.logical_and.reduce(known) if known else ALL
 
 
 def _find(array: Numbers) -> int:
-    """Find the address of an array whose numbers stand side by side."""
-    if not array.flags.c_contiguous:
-        raise EngineError(f"kernels: expected numbers that stand side by side, got steps of {array.strides[0]} bytes")
+    """Find the address of an array."""
+    if not (array.flags.c_contiguous and array.flags.aligned):
+        raise EngineError(
+            f"kernels: expected numbers side by side at even addresses, got steps of {array.strides[0]} bytes; "
+            "set EDDY_KERNELS=numpy"
+        )
     address: int = array.__array_interface__["data"][0]
     return address
+
+
+def _check_lengths(kernel: str, length: int, *arrays: Numbers | None) -> None:
+    """Refuse arrays that end before a loop does; those of no length stand for what is not asked."""
+    for array in arrays:
+        if array is not None and 0 < len(array) < length:
+            raise _outside(kernel)
 
 
 def _outside(kernel: str) -> EngineError:

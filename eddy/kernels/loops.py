@@ -17,10 +17,18 @@ from eddy.kernels.addresses import read_byte, read_signed, read_unsigned, read_w
 OUTSIDE = -1
 """What a loop gives that would have read behind the end of an array."""
 
-EQUAL, LESS, AT_MOST, GREATER, AT_LEAST = range(5)
-"""How a row's code is to compare with that of a tuple."""
+OPS = {"=": 0b010, "<": 0b001, "<=": 0b011, ">": 0b100, ">=": 0b110}
+"""How a row's code may compare with that of a tuple: a bit each for less, equal and more."""
 
 COLUMN, TABLE = types.int64[::1], types.int64[:, ::1]
+
+
+def _read_only(kind: Any, dimensions: int = 1) -> Any:
+    """Stand for arrays that a loop does not write to, and that may be Arrow's own memory."""
+    return types.Array(kind, dimensions, "C", readonly=True)
+
+
+INTEGERS, FLAGS, LINES = _read_only(types.int64), _read_only(types.boolean), _read_only(types.int64, 2)
 
 
 def _compiled(signature: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -55,15 +63,16 @@ def sort_codes(codes: Any, order: Any, begins: Any) -> bool:
     return True
 
 
-# The columns of a part in `look_up`; behind them stand three for each field.
+# The columns of a part in `look_up`.
 NUMBER, BEGIN, FREE, FIELDS, BEGINS, BEGINS_SIZE, BEGINS_COUNT, ORDER, ORDER_SIZE, ORDER_COUNT, TIMES, TIMES_COUNT = (
     range(12)
 )
-FIRST_FIELD = 12
+FIELD = 12
+"""The first column of the first field; each has three."""
 
 
 # Numbers are taken from tables one by one: a row of a table that is taken as an array costs as much as ten of them.
-@njit(inline="always")
+@njit()
 def _find_time(parts: Any, part: int, low: int, high: int, bound: int, after: int) -> int:
     """Find where a run reaches a time, or is past it: by halves."""
     order, size, times, count = (
@@ -85,7 +94,7 @@ def _find_time(parts: Any, part: int, low: int, high: int, bound: int, after: in
     return low
 
 
-@njit(inline="always")
+@njit()
 def _estimate_outside(least: float, newest: float, earliest: Any, latest: Any, probe: int) -> float:
     """Estimate the share of a part's rows that is out of a probe's bounds."""
     length = newest - least
@@ -99,13 +108,42 @@ def _estimate_outside(least: float, newest: float, earliest: Any, latest: Any, p
     return share
 
 
-_EXTENTS = types.float64[:, ::1]
+@njit()
+def _add_bits(parts: Any, part: int, hashes: Any, probe: int, code: int) -> int:
+    """Add the bits of the second field and the next ones to a probe's code."""
+    for field in range(1, parts[part, FIELDS]):
+        place = FIELD + 3 * field
+        kept = hashes[parts[part, place], probe] >> np.uint64(parts[part, place + 1])
+        code |= np.int64(kept) << parts[part, place + 2]
+    return code
 
 
-@_compiled(types.boolean(TABLE, _EXTENTS, COLUMN, COLUMN, types.float64, COLUMN, COLUMN, TABLE, TABLE, COLUMN))
-def look_up(
+@njit()
+def _narrow(parts: Any, part: int, within: Any, earliest: Any, latest: Any, probe: int, run: Any) -> Any:
+    """Leave out of a run what is out of a probe's bounds, if that is to spare it enough rows."""
+    start, stop = run
+    least, newest, least_saved = within
+    if (stop - start) * _estimate_outside(least, newest, earliest, latest, probe) < least_saved:
+        return start, stop
+    if len(earliest):
+        start = _find_time(parts, part, start, stop, earliest[probe], 0)
+    if len(latest) and start != OUTSIDE:
+        stop = _find_time(parts, part, start, stop, latest[probe], 1)
+    return start, stop
+
+
+_EXTENTS, _HASHES = _read_only(types.float64, 2), _read_only(types.uint64, 2)
+
+
+@_compiled(
+    types.boolean(
+        *(LINES, _EXTENTS, _HASHES, INTEGERS, INTEGERS, types.float64, INTEGERS, INTEGERS, TABLE, TABLE, COLUMN)
+    )
+)
+def look_up(  # noqa: PLR0913, PLR0917, C901  one pass, with all that it takes as arrays and numbers
     parts: Any,
     extents: Any,
+    hashes: Any,
     earliest: Any,
     latest: Any,
     least_saved: float,
@@ -116,36 +154,34 @@ def look_up(
     found: Any,
 ) -> bool:
     """Write where each probe's run starts in each part, and how many rows it has; count those with rows."""
+    # Numbers that are read from a table inside of a loop that writes are read again each time: so they are read before.
     for part in range(len(parts)):
+        number, begin, ahead = parts[part, NUMBER], parts[part, BEGIN], 1 << parts[part, FREE]
+        several, rising, rows = parts[part, FIELDS] > 1, parts[part, TIMES] != 0, parts[part, ORDER_COUNT]
         begins, size, places = parts[part, BEGINS], parts[part, BEGINS_SIZE], parts[part, BEGINS_COUNT]
-        rows, rising, ahead = parts[part, ORDER_COUNT], parts[part, TIMES] != 0, 1 << parts[part, FREE]
+        field, drop, shift = parts[part, FIELD], np.uint64(parts[part, FIELD + 1]), parts[part, FIELD + 2]
+        within, some = (extents[part, 0], extents[part, 1], least_saved), 0
         for probe in range(len(starts)):
-            slot = parts[part, NUMBER]
+            slot = number
             if len(first_part):
-                if not first_part[probe] <= slot < last_part[probe]:
+                if not first_part[probe] <= number < last_part[probe]:
                     continue
                 slot -= first_part[probe]
-            code = 0
-            for field in range(FIRST_FIELD, FIRST_FIELD + 3 * parts[part, FIELDS], 3):
-                kept = np.uint64(read_whole(parts[part, field], probe)) >> np.uint64(parts[part, field + 1])
-                code |= np.int64(kept) << parts[part, field + 2]
+            code = np.int64(hashes[field, probe] >> drop) << shift
+            if several:
+                code = _add_bits(parts, part, hashes, probe, code)
             if slot >= starts.shape[1] or not 0 <= code < code + ahead < places:
                 return False
             start, stop = read_unsigned(begins, size, code), read_unsigned(begins, size, code + ahead)
             if not start <= stop <= rows:
                 return False
             if rising and stop - start >= least_saved:
-                share = _estimate_outside(extents[part, 0], extents[part, 1], earliest, latest, probe)
-                if (stop - start) * share >= least_saved:
-                    if len(earliest):
-                        start = _find_time(parts, part, start, stop, earliest[probe], 0)
-                    if len(latest) and start != OUTSIDE:
-                        stop = _find_time(parts, part, start, stop, latest[probe], 1)
-                    if start == OUTSIDE or stop == OUTSIDE:
-                        return False
-            starts[probe, slot] = start + parts[part, BEGIN]
-            counts[probe, slot] = stop - start
-            found[part] += stop > start
+                start, stop = _narrow(parts, part, within, earliest, latest, probe, (start, stop))
+                if not 0 <= start <= stop:
+                    return False
+            starts[probe, slot], counts[probe, slot] = start + begin, stop - start
+            some += stop > start
+        found[part] = some
     return True
 
 
@@ -154,8 +190,8 @@ LOT_BEGIN, LOT_FIRST, LOT_ROWS, LOT_SIZE, LOT_COUNT = range(5)
 OP, OWN, OWN_SIZE, VALID, WANTED = range(5)
 
 
-@njit(inline="always")
-def _count_taken(counts: Any, most: int) -> tuple[int, int]:
+@njit()
+def _count_taken(counts: Any, most: int) -> Any:
     """Count the first tuples that have few enough candidates together, but at least one, and those candidates."""
     taken = total = 0
     for probe in range(len(counts)):
@@ -169,82 +205,68 @@ def _count_taken(counts: Any, most: int) -> tuple[int, int]:
     return taken, total
 
 
+@njit()
+def _find_lot(lots: Any, start: int) -> int:
+    """Find the lot in which a run is."""
+    lot = len(lots) - 1
+    while lot > 0 and lots[lot, LOT_BEGIN] > start:
+        lot -= 1
+    return lot
+
+
 @njit(inline="always")
-def _agrees(terms: Any, row: int, probe: int) -> bool:
+def _agrees(terms: Any, row: int, probe: int) -> int:
     """Tell whether a row's codes compare with those of a tuple as asked."""
-    for number in range(len(terms)):
-        own = read_signed(terms[number, OWN], terms[number, OWN_SIZE], row)
-        other = read_whole(terms[number, WANTED], probe)
-        op, valid = terms[number, OP], terms[number, VALID]
-        if op == EQUAL:
-            holds = own == other
-        elif op == LESS:
-            holds = own < other
-        elif op == AT_MOST:
-            holds = own <= other
-        elif op == GREATER:
-            holds = own > other
-        else:
-            holds = own >= other
-        if not holds or (valid and not read_byte(valid, row)):
-            return False
-    return True
+    agrees = 1
+    for term in range(len(terms)):
+        own, wanted = read_signed(terms[term, OWN], terms[term, OWN_SIZE], row), read_whole(terms[term, WANTED], probe)
+        agrees &= terms[term, OP] >> (1 + (own > wanted) - (own < wanted))
+        if terms[term, VALID]:
+            agrees &= read_byte(terms[term, VALID], row)
+    return agrees
 
 
 _RESULT = types.Tuple((COLUMN, COLUMN, types.int64, types.int64))
+_BY_TUPLE = types.Tuple((FLAGS, INTEGERS, INTEGERS, INTEGERS))
+_BY_ROW = types.Tuple((INTEGERS, INTEGERS, FLAGS))
 
 
-@_compiled(_RESULT(TABLE, TABLE, types.int64, TABLE, TABLE, types.boolean[::1], *[COLUMN] * 3, *[types.int64] * 5))
-def screen(
-    starts: Any,
-    counts: Any,
-    most: int,
-    lots: Any,
-    terms: Any,
-    known: Any,
-    before: Any,
-    earliest: Any,
-    latest: Any,
-    ranks: int,
-    shift: int,
-    times: int,
-    alive: int,
-    stored: int,
-) -> tuple[Any, Any, int, int]:
-    """Spell out the candidates of the first tuples, and keep those that pass."""
+@_compiled(_RESULT(LINES, LINES, LINES, LINES, _BY_TUPLE, _BY_ROW, types.UniTuple(types.int64, 3)))
+def screen(  # noqa: C901  one pass
+    starts: Any, counts: Any, lots: Any, terms: Any, by_tuple: Any, by_row: Any, numbers: Any
+) -> Any:
+    """Spell out the candidates of the first tuples, and keep those that pass.
+
+    An array of no length stands for what need not be asked.
+    """
+    (known, before, earliest, latest), (times, ranks, alive), (shift, stored, most) = by_tuple, by_row, numbers
     taken, total = _count_taken(counts, most)
-    at, rows = np.empty(total, np.int64), np.empty(total, np.int64)
-    kept = 0
+    at, rows, kept = np.empty(total, np.int64), np.empty(total, np.int64), 0
     for probe in range(taken):
+        limit = min(before[probe], stored) if len(before) else stored
+        if len(known) and not known[probe]:
+            continue
         for slot in range(counts.shape[1]):
-            count = counts[probe, slot]
-            if not count:
-                continue
-            number = len(lots) - 1
-            while number > 0 and lots[number, LOT_BEGIN] > starts[probe, slot]:
-                number -= 1
-            first, held, size = lots[number, LOT_FIRST], lots[number, LOT_ROWS], lots[number, LOT_SIZE]
-            start = starts[probe, slot] - lots[number, LOT_BEGIN]
-            if start < 0 or start + count > lots[number, LOT_COUNT]:
+            count, start = counts[probe, slot], starts[probe, slot]
+            lot = _find_lot(lots, start)
+            first, held, size = lots[lot, LOT_FIRST], lots[lot, LOT_ROWS], lots[lot, LOT_SIZE]
+            start -= lots[lot, LOT_BEGIN]
+            if count and (start < 0 or start + count > lots[lot, LOT_COUNT]):
                 return at[:0], rows[:0], taken, OUTSIDE
-            if len(known) and not known[probe]:
-                continue
+            # Whether a candidate passes is as good as chance, so there is no jump: each is written down, and the next
+            # one over it unless it has passed.
             for place in range(start, start + count):
                 row = first + (read_unsigned(held, size, place) if held else place)
                 if not 0 <= row < stored:
                     return at[:0], rows[:0], taken, OUTSIDE
-                if not _agrees(terms, row, probe):
-                    continue
-                if len(before):
-                    if row >= before[probe] or (ranks and read_whole(ranks, row) < before[probe] + shift):
-                        continue
-                if times:
-                    time = read_whole(times, row)
-                    if (len(earliest) and time < earliest[probe]) or (len(latest) and time > latest[probe]):
-                        continue
-                if alive and not read_byte(alive, row):
-                    continue
-                at[kept] = probe
-                rows[kept] = row
-                kept += 1
+                passes = _agrees(terms, row, probe) & (row < limit)
+                if len(times):
+                    passes &= not len(earliest) or times[row] >= earliest[probe]
+                    passes &= not len(latest) or times[row] <= latest[probe]
+                if len(ranks):
+                    passes &= ranks[row] >= before[probe] + shift
+                if len(alive):
+                    passes &= alive[row]
+                at[kept], rows[kept] = probe, row
+                kept += passes
     return at[:kept], rows[:kept], taken, total

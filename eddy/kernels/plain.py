@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import reduce
 
 import numpy as np
 
-from eddy.kernels.arguments import Kernels, Lookup, Narrowing, Places, Screen, Screened, Term
+from eddy.kernels.arguments import (
+    NO_BOUNDS,
+    GiveHashes,
+    Kernels,
+    Lookup,
+    Lookups,
+    Narrowing,
+    Places,
+    Screen,
+    Screened,
+    Term,
+)
 from eddy.kernels.narrowing import narrow
 from eddy.tuples.arrays import Integers, Mask, Numbers, RowIds
 from eddy.tuples.runs import Ranges, find_probes
@@ -37,19 +48,16 @@ def order_codes(codes: Numbers, bits: int) -> Integers:
     return order.take(np.argsort((codes >> SHORT).astype(np.uint16).take(order), kind="stable"))
 
 
-def look_up(parts: Sequence[Lookup], within: Narrowing, places: Places) -> list[int]:
+def look_up(lookups: Lookups, give_hashes: GiveHashes, within: Narrowing, places: Places) -> list[int]:
     """Write down the runs of each probe in each part; counts those with rows, by part."""
-    return [_look_into(part, within, places) for part in parts]
+    return [_look_into(part, give_hashes, within, places) for part in lookups.parts]
 
 
-def _look_into(part: Lookup, within: Narrowing, places: Places) -> int:
+def _look_into(part: Lookup, give_hashes: GiveHashes, within: Narrowing, places: Places) -> int:
     slot, some, _ = find_probes(places.reach, part.number, len(places.starts))
     begins, _, bits, free = part.table
-    wanted = None
-    for hashes, drop, shift in bits:
-        code = (hashes[some] >> np.uint64(drop)).view(np.int64)
-        code = code << shift if shift else code
-        wanted = code if wanted is None else wanted | code
+    codes = [(give_hashes(keys)[some] >> np.uint64(drop)).view(np.int64) << shift for keys, drop, shift in bits]
+    wanted = reduce(np.bitwise_or, codes)
     first = begins.take(wanted).astype(np.int64)
     counts = begins[1 << free :].take(wanted) - first
     narrow_part(part, within, some, first, counts)
@@ -60,14 +68,17 @@ def _look_into(part: Lookup, within: Narrowing, places: Places) -> int:
 
 def narrow_part(part: Lookup, within: Narrowing, some: slice | Integers, first: Integers, counts: Integers) -> None:
     """Leave out of the runs of some probes, in a part, what is out of their bounds."""
-    if part.rising is None:
+    if part.rising is None or within.bounds is NO_BOUNDS:
         return
     long = np.flatnonzero(counts >= within.least_saved)
     if len(long):
-        times, *extent = part.rising
-        read = lambda rows: times.take(rows, mode="clip")  # noqa: E731
-        bounds = within.bounds.take(some)
-        narrow(first, counts, long, bounds, read, part.table.order, (extent[0], extent[1]), within.least_saved)
+        times, least, newest = part.rising
+
+        def read(rows: Numbers) -> Numbers:
+            return times.take(rows, mode="clip")
+
+        order, bounds = part.table.order, within.bounds.take(some)
+        narrow(first, counts, long, bounds, read, order, (least, newest), within.least_saved)
 
 
 def screen(ranges: Ranges, asked: Screen, most: int) -> Screened:
@@ -81,8 +92,9 @@ def screen(ranges: Ranges, asked: Screen, most: int) -> Screened:
     candidates = len(at)
     for term in asked.terms:
         at, rows = _keep(at, rows, _mask_term(term, at, rows))
-    for mask in (_mask_stood, _mask_timely, _mask_living):
-        at, rows = _keep(at, rows, mask(asked, at, rows))
+    at, rows = _keep(at, rows, _mask_stood(asked, at, rows))
+    at, rows = _keep(at, rows, _mask_timely(asked, at, rows))
+    at, rows = _keep(at, rows, None if asked.alive is None else asked.alive.take(rows))
     return Screened(at, rows, taken, candidates)
 
 
@@ -124,10 +136,6 @@ def _mask_timely(asked: Screen, at: RowIds, rows: RowIds) -> Mask | None:
     if latest is not None:
         mask &= times <= latest.take(at)
     return mask
-
-
-def _mask_living(asked: Screen, at: RowIds, rows: RowIds) -> Mask | None:
-    return None if asked.alive is None else asked.alive.take(rows)
 
 
 PLAIN = Kernels(name="numpy", sort_codes=sort_codes, look_up=look_up, screen=screen)

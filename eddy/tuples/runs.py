@@ -91,13 +91,15 @@ class Runs(NamedTuple):
 class Lots:
     """The rows of several indexes, as if they stood one behind the other.
 
-    None are copied: what is taken is taken from the lot in which it is.
+    None are copied: what is taken is taken from the lot in which it is. `memo` is what a kernel has made of them, and
+    forgotten when there is another.
     """
 
     def __init__(self) -> None:
         self._begins: list[int] = []
         self._lots: list[tuple[Numbers | None, int]] = []
         self._end = 0
+        self.memo: Any = None
 
     def __len__(self) -> int:
         return self._end
@@ -115,6 +117,7 @@ class Lots:
             self._begins.append(begin)
             self._lots.append((rows, first))
             self._end += count
+            self.memo = None
         return begin
 
     def followed_by(self, *rows: RowIds) -> Lots:

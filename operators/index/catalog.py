@@ -5,30 +5,29 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from eddy.contracts import Index
-from eddy.kernels.arguments import NO_BOUNDS, Lookup, Narrowing, Places, Rising, Screened
-from eddy.kernels.choice import choose_kernels
-from eddy.kernels.narrowing import narrow
+from eddy.kernels.arguments import NO_BOUNDS, Narrowing, Screened
 from eddy.operators.index import price
 from eddy.operators.index.builder import Builder
 from eddy.operators.index.counts import IndexCounts, Served
 from eddy.operators.index.key_map import KeyMap
+from eddy.operators.index.looks import Look, Looks, Ready
 from eddy.operators.index.parts import Part, Parts
 from eddy.operators.index.sample import Sample
 from eddy.operators.index.searches import Searches
 from eddy.operators.index.segments import Segments
 from eddy.operators.index.serving import Serving
-from eddy.operators.index.time_bounds import LEAST_SAVED, narrow_order
+from eddy.operators.index.time_bounds import LEAST_SAVED
 from eddy.operators.keys import Key
 from eddy.operators.tuning.settings import IndexSettings
-from eddy.tuples.arrays import Integers, RowIds
+from eddy.tuples.arrays import RowIds
 from eddy.tuples.event_time import Ticks
 from eddy.tuples.request import Request, TimeBounds
-from eddy.tuples.runs import Lots, Ranges, Reach, Runs, find_probes
+from eddy.tuples.runs import Lots, Ranges, Runs
 
 Bounds = Callable[[], TimeBounds]
 """Works out the bounds of all tuples, where there is something to be left out by them."""
@@ -39,29 +38,6 @@ class Found(NamedTuple):
 
     ranges: Ranges
     served: Sequence[tuple[Served, int]]
-
-
-class Ready(NamedTuple):
-    """An index of a part, None for its rows as they stand, and where those are among all that a search may find."""
-
-    built: Index | None
-    begin: int
-    runs: Runs
-
-
-class Look(NamedTuple):
-    """A look into a part, by its number among all; `size` is how many probes reach it."""
-
-    number: int
-    part: Part
-    key_map: KeyMap | None
-    ready: Ready
-    size: int
-
-    @property
-    def in_order(self) -> bool:
-        """Rows that match stand as they came: all have one code, and in this by time, and came so."""
-        return self.key_map is None or (self.part.rises and self.key_map.then is None and self.ready.runs.exact)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -102,6 +78,7 @@ class Catalog:
         self._fresh = False
         self._lots = Lots()
         self._ready: dict[tuple[int, KeyMap | None], tuple[Index | None, int]] = {}
+        self._looks: dict[tuple[int | None, ...], Looks] = {}
         self._counts = IndexCounts()
 
     @property
@@ -192,17 +169,17 @@ class Catalog:
         self._counts.ask(request.pattern, len(request))
         self._serving.ask(request)
         sizes = [len(request)] * len(self._parts) if reach is None else reach.count(len(self._parts))
-        looks = [
-            self._look(number, part, request, size)
-            for number, (part, size) in enumerate(zip(self._parts, sizes, strict=True))
-            if size
-        ]
-        places = self._look_up(looks, request, bounds, reach)
-        for key_map in {look.key_map for look in looks}:
+        looks = self._list_looks(request, [number for number, size in enumerate(sizes) if size])
+        within = Narrowing(NO_BOUNDS if bounds is None else bounds(), LEAST_SAVED)
+        places, found = looks.find(request, within, reach, len(self._parts))
+        for (served, _), size, own in zip(looks.served, filter(None, sizes), found, strict=True):
+            work = self._counts.work(served)
+            work.lookups += size
+            work.ranges += own
+        for key_map in looks.key_maps:
             self._counts.work((key_map, request.pattern)).probes += len(request)
-        ascending = not request.pattern or self._builder.is_as_before or all(look.in_order for look in looks)
-        served = [((look.key_map, request.pattern), look.part.start) for look in looks]
-        return Found(Ranges(places.starts, places.counts, self._lots, ascending), served)
+        ascending = not request.pattern or self._builder.is_as_before or looks.in_order
+        return Found(Ranges(places.starts, places.counts, self._lots, ascending), looks.served)
 
     def note(self, served: Sequence[tuple[Served, int]], ranges: Ranges, found: Screened, matches: RowIds) -> None:
         """Count what was looked at of what a search found, and what of that was right."""
@@ -256,75 +233,22 @@ class Catalog:
     def _follow(self) -> None:
         if not self._fresh:
             self._parts.follow(list(self._segments), self._serving.chosen)
-            self._lots, self._ready = Lots(), {}
+            self._lots, self._ready, self._looks = Lots(), {}, {}
             self._serving.begin()
             self._fresh = True
 
-    def _look(self, number: int, part: Part, request: Request, size: int) -> Look:
+    def _list_looks(self, request: Request, numbers: Sequence[int]) -> Looks:
+        """List the looks into some parts, by number."""
+        asked = (request.pattern, request.then, *numbers)
+        if asked not in self._looks or self._serving.may_change:
+            parts = [*self._parts]
+            looks = [self._look(number, parts[number], request) for number in numbers]
+            self._looks[asked] = Looks(looks, request.pattern, self._builder)
+        return self._looks[asked]
+
+    def _look(self, number: int, part: Part, request: Request) -> Look:
         key_map = self._serving.find(part, request)
-        return Look(number, part, key_map, self._prepare(part, key_map, request.pattern), size)
-
-    def _look_up(self, looks: Sequence[Look], request: Request, bounds: Bounds | None, reach: Reach | None) -> Places:
-        """Find where in all lots the runs of the probes start, and how many rows they have."""
-        wide = max((look.ready.runs.width for look in looks), default=1)
-        columns = wide * (len(self._parts) if reach is None else reach.width)
-        places = Places(np.zeros((len(request), columns), np.int64), np.zeros((len(request), columns), np.int64), reach)
-        within = Narrowing(NO_BOUNDS if bounds is None else bounds(), LEAST_SAVED)
-        tables = {look.number: self._make_lookup(look, request, within) for look in looks} if wide == 1 else {}
-        known = {number: lookup for number, lookup in tables.items() if lookup is not None}
-        found = dict(zip(known, choose_kernels().kernels.look_up([*known.values()], within, places), strict=True))
-        for look in looks:
-            work = self._counts.work((look.key_map, request.pattern))
-            work.lookups += look.size
-            own = found.get(look.number)
-            work.ranges += self._look_into(look, request, within, places, wide) if own is None else own
-        return places
-
-    def _make_lookup(self, look: Look, request: Request, within: Narrowing) -> Lookup | None:
-        """Say what a kernel needs for a look; None where it would take more than that."""
-        index, begin, runs = look.ready
-        if index is None or look.key_map is None or (look.key_map.then is not None and request.orders):
-            return None
-        table = index.table(request)
-        if table is None:
-            return None
-        is_narrowed = runs.exact and look.key_map.then is None and look.part.newest > look.part.least
-        times = self._builder.read_times(look.part) if is_narrowed and within.bounds is not NO_BOUNDS else None
-        rising = None if times is None else Rising(times, look.part.least, look.part.newest)
-        return Lookup(table, look.number, begin, rising)
-
-    def _look_into(self, look: Look, request: Request, within: Narrowing, places: Places, wide: int) -> int:
-        """Write down what some probes find in one part; counts the runs with rows."""
-        slot, probes, size = find_probes(places.reach, look.number, len(request))
-        index, begin, _ = look.ready
-        if index is None:
-            first, many = np.array(begin), np.array(look.part.rows)
-        else:
-            first, many = index.search(request, probes)
-            self._narrow(look, request, within, probes, first, many)
-            first += begin
-        if wide == 1:
-            places.starts[probes, slot], places.counts[probes, slot] = first, many
-        else:
-            _put_wide(places, look.ready.runs.width, wide, slot, probes, first, many)
-        return size if index is None else int(np.count_nonzero(many))
-
-    def _narrow(
-        self, look: Look, request: Request, within: Narrowing, probes: slice | Integers, first: Integers, many: Integers
-    ) -> None:
-        """Leave out what is out of bounds, by the key or the time that rows of one code stand in order of."""
-        index, _, runs = look.ready
-        long = np.flatnonzero(many >= LEAST_SAVED) if runs.exact else ()
-        if not len(long) or index is None or look.key_map is None:
-            return
-        read = self._builder.read(look.part, look.key_map)
-        if look.key_map.then is not None:
-            if request.orders and look.key_map.then == request.then:
-                orders = [(op, codes[probes]) for op, codes in request.orders]
-                narrow_order(first, many, long, orders, read, index.order)
-        elif look.part.newest > look.part.least and within.bounds is not NO_BOUNDS:
-            extent = (look.part.least, look.part.newest)
-            narrow(first, many, long, within.bounds.take(probes), read, index.order, extent, LEAST_SAVED)
+        return Look(number, part, key_map, self._prepare(part, key_map, request.pattern))
 
     def _prepare(self, part: Part, key_map: KeyMap | None, pattern: int) -> Ready:
         """Give an index of a part, ready to be searched."""
@@ -338,12 +262,3 @@ class Catalog:
 
     def _build(self, part: Part, key_map: KeyMap) -> Index:
         return self._builder.build(part, key_map, self._serving.admission.spare(key_map), self._counts.sort)
-
-
-def _put_wide(
-    places: Places, own: int, wide: int, slot: Any, probes: slice | Integers, first: Integers, many: Integers
-) -> None:
-    """Put several runs of each probe where there is room for the most that there are."""
-    rows = np.arange(len(places.starts))[probes]
-    at = (rows[:, None], np.atleast_1d(np.asarray(slot) * wide)[:, None] + np.arange(own))
-    places.starts[at], places.counts[at] = (one if one.ndim == 2 else one.reshape(-1, 1) for one in (first, many))

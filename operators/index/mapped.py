@@ -66,9 +66,9 @@ class MappedIndex:
         search = self._plan(pattern)
         return Runs(len(search.codes), exact=not search.free and len(search.codes) == 1)
 
-    def table(self, request: Request) -> CodeTable | None:
+    def table(self, pattern: int) -> CodeTable | None:
         """Give what a kernel looks up runs by; None where a search finds several for a probe, or goes by ranks."""
-        search = self._plan(request.pattern)
+        search = self._plan(pattern)
         used = [self._fields[number] for number, _ in search.used]
         if (
             self._table.codes is not None
@@ -77,10 +77,8 @@ class MappedIndex:
             or any(f.ranks is not None for f in used)
         ):
             return None
-        bits = tuple(
-            HashBits(request.hashes(field.keys), 64 - field.bits, shift)
-            for field, (_, shift) in zip(used, search.used, strict=True)
-        )
+        shifts = (shift for _, shift in search.used)
+        bits = tuple(HashBits(field.keys, 64 - field.bits, shift) for field, shift in zip(used, shifts, strict=True))
         return CodeTable(self._table.begins, self.order, bits, search.free)
 
     def search(self, request: Request, probes: slice | Integers) -> tuple[Integers, Integers]:

@@ -37,7 +37,7 @@ class OrderedIndex:
         """One for each probe."""
         return Runs(1, exact=False)
 
-    def table(self, request: Request) -> CodeTable | None:
+    def table(self, pattern: int) -> CodeTable | None:
         """Has none."""
         return None
 

@@ -131,14 +131,15 @@ class Serving:
         there = [m for m in (self.maps if part.maps is None else part.maps) if not self.admission.leaves_out(m)]
         there += [m for m in part.built if m not in there]
         best = self._choose(there, part, pattern)
-        if not (is_free and self._may_fall_back) or self.admission.leaves_out(own):
+        if not (is_free and self.may_change) or self.admission.leaves_out(own):
             return Server(best)
         # To put a part in order pays for as many tuples as save more than that takes.
         saved = self.price_part(best, part.rows, pattern) - self.price_part(own, part.rows, pattern)
         return Server(best, own, part.rows * price.SORTED_ROW / saved if saved > 0 else math.inf)
 
     @property
-    def _may_fall_back(self) -> bool:
+    def may_change(self) -> bool:
+        """What serves a search may be another once enough tuples have asked."""
         return self._kind in FALLING_BACK and self.chosen is not None
 
     def _choose(self, maps: Sequence[KeyMap], part: Part, pattern: int) -> KeyMap | None:

@@ -45,7 +45,7 @@ class SortedIndex:
         """One for each probe."""
         return Runs(1, exact=True)
 
-    def table(self, request: Request) -> CodeTable | None:
+    def table(self, pattern: int) -> CodeTable | None:
         """Has none."""
         return None
 

@@ -51,7 +51,7 @@ def are_exact(ticks: Ticks, spans: Iterable[float | None]) -> bool:
     Times that are fractions are not, nor are they where a whole number is held against a fraction so long that its own
     kind has no room for all whole numbers.
     """
-    exact = (span is None or isinstance(span, int) and span <= LAST_TICK or span < 2**53 for span in spans)
+    exact = (span is None or (isinstance(span, int) and span <= LAST_TICK) or span < 2**53 for span in spans)
     return ticks.dtype == np.int64 and all(exact)
 
 

@@ -77,5 +77,7 @@ def test_what_is_left_of_a_run_is_what_is_in_bounds(data: st.DataObject) -> None
 def test_runs_that_are_not_worth_it_stay() -> None:
     starts, counts, times = np.array([0, 0]), np.array([5, 100]), np.arange(100)
     bounds = TimeBounds(np.array([90, 2]), None)
-    narrow(starts, counts, np.array([1]), bounds.take(np.array([0, 1])), times.take, np.arange(100), (0, 99), LEAST_SAVED)
+    narrow(
+        starts, counts, np.array([1]), bounds.take(np.array([0, 1])), times.take, np.arange(100), (0, 99), LEAST_SAVED
+    )
     assert (starts.tolist(), counts.tolist()) == ([0, 0], [5, 100])
