@@ -180,6 +180,11 @@ class Stem:
         return np.searchsorted(self._arrivals, arrivals) + self.fresh
 
     @property
+    def has_ranks(self) -> bool:
+        """The window counts rows, so each row has a rank."""
+        return isinstance(self.window, Rows)
+
+    @property
     def rank_shift(self) -> int:
         """What to add to the id below which rows had come, to get the least rank that was in a window of rows then."""
         # `arrived - len(self)` rows have gone, so an id as a rank is that much more. The last `count` rows stay:

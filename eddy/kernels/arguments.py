@@ -119,11 +119,11 @@ class Screen(NamedTuple):
 
 
 class Screened(NamedTuple):
-    """The candidates that are left: tuples by place, each with a row; of the first tuples, so many `taken`."""
+    """The candidates that are left: tuples by place, each with a row, and how many there were up to which tuple."""
 
     at: RowIds
     rows: RowIds
-    taken: int
+    stop: int
     candidates: int
 
 
@@ -132,10 +132,11 @@ class Kernels(NamedTuple):
 
     `sort_codes` gives the order of codes of so many bits, alike ones as they stand, and where each code begins in it.
     `look_up` writes down the runs that probes find, and counts for each part those that are not empty. `screen` spells
-    out the runs of the first tuples and keeps what passes: of as many as have so many candidates, but at least one.
+    out the runs of tuples from a first one on and keeps what passes: up to so many candidates, but of one tuple in any
+    case.
     """
 
     name: str
     sort_codes: Callable[[Numbers, int], tuple[Integers, Numbers]]
     look_up: Callable[[Lookups, GiveHashes, Narrowing, Places], list[int]]
-    screen: Callable[[Ranges, Screen, int], Screened]
+    screen: Callable[[Ranges, Screen, int, int], Screened]

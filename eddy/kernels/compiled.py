@@ -100,29 +100,29 @@ def _narrow(part: Lookup, within: Narrowing, places: Places, found: int) -> int:
     return int(np.count_nonzero(counts))
 
 
-def screen(ranges: Ranges, asked: Screen, most: int) -> Screened:
-    """Spell out the candidates of the first tuples, and keep those that pass."""
+def screen(ranges: Ranges, asked: Screen, first: int, most: int) -> Screened:
+    """Spell out the candidates of tuples from a first one on, and keep those that pass."""
     before, (earliest, latest), times = asked.before, asked.bounds, asked.times
     own = [array for term in asked.terms for array in (term.own, term.valid)]
     ranks, shift = (NONE, 0) if asked.ranked is None else asked.ranked
     _check_lengths("screen", asked.stored, *own, times, ranks, asked.alive)
     others = [array for term in asked.terms for array in (term.wanted, term.known)]
     _check_lengths("screen", len(ranges.starts), *others, before, earliest, latest)
-    at, rows, taken, candidates = loops.screen(
+    at, rows, stop, candidates = loops.screen(
         np.ascontiguousarray(ranges.starts),
         np.ascontiguousarray(ranges.counts),
         _describe_lots(ranges.rows),
         np.array([_describe_term(term) for term in asked.terms], np.int64) if asked.terms else NO_TERM,
         (_mask_known(asked), *(NONE if one is None else one for one in (before, earliest, latest))),
         (NONE if times is None else times, ranks, ALL if asked.alive is None else asked.alive),
-        (shift, asked.stored, most),
+        (shift, asked.stored, first, most),
     )
     if candidates == loops.OUTSIDE:
         raise _outside("screen")
     if len(at) < candidates >> 1:
         # What is handed on holds all the room that the candidates might have taken.
         at, rows = at.copy(), rows.copy()
-    return Screened(at, rows, taken, candidates)
+    return Screened(at, rows, stop, candidates)
 
 
 def _describe_lots(rows: Lots | Integers) -> Integers:

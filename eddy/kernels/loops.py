@@ -191,18 +191,17 @@ OP, OWN, OWN_SIZE, VALID, WANTED = range(5)
 
 
 @njit()
-def _count_taken(counts: Any, most: int) -> Any:
-    """Count the first tuples that have few enough candidates together, but at least one, and those candidates."""
-    taken = total = 0
-    for probe in range(len(counts)):
+def _find_stop(counts: Any, first: int, most: int) -> Any:
+    """Find up to which tuple, from a first one on, there are so many candidates, and how many; one tuple at least."""
+    stop, total = first, 0
+    while stop < len(counts):
         own = 0
         for slot in range(counts.shape[1]):
-            own += counts[probe, slot]
-        if taken and total + own > most:
+            own += counts[stop, slot]
+        if stop > first and total + own > most:
             break
-        taken += 1
-        total += own
-    return taken, total
+        stop, total = stop + 1, total + own
+    return stop, total
 
 
 @njit()
@@ -231,18 +230,18 @@ _BY_TUPLE = types.Tuple((FLAGS, INTEGERS, INTEGERS, INTEGERS))
 _BY_ROW = types.Tuple((INTEGERS, INTEGERS, FLAGS))
 
 
-@_compiled(_RESULT(LINES, LINES, LINES, LINES, _BY_TUPLE, _BY_ROW, types.UniTuple(types.int64, 3)))
+@_compiled(_RESULT(LINES, LINES, LINES, LINES, _BY_TUPLE, _BY_ROW, types.UniTuple(types.int64, 4)))
 def screen(  # noqa: C901  one pass
     starts: Any, counts: Any, lots: Any, terms: Any, by_tuple: Any, by_row: Any, numbers: Any
 ) -> Any:
-    """Spell out the candidates of the first tuples, and keep those that pass.
+    """Spell out the candidates of tuples from a first one on, and keep those that pass.
 
     An array of no length stands for what need not be asked.
     """
-    (known, before, earliest, latest), (times, ranks, alive), (shift, stored, most) = by_tuple, by_row, numbers
-    taken, total = _count_taken(counts, most)
+    (known, before, earliest, latest), (times, ranks, alive), (shift, stored, begun, most) = by_tuple, by_row, numbers
+    stop, total = _find_stop(counts, begun, most)
     at, rows, kept = np.empty(total, np.int64), np.empty(total, np.int64), 0
-    for probe in range(taken):
+    for probe in range(begun, stop):
         limit = min(before[probe], stored) if len(before) else stored
         if len(known) and not known[probe]:
             continue
@@ -252,13 +251,13 @@ def screen(  # noqa: C901  one pass
             first, held, size = lots[lot, LOT_FIRST], lots[lot, LOT_ROWS], lots[lot, LOT_SIZE]
             start -= lots[lot, LOT_BEGIN]
             if count and (start < 0 or start + count > lots[lot, LOT_COUNT]):
-                return at[:0], rows[:0], taken, OUTSIDE
+                return at[:0], rows[:0], stop, OUTSIDE
             # Whether a candidate passes is as good as chance, so there is no jump: each is written down, and the next
             # one over it unless it has passed.
             for place in range(start, start + count):
                 row = first + (read_unsigned(held, size, place) if held else place)
                 if not 0 <= row < stored:
-                    return at[:0], rows[:0], taken, OUTSIDE
+                    return at[:0], rows[:0], stop, OUTSIDE
                 passes = _agrees(terms, row, probe) & (row < limit)
                 if len(times):
                     passes &= not len(earliest) or times[row] >= earliest[probe]
@@ -269,4 +268,4 @@ def screen(  # noqa: C901  one pass
                     passes &= alive[row]
                 at[kept], rows[kept] = probe, row
                 kept += passes
-    return at[:kept], rows[:kept], taken, total
+    return at[:kept], rows[:kept], stop, total

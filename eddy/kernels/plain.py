@@ -81,21 +81,17 @@ def narrow_part(part: Lookup, within: Narrowing, some: slice | Integers, first: 
         narrow(first, counts, long, bounds, read, order, (least, newest), within.least_saved)
 
 
-def screen(ranges: Ranges, asked: Screen, most: int) -> Screened:
-    """Spell out the candidates of the first tuples, and keep those that pass."""
-    # A hot key may have more candidates than memory. So only as many tuples as have few enough are taken, at least one:
-    #
-    #     per probe [2 900 1 ...]   total [2 902 903 ...]   limit 903  ->  taken 3
-    total = np.cumsum(ranges.per_probe())
-    taken = max(int(np.searchsorted(total, most, side="right")), 1) if len(total) else 0
-    at, rows = ranges.expand(taken)
+def screen(ranges: Ranges, asked: Screen, first: int, most: int) -> Screened:
+    """Spell out the candidates of tuples from a first one on, and keep those that pass."""
+    stop = ranges.find_stop(first, most)
+    at, rows = ranges.expand(first, stop)
     candidates = len(at)
     for term in asked.terms:
         at, rows = _keep(at, rows, _mask_term(term, at, rows))
     at, rows = _keep(at, rows, _mask_stood(asked, at, rows))
     at, rows = _keep(at, rows, _mask_timely(asked, at, rows))
     at, rows = _keep(at, rows, None if asked.alive is None else asked.alive.take(rows))
-    return Screened(at, rows, taken, candidates)
+    return Screened(at, rows, stop, candidates)
 
 
 def _keep(at: RowIds, rows: RowIds, mask: Mask | None) -> tuple[RowIds, RowIds]:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from eddy.contracts import Index
-from eddy.kernels.arguments import NO_BOUNDS, Narrowing, Screened
+from eddy.kernels.arguments import NO_BOUNDS, Narrowing
 from eddy.operators.index import price
 from eddy.operators.index.builder import Builder
-from eddy.operators.index.counts import IndexCounts, Served
+from eddy.operators.index.counts import IndexCounts, Served, Work
 from eddy.operators.index.key_map import KeyMap
 from eddy.operators.index.looks import Look, Looks, Ready
 from eddy.operators.index.parts import Part, Parts
@@ -29,11 +29,8 @@ from eddy.tuples.event_time import Ticks
 from eddy.tuples.request import Request, TimeBounds
 from eddy.tuples.runs import Lots, Ranges, Runs
 
-Bounds = Callable[[], TimeBounds]
-"""Works out the bounds of all tuples, where there is something to be left out by them."""
 
-
-class Found(NamedTuple):
+class Candidates(NamedTuple):
     """Candidates, and what has served each part, with the id of its first row."""
 
     ranges: Ranges
@@ -158,7 +155,7 @@ class Catalog:
         self._follow()
         return self._serving.count_runs(pattern)
 
-    def find(self, request: Request, bounds: Bounds | None = None, before: RowIds | None = None) -> Found:
+    def find(self, request: Request, bounds: TimeBounds | None = None, before: RowIds | None = None) -> Candidates:
         """Find the candidates of some tuples, and say what has served them.
 
         They may be older or newer than the tuple's bounds, or have come later: what is left out is what is easy to.
@@ -170,34 +167,41 @@ class Catalog:
         self._serving.ask(request)
         sizes = [len(request)] * len(self._parts) if reach is None else reach.count(len(self._parts))
         looks = self._list_looks(request, [number for number, size in enumerate(sizes) if size])
-        within = Narrowing(NO_BOUNDS if bounds is None else bounds(), LEAST_SAVED)
+        within = Narrowing(bounds or NO_BOUNDS, LEAST_SAVED)
         places, found = looks.find(request, within, reach, len(self._parts))
         for (served, _), size, own in zip(looks.served, filter(None, sizes), found, strict=True):
             work = self._counts.work(served)
             work.lookups += size
             work.ranges += own
+        self._counts.calls += len(found)
         for key_map in looks.key_maps:
             self._counts.work((key_map, request.pattern)).probes += len(request)
         ascending = not request.pattern or self._builder.is_as_before or looks.in_order
-        return Found(Ranges(places.starts, places.counts, self._lots, ascending), looks.served)
+        return Candidates(Ranges(places.starts, places.counts, self._lots, ascending), looks.served)
 
-    def note(self, served: Sequence[tuple[Served, int]], ranges: Ranges, found: Screened, matches: RowIds) -> None:
-        """Count what was looked at of what a search found, and what of that was right."""
-        if len({one for one, _ in served}) <= 1:
-            for one, _ in served[:1]:
-                work = self._counts.work(one)
-                work.candidates += found.candidates
-                work.matches += len(matches)
-            return
-        begins = [start for _, start in served[1:]]
-        looked, right = (
-            np.bincount(np.searchsorted(begins, rows, side="right"), minlength=len(served))
-            for rows in (ranges.expand(found.taken)[1], matches)
-        )
-        for (one, _), some, good in zip(served, looked.tolist(), right.tolist(), strict=True):
-            work = self._counts.work(one)
+    def note_candidates(
+        self, served: Sequence[tuple[Served, int]], count: int, list_rows: Callable[[], RowIds]
+    ) -> None:
+        """Count what was looked at of what a search found; which rows those are, only where several have served."""
+        for work, some in self._count_rows(served, count, list_rows):
             work.candidates += some
-            work.matches += good
+
+    def note_matches(self, served: Sequence[tuple[Served, int]], rows: RowIds) -> None:
+        """Count what of that was right."""
+        for work, count in self._count_rows(served, len(rows), lambda: rows):
+            work.matches += count
+
+    def _count_rows(
+        self, served: Sequence[tuple[Served, int]], count: int, list_rows: Callable[[], RowIds]
+    ) -> Iterator[tuple[Work, int]]:
+        """Say to whose work some rows belong, by the ids with which parts begin."""
+        if len({one for one, _ in served}) <= 1:
+            counts = [count]
+        else:
+            begins = [start for _, start in served[1:]]
+            counts = np.bincount(np.searchsorted(begins, list_rows(), side="right"), minlength=len(served)).tolist()
+        for (one, _), some in zip(served, counts, strict=False):
+            yield self._counts.work(one), some
 
     def note_arrived(self, rows: int) -> None:
         """Count rows that came."""
@@ -240,7 +244,7 @@ class Catalog:
     def _list_looks(self, request: Request, numbers: Sequence[int]) -> Looks:
         """List the looks into some parts, by number."""
         asked = (request.pattern, request.then, *numbers)
-        if asked not in self._looks or self._serving.may_change:
+        if asked not in self._looks or self._serving.may_fall_back:
             parts = [*self._parts]
             looks = [self._look(number, parts[number], request) for number in numbers]
             self._looks[asked] = Looks(looks, request.pattern, self._builder)

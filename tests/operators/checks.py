@@ -67,10 +67,10 @@ def a_probe() -> Sample:
     return Sample(Probe(matching, Rule(near=frozenset([frozenset("a")]), gives="b")), tuples)
 
 
-def a_meets_by_the_index() -> Sample:
+def a_meets_by_what_is_near() -> Sample:
     """Passes the rows that have candidates in another stream."""
     matching, tuples = _streams()
-    return Sample(Meets(matching, OPTION, "index"), tuples)
+    return Sample(Meets(matching, OPTION, "near"), tuples)
 
 
 def a_meets_that_verifies() -> Sample:
@@ -119,7 +119,7 @@ def _crowd() -> tuple[Matching, Tuples]:
 SAMPLES: Mapping[str, Sequence[Callable[[], Sample]]] = {
     "filter": (a_filter, a_filter_with_a_memory),
     "probe": (a_probe, a_probe_of_a_crowd),
-    "meets": (a_meets_by_the_index, a_meets_that_verifies, a_meets_of_a_crowd),
+    "meets": (a_meets_by_what_is_near, a_meets_that_verifies, a_meets_of_a_crowd),
 }
 """Some for each registered operator; a test fails for one that has none."""
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from eddy.kernels.narrowing import narrow
 from eddy.operators.index.time_bounds import LEAST_SAVED, make_bounds
-from eddy.operators.matching import mask_inside
+from eddy.operators.pairs import mask_inside
 from eddy.tuples.request import TimeBounds
 
 ENDS = [-(2**63), -(2**63) + 3, 2**63 - 4, 2**63 - 1]
