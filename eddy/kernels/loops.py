@@ -12,7 +12,10 @@ from typing import Any
 import numpy as np
 from numba import njit, types
 
-from eddy.kernels.addresses import read_byte, read_signed, read_unsigned, read_whole
+from eddy.kernels.addresses import prefetch, read_byte, read_signed, read_unsigned, read_whole
+
+AHEAD = 16
+"""Probes before its turn at which memory is asked for what one will read."""
 
 OUTSIDE = -1
 """What a loop gives that would have read behind the end of an array."""
@@ -157,6 +160,7 @@ def look_up(  # noqa: PLR0913, PLR0917, C901  one pass, with all that it takes a
     # Numbers that are read from a table inside of a loop that writes are read again each time: so they are read before.
     for part in range(len(parts)):
         number, begin, ahead = parts[part, NUMBER], parts[part, BEGIN], 1 << parts[part, FREE]
+        order, order_size = parts[part, ORDER], parts[part, ORDER_SIZE]
         several, rising, rows = parts[part, FIELDS] > 1, parts[part, TIMES] != 0, parts[part, ORDER_COUNT]
         begins, size, places = parts[part, BEGINS], parts[part, BEGINS_SIZE], parts[part, BEGINS_COUNT]
         field, drop, shift = parts[part, FIELD], np.uint64(parts[part, FIELD + 1]), parts[part, FIELD + 2]
@@ -168,6 +172,8 @@ def look_up(  # noqa: PLR0913, PLR0917, C901  one pass, with all that it takes a
                     continue
                 slot -= first_part[probe]
             code = np.int64(hashes[field, probe] >> drop) << shift
+            later = hashes[field, min(probe + AHEAD, len(starts) - 1)]
+            prefetch(begins, size * (np.int64(later >> drop) << shift))
             if several:
                 code = _add_bits(parts, part, hashes, probe, code)
             if slot >= starts.shape[1] or not 0 <= code < code + ahead < places:
@@ -181,6 +187,7 @@ def look_up(  # noqa: PLR0913, PLR0917, C901  one pass, with all that it takes a
                     return False
             starts[probe, slot], counts[probe, slot] = start + begin, stop - start
             some += stop > start
+            prefetch(order, wide * start)
         found[part] = some
     return True
 
@@ -225,6 +232,29 @@ def _agrees(terms: Any, row: int, probe: int) -> int:
     return agrees
 
 
+@njit()
+def _expand(starts: Any, counts: Any, lots: Any, known: Any, part: Any, at: Any, rows: Any) -> int:
+    """Spell out the candidates of tuples that have a code, and count them."""
+    (begun, stop, stored), listed = part, 0
+    for probe in range(begun, stop):
+        if len(known) and not known[probe]:
+            continue
+        for slot in range(counts.shape[1]):
+            count, start = counts[probe, slot], starts[probe, slot]
+            lot = _find_lot(lots, start)
+            first, held, size = lots[lot, LOT_FIRST], lots[lot, LOT_ROWS], lots[lot, LOT_SIZE]
+            start -= lots[lot, LOT_BEGIN]
+            if count and (start < 0 or start + count > lots[lot, LOT_COUNT]):
+                return OUTSIDE
+            for place in range(start, start + count):
+                row = first + (read_unsigned(held, size, place) if held else place)
+                if not 0 <= row < stored:
+                    return OUTSIDE
+                at[listed], rows[listed] = probe, row
+                listed += 1
+    return listed
+
+
 _RESULT = types.Tuple((COLUMN, COLUMN, types.int64, types.int64))
 _BY_TUPLE = types.Tuple((FLAGS, INTEGERS, INTEGERS, INTEGERS))
 _BY_ROW = types.Tuple((INTEGERS, INTEGERS, FLAGS))
@@ -240,32 +270,23 @@ def screen(  # noqa: C901  one pass
     """
     (known, before, earliest, latest), (times, ranks, alive), (shift, stored, begun, most) = by_tuple, by_row, numbers
     stop, total = _find_stop(counts, begun, most)
-    at, rows, kept = np.empty(total, np.int64), np.empty(total, np.int64), 0
-    for probe in range(begun, stop):
-        limit = min(before[probe], stored) if len(before) else stored
-        if len(known) and not known[probe]:
-            continue
-        for slot in range(counts.shape[1]):
-            count, start = counts[probe, slot], starts[probe, slot]
-            lot = _find_lot(lots, start)
-            first, held, size = lots[lot, LOT_FIRST], lots[lot, LOT_ROWS], lots[lot, LOT_SIZE]
-            start -= lots[lot, LOT_BEGIN]
-            if count and (start < 0 or start + count > lots[lot, LOT_COUNT]):
-                return at[:0], rows[:0], stop, OUTSIDE
-            # Whether a candidate passes is as good as chance, so there is no jump: each is written down, and the next
-            # one over it unless it has passed.
-            for place in range(start, start + count):
-                row = first + (read_unsigned(held, size, place) if held else place)
-                if not 0 <= row < stored:
-                    return at[:0], rows[:0], stop, OUTSIDE
-                passes = _agrees(terms, row, probe) & (row < limit)
-                if len(times):
-                    passes &= not len(earliest) or times[row] >= earliest[probe]
-                    passes &= not len(latest) or times[row] <= latest[probe]
-                if len(ranks):
-                    passes &= ranks[row] >= before[probe] + shift
-                if len(alive):
-                    passes &= alive[row]
-                at[kept], rows[kept] = probe, row
-                kept += passes
-    return at[:kept], rows[:kept], stop, total
+    at, rows = np.empty(total, np.int64), np.empty(total, np.int64)
+    listed, kept = _expand(starts, counts, lots, known, (begun, stop, stored), at, rows), 0
+    # Whether a candidate passes is as good as chance, so there is no jump: each is written down, and the next one over
+    # it unless it has passed.
+    for place in range(listed):
+        probe, row, ahead = at[place], rows[place], rows[min(place + AHEAD, listed - 1)]
+        for term in range(len(terms)):
+            prefetch(terms[term, OWN], terms[term, OWN_SIZE] * ahead)
+        passes = _agrees(terms, row, probe) & (row < before[probe] if len(before) else 1)
+        if len(times):
+            prefetch(times.ctypes.data, 8 * ahead)
+            passes &= not len(earliest) or times[row] >= earliest[probe]
+            passes &= not len(latest) or times[row] <= latest[probe]
+        if len(ranks):
+            passes &= ranks[row] >= before[probe] + shift
+        if len(alive):
+            passes &= alive[row]
+        at[kept], rows[kept] = probe, row
+        kept += passes
+    return at[:kept], rows[:kept], stop, total if listed >= 0 else OUTSIDE

@@ -26,7 +26,7 @@ LARGEST_AT_ONCE = 1 << 14
 """The same where codes have 16 bits: beyond that too many rows have a hash in common."""
 
 LARGEST_GROWING = 1 << 14
-"""Rows of a segment to which rows are added: they are put in order anew in every micro-batch, however large the window."""
+"""Rows of a segment to which rows are added: in every micro-batch they are put in order anew, whatever the window."""
 
 SEGMENTS_PER_WINDOW = 4
 """Segments for a window and for all rows: a probe looks into about five then, and a row outlives its time by a
