@@ -19,6 +19,7 @@ from eddy.contracts import Clock, Operator, Policy, Setting
 from eddy.engine import Engine
 from eddy.engine.engine import Machinery
 from eddy.errors import QueryError, describe_error, quote, unknown_name, warn
+from eddy.kernels.choice import choose_kernels
 from eddy.observe.prices import Prices
 from eddy.operators.conditions import sort_conditions
 from eddy.operators.filter import FilterColumns, Memory, Take
@@ -93,6 +94,8 @@ def engine(  # noqa: PLR0913  all that a cell is made of, most of it by keyword
     faults = Faults(values=query.show_values)
     settings = read_index(index)
     if len(query.inputs) > 1:
+        # Kernels are compiled before there are rows, so that no operator's seconds have that in them.
+        choose_kernels()
         made = _join_inputs(binding, tables, faults, settings, (seed, cell))
     else:
         made = _pass_input(binding, faults)

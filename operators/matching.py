@@ -19,7 +19,7 @@ from eddy.operators.index.catalog import Candidates
 from eddy.operators.index.counts import Served
 from eddy.operators.index.time_bounds import are_exact, make_bounds
 from eddy.operators.keys import compare_values
-from eddy.operators.pairs import NO_PAIRS, Pairs, WindowLength, join_pairs, judge_codes, mask_inside
+from eddy.operators.pairs import NO_PAIRS, Pairs, WindowLength, join_pairs, judge_codes, mask_inside, widen
 from eddy.operators.pattern import Pattern, describe, keep_one_key
 from eddy.operators.stem import Stem
 from eddy.query import Range
@@ -27,7 +27,7 @@ from eddy.tuples import Lineage, Tuples
 from eddy.tuples.arrays import KeyCodes, Mask, RowIds
 from eddy.tuples.event_time import Ticks
 from eddy.tuples.request import Request, TimeBounds
-from eddy.tuples.runs import Lots, Ranges, scan_all
+from eddy.tuples.runs import Ranges, scan_all
 
 MOST_CANDIDATES = 1 << 18
 """Candidates that are looked at in one go, and rows that tuples are matched with in one call: a few megabytes, which
@@ -378,29 +378,6 @@ class Matching:
     def _compare_sides(self, own: Side, rows: RowIds, other: Side, ids: RowIds) -> Mask:
         left = evaluate(own.bound, self._stems, {self.target: rows}, len(rows))
         return compare_values(left, evaluate(other.bound, self._stems, {other.input: ids}, len(ids)))
-
-
-def widen(ranges: Ranges, searched: Sequence[JoinPair], target: str, tuples: Tuples, alive: Mask) -> Ranges:
-    """Add the candidates that faulty keys make candidates."""
-    keys = [one.sides[target].key for one in searched]
-    # A row whose key cannot be computed may match anything. So two runs are added for each tuple, behind those found:
-    #
-    #     rows     [ found by the index ... | stored rows without a key | all rows ]
-    #     sound tuple    its own runs         all of these                 none
-    #     faulty tuple   none                 none                         all of these
-    stored = np.logical_or.reduce([key.faults(np.arange(len(alive))) > 0 for key in keys]) & alive
-    others = [one.other(target) for one in searched]
-    coming = np.logical_or.reduce([side.key.faults(tuples.ids[side.input]) > 0 for side in others])
-    strays = np.flatnonzero(stored)
-    found, rows = len(ranges.rows), np.arange(len(alive))
-    lots = ranges.rows if isinstance(ranges.rows, Lots) else Lots()
-    starts = np.broadcast_to(np.array([found, found + len(strays)]), (len(tuples), 2))
-    counts = np.where(coming[:, None], [0, len(rows)], [len(strays), 0])
-    return Ranges(
-        np.hstack([ranges.starts, starts]),
-        np.hstack([np.where(coming[:, None], 0, ranges.counts), counts]),
-        lots.followed_by(strays, rows),
-    )
 
 
 def _window_length(stem: Stem) -> int | float | None:

@@ -35,7 +35,7 @@ def _make_reader(bits: int, *, signed: bool) -> Read:
 
 
 def _make_prefetch() -> Callable[[int, int], None]:
-    """Make what asks the memory for a place that will be read soon: a loop that waits for each goes at half the pace."""
+    """Make what asks memory for a place that will be read soon: a loop that waits for each goes at half the pace."""
 
     def prefetch(_context: Any, _address: Any, _offset: Any) -> tuple[Any, Any]:
         def generate(context: Any, builder: Any, __: Any, given: Any) -> Any:

@@ -52,7 +52,7 @@ def look_up(lookups: Lookups, give_hashes: GiveHashes, within: Narrowing, places
     bounds = [_whole(one) for one in within.bounds]
     _check_lengths("look_up", len(places.starts), hashes[0], *bounds, *reach)
     if not loops.look_up(
-        table, extents, hashes, *bounds, within.least_saved, *reach, places.starts, places.counts, found
+        table, extents, hashes, (*bounds, *reach), within.least_saved, places.starts, places.counts, found
     ):
         raise _outside("look_up")
     counted: list[int] = found.tolist()

@@ -136,31 +136,19 @@ def _narrow(parts: Any, part: int, within: Any, earliest: Any, latest: Any, prob
 
 
 _EXTENTS, _HASHES = _read_only(types.float64, 2), _read_only(types.uint64, 2)
+_BY_PROBE = types.Tuple((INTEGERS,) * 4)
 
 
-@_compiled(
-    types.boolean(
-        *(LINES, _EXTENTS, _HASHES, INTEGERS, INTEGERS, types.float64, INTEGERS, INTEGERS, TABLE, TABLE, COLUMN)
-    )
-)
-def look_up(  # noqa: PLR0913, PLR0917, C901  one pass, with all that it takes as arrays and numbers
-    parts: Any,
-    extents: Any,
-    hashes: Any,
-    earliest: Any,
-    latest: Any,
-    least_saved: float,
-    first_part: Any,
-    last_part: Any,
-    starts: Any,
-    counts: Any,
-    found: Any,
+@_compiled(types.boolean(LINES, _EXTENTS, _HASHES, _BY_PROBE, types.float64, TABLE, TABLE, COLUMN))
+def look_up(  # noqa: C901, PLR0915  one pass
+    parts: Any, extents: Any, hashes: Any, by_probe: Any, least_saved: float, starts: Any, counts: Any, found: Any
 ) -> bool:
     """Write where each probe's run starts in each part, and how many rows it has; count those with rows."""
+    earliest, latest, first_part, last_part = by_probe
     # Numbers that are read from a table inside of a loop that writes are read again each time: so they are read before.
     for part in range(len(parts)):
         number, begin, ahead = parts[part, NUMBER], parts[part, BEGIN], 1 << parts[part, FREE]
-        order, order_size = parts[part, ORDER], parts[part, ORDER_SIZE]
+        order, wide = parts[part, ORDER], parts[part, ORDER_SIZE]
         several, rising, rows = parts[part, FIELDS] > 1, parts[part, TIMES] != 0, parts[part, ORDER_COUNT]
         begins, size, places = parts[part, BEGINS], parts[part, BEGINS_SIZE], parts[part, BEGINS_COUNT]
         field, drop, shift = parts[part, FIELD], np.uint64(parts[part, FIELD + 1]), parts[part, FIELD + 2]
@@ -261,9 +249,7 @@ _BY_ROW = types.Tuple((INTEGERS, INTEGERS, FLAGS))
 
 
 @_compiled(_RESULT(LINES, LINES, LINES, LINES, _BY_TUPLE, _BY_ROW, types.UniTuple(types.int64, 4)))
-def screen(  # noqa: C901  one pass
-    starts: Any, counts: Any, lots: Any, terms: Any, by_tuple: Any, by_row: Any, numbers: Any
-) -> Any:
+def screen(starts: Any, counts: Any, lots: Any, terms: Any, by_tuple: Any, by_row: Any, numbers: Any) -> Any:
     """Spell out the candidates of tuples from a first one on, and keep those that pass.
 
     An array of no length stands for what need not be asked.

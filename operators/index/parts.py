@@ -23,7 +23,7 @@ from eddy.tuples.request import TimeBounds
 from eddy.tuples.runs import Reach, Segment
 
 MOST_MERGED = (1 << 19) - 1
-"""Rows of a part of several segments: to merge as many takes some milliseconds, and a search in half a million rows then
+"""Rows of a part of several segments: to merge as many takes some milliseconds, and a search in half a million rows
 looks into three parts and not into nine."""
 
 LARGEST_RATIO = 8
