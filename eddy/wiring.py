@@ -19,6 +19,7 @@ from eddy.contracts import Clock, Operator, Policy, Setting, Store
 from eddy.engine import Engine
 from eddy.engine.engine import Machinery
 from eddy.errors import QueryError, describe_error, quote, unknown_name, warn
+from eddy.kernels.choice import choose_kernels
 from eddy.observe.prices import Prices
 from eddy.operators.conditions import sort_conditions
 from eddy.operators.filter import FilterColumns, Memory
@@ -195,6 +196,8 @@ def _build_machinery(
     query = binding.query
     if len(query.inputs) == 1:
         return _pass_input(binding, faults)
+    # Kernels are compiled before there are rows, so that no operator's seconds have that in them.
+    choose_kernels()
     room = IndexRoom(query.max_state)
     stems = _make_stems(binding, index, room)
     joins = sort_conditions(query.predicates, binding.types, stems, faults)
