@@ -115,12 +115,16 @@ class Outcome(NamedTuple):
     its tuples in keys, windows and order, for `meets` the tuples and such rows. `skipped` are the rows that a filter
     did not ask its function about, because of a null. Tuples that come out carry the faults that they had, and those of
     what had no answer for them.
+
+    `left` are the positions of tuples that an option has refused: nothing came out of them, and they are not dropped
+    but go on without it.
     """
 
     tuples: Tuples
     counts: Counts
     evaluated: int
     skipped: int = 0
+    left: RowIds | None = None
 
 
 class Operator(Protocol):

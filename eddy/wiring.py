@@ -203,7 +203,7 @@ def _join_inputs(
     sets = [predicate.inputs for predicate in query.predicates]
     near = {name: find_near(name, query.inputs, sets) for name in query.inputs}
     matching = {name: Matching(name, stems, joins) for name in query.inputs}
-    probes = [OPERATORS["probe"](matching[name], Rule(near=near[name], gives=name)) for name in query.inputs]
+    probes = [OPERATORS["probe"](matching[name], Rule(near=near[name], gives=frozenset([name]))) for name in query.inputs]
     meets = [
         OPERATORS["meets"](matching[name], Rule(near=near[name], lacks=name, optional=True)) for name in query.inputs
     ]

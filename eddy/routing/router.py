@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 
+import numpy as np
+
 from eddy.classes.classifier import Look
 from eddy.contracts import Chance, Clock, Counts, Leg, Observation, Operator, Outcome, Policy, Task
 from eddy.errors import EngineError
@@ -18,6 +20,7 @@ from eddy.routing.plan_check import check_plan
 from eddy.routing.side_by_side import SharedStep, SideBySide, Walk
 from eddy.routing.tally import RouteTally
 from eddy.tuples import Hop, Lineage, Tuples
+from eddy.tuples.arrays import RowIds
 from eddy.tuples.lineage import Machine
 from eddy.tuples.tuples import merge
 
@@ -173,13 +176,14 @@ class Router:
     def _step_together(self, walks: SideBySide) -> tuple[list[Walk], SideBySide | None]:
         """Take a step with all legs that can take it together.
 
-        Gives the walks that are at their end, and those that have to go on before all others: a probe may turn each
+        Gives the walks that are at their end or were refused, and those that have to go on before all others: a probe may turn each
         tuple into thousands, and only so many are held at a time.
         """
         started = self._clock()
         hop, step = walks.step()
         counts: list[Counts] = []
         made: list[Tuples] = []
+        left: list[RowIds] = []
         taken, apart = 0, 0.0
         while taken < len(step.tuples) and not walks.is_crowd(taken, sum(map(len, made))):
             outcome, statistic = self._step(hop, step.tuples.rest(taken) if taken else step.tuples)
@@ -187,10 +191,12 @@ class Router:
             apart += statistic.seconds + self._learn(part, hop, outcome.counts, statistic)
             counts.append(outcome.counts)
             made.append(outcome.tuples)
+            left += [] if outcome.left is None else [outcome.left + taken]
             taken += len(outcome.counts)
         is_ahead = walks.is_crowd(taken, sum(map(len, made)))
         walks = walks.split(taken) if is_ahead else walks
-        ended = walks.go_on(join_counts(counts), merge(made))
+        refused = walks.leave_behind(np.concatenate(left), self.machine.refuse) if left else []
+        ended = [*walks.go_on(join_counts(counts), merge(made)), *refused]
         self.prices.add_own(SHARED, taken, self._clock() - started - apart)
         return ended, walks if is_ahead else None
 
@@ -244,6 +250,8 @@ class Router:
         onward = self.machine.after(tuples.lineage, hop.operator)
         while len(tuples):
             outcome = self._step_alone(hop, tuples, leg)
+            if outcome.left is not None:
+                yield tuples.take(outcome.left).with_lineage(self.machine.refuse(tuples.lineage, hop.operator))
             # Depth first: a probe may turn each tuple into thousands, and only one step's are held at each depth.
             #
             #     tuples  [0 1 2 3 4 5]    step takes [0 1 2] -> their results go all the way -> [3 4 5] remain
@@ -275,7 +283,8 @@ class Router:
         started = self._clock()
         outcome = self._run[hop.operator](tuples)
         seconds = self._clock() - started
-        statistic = Statistic(len(outcome.counts), outcome.evaluated, len(outcome.tuples), seconds, outcome.skipped)
+        acted = len(outcome.counts) - (0 if outcome.left is None else len(outcome.left))
+        statistic = Statistic(acted, outcome.evaluated, len(outcome.tuples), seconds, outcome.skipped)
         self.routing.add(hop, statistic)
         self.prices.add(hop, statistic)
         return outcome, statistic

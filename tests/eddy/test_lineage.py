@@ -11,9 +11,9 @@ from eddy.tuples.lineage import Machine, Rule
 CHAIN = {
     "big": Rule(needs=frozenset("a")),
     "pair": Rule(needs=frozenset("ab")),
-    "probe_a": Rule(near=frozenset([frozenset("b")]), gives="a"),
-    "probe_b": Rule(near=frozenset([frozenset("a"), frozenset("c")]), gives="b"),
-    "probe_c": Rule(near=frozenset([frozenset("b")]), gives="c"),
+    "probe_a": Rule(near=frozenset([frozenset("b")]), gives=frozenset("a")),
+    "probe_b": Rule(near=frozenset([frozenset("a"), frozenset("c")]), gives=frozenset("b")),
+    "probe_c": Rule(near=frozenset([frozenset("b")]), gives=frozenset("c")),
 }
 """a - b - c, a filter on a and one on a and b."""
 
@@ -44,13 +44,13 @@ def test_complete_is_everything_spanned_and_every_filter_done() -> None:
 
 def test_a_tuple_that_cannot_go_on_is_not_complete() -> None:
     near_b = frozenset([frozenset("b")])
-    machine = machine_of({"probe_a": Rule(near=near_b, gives="a"), "probe_c": Rule(near=near_b, gives="c")})
+    machine = machine_of({"probe_a": Rule(near=near_b, gives=frozenset("a")), "probe_c": Rule(near=near_b, gives=frozenset("c"))})
     assert machine.ready(machine.start("a")) == ()
     assert not machine.is_complete(machine.start("a"))
 
 
 def test_all_inputs_of_a_condition_are_needed() -> None:
-    machine = machine_of({"probe_c": Rule(near=frozenset([frozenset("ab")]), gives="c")})
+    machine = machine_of({"probe_c": Rule(near=frozenset([frozenset("ab")]), gives=frozenset("c"))})
     assert machine.ready(Lineage("a", frozenset("a"), frozenset())) == ()
     assert machine.ready(Lineage("a", frozenset("ab"), frozenset())) == (Hop("probe_c", "ab"),)
 
@@ -70,7 +70,7 @@ def test_a_step_is_not_taken_twice() -> None:
 
 STAR = {
     "big": Rule(needs=frozenset("a")),
-    **{f"probe_{name}": Rule(near=frozenset([frozenset("a")]), gives=name) for name in "bc"},
+    **{f"probe_{name}": Rule(near=frozenset([frozenset("a")]), gives=frozenset([name])) for name in "bc"},
     **{f"meets_{name}": Rule(near=frozenset([frozenset("a")]), lacks=name, optional=True) for name in "bc"},
 }
 """a in the middle, and an option for each of the others."""

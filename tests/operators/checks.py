@@ -64,7 +64,7 @@ def a_filter_with_a_memory() -> Sample:
 def a_probe() -> Sample:
     """Joins every row with those of another stream that have its key, some of them several and some none."""
     matching, tuples = _streams()
-    return Sample(Probe(matching, Rule(near=frozenset([frozenset("a")]), gives="b")), tuples)
+    return Sample(Probe(matching, Rule(near=frozenset([frozenset("a")]), gives=frozenset("b"))), tuples)
 
 
 def a_meets_by_the_index() -> Sample:
@@ -96,7 +96,7 @@ def _streams() -> tuple[Matching, Tuples]:
 def a_probe_of_a_crowd() -> Sample:
     """Acts on the first of its tuples only: each has more candidates than half of what is looked at in one go."""
     matching, tuples = _crowd()
-    return Sample(Probe(matching, Rule(near=frozenset([frozenset("a")]), gives="b")), tuples)
+    return Sample(Probe(matching, Rule(near=frozenset([frozenset("a")]), gives=frozenset("b"))), tuples)
 
 
 def a_meets_of_a_crowd() -> Sample:
