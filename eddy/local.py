@@ -88,6 +88,7 @@ def run_local(
     *,
     policy: PolicyChoice = "auto",
     index: IndexChoice = None,
+    cache_memory: int | None = None,
     batch_rows: int = BATCH_ROWS,
     seed: int = 0,
     clock: Clock = time.perf_counter,
@@ -95,11 +96,21 @@ def run_local(
     """Answer a query over data at hand.
 
     `index` says how a join finds its rows: "bits", or {"kind": "bits", "bits": 14}; docs/indexes.md has all kinds.
+    `cache_memory` are the most bytes of what joins have found that is kept for others, 64 MB if nothing is said.
 
     `data` has for each stream a pyarrow Table or RecordBatch or a pandas DataFrame, which is cut into micro-batches
     of `batch_rows` rows, or an iterable of such, each of which is one micro-batch. A lookup table is a whole.
     """
-    return iter_local(query, data, policy=policy, index=index, batch_rows=batch_rows, seed=seed, clock=clock).run()
+    return iter_local(
+        query,
+        data,
+        policy=policy,
+        index=index,
+        cache_memory=cache_memory,
+        batch_rows=batch_rows,
+        seed=seed,
+        clock=clock,
+    ).run()
 
 
 def iter_local(
@@ -108,6 +119,7 @@ def iter_local(
     *,
     policy: PolicyChoice = "auto",
     index: IndexChoice = None,
+    cache_memory: int | None = None,
     batch_rows: int = BATCH_ROWS,
     seed: int = 0,
     clock: Clock = time.perf_counter,
@@ -125,7 +137,16 @@ def iter_local(
             raise QueryError(f'data "{name}": expected at least one micro-batch, to learn the columns from; got none')
     schemas = {name: table.schema for name, table in first.items() if table is not None}
     settings = wiring.check_index(index, query)
-    engine = wiring.engine(query, schemas, policy, tables=tables, clock=clock, seed=seed, index=settings)
+    engine = wiring.engine(
+        query,
+        schemas,
+        policy,
+        tables=tables,
+        clock=clock,
+        seed=seed,
+        index=settings,
+        cache_memory=wiring.check_memory(cache_memory),
+    )
     return Running(engine, _step_together({name: _chain(first[name], feed) for name, feed in feeds.items()}, schemas))
 
 

@@ -9,6 +9,7 @@ import inspect
 import json
 from collections.abc import Callable, Mapping
 from importlib.metadata import entry_points
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,11 @@ from eddy.classes.classifier import can_classify
 from eddy.contracts import Clock, Operator, Policy, Setting
 from eddy.engine import Engine
 from eddy.engine.engine import Machinery
-from eddy.errors import QueryError, describe_error, quote, unknown_name, warn
+from eddy.errors import QueryError, check_whole, describe_error, quote, unknown_name, warn
 from eddy.observe.prices import Prices
-from eddy.operators.conditions import sort_conditions
+from eddy.operators.cache.room import DEFAULT_MEMORY, Caches
+from eddy.operators.cache.scope import MOST_PARTS, list_parts
+from eddy.operators.conditions import Conditions, sort_conditions
 from eddy.operators.filter import FilterColumns, Memory, Take
 from eddy.operators.joined_indexes import IndexRoom, JoinIndexes
 from eddy.operators.matching import Matching
@@ -36,7 +39,7 @@ from eddy.predicates.judge import Judge
 from eddy.query import Filter, Query
 from eddy.query.binding import Binding, bind
 from eddy.query.filter import SKIP
-from eddy.query.join_graph import find_near, probe_name
+from eddy.query.join_graph import cached_name, find_near, probe_name
 from eddy.sql import Column
 from eddy.tuples.lineage import Rule
 
@@ -81,6 +84,7 @@ def engine(  # noqa: PLR0913  all that a cell is made of, most of it by keyword
     cells: int = 1,
     parts: Mapping[str, str] | None = None,
     index: IndexChoice = None,
+    cache_memory: int | None = None,
 ) -> Engine:
     """Build the engine of one cell.
 
@@ -93,7 +97,7 @@ def engine(  # noqa: PLR0913  all that a cell is made of, most of it by keyword
     faults = Faults(values=query.show_values)
     settings = read_index(index)
     if len(query.inputs) > 1:
-        made = _join_inputs(binding, tables, faults, settings, (seed, cell))
+        made = _join_inputs(binding, tables, faults, settings, (seed, cell), check_memory(cache_memory))
     else:
         made = _pass_input(binding, faults)
     setting = _setting(binding, clock, cells)
@@ -116,6 +120,16 @@ def check_index(choice: IndexChoice, query: Query) -> IndexSettings:
     if choice is not None and (text := describe_idle_index(query)):
         warn(text)
     return settings
+
+
+def check_memory(memory: int | None) -> int:
+    """Check the bytes that caches may occupy; None stands for what they have if nobody says anything.
+
+    >>> check_memory(-1)
+    Traceback (most recent call last):
+    eddy.errors.QueryError: cache_memory: expected a whole number of 0 or more, got -1
+    """
+    return DEFAULT_MEMORY if memory is None else check_whole(memory, "cache_memory", 0)
 
 
 def describe_idle_index(query: Query) -> str:
@@ -185,8 +199,9 @@ def _join_inputs(
     faults: Faults,
     index: IndexSettings,
     seed: tuple[int, int],
+    memory: int,
 ) -> Machinery:
-    """Make a STeM, a probe and its first phase for every input, and the filters.
+    """Make a STeM, a probe and its first phase for every input, the caches, and the filters.
 
     The filters remember.
     """
@@ -203,13 +218,36 @@ def _join_inputs(
     sets = [predicate.inputs for predicate in query.predicates]
     near = {name: find_near(name, query.inputs, sets) for name in query.inputs}
     matching = {name: Matching(name, stems, joins) for name in query.inputs}
-    probes = [OPERATORS["probe"](matching[name], Rule(near=near[name], gives=frozenset([name]))) for name in query.inputs]
+    probes = [
+        OPERATORS["probe"](matching[name], Rule(near=near[name], gives=frozenset([name]))) for name in query.inputs
+    ]
     meets = [
         OPERATORS["meets"](matching[name], Rule(near=near[name], lacks=name, optional=True)) for name in query.inputs
     ]
+    caches = Caches(memory)
+    cached = _make_cached(query, stems, joins, near, caches)
     catalogs = {name: stem.catalog for name, stem in stems.items()}
     indexes = JoinIndexes(catalogs, Tuners(catalogs, index, seed), room)
-    return Machinery([*filters, *probes, *meets], stems, faults, indexes)
+    return Machinery([*filters, *probes, *meets, *cached], stems, faults, indexes, caches)
+
+
+def _make_cached(
+    query: Query,
+    stems: Mapping[str, Stem],
+    joins: Conditions,
+    near: Mapping[str, frozenset[frozenset[str]]],
+    caches: Caches,
+) -> list[Operator]:
+    """Make an operator for each part of the join that can be cached."""
+    parts = islice(list_parts(query.inputs, [s.name for s in query.streams], near, joins), MOST_PARTS)
+    made: dict[str, Operator] = {}
+    for part, before in parts:
+        name = cached_name(part)
+        # Names of inputs may make two parts be called the same, or as a filter: the second does without.
+        if name not in made and name not in {f.name for f in query.filters}:
+            rule = Rule(near=before, gives=part, does=frozenset(map(probe_name, part)), optional=True)
+            made[name] = OPERATORS["cached"](part, stems, joins, rule, caches)
+    return list(made.values())
 
 
 def _make_stems(binding: Binding, index: IndexSettings, room: IndexRoom) -> dict[str, Stem]:

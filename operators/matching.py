@@ -133,6 +133,15 @@ class Matching:
         # How many candidates an index finds depends on its layout, which a restart changes; what is learned must not.
         return Matches(pairs, taken, len(near.at))
 
+    def check(self, tuples: Tuples, at: RowIds, rows: RowIds) -> RowIds:
+        """Give the places of the pairs that join: tuples, by position, each with a row that was found elsewhere."""
+        origin, pattern = tuples.lineage.origin, self._find_pattern(tuples.lineage.spans)
+        before = self._stem.before(self._stems[origin].arrivals(tuples.ids[origin]))
+        pairs = Pairs(np.arange(len(at)), rows, None)
+        tuples = tuples.take(at)
+        near = self._screen(pattern, tuples, None if before is None else before.take(at), pairs)
+        return self._verify(pattern, tuples, near).at
+
     def _find_pattern(self, spans: frozenset[str]) -> Pattern:
         found = self._patterns.get(spans)
         if found is None:

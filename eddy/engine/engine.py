@@ -69,6 +69,29 @@ class _NoIndexes:
 NO_INDEXES: Indexes = _NoIndexes()
 
 
+class Caches(Protocol):
+    """What parts of a join have found, kept for who comes next."""
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes that they occupy."""
+
+    def settle(self) -> None:
+        """End the micro-batch, once the rows that are past have gone."""
+
+
+class _NoCaches:
+    """Those of a query that joins nothing."""
+
+    nbytes = 0
+
+    def settle(self) -> None:
+        pass
+
+
+NO_CACHES: Caches = _NoCaches()
+
+
 class Machinery(NamedTuple):
     """An engine's parts besides its policy."""
 
@@ -76,6 +99,7 @@ class Machinery(NamedTuple):
     stores: Mapping[str, Store]
     faults: Faults
     indexes: Indexes = NO_INDEXES
+    caches: Caches = NO_CACHES
 
 
 class Settled(NamedTuple):
@@ -126,6 +150,7 @@ class Engine:
         self._trees = Trees(self._classifier.names)
         self._accounts: dict[str, Regret] = {}
         self._indexes = machinery.indexes
+        self._caches = machinery.caches
         self._settled = Settled()
         self._taken: dict[str, Any] = {}
         self._indexed: dict[str, Any] = {}
@@ -172,6 +197,7 @@ class Engine:
         started = self._clock()
         for store in self._stores.values():
             store.settle(watermark)
+        self._caches.settle()
         settled = self._clock()
         indexed = self._indexes.settle()
         self._settled = Settled(indexed, settled - started, self._clock() - settled)

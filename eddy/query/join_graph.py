@@ -15,6 +15,24 @@ def meets_name(target: str) -> str:
     return f"meets_{target}"
 
 
+def cached_name(inputs: Iterable[str]) -> str:
+    """Name the operator that joins several inputs at once.
+
+    >>> cached_name({"c", "b"})
+    'cached_b_c'
+    """
+    return "_".join(["cached", *sorted(inputs)])
+
+
+def is_cached(operator: str) -> bool:
+    """Tell whether an option joins several inputs at once, by its name.
+
+    >>> is_cached(cached_name("bc"))
+    True
+    """
+    return operator.startswith(cached_name([]))
+
+
 def find_option(probe: str) -> str:
     """Name the operator that may go before a probe.
 

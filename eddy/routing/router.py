@@ -176,8 +176,8 @@ class Router:
     def _step_together(self, walks: SideBySide) -> tuple[list[Walk], SideBySide | None]:
         """Take a step with all legs that can take it together.
 
-        Gives the walks that are at their end or were refused, and those that have to go on before all others: a probe may turn each
-        tuple into thousands, and only so many are held at a time.
+        Gives the walks that are at their end or were refused, and those that have to go on before all others: a probe
+        may turn each tuple into thousands, and only so many are held at a time.
         """
         started = self._clock()
         hop, step = walks.step()

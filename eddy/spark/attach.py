@@ -19,6 +19,7 @@ def attach(  # noqa: PLR0913  what a user may say
     *,
     policy: PolicyChoice = "auto",
     index: IndexChoice = None,
+    cache_memory: int | None = None,
     cells: int | None = None,
     pushdown: bool = True,
     seed: int = 0,
@@ -32,6 +33,7 @@ def attach(  # noqa: PLR0913  what a user may say
 
     `cells` is how many engines share the work; the number is for the life of a checkpoint. The policy is not, nor is
     `index`, which says how a join finds its rows, as in `run_local`: a restart with others keeps the stored rows.
+    `cache_memory` are the most bytes of a cell's caches, as there.
     `pushdown` lets Spark evaluate SQL filters on one stream before the eddy does, in compiled code; then they are no
     part of the routing. Where streams share no key, rows are copied to several cells, fewer if `sizes` says how many
     rows each stream has, times what a row costs in filters, and `heavy` which values of a key, as {"a.k": [0]}, many
@@ -42,5 +44,14 @@ def attach(  # noqa: PLR0913  what a user may say
     return stream.attach(
         query,
         frames,
-        stream.Options(policy=policy, index=index, cells=cells, pushdown=pushdown, seed=seed, sizes=sizes, heavy=heavy),
+        stream.Options(
+            policy=policy,
+            index=index,
+            cache_memory=cache_memory,
+            cells=cells,
+            pushdown=pushdown,
+            seed=seed,
+            sizes=sizes,
+            heavy=heavy,
+        ),
     )

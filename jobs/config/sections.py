@@ -167,6 +167,12 @@ ENGINE = Section(
             text="let Spark evaluate SQL filters on one stream before the eddy does", kind=FLAG, default=True
         ),
         "seed": ConfigKey(text="what all chance is drawn from", kind=INDEX, default=0),
+        "cache_memory": ConfigKey(
+            text="the most bytes of a cell's caches: what parts of a join have found, kept for policies that use it; "
+            "without room for it rows of one step share what they find, and no more",
+            kind=INDEX,
+            default=64 << 20,
+        ),
     },
     parts={
         "sizes": Section(

@@ -154,9 +154,9 @@ class CacheStore:
             counts[found, slot] = part.counts[places[found]]
             part.used[places[found]] = now
             begun += part.many
-        places = Lots()
-        places.add(None, 0, begun)
-        return Lookup(held, refused, Ranges(starts, counts, places))
+        everything = Lots()
+        everything.add(None, 0, begun)
+        return Lookup(held, refused, Ranges(starts, counts, everything))
 
     def mask_held(self, codes: Sequence[KeyCodes]) -> Mask:
         """Mask the keys that are held, without using them."""

@@ -29,7 +29,9 @@ def machine(edges: Sequence[tuple[str, str]]) -> Machine:
     """Probes of a join graph, with the neighbours by which they search as their patterns."""
     inputs = sorted({one for edge in edges for one in edge})
     near = {one: {a if b == one else b for a, b in edges if one in (a, b)} for one in inputs}
-    rules = {one: Rule(near=frozenset(frozenset(other) for other in near[one]), gives=frozenset([one])) for one in inputs}
+    rules = {
+        one: Rule(near=frozenset(frozenset(other) for other in near[one]), gives=frozenset([one])) for one in inputs
+    }
 
     def pattern(one: str, lineage: Lineage) -> str:
         return ", ".join(sorted(near[one] & lineage.spans))

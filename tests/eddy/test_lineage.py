@@ -44,7 +44,9 @@ def test_complete_is_everything_spanned_and_every_filter_done() -> None:
 
 def test_a_tuple_that_cannot_go_on_is_not_complete() -> None:
     near_b = frozenset([frozenset("b")])
-    machine = machine_of({"probe_a": Rule(near=near_b, gives=frozenset("a")), "probe_c": Rule(near=near_b, gives=frozenset("c"))})
+    machine = machine_of(
+        {"probe_a": Rule(near=near_b, gives=frozenset("a")), "probe_c": Rule(near=near_b, gives=frozenset("c"))}
+    )
     assert machine.ready(machine.start("a")) == ()
     assert not machine.is_complete(machine.start("a"))
 

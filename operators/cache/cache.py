@@ -1,0 +1,190 @@
+"""A cache: combinations of some inputs by one key, filled on a miss, and kept up when rows come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from eddy.operators.cache.fill import Finder, Frontier
+from eddy.operators.cache.gauge import Gauge
+from eddy.operators.cache.scope import CacheKey, Scope
+from eddy.operators.cache.store import CacheStore, Combinations, Lookup, hash_codes
+from eddy.operators.matching import MOST_CANDIDATES
+from eddy.operators.stem import Stem
+from eddy.tuples.arrays import Integers, KeyCodes, Mask, RowIds
+
+MOST_OF_KEY = 1 << 16
+"""Candidates of one key: with more it is refused. Probes find the combinations of a hot key bit by bit; a cache would
+have to hold all of them at a time, for half a megabyte an input."""
+
+PURGE_SHARE = 4
+"""Combinations with rows that have gone are cleared away once a quarter of an input's rows have."""
+
+PENDING_ROWS = 1_000
+"""Rows that may come while a cache is not used, beside as many as it holds combinations: to find what joins with more
+is dearer than to begin anew."""
+
+
+class Filled(NamedTuple):
+    """What was found for the first keys, in order: how many those are, which are refused, and the combinations."""
+
+    keys: int
+    refused: Mask
+    made: Combinations
+
+
+class Found(NamedTuple):
+    """What keys have, each of them once: their combinations; those that were refused, and those that must wait."""
+
+    lookup: Lookup
+    refused: Mask
+    waiting: Mask
+
+
+class Cache:
+    """The combinations of some inputs by one key."""
+
+    def __init__(self, scope: Scope, key: CacheKey, stems: Mapping[str, Stem]) -> None:
+        self.scope, self.key = scope, key
+        self.gauge = Gauge()
+        self.store = CacheStore(scope.inputs, len(key.sides), len(scope.residuals))
+        self._stems = {name: stems[name] for name in scope.inputs}
+        self._finder = Finder(scope, key, stems)
+        self._refused: Integers = np.empty(0, np.int64)
+        # Numbers of rows: what came up to here is in the store, as far as its key is held; what had gone was cleared.
+        self._upto = dict.fromkeys(scope.inputs, 0)
+        self._cleared = dict.fromkeys(scope.inputs, 0)
+        for name, stem in self._stems.items():
+            stem.followers.append(self._make_follower(name))
+
+    def _make_follower(self, name: str) -> Callable[[int, Mask], None]:
+        def follow(gone: int, keep: Mask) -> None:
+            self.store.move(name, gone, keep)
+            seen = max(self._upto[name] - gone, 0)
+            self._upto[name] = gone + int(keep.argmax()) + int(np.count_nonzero(keep[:seen]))
+
+        return follow
+
+    @property
+    def gone(self) -> dict[str, int]:
+        """Count the rows of each input that have gone: rows have their ids as numbers, and so many more."""
+        return {name: stem.gone for name, stem in self._stems.items()}
+
+    def look_up(self, codes: Sequence[KeyCodes], first: RowIds, now: int) -> Found:
+        """Look keys up, each of them once, and find what is missing; `first` says in which order they are wanted."""
+        hashes = hash_codes(codes)
+        known = self.store.look_up(codes, now)
+        refused = known.refused | np.isin(hashes, self._refused)
+        missing = np.flatnonzero(~known.held & ~refused)
+        self.gauge.looked(len(hashes), int(np.count_nonzero(known.held)))
+        if not len(missing):
+            return Found(known, refused, np.zeros(len(hashes), np.bool_))
+        missing = missing[np.argsort(first.take(missing), kind="stable")]
+        filled = self._fill([code.take(missing) for code in codes])
+        done, waiting = missing[: filled.keys], np.zeros(len(hashes), np.bool_)
+        waiting[missing[filled.keys :]] = True
+        refused[done[filled.refused]] = True
+        self._refused = np.union1d(self._refused, hashes.take(done[filled.refused]))
+        good = done[~filled.refused]
+        made = filled.made._replace(counts=filled.made.counts[~filled.refused])
+        self.store.add([code.take(good) for code in codes], made, now, are_held=True)
+        self.gauge.filled(len(good), int(made.counts.sum()), len(done) - len(good))
+        return Found(self.store.look_up(codes, now), refused, waiting)
+
+    def _fill(self, codes: Sequence[KeyCodes]) -> Filled:
+        """Find all combinations of the first keys, up to a bounded number of candidates."""
+        keys = len(codes[0])
+        refused = np.zeros(keys, np.bool_)
+        frontier = Frontier(np.arange(keys), {})
+        for target in self._finder.order((), keyed=True):
+            ranges = self._finder.find(target, frontier, codes)
+            candidates = np.bincount(frontier.at, weights=ranges.per_probe(), minlength=keys)[:keys]
+            refused[:keys] |= candidates > MOST_OF_KEY
+            candidates[refused[:keys]] = 0
+            # Keys that this step has no room for wait for the next: they come after all others that are wanted.
+            keys = max(int(np.searchsorted(np.cumsum(candidates), MOST_CANDIDATES, side="right")), 1)
+            kept = np.flatnonzero((frontier.at < keys) & ~refused.take(frontier.at))
+            frontier, ranges = frontier.take(kept), ranges.take(kept)
+            frontier = self._finder.join(target, frontier, codes, ranges.expand(len(kept)))
+        frontier = frontier.keep((frontier.at < keys) & ~refused.take(frontier.at))
+        counts = np.bincount(frontier.at, minlength=keys)
+        return Filled(keys, refused[:keys], Combinations(counts, self._number(frontier)))
+
+    def _number(self, frontier: Frontier) -> dict[str, RowIds]:
+        return {name: ids + self._stems[name].gone for name, ids in frontier.ids.items()}
+
+    def keep_up(self, now: int) -> None:
+        """Add the combinations with rows that have come since the last time, of keys that are held."""
+        pending = {name: stem.gone + len(stem) - self._upto[name] for name, stem in self._stems.items()}
+        if not any(pending.values()):
+            return
+        self._refused = np.empty(0, np.int64)
+        if sum(pending.values()) > self.store.many + PENDING_ROWS:
+            self.store.clear()
+        for name in self.scope.inputs if self.store.parts else ():
+            for frontier in self._find_with_fresh(name):
+                self._add_fresh(frontier, now)
+        self._upto = {name: stem.gone + len(stem) for name, stem in self._stems.items()}
+
+    def _find_with_fresh(self, name: str) -> Iterator[Frontier]:
+        """Find the combinations with a row of one input that is new; those before it have old ones."""
+        # Each is found once, by the first of its inputs whose row is new:
+        #
+        #     b new, c any      ->  found by b          b old, c new  ->  found by c
+        fresh = np.arange(max(self._upto[name] - self._stems[name].gone, 0), len(self._stems[name]))
+        self.gauge.kept_up(len(fresh))
+        olds = self.scope.inputs[: self.scope.inputs.index(name)]
+        frontier = self._keep_held(Frontier(np.zeros(len(fresh), np.int64), {name: fresh}), name)
+        alive = self._stems[name].alive.take(frontier.ids[name])
+        yield from self._extend(frontier.keep(alive), self._finder.order([name], keyed=False), olds)
+
+    def _extend(self, frontier: Frontier, targets: Sequence[str], olds: Sequence[str]) -> Iterator[Frontier]:
+        """Extend combinations by more inputs, in lots of a bounded number of candidates."""
+        if not targets:
+            yield frontier
+            return
+        target, *others = targets
+        ranges = self._finder.find(target, frontier, ())
+        total, begun = np.cumsum(ranges.per_probe()), 0
+        while begun < len(frontier.at):
+            before = int(total[begun - 1]) if begun else 0
+            end = max(int(np.searchsorted(total, before + MOST_CANDIDATES, side="right")), begun + 1)
+            lot = np.arange(begun, end)
+            made = self._finder.join(target, frontier.take(lot), (), ranges.take(lot).expand(len(lot)))
+            if target in olds:
+                made = made.keep(made.ids[target] < self._upto[target] - self._stems[target].gone)
+            yield from self._extend(self._keep_held(made, target), others, olds)
+            begun = end
+
+    def _keep_held(self, frontier: Frontier, latest: str) -> Frontier:
+        """Keep the combinations whose key is held, once they have all of it."""
+        sides = self.key.sides
+        if latest not in {side.input for side in sides} or not all(side.input in frontier.ids for side in sides):
+            return frontier
+        present = [v for side in sides if (v := side.key.valid(frontier.ids[side.input])) is not None]
+        frontier = frontier.keep(np.logical_and.reduce(present)) if present else frontier
+        return frontier.keep(self.store.mask_held(self._read_codes(frontier)))
+
+    def _read_codes(self, frontier: Frontier) -> list[KeyCodes]:
+        return [side.key.codes(frontier.ids[side.input]) for side in self.key.sides]
+
+    def _add_fresh(self, frontier: Frontier, now: int) -> None:
+        """Add combinations to the keys that they belong to."""
+        if not len(frontier.at):
+            return
+        codes, rows = self._read_codes(frontier), self._number(frontier)
+        hashes = hash_codes(codes)
+        order = np.argsort(hashes, kind="stable")
+        _, first, counts = np.unique(hashes.take(order), return_index=True, return_counts=True)
+        sorted_rows = {name: numbers.take(order) for name, numbers in rows.items()}
+        chosen = order.take(first)
+        self.store.add([code.take(chosen) for code in codes], Combinations(counts, sorted_rows), now, are_held=False)
+
+    def settle(self) -> None:
+        """End the micro-batch: clear away what has gone, from time to time."""
+        gone = self.gone
+        if any((gone[n] - self._cleared[n]) * PURGE_SHARE > len(self._stems[n]) for n in gone):
+            self.store.purge(gone)
+            self._cleared = gone
