@@ -111,13 +111,10 @@ class Outcome(NamedTuple):
     """What an operator made of some tuples.
 
     `counts` says for each tuple that was acted on how many came out: a filter's is its mask. `evaluated` says how
-    much was looked at: for a filter the rows that it had not judged before, for a probe the rows that agree with
-    its tuples in keys, windows and order, for `meets` the tuples and such rows. `skipped` are the rows that a filter
-    did not ask its function about, because of a null. Tuples that come out carry the faults that they had, and those of
-    what had no answer for them.
-
-    `left` are the positions of tuples that an option has refused: nothing came out of them, and they are not dropped
-    but go on without it.
+    much was looked at: for a filter the rows that it had not judged before, for a probe the rows that agree with its
+    tuples in keys, windows and order, for `meets` the tuples and such rows. `skipped` are rows that a filter did not
+    ask about, because of a null; `left` the positions of tuples that an option has refused, which go on without it.
+    Tuples that come out carry the faults that they had, and those of what had no answer.
     """
 
     tuples: Tuples
@@ -269,11 +266,11 @@ class Task:
     A policy never sees values or operators: only how many tuples there are, what has been learned of the hops and what
     they cost, which hops would be ready after a given route, and the classifier buckets of each tuple's arriving row: a
     matrix with a column for each of the stream's attributes among the policy's features. What is counted by buckets is
-    good for one edition of them (`Look.editions`, `policies.shared.editions`). `independent` says that
-    nothing but the ready hops is left to do, in any order. `chance()` is the micro-batch's generator.
+    good for one edition of them (`Look.editions`, `policies.shared.editions`). `independent` says that nothing but the
+    ready hops is left to do, in any order. `chance()` is the micro-batch's generator.
 
     `options(route)` are hops that may come next after a route and need not: `meets_b` drops tuples that `probe_b` would
-    drop, for less. They are never among the ready hops; a policy that does not ask for them never meets one.
+    drop, `cached_b_c` joins two inputs at once. They are never among the ready hops.
     """
 
     lineage: Lineage

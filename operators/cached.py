@@ -14,10 +14,9 @@ from typing import NamedTuple
 import numpy as np
 
 from eddy.contracts import Outcome
-from eddy.operators.cache.cache import Cache
+from eddy.operators.cache.cache import Cache, Found
 from eddy.operators.cache.room import Caches
 from eddy.operators.cache.scope import CacheKey, Scope
-from eddy.operators.cache.store import hash_codes
 from eddy.operators.conditions import Conditions, Residual, Side
 from eddy.operators.matching import MOST_CANDIDATES, MOST_TUPLES, Matching
 from eddy.operators.stem import Stem
@@ -25,7 +24,7 @@ from eddy.predicates.faults import FAIL, PASS, UNKNOWN
 from eddy.predicates.judge import Judged
 from eddy.query.join_graph import cached_name
 from eddy.tuples import Lineage, Tuples
-from eddy.tuples.arrays import FaultCodes, Integers, KeyCodes, Mask, RowIds
+from eddy.tuples.arrays import FaultCodes, Integers, Mask, RowIds
 from eddy.tuples.lineage import Rule
 from eddy.tuples.runs import Ranges
 
@@ -144,7 +143,7 @@ class Cached:
         return self._by_key[key]
 
     def _ask(self, view: View, tuples: Tuples) -> Asked:
-        """Look the keys of tuples up, each key once."""
+        """Look the keys of tuples up."""
         rows = len(tuples)
         ids = [tuples.ids[side.input] for side in view.sides]
         codes = [side.key.codes(of_side) for side, of_side in zip(view.sides, ids, strict=True)]
@@ -152,12 +151,9 @@ class Cached:
         # Null equals nothing: a tuple without a key finds nothing, whatever code stands there.
         present = np.flatnonzero(np.logical_and.reduce(valid)) if valid else np.arange(rows)
         codes = [code.take(present) for code in codes]
-        _, first, inverse = np.unique(hash_codes(codes), return_index=True, return_inverse=True)
-        found = view.cache.look_up([code.take(first) for code in codes], present.take(first), self._caches.now)
-        refused = found.refused.take(inverse) | _mask_odd(codes, first.take(inverse))
-        ranges = found.lookup.ranges.take(inverse)
-        ranges.counts[refused] = 0
-        return _cut(tuples, present, ranges, refused, found.waiting.take(inverse))
+        found = view.cache.look_up(codes, self._caches.now)
+        found.ranges.counts[found.refused] = 0
+        return _cut(tuples, present, found)
 
     def _propose(self, view: View, at: RowIds, places: RowIds) -> Proposed:
         """Give the combinations of tuples whose rows are all there."""
@@ -227,23 +223,18 @@ class Cached:
         return Outcome(made, counts, evaluated, left=left if len(left) else None)
 
 
-def _mask_odd(codes: Sequence[KeyCodes], first: RowIds) -> Mask:
-    """Mask the tuples with another key than the first one with their hash: it goes without the cache."""
-    differ = [code != code.take(first) for code in codes] if len(codes) > 1 else []
-    return np.logical_or.reduce(differ) if differ else np.zeros(len(first), np.bool_)
-
-
-def _cut(tuples: Tuples, present: RowIds, ranges: Ranges, refused: Mask, waiting: Mask) -> Asked:
+def _cut(tuples: Tuples, present: RowIds, found: Found) -> Asked:
     """Give the tuples before the first whose key has to wait; those without a key have no combinations."""
-    rows = int(present[waiting.argmax()]) if waiting.any() else len(tuples)
     if len(present) == len(tuples):
-        return Asked(tuples.first(rows), ranges.take(np.arange(rows)), refused[:rows])
-    some = int(np.searchsorted(present, rows))
+        rows = found.end
+        return Asked(tuples.first(rows), found.ranges.take(np.arange(rows)), found.refused[:rows])
+    rows = int(present[found.end]) if found.end < len(present) else len(tuples)
+    some, ranges = present[: found.end], found.ranges
     starts = np.zeros((rows, ranges.starts.shape[1]), np.int64)
-    counts, among = np.zeros_like(starts), np.zeros(rows, np.bool_)
-    starts[present[:some]], counts[present[:some]] = ranges.starts[:some], ranges.counts[:some]
-    among[present[:some]] = refused[:some]
-    return Asked(tuples.first(rows), Ranges(starts, counts, ranges.rows), among)
+    counts, refused = np.zeros_like(starts), np.zeros(rows, np.bool_)
+    starts[some], counts[some] = ranges.starts[: found.end], ranges.counts[: found.end]
+    refused[some] = found.refused[: found.end]
+    return Asked(tuples.first(rows), Ranges(starts, counts, ranges.rows), refused)
 
 
 def _find_distinct(columns: Sequence[Integers]) -> tuple[RowIds, RowIds]:

@@ -63,11 +63,8 @@ class Stem:
         settings = index or IndexSettings()
         self.segments = Segments(self.window, delay, stays=time is None, merge=settings.merge)
         self.catalog = Catalog(self.segments, settings, lambda: self.ticks)
-        self.fresh = 0
-        self.gone = 0
+        self.fresh, self.gone, self.arrived, self.dead = 0, 0, 0, 0
         self.followers: list[Follower] = []
-        self.arrived = 0
-        self.dead = 0
         self._columns: dict[str, Stored] = {field.name: make_column(field.type) for field in schema}
         self._index_room = index_room
         self._time = time

@@ -30,10 +30,8 @@ def attach(  # noqa: PLR0913  what a user may say
 
     `frames` has a streaming DataFrame for each stream, and for each lookup table a batch DataFrame, a pyarrow Table or
     a pandas DataFrame, which is read now and sent to the workers. Write the answer in append mode.
-
-    `cells` is how many engines share the work; the number is for the life of a checkpoint. The policy is not, nor is
-    `index`, which says how a join finds its rows, as in `run_local`: a restart with others keeps the stored rows.
-    `cache_memory` are the most bytes of a cell's caches, as there.
+    `cells` is how many engines share the work; the number is for the life of a checkpoint. The policy is not, nor are
+    `index` and `cache_memory`, which are as in `run_local`: a restart with others keeps the stored rows.
     `pushdown` lets Spark evaluate SQL filters on one stream before the eddy does, in compiled code; then they are no
     part of the routing. Where streams share no key, rows are copied to several cells, fewer if `sizes` says how many
     rows each stream has, times what a row costs in filters, and `heavy` which values of a key, as {"a.k": [0]}, many

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from eddy.operators.cache.fill import Finder, Frontier
-from eddy.operators.cache.gauge import Gauge
 from eddy.operators.cache.scope import CacheKey, Scope
-from eddy.operators.cache.store import CacheStore, Combinations, Lookup, hash_codes
+from eddy.operators.cache.store import CacheStore, Combinations, hash_codes, mask_odd
 from eddy.operators.matching import MOST_CANDIDATES
 from eddy.operators.stem import Stem
 from eddy.tuples.arrays import Integers, KeyCodes, Mask, RowIds
+from eddy.tuples.runs import Ranges
 
 MOST_OF_KEY = 1 << 16
 """Candidates of one key: with more it is refused. Probes find the combinations of a hot key bit by bit; a cache would
@@ -22,9 +23,40 @@ have to hold all of them at a time, for half a megabyte an input."""
 PURGE_SHARE = 4
 """Combinations with rows that have gone are cleared away once a quarter of an input's rows have."""
 
-PENDING_ROWS = 1_000
-"""Rows that may come while a cache is not used, beside as many as it holds combinations: to find what joins with more
-is dearer than to begin anew."""
+MOST_MISSED = 8
+"""Micro-batches in which a cache may go unused: to find what joins with the rows of more is dearer than to begin
+anew."""
+
+
+@dataclass
+class Gauge:
+    """Counts of one cache.
+
+    Of `looked_up` keys `hits` were held; of the others `fills` were found, with `found` combinations in all, and some
+    refused. `fresh` are the rows that it was kept up with.
+    """
+
+    looked_up: int = 0
+    hits: int = 0
+    fills: int = 0
+    found: int = 0
+    refused: int = 0
+    fresh: int = 0
+
+    def looked(self, keys: int, hits: int) -> None:
+        """Count keys that were looked up, and those of them that were held."""
+        self.looked_up += keys
+        self.hits += hits
+
+    def filled(self, keys: int, found: int, refused: int) -> None:
+        """Count keys that were filled, their combinations, and keys that were refused."""
+        self.fills += keys
+        self.found += found
+        self.refused += refused
+
+    def kept_up(self, rows: int) -> None:
+        """Count rows that came."""
+        self.fresh += rows
 
 
 class Filled(NamedTuple):
@@ -36,11 +68,11 @@ class Filled(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What keys have, each of them once: their combinations; those that were refused, and those that must wait."""
+    """The combinations of keys, and those that were refused; the keys from `end` on have to wait."""
 
-    lookup: Lookup
+    ranges: Ranges
     refused: Mask
-    waiting: Mask
+    end: int
 
 
 class Cache:
@@ -53,6 +85,7 @@ class Cache:
         self._stems = {name: stems[name] for name in scope.inputs}
         self._finder = Finder(scope, key, stems)
         self._refused: Integers = np.empty(0, np.int64)
+        self._kept_up = 0
         # Numbers of rows: what came up to here is in the store, as far as its key is held; what had gone was cleared.
         self._upto = dict.fromkeys(scope.inputs, 0)
         self._cleared = dict.fromkeys(scope.inputs, 0)
@@ -72,26 +105,44 @@ class Cache:
         """Count the rows of each input that have gone: rows have their ids as numbers, and so many more."""
         return {name: stem.gone for name, stem in self._stems.items()}
 
-    def look_up(self, codes: Sequence[KeyCodes], first: RowIds, now: int) -> Found:
-        """Look keys up, each of them once, and find what is missing; `first` says in which order they are wanted."""
+    def look_up(self, codes: Sequence[KeyCodes], now: int) -> Found:
+        """Look keys up in the order in which they are wanted, and find those that are missing, each of them once."""
         hashes = hash_codes(codes)
-        known = self.store.look_up(codes, now)
-        refused = known.refused | np.isin(hashes, self._refused)
-        missing = np.flatnonzero(~known.held & ~refused)
-        self.gauge.looked(len(hashes), int(np.count_nonzero(known.held)))
+        known = self.store.look_up(codes, hashes, now)
+        refused = known.refused
+        if len(self._refused):
+            refused = refused | np.isin(hashes, self._refused)
+        missing = np.flatnonzero(~(known.held | refused))
+        self.gauge.looked(len(hashes), len(hashes) - len(missing))
         if not len(missing):
-            return Found(known, refused, np.zeros(len(hashes), np.bool_))
-        missing = missing[np.argsort(first.take(missing), kind="stable")]
-        filled = self._fill([code.take(missing) for code in codes])
-        done, waiting = missing[: filled.keys], np.zeros(len(hashes), np.bool_)
-        waiting[missing[filled.keys :]] = True
-        refused[done[filled.refused]] = True
-        self._refused = np.union1d(self._refused, hashes.take(done[filled.refused]))
-        good = done[~filled.refused]
-        made = filled.made._replace(counts=filled.made.counts[~filled.refused])
-        self.store.add([code.take(good) for code in codes], made, now, are_held=True)
-        self.gauge.filled(len(good), int(made.counts.sum()), len(done) - len(good))
-        return Found(self.store.look_up(codes, now), refused, waiting)
+            return Found(known.ranges, refused, len(hashes))
+        unique, first, inverse = np.unique(hashes.take(missing), return_index=True, return_inverse=True)
+        # Other keys with the hash of one that is missing cannot be held beside it, and go without.
+        odd = mask_odd([code.take(missing) for code in codes], first.take(inverse))
+        order = np.argsort(first, kind="stable")
+        filled = self._fill([code.take(missing.take(first.take(order))) for code in codes])
+        self._keep_filled([code.take(missing.take(first.take(order))) for code in codes], filled, now)
+        # For each that is missing, its place among the keys that were to be filled:
+        #
+        #     missing codes 7 3 7 9   ->   wanted 7 3 9, places 0 1 0 2;  filled 2   ->   9 waits, from place 3 on
+        places = np.empty_like(order)
+        places[order] = np.arange(len(order))
+        place = places.take(inverse)
+        waits = place >= filled.keys
+        gone_without = np.append(filled.refused, np.zeros(len(unique) - filled.keys, np.bool_)).take(place) | odd
+        refused = refused.copy()
+        refused[missing[gone_without]] = True
+        end = int(missing[waits.argmax()]) if waits.any() else len(hashes)
+        return Found(self.store.look_up(codes, hashes, now).ranges, refused, end)
+
+    def _keep_filled(self, codes: Sequence[KeyCodes], filled: Filled, now: int) -> None:
+        """Keep what was found for keys, and which of them were refused."""
+        done = [code[: filled.keys] for code in codes]
+        self._refused = np.union1d(self._refused, hash_codes(done)[filled.refused])
+        good = ~filled.refused
+        made = filled.made._replace(counts=filled.made.counts[good])
+        self.store.add([code[good] for code in done], made, now, are_held=True)
+        self.gauge.filled(len(made.counts), int(made.counts.sum()), int(np.count_nonzero(filled.refused)))
 
     def _fill(self, codes: Sequence[KeyCodes]) -> Filled:
         """Find all combinations of the first keys, up to a bounded number of candidates."""
@@ -121,11 +172,11 @@ class Cache:
         if not any(pending.values()):
             return
         self._refused = np.empty(0, np.int64)
-        if sum(pending.values()) > self.store.many + PENDING_ROWS:
+        if now - self._kept_up > MOST_MISSED:
             self.store.clear()
-        for name in self.scope.inputs if self.store.parts else ():
-            for frontier in self._find_with_fresh(name):
-                self._add_fresh(frontier, now)
+        self._kept_up = now
+        if self.store.parts:
+            self._add_fresh([made for name in self.scope.inputs for made in self._find_with_fresh(name)], now)
         self._upto = {name: stem.gone + len(stem) for name, stem in self._stems.items()}
 
     def _find_with_fresh(self, name: str) -> Iterator[Frontier]:
@@ -170,10 +221,12 @@ class Cache:
     def _read_codes(self, frontier: Frontier) -> list[KeyCodes]:
         return [side.key.codes(frontier.ids[side.input]) for side in self.key.sides]
 
-    def _add_fresh(self, frontier: Frontier, now: int) -> None:
+    def _add_fresh(self, found: Sequence[Frontier], now: int) -> None:
         """Add combinations to the keys that they belong to."""
-        if not len(frontier.at):
+        if not any(len(made.at) for made in found):
             return
+        ids = {name: np.concatenate([made.ids[name] for made in found]) for name in self.scope.inputs}
+        frontier = Frontier(np.concatenate([made.at for made in found]), ids)
         codes, rows = self._read_codes(frontier), self._number(frontier)
         hashes = hash_codes(codes)
         order = np.argsort(hashes, kind="stable")

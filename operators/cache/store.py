@@ -134,9 +134,8 @@ class CacheStore:
         """Let go of everything."""
         self.parts = []
 
-    def look_up(self, codes: Sequence[KeyCodes], now: int) -> Lookup:
-        """Find keys, each of them once, and note that they were used; `codes` has an array for each side."""
-        hashes = hash_codes(codes)
+    def look_up(self, codes: Sequence[KeyCodes], hashes: Integers, now: int) -> Lookup:
+        """Find keys, and note that they were used; `codes` has an array for each side, `hashes` is of all of them."""
         held, refused = np.zeros(len(hashes), np.bool_), np.zeros(len(hashes), np.bool_)
         starts = np.zeros((len(hashes), max(len(self.parts), 1)), np.int64)
         counts, begun = np.zeros_like(starts), 0
@@ -149,10 +148,15 @@ class CacheStore:
                 )
                 refused |= found & ~same
                 found &= same
-            held[found] |= part.held[places[found]]
-            starts[found, slot] = part.starts[places[found]] + begun
-            counts[found, slot] = part.counts[places[found]]
-            part.used[places[found]] = now
+            if found.all():
+                held |= part.held.take(places)
+                starts[:, slot], counts[:, slot] = part.starts.take(places) + begun, part.counts.take(places)
+                part.used[places] = now
+            elif found.any():
+                own = places[found]
+                held[found] |= part.held.take(own)
+                starts[found, slot], counts[found, slot] = part.starts.take(own) + begun, part.counts.take(own)
+                part.used[own] = now
             begun += part.many
         everything = Lots()
         everything.add(None, 0, begun)
@@ -269,6 +273,12 @@ KEY_BYTES = 33
 def hash_codes(codes: Sequence[KeyCodes]) -> Integers:
     """Give one number for the codes of all sides of keys; of one side, the code itself."""
     return codes[0] if len(codes) == 1 else mix(codes).view(np.int64)
+
+
+def mask_odd(codes: Sequence[KeyCodes], first: RowIds) -> Mask:
+    """Mask the keys that differ from the first one with their hash."""
+    differ = [code != code.take(first) for code in codes] if len(codes) > 1 else []
+    return np.logical_or.reduce(differ) if differ else np.zeros(len(first), np.bool_)
 
 
 def _merge(parts: Sequence[Part], sides: int) -> Part:

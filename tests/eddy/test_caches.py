@@ -19,8 +19,8 @@ from eddy.operators.cache.room import Caches
 from eddy.query import Range
 from eddy.query.join_graph import is_cached
 from eddy.tuples import Hop
-from tests import joins, reference
-from tests.eddy.test_joins import ANY, answered
+from tests import keyed, reference
+from tests.eddy.test_joins import answered
 from tests.joins import Case
 from tests.policies.wild import Joining
 from tests.tries import fewer
@@ -43,9 +43,9 @@ class Eager(Policy):
         return [Leg(route=tuple(steps))]
 
 
-@fewer(2)
+@fewer(4)
 @given(
-    case=ANY,
+    case=keyed.cases() | keyed.cases(faults=True),
     policy=st.sampled_from([Eager, Joining]),
     memory=st.sampled_from([0, FEW_KEYS, None]),
     most=st.sampled_from([1, 3, 1 << 16]),
@@ -74,8 +74,8 @@ def check(case: Case, policy: type[Policy], memory: int | None, seed: int) -> No
     assert answered(run, run.schema) == reference.answer(case.question(), case.batches())
 
 
-@fewer(2)
-@given(case=joins.cases(crowded=True), memory=st.sampled_from([FEW_KEYS, None]), seed=st.integers(0, 2**32))
+@fewer(4)
+@given(case=keyed.cases(), memory=st.sampled_from([FEW_KEYS, None]), seed=st.integers(0, 2**32))
 def test_keys_that_are_held_have_all_their_combinations(case: Case, memory: int | None, seed: int) -> None:
     """After each micro-batch: those that join by brute force, with rows that are there and that no filter failed."""
     with pytest.MonkeyPatch.context() as patch:

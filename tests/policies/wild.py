@@ -36,8 +36,7 @@ class Wild(Policy):
     def _leg(self, task: Task, ready: tuple[Hop, ...], rows: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Leg:
         if task.chance().random() < 0.3:
             some = task.chance().permutation(len(ready))[: task.chance().integers(1, len(ready) + 1)]
-            options = [hop for hop in task.options(()) if not is_cached(hop.operator)]
-            asked = [hop for hop in options if task.chance().random() < 0.3]
+            asked = [h for h in task.options(()) if not is_cached(h.operator) and task.chance().random() < 0.3]
             route = (*asked, *(ready[i] for i in some), *self._beyond(task, ready, some))
             return Leg(route=route, rows=rows, exhaustive=True)
         with_aside = task.chance().random() < 0.5
@@ -45,8 +44,8 @@ class Wild(Policy):
         aside: list[tuple[Hop, ...]] = []
         while ready and (not steps or task.chance().random() < 0.7):
             options = task.options(steps)
-            cached = [hop for hop in options if is_cached(hop.operator)]
-            hops = tuple(cached) if cached and task.chance().random() < self.joined else (*ready, *options)
+            cached = tuple(hop for hop in options if is_cached(hop.operator))
+            hops = cached if cached and task.chance().random() < self.joined else (*ready, *options)
             steps.append(hops[task.chance().integers(len(hops))])
             aside.append(tuple(hop for hop in ready if hop != steps[-1] and task.chance().random() < 0.5))
             ready = task.after(steps)
