@@ -238,10 +238,10 @@ class Setting:
     `operators` are the names of all operators, in the order of the query. `columns` are the streams' columns that can
     classify their rows; a policy that wants to see some of them says so in its `features`. `reads` are those of them
     that the query reads anyway: to see others costs more. `sql_reads` has for each filter that is SQL the columns that
-    it reads: to tell rows apart by those, only to know what it will say, costs about as much as to ask it. `prices` has
-    what steps take. `make` builds another policy from its name, or its name and parameters; of the parameters that are
-    offered besides it takes those that it has. `cells` is the number of cells that share the rows, each with a policy
-    of its own. `clock` is for limits on how long to think; where none is given, time stands still.
+    it reads: to tell rows apart by those costs about as much as to ask it. `prices` has what steps take. `make` builds
+    another policy from its name, or its name and parameters; of those that are offered besides it takes what it has.
+    `cells` is the number of cells that share the rows, each with a policy of its own. `clock` is for limits on how long
+    to think; without one, time stands still. `options` are the names of optional hops.
     """
 
     operators: tuple[str, ...]
@@ -252,6 +252,7 @@ class Setting:
     make: Callable[[str | Mapping[str, Any], Mapping[str, Any]], Policy] = refuse_to_make
     cells: int = 1
     clock: Clock = float
+    options: tuple[str, ...] = ()
 
 
 def no_options(_route: Sequence[Hop]) -> tuple[Hop, ...]:
@@ -300,11 +301,10 @@ class Leg:
     """A part of a task's tuples and the route they take.
 
     `rows` are positions in the task, or None for all of them. An exhaustive leg runs every hop of its route on
-    every row, to learn; the hops must all be ready when it starts. But a probe may also wait for earlier probes of the
-    route: it is told of as if it and those that it needs were one operator, whatever the filters and other probes say.
-    Of one row no more than some thousand joined rows are counted then. It changes no answer. `classes` says which
-    classes the policy told apart, and `label` what rows are called that have another reason to be here. `tag` is the
-    policy's own: the leg comes back with it in every observation.
+    every row, to learn; the hops must all be ready when it starts, or wait for earlier probes of the route: such a
+    probe is told of as if it and those that it needs were one operator, whatever the filters and other probes say. Of
+    one row no more than some thousand joined rows are counted then. It changes no answer. `classes` says which classes
+    the policy told apart, `label` what rows are called that have another reason to be here; `tag` is its own.
 
     `aside` has for each place of the route the hops that also see, to learn, the leg's tuples that are dropped at that
     place: such a hop must be ready for them before the step that drops them. It changes no answer either. The policy

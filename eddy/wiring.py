@@ -100,7 +100,8 @@ def engine(  # noqa: PLR0913  all that a cell is made of, most of it by keyword
         made = _join_inputs(binding, tables, faults, settings, (seed, cell), check_memory(cache_memory))
     else:
         made = _pass_input(binding, faults)
-    setting = _setting(binding, clock, cells)
+    options = tuple(operator.name for operator in made.operators if operator.rule.optional)
+    setting = _setting(binding, clock, cells, options)
     return Engine(
         binding,
         made,
@@ -163,7 +164,7 @@ def list_read_columns(
     return found
 
 
-def _setting(binding: Binding, clock: Clock, cells: int = 1) -> Setting:
+def _setting(binding: Binding, clock: Clock, cells: int = 1, options: tuple[str, ...] = ()) -> Setting:
     """Write what a policy may know of a query.
 
     It is the operators, and the columns that can tell rows apart.
@@ -181,6 +182,7 @@ def _setting(binding: Binding, clock: Clock, cells: int = 1) -> Setting:
         make=lambda choice, offered: make_policy(_offer(choice, offered), setting),
         cells=cells,
         clock=clock,
+        options=options,
     )
     return setting
 

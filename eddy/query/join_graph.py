@@ -33,13 +33,22 @@ def is_cached(operator: str) -> bool:
     return operator.startswith(cached_name([]))
 
 
+def probe_target(probe: str) -> str:
+    """Give the input that an operator probes.
+
+    >>> probe_target(probe_name("b"))
+    'b'
+    """
+    return probe.removeprefix(probe_name(""))
+
+
 def find_option(probe: str) -> str:
     """Name the operator that may go before a probe.
 
     >>> find_option(probe_name("b"))
     'meets_b'
     """
-    return meets_name(probe.removeprefix(probe_name("")))
+    return meets_name(probe_target(probe))
 
 
 def find_reachable(start: str, sets: Sequence[frozenset[str]]) -> set[str]:
