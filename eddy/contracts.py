@@ -255,11 +255,6 @@ class Setting:
     options: tuple[str, ...] = ()
 
 
-def no_options(_route: Sequence[Hop]) -> tuple[Hop, ...]:
-    """List the optional hops where there are none."""
-    return ()
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Task:
     """Tuples of one lineage that wait for a decision.
@@ -282,7 +277,7 @@ class Task:
     after: Callable[[Sequence[Hop]], tuple[Hop, ...]]
     independent: bool
     buckets: Look
-    options: Callable[[Sequence[Hop]], tuple[Hop, ...]] = no_options
+    options: Callable[[Sequence[Hop]], tuple[Hop, ...]] = lambda _route: ()
 
 
 class Classes(NamedTuple):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import entry_points
 from itertools import islice
 from typing import Any
@@ -100,8 +100,7 @@ def engine(  # noqa: PLR0913  all that a cell is made of, most of it by keyword
         made = _join_inputs(binding, tables, faults, settings, (seed, cell), check_memory(cache_memory))
     else:
         made = _pass_input(binding, faults)
-    options = tuple(operator.name for operator in made.operators if operator.rule.optional)
-    setting = _setting(binding, clock, cells, options)
+    setting = _setting(binding, clock, cells, [o.name for o in made.operators if o.rule.optional])
     return Engine(
         binding,
         made,
@@ -164,7 +163,7 @@ def list_read_columns(
     return found
 
 
-def _setting(binding: Binding, clock: Clock, cells: int = 1, options: tuple[str, ...] = ()) -> Setting:
+def _setting(binding: Binding, clock: Clock, cells: int = 1, options: Sequence[str] = ()) -> Setting:
     """Write what a policy may know of a query.
 
     It is the operators, and the columns that can tell rows apart.
@@ -182,7 +181,7 @@ def _setting(binding: Binding, clock: Clock, cells: int = 1, options: tuple[str,
         make=lambda choice, offered: make_policy(_offer(choice, offered), setting),
         cells=cells,
         clock=clock,
-        options=options,
+        options=tuple(options),
     )
     return setting
 

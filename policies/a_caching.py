@@ -17,7 +17,6 @@ import numpy as np
 from eddy.contracts import (
     Branch,
     Decision,
-    Features,
     Hop,
     Insight,
     Leg,
@@ -56,7 +55,9 @@ class ACaching(Policy):
     `without` of the rows goes without caches. With `force`, which names operators as "cached_b_c", those caches are
     used and no others.
 
-    >>> ACaching(Setting(operators=("probe_a", "probe_b")), order="fixed").snapshot()
+    >>> from eddy.policies.fixed import Fixed
+    >>> setting = Setting(operators=("probe_a", "probe_b"), make=lambda *_: Fixed(setting))
+    >>> ACaching(setting, order="fixed").snapshot()
     {'caches': {}}
     """
 
@@ -81,6 +82,7 @@ class ACaching(Policy):
         check_costs(costs, where=where)
         check_force(force, setting.options)
         self._order = setting.make(order, {"costs": costs})
+        self.features = self._order.features
         self._probes, self._prices = setting.prices.probes, setting.prices
         self._most, self._without = m, without
         self._conduct: Mapping[str, Any] = {"interval": interval, "change": change, "costs": costs, "force": force}
@@ -90,11 +92,6 @@ class ACaching(Policy):
         # Rows of the round, and rows that are due to go without caches, by stream.
         self._rows: dict[str, int] = {}
         self._due: dict[str, float] = {}
-
-    @property
-    def features(self) -> Features:  # type: ignore[override]
-        """The attributes by which the order tells rows apart."""
-        return self._order.features
 
     def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
         """Put caches into the routes of most rows."""
