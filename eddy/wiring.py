@@ -97,7 +97,7 @@ def engine(  # noqa: PLR0913  all that a cell is made of, most of it by keyword
     faults = Faults(values=query.show_values)
     settings = read_index(index)
     if len(query.inputs) > 1:
-        made = _join_inputs(binding, tables, faults, settings, (seed, cell), check_memory(cache_memory))
+        made = _join_inputs(binding, tables, faults, settings, (seed, cell), check_memory(cache_memory), clock)
     else:
         made = _pass_input(binding, faults)
     setting = _setting(binding, clock, cells, [o.name for o in made.operators if o.rule.optional])
@@ -201,6 +201,7 @@ def _join_inputs(
     index: IndexSettings,
     seed: tuple[int, int],
     memory: int,
+    clock: Clock,
 ) -> Machinery:
     """Make a STeM, a probe and its first phase for every input, the caches, and the filters.
 
@@ -225,7 +226,7 @@ def _join_inputs(
     meets = [
         OPERATORS["meets"](matching[name], Rule(near=near[name], lacks=name, optional=True)) for name in query.inputs
     ]
-    caches = Caches(memory)
+    caches = Caches(memory, room.left_by_all, clock)
     cached = _make_cached(query, stems, joins, near, caches)
     catalogs = {name: stem.catalog for name, stem in stems.items()}
     indexes = JoinIndexes(catalogs, Tuners(catalogs, index, seed), room)

@@ -25,6 +25,7 @@ from eddy.engine.snapshot import (
     unpack,
 )
 from eddy.errors import EngineError
+from eddy.observe.caching import CacheCount
 from eddy.observe.counters import Counters, StreamCount
 from eddy.observe.indexing import Indexed, check_latest, latest_indexing
 from eddy.observe.insight import Insight, Regret, Trees
@@ -72,21 +73,15 @@ NO_INDEXES: Indexes = _NoIndexes()
 class Caches(Protocol):
     """What parts of a join have found, kept for who comes next."""
 
-    @property
-    def nbytes(self) -> int:
-        """The bytes that they occupy."""
-
-    def settle(self) -> None:
-        """End the micro-batch, once the rows that are past have gone."""
+    def settle(self) -> Sequence[CacheCount]:
+        """End the micro-batch, once the rows that are past have gone; says what was done in it."""
 
 
 class _NoCaches:
     """Those of a query that joins nothing."""
 
-    nbytes = 0
-
-    def settle(self) -> None:
-        pass
+    def settle(self) -> Sequence[CacheCount]:
+        return ()
 
 
 NO_CACHES: Caches = _NoCaches()
@@ -108,6 +103,7 @@ class Settled(NamedTuple):
     indexed: Indexed = Indexed()
     seconds: float = 0.0
     tuning: float = 0.0
+    caches: Sequence[CacheCount] = ()
 
 
 class Engine:
@@ -197,10 +193,11 @@ class Engine:
         started = self._clock()
         for store in self._stores.values():
             store.settle(watermark)
-        self._caches.settle()
         settled = self._clock()
         indexed = self._indexes.settle()
-        self._settled = Settled(indexed, settled - started, self._clock() - settled)
+        # The indexes have what room rows leave, and caches what is left then.
+        tuned = self._clock()
+        self._settled = Settled(indexed, settled - started, tuned - settled, self._caches.settle())
 
     def _check_room(self) -> None:
         """Stop before the machine does."""
@@ -259,6 +256,7 @@ class Engine:
             tunings=self._settled.indexed.tunings,
             indexing=self._settled.seconds + sum(s.seconds for hop, s in routing.operators.items() if hop.pattern),
             tuning=self._settled.tuning,
+            caches=self._settled.caches,
         )
 
     def _read_insight(self) -> Insight:

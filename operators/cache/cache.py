@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from eddy.contracts import Clock
+from eddy.observe.caching import CacheCount
 from eddy.operators.cache.fill import Finder, Frontier
 from eddy.operators.cache.scope import CacheKey, Scope
 from eddy.operators.cache.store import CacheStore, Combinations, hash_codes, mask_odd
@@ -30,33 +32,29 @@ anew."""
 
 @dataclass
 class Gauge:
-    """Counts of one cache.
-
-    Of `looked_up` keys `hits` were held; of the others `fills` were found, with `found` combinations in all, and some
-    refused. `fresh` are the rows that it was kept up with.
-    """
+    """What a cache has done in a micro-batch, as `CacheCount` has it."""
 
     looked_up: int = 0
     hits: int = 0
     fills: int = 0
-    found: int = 0
     refused: int = 0
     fresh: int = 0
+    seconds: float = 0.0
 
     def looked(self, keys: int, hits: int) -> None:
         """Count keys that were looked up, and those of them that were held."""
         self.looked_up += keys
         self.hits += hits
 
-    def filled(self, keys: int, found: int, refused: int) -> None:
-        """Count keys that were filled, their combinations, and keys that were refused."""
+    def filled(self, keys: int, refused: int) -> None:
+        """Count keys that were filled, and keys that were refused."""
         self.fills += keys
-        self.found += found
         self.refused += refused
 
-    def kept_up(self, rows: int) -> None:
+    def kept_up(self, rows: int, seconds: float) -> None:
         """Count rows that came."""
         self.fresh += rows
+        self.seconds += seconds
 
 
 class Filled(NamedTuple):
@@ -78,8 +76,11 @@ class Found(NamedTuple):
 class Cache:
     """The combinations of some inputs by one key."""
 
-    def __init__(self, scope: Scope, key: CacheKey, stems: Mapping[str, Stem]) -> None:
+    def __init__(self, scope: Scope, key: CacheKey, stems: Mapping[str, Stem], clock: Clock = float) -> None:
         self.scope, self.key = scope, key
+        # Look-ups that were answered for a byte, in the latest micro-batches.
+        self.worth = 0.0
+        self._clock = clock
         self.gauge = Gauge()
         self.store = CacheStore(scope.inputs, len(key.sides), len(scope.residuals))
         self._stems = {name: stems[name] for name in scope.inputs}
@@ -142,7 +143,7 @@ class Cache:
         good = ~filled.refused
         made = filled.made._replace(counts=filled.made.counts[good])
         self.store.add([code[good] for code in done], made, now, are_held=True)
-        self.gauge.filled(len(made.counts), int(made.counts.sum()), int(np.count_nonzero(filled.refused)))
+        self.gauge.filled(len(made.counts), int(np.count_nonzero(filled.refused)))
 
     def _fill(self, codes: Sequence[KeyCodes]) -> Filled:
         """Find all combinations of the first keys, up to a bounded number of candidates."""
@@ -172,12 +173,14 @@ class Cache:
         if not any(pending.values()):
             return
         self._refused = np.empty(0, np.int64)
+        started = self._clock()
         if now - self._kept_up > MOST_MISSED:
             self.store.clear()
         self._kept_up = now
         if self.store.parts:
             self._add_fresh([made for name in self.scope.inputs for made in self._find_with_fresh(name)], now)
         self._upto = {name: stem.gone + len(stem) for name, stem in self._stems.items()}
+        self.gauge.kept_up(sum(pending.values()), self._clock() - started)
 
     def _find_with_fresh(self, name: str) -> Iterator[Frontier]:
         """Find the combinations with a row of one input that is new; those before it have old ones."""
@@ -185,7 +188,6 @@ class Cache:
         #
         #     b new, c any      ->  found by b          b old, c new  ->  found by c
         fresh = np.arange(max(self._upto[name] - self._stems[name].gone, 0), len(self._stems[name]))
-        self.gauge.kept_up(len(fresh))
         olds = self.scope.inputs[: self.scope.inputs.index(name)]
         frontier = self._keep_held(Frontier(np.zeros(len(fresh), np.int64), {name: fresh}), name)
         alive = self._stems[name].alive.take(frontier.ids[name])
@@ -235,9 +237,24 @@ class Cache:
         chosen = order.take(first)
         self.store.add([code.take(chosen) for code in codes], Combinations(counts, sorted_rows), now, are_held=False)
 
-    def settle(self) -> None:
-        """End the micro-batch: clear away what has gone, from time to time."""
+    def settle(self) -> CacheCount:
+        """End the micro-batch, and say what was done in it: clear away what has gone, from time to time."""
         gone = self.gone
         if any((gone[n] - self._cleared[n]) * PURGE_SHARE > len(self._stems[n]) for n in gone):
             self.store.purge(gone)
             self._cleared = gone
+        done, self.gauge = self.gauge, Gauge()
+        self.worth = (self.worth + done.hits / max(self.store.nbytes, 1)) / 2
+        return CacheCount(
+            cache=", ".join(self.scope.inputs),
+            key=self.key.text,
+            look_ups=done.looked_up,
+            hits=done.hits,
+            filled=done.fills,
+            refused=done.refused,
+            fresh=done.fresh,
+            seconds=done.seconds,
+            keys=self.store.keys,
+            combinations=self.store.many,
+            nbytes=self.store.nbytes,
+        )

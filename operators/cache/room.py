@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable, Sequence
+
+from eddy.contracts import Clock
+from eddy.observe.caching import CacheCount
 from eddy.operators.cache.cache import Cache
 
 DEFAULT_MEMORY = 64 << 20
@@ -14,13 +19,15 @@ SPARE = 8
 class Caches:
     """All caches of a cell, and their memory.
 
-    `now` numbers the micro-batches, so that a cache knows which keys were not used for longest.
+    `left` says how many bytes the stored rows and their indexes leave. `now` numbers the micro-batches, so that a cache
+    knows which keys were not used for longest.
     """
 
-    def __init__(self, memory: int) -> None:
-        self.memory = memory
+    def __init__(self, memory: int, left: Callable[[], int] = lambda: sys.maxsize, clock: Clock = float) -> None:
+        self.clock = clock
         self.now = 0
         self.all: list[Cache] = []
+        self._memory, self._left = memory, left
 
     @property
     def nbytes(self) -> int:
@@ -32,25 +39,19 @@ class Caches:
 
         A cache that is worth less for its bytes goes first: what others grow into is its room.
         """
-        excess = self.nbytes - self.memory
+        memory = min(self._memory, self._left())
+        excess = self.nbytes - memory
         if excess <= 0:
             return
-        excess += self.memory // SPARE
-        for cache in sorted(self.all, key=_find_worth):
+        excess += memory // SPARE
+        for cache in sorted(self.all, key=lambda cache: cache.worth):
             if excess > 0:
                 before = cache.store.nbytes
                 cache.store.shrink(max(before - excess, 0))
                 excess -= before - cache.store.nbytes
 
-    def settle(self) -> None:
-        """End the micro-batch."""
-        for cache in self.all:
-            cache.settle()
+    def settle(self) -> Sequence[CacheCount]:
+        """End the micro-batch, once rows have gone; says what caches have done in it."""
         self.fit()
         self.now += 1
-
-
-def _find_worth(cache: Cache) -> float:
-    """Give the combinations that were ready when they were wanted, for a byte."""
-    gauge, store = cache.gauge, cache.store
-    return gauge.hits * max(gauge.found, 1) / max(gauge.fills, 1) / max(store.nbytes, 1)
+        return [cache.settle() for cache in self.all]

@@ -26,7 +26,7 @@ class CacheKey:
     @property
     def text(self) -> str:
         """Write it for people, and as the access pattern of hops."""
-        return ", ".join(f"{side.input}.{side.text}" for side in self.sides)
+        return ", ".join(side.text for side in self.sides)
 
     def list_own(self, name: str) -> list[tuple[int, Key]]:
         """List the sides of an input: their places among all, and their keys."""

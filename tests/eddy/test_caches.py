@@ -7,12 +7,15 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import eddy
 from eddy.contracts import Leg, Policy, Setting, Task
+from eddy.local import Run
+from eddy.observe.caching import CacheCount
 from eddy.operators.cache import cache as caching
 from eddy.operators.cache.cache import Cache
 from eddy.operators.cache.room import Caches
@@ -81,10 +84,11 @@ def test_keys_that_are_held_have_all_their_combinations(case: Case, memory: int 
     with pytest.MonkeyPatch.context() as patch:
         settle = Caches.settle
 
-        def settle_and_check(self: Caches) -> None:
-            settle(self)
+        def settle_and_check(self: Caches) -> Sequence[CacheCount]:
+            counts = settle(self)
             for cache in self.all:
                 check_combinations(cache)
+            return counts
 
         patch.setattr(Caches, "settle", settle_and_check)
         check(case, Joining, memory, seed)
@@ -143,3 +147,64 @@ def read_key(cache: Cache, combination: tuple[int, ...]) -> tuple[int, ...] | No
     if any(one is not None and not one[0] for one in valid):
         return None
     return tuple(int(side.key.codes(np.array([rows[side.input]]))[0]) for side in sides)
+
+
+def pairs(policy: Any, memory: int | None = None, rows: int = 400) -> Run:
+    """Orders, their customers, and readings by order; keys come again and again."""
+    chance = np.random.default_rng(0)
+    data = {
+        "r": pa.table({"ts": np.arange(rows), "x": chance.integers(0, 40, rows)}),
+        "s": pa.table({"ts": np.arange(rows), "x": chance.integers(0, 40, rows), "k": chance.integers(0, 20, rows)}),
+        "t": pa.table({"ts": np.arange(rows), "k": chance.integers(0, 20, rows)}),
+    }
+    streams = [eddy.Stream(name, time="ts", window=eddy.Range(100), delay=0) for name in "rst"]
+    query = eddy.Query(streams=streams, joins=["r.x = s.x", "s.k = t.k"], select=["r.ts", "s.ts as b", "t.ts as c"])
+    return eddy.run_local(query, data, policy=policy, cache_memory=memory, batch_rows=50)
+
+
+def test_a_cache_says_what_it_has_done() -> None:
+    run = pairs({"name": "a_caching", "order": "fixed", "force": ["cached_r_s"]})
+    plain = pairs("fixed")
+    assert run.results.num_rows == plain.results.num_rows > 1_000
+    told = run.report.caches()
+    assert told["cache"].unique().tolist() == ["r, s"]
+    assert told["key"].unique().tolist() == ["s.k"]
+    # All twenty keys are found once, and held from then on: after the first micro-batch no look-up misses.
+    assert told["filled"].sum() == 20
+    assert (told["look_ups"] == told["hits"] + (told["batch"] == 0) * told["look_ups"]).all()
+    assert (told["nbytes"] > 0).all()
+    assert run.report.batches()["cache_bytes"].tolist() == told["nbytes"].tolist()
+
+
+def test_without_memory_rows_of_a_step_share_what_they_find() -> None:
+    told = pairs({"name": "a_caching", "order": "fixed", "force": ["cached_r_s"]}, memory=0).report.caches()
+    assert (told["hits"] == 0).all()
+    assert (told["filled"] <= 20).all()
+    assert (told["nbytes"] == 0).all()
+
+
+def test_caches_keep_to_their_memory() -> None:
+    most = 2_000
+    told = pairs({"name": "a_caching", "order": "fixed", "force": ["cached_r_s"]}, memory=most).report.caches()
+    assert (told["nbytes"] <= most).all()
+    assert told["hits"].sum() > 0
+
+
+@pytest.mark.parametrize(
+    ("parameters", "said"),
+    [
+        ({"force": ["cached_r_t"]}, 'unknown cache "cached_r_t"'),
+        ({"force": "cached_r_s"}, "expected a list of caches"),
+        ({"m": 0}, "expected a whole number of 1 or more"),
+        ({"order": "best"}, "order"),
+        ({"change": 0}, "expected a share"),
+    ],
+)
+def test_mistakes_are_told(parameters: Mapping[str, Any], said: str) -> None:
+    with pytest.raises(eddy.QueryError, match=said):
+        pairs({"name": "a_caching", **parameters}, rows=10)
+
+
+def test_a_budget_below_nothing_is_refused() -> None:
+    with pytest.raises(eddy.QueryError, match="cache_memory: expected a whole number of 0 or more"):
+        pairs("fixed", memory=-1, rows=10)
