@@ -16,23 +16,27 @@ from typing import Any, NamedTuple, Protocol, Self
 import numpy as np
 import pyarrow as pa
 
-from eddy.classes.classifier import MOST_BUCKETS, NO_FEATURES, Features, Look, choose
-from eddy.classes.divider import Attribute, Buckets
+from eddy.classes.classifier import NO_FEATURES, Features, Look, choose
+from eddy.classes.divider import Attribute, Buckets, ValueNumbers
+from eddy.classes.single_values import FIRST_VALUE, MOST_BUCKETS, MOST_NUMBERS
 from eddy.errors import EngineError, QueryError, check_whole, quote, unknown_name
 from eddy.observe.insight import NO_INSIGHT, Branch, Decision, Insight, Regret, RouteCost, Use
 from eddy.observe.prices import Price, Prices
 from eddy.observe.statistics import NOTHING, Statistic, Statistics, fading
 from eddy.sql import Column
-from eddy.tuples import Hop, Lineage, Tuples
+from eddy.tuples import Hop, Lineage, Packed, Tuples
 from eddy.tuples.arrays import FaultCodes, Floats, Hashes, Integers, KeyCodes, Mask, Numbers, RowIds, Valid
 from eddy.tuples.event_time import Ticks
 from eddy.tuples.lineage import Rule
 from eddy.tuples.request import Request
 from eddy.tuples.runs import Ranges, Runs, scan_all
+from eddy.tuples.values import Held
 
 __all__ = [
+    "FIRST_VALUE",
     "MOST_ALONG_PATH",
     "MOST_BUCKETS",
+    "MOST_NUMBERS",
     "NOTHING",
     "NO_FEATURES",
     "NO_INSIGHT",
@@ -86,6 +90,7 @@ __all__ = [
     "Tuples",
     "Use",
     "Valid",
+    "ValueNumbers",
     "check_whole",
     "choose",
     "fading",
@@ -213,16 +218,16 @@ class Store(Protocol):
     def append(self, rows: pa.RecordBatch, ticks: Ticks, arrivals: RowIds) -> RowIds:
         """Keep rows, in the order of their arrival; says under which ids."""
 
-    def take(self, column: str, ids: RowIds) -> pa.Array:
-        """The values of a column at some ids."""
+    def column(self, name: str) -> Held:
+        """A column of the rows, now and in later micro-batches."""
 
     def settle(self, watermark: float | None) -> None:
         """End the micro-batch: let go of the rows that nothing can meet any more."""
 
-    def snapshot(self) -> tuple[dict[str, int], pa.RecordBatch]:
+    def snapshot(self) -> tuple[dict[str, int], Sequence[Packed]]:
         """What must survive a restart: numbers, and rows."""
 
-    def restore(self, numbers: Mapping[str, int], rows: pa.RecordBatch) -> None:
+    def restore(self, numbers: Mapping[str, int], packed: Sequence[Packed]) -> None:
         """Go on from a snapshot; called on a store that is empty."""
 
 
@@ -240,8 +245,9 @@ class Setting:
     that the query reads anyway: to see others costs more. `sql_reads` has for each filter that is SQL the columns that
     it reads: to tell rows apart by those costs about as much as to ask it. `prices` has what steps take. `make` builds
     another policy from its name, or its name and parameters; of those that are offered besides it takes what it has.
-    `cells` is the number of cells that share the rows, each with a policy of its own. `clock` is for limits on how long
-    to think; without one, time stands still. `options` are the names of optional hops.
+    `cells` is the number of cells that share the rows, each with a policy of its own. `clock` is for what thinking
+    takes, and for limits on it: the seconds for which this thread was at work. Where none is given, time stands still.
+    `options` are the names of optional hops.
     """
 
     operators: tuple[str, ...]
@@ -365,12 +371,20 @@ class Policy(Protocol):
         """
 
     def observe(self, observation: Observation) -> None:
-        """Take note of what a step did; called once for each step and each profile, before the next `plan`."""
+        """Take note of what a step did; called once for each step and each profile, before the next `plan`.
+
+        It is called only while the policy is listening.
+        """
         return
 
     def learn(self) -> None:
         """Think about what was observed; called once at the end of every round of a micro-batch, and nowhere else."""
         return
+
+    @property
+    def is_listening(self) -> bool:
+        """Whether it wants to know what the next step does; to a policy that does not, `observe` is not called."""
+        return type(self).observe is not Policy.observe
 
     @property
     def is_calm(self) -> bool:

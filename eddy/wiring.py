@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from eddy.classes.classifier import can_classify
-from eddy.contracts import Clock, Operator, Policy, Setting
+from eddy.contracts import Clock, Operator, Policy, Setting, Store
 from eddy.engine import Engine
 from eddy.engine.engine import Machinery
 from eddy.errors import QueryError, check_whole, describe_error, quote, unknown_name, warn
@@ -24,7 +24,7 @@ from eddy.observe.prices import Prices
 from eddy.operators.cache.room import DEFAULT_MEMORY, Caches
 from eddy.operators.cache.scope import MOST_PARTS, list_parts
 from eddy.operators.conditions import Conditions, sort_conditions
-from eddy.operators.filter import FilterColumns, Memory, Take
+from eddy.operators.filter import FilterColumns, Memory
 from eddy.operators.joined_indexes import IndexRoom, JoinIndexes
 from eddy.operators.matching import Matching
 from eddy.operators.passing import Passing
@@ -59,6 +59,7 @@ POLICY_PARTS = (
     "features",
     "insight",
     "is_calm",
+    "is_listening",
     "is_new",
     "is_urgent",
     "plan",
@@ -85,22 +86,22 @@ def engine(  # noqa: PLR0913  all that a cell is made of, most of it by keyword
     parts: Mapping[str, str] | None = None,
     index: IndexChoice = None,
     cache_memory: int | None = None,
+    thinking: Clock | None = None,
 ) -> Engine:
     """Build the engine of one cell.
 
-    `schemas` are those of the streams; the tables come as they are.
+    `schemas` are those of the streams; the tables come as they are. `parts` are what its state depends on, by names for
+    people, where that is more than the query says. `index` is no part of it, nor are caches: with another one the rows
+    stay, and what was learned of their indexes is learned anew.
 
-    `parts` are what its state depends on, by names for people, where that is more than the query says. `index` is no
-    part of it: with another one the rows stay, and what was learned of their indexes is learned anew.
+    `thinking` is the clock by which policies say what it takes to plan and learn, `clock` where none is given.
+    Operators may wait for a service, so they go by the clock on the wall. Thinking is work of this thread alone.
     """
     binding = bind(query, {**schemas, **{name: table.schema for name, table in tables.items()}})
     faults = Faults(values=query.show_values)
-    settings = read_index(index)
-    if len(query.inputs) > 1:
-        made = _join_inputs(binding, tables, faults, settings, (seed, cell), check_memory(cache_memory), clock)
-    else:
-        made = _pass_input(binding, faults)
-    setting = _setting(binding, clock, cells, [o.name for o in made.operators if o.rule.optional])
+    caches = Caches(check_memory(cache_memory), clock)
+    made = _build_machinery(binding, tables, faults, read_index(index), (seed, cell), caches)
+    setting = _setting(binding, thinking or clock, cells, [o.name for o in made.operators if o.rule.optional])
     return Engine(
         binding,
         made,
@@ -163,7 +164,7 @@ def list_read_columns(
     return found
 
 
-def _setting(binding: Binding, clock: Clock, cells: int = 1, options: Sequence[str] = ()) -> Setting:
+def _setting(binding: Binding, thinking: Clock, cells: int = 1, options: Sequence[str] = ()) -> Setting:
     """Write what a policy may know of a query.
 
     It is the operators, and the columns that can tell rows apart.
@@ -180,7 +181,7 @@ def _setting(binding: Binding, clock: Clock, cells: int = 1, options: Sequence[s
         prices=Prices(probes),
         make=lambda choice, offered: make_policy(_offer(choice, offered), setting),
         cells=cells,
-        clock=clock,
+        clock=thinking,
         options=tuple(options),
     )
     return setting
@@ -190,33 +191,33 @@ def _pass_input(binding: Binding, faults: Faults) -> Machinery:
     """Filters alone: no row is kept."""
     (name,) = binding.query.inputs
     store = Passing(binding.find_stored(name))
-    filters = [_filter(f, binding, {name: store.take}, faults) for f in binding.query.filters]
+    filters = [_filter(f, binding, {name: store}, faults) for f in binding.query.filters]
     return Machinery(filters, {name: store}, faults)
 
 
-def _join_inputs(
+def _build_machinery(
     binding: Binding,
     tables: Mapping[str, pa.RecordBatch],
     faults: Faults,
     index: IndexSettings,
     seed: tuple[int, int],
-    memory: int,
-    clock: Clock,
+    caches: Caches,
 ) -> Machinery:
-    """Make a STeM, a probe and its first phase for every input, the caches, and the filters.
+    """Make the filters, and where inputs are joined a STeM, a probe, its first phase and caches for each.
 
-    The filters remember.
+    The filters remember what they said of rows that are stored.
     """
     query = binding.query
+    if len(query.inputs) == 1:
+        return _pass_input(binding, faults)
     room = IndexRoom(query.max_state)
     stems = _make_stems(binding, index, room)
     joins = sort_conditions(query.predicates, binding.types, stems, faults)
     for name, table in tables.items():
         stems[name].append(table, np.zeros(table.num_rows, np.int64), np.arange(table.num_rows))
         stems[name].settle(None)
-    takes = {name: stem.take for name, stem in stems.items()}
     memories = [stems[f.on[0]] if len(f.on) == 1 else None for f in query.filters]
-    filters = [_filter(f, binding, takes, faults, m) for f, m in zip(query.filters, memories, strict=True)]
+    filters = [_filter(f, binding, stems, faults, m) for f, m in zip(query.filters, memories, strict=True)]
     sets = [predicate.inputs for predicate in query.predicates]
     near = {name: find_near(name, query.inputs, sets) for name in query.inputs}
     matching = {name: Matching(name, stems, joins) for name in query.inputs}
@@ -226,7 +227,7 @@ def _join_inputs(
     meets = [
         OPERATORS["meets"](matching[name], Rule(near=near[name], lacks=name, optional=True)) for name in query.inputs
     ]
-    caches = Caches(memory, room.left_by_all, clock)
+    caches.left = room.left_by_all
     cached = _make_cached(query, stems, joins, near, caches)
     catalogs = {name: stem.catalog for name, stem in stems.items()}
     indexes = JoinIndexes(catalogs, Tuners(catalogs, index, seed), room)
@@ -372,10 +373,15 @@ def _policy(name: str) -> Callable[..., Policy]:
 
 
 def _filter(
-    asked: Filter, binding: Binding, takes: Mapping[str, Take], faults: Faults, memory: Memory | None = None
+    asked: Filter, binding: Binding, stores: Mapping[str, Store], faults: Faults, memory: Memory | None = None
 ) -> Operator:
     predicate = asked.bind(binding.types)
     judge = Judge(asked.name, predicate, faults, on_error=asked.on_error, skips_nulls=asked.nulls == SKIP)
-    times = {stream.name: stream.time for stream in binding.query.streams if stream.name in asked.on and stream.time}
-    reading = FilterColumns(asked.on, asked.predicate.columns, takes, times, asked.after or ())
+    columns = {column: stores[str(column.stream)].column(column.name) for column in asked.predicate.columns}
+    times = {
+        stream.name: (stream.time, stores[stream.name].column(stream.time))
+        for stream in binding.query.streams
+        if stream.name in asked.on and stream.time
+    }
+    reading = FilterColumns(asked.on, columns, times, asked.after or ())
     return OPERATORS["filter"](asked.name, judge, reading, memory)

@@ -107,7 +107,7 @@ class Cached:
         asked = self._ask(view, tuples.first(MOST_TUPLES))
         taken = max(int(np.searchsorted(np.cumsum(asked.ranges.per_probe()), MOST_CANDIDATES, side="right")), 1)
         taken = min(taken, len(asked.tuples))
-        proposed = self._propose(view, *asked.ranges.expand(taken))
+        proposed = self._propose(view, *asked.ranges.expand(0, taken))
         proposed = self._check(view, asked.tuples, proposed)
         evaluated = len(proposed.at)
         proposed = self._judge(view, asked.tuples, proposed)

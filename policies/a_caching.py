@@ -140,7 +140,8 @@ class ACaching(Policy):
     def observe(self, observation: Observation) -> None:
         """Count what caches take, and tell the order about everything else."""
         if observation.is_profile or not is_cached(observation.hops[0].operator):
-            self._order.observe(observation)
+            if self._order.is_listening:
+                self._order.observe(observation)
             return
         (hop,), (statistic,) = observation.hops, observation.statistics
         if observation.origin in self._streams and statistic.rows_in:

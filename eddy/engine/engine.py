@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -17,11 +16,11 @@ from eddy.engine.emission import Emission
 from eddy.engine.rounds import Rounds, StoredTuples
 from eddy.engine.snapshot import (
     Snapshot,
-    from_table,
     guard_restore,
     pack,
+    pack_array,
+    read_array,
     restore_policy,
-    to_table,
     unpack,
 )
 from eddy.errors import EngineError
@@ -39,6 +38,7 @@ from eddy.query.binding import Binding
 from eddy.routing.router import Router
 from eddy.routing.tally import TalliedRoutes
 from eddy.tuples import Tuples
+from eddy.tuples.packed import Packed
 
 
 class Indexes(Protocol):
@@ -127,6 +127,7 @@ class Engine:
         by_clock: bool = True,
     ) -> None:
         self._binding = binding
+        self._setups = [(f.name, f.setup) for f in binding.query.filters if f.setup is not None]
         self._parts = fingerprint.of(binding) if parts is None else parts
         self._stores = machinery.stores
         self._streams = {s.name: machinery.stores[s.name] for s in binding.query.streams}
@@ -140,15 +141,15 @@ class Engine:
         self._policy_name = policy_name
         self._clock = clock
         self._seed = seed
-        self._batch = 0
-        self._under_way = False
+        self._batch, self._under_way = 0, False
         self._counters: Counters | None = None
         self._trees = Trees(self._classifier.names)
         self._accounts: dict[str, Regret] = {}
-        self._indexes = machinery.indexes
-        self._caches = machinery.caches
+        self._indexes, self._caches = machinery.indexes, machinery.caches
         self._settled = Settled()
         self._taken: dict[str, Any] = {}
+        # The last counters with routes of each stream: these are written down when somebody wants to have them.
+        self._routed: dict[str, Counters] = {}
         self._indexed: dict[str, Any] = {}
         self._came: dict[str, Any] = {}
 
@@ -167,7 +168,7 @@ class Engine:
         one goes on from the last snapshot.
         """
         self._begin()
-        prepare((f.name, f.setup) for f in self._binding.query.filters)
+        prepare(self._setups)
         paused, started = 0.0, self._clock()
         admitted = self._gate.admit(batch, self._batch, mark or self._gate.next_mark())
         arrived = [self._build(name, rows) for name, rows in admitted.items()]
@@ -181,7 +182,7 @@ class Engine:
         self._check_room()
         routes = self._count_routes()
         self._counters = self._count(admitted, routes, self._clock() - started - paused)
-        self._taken = latest_routes(self._taken, self._counters)
+        self._routed |= {stream: self._counters for stream, _, _ in self._counters.routes}
         self._came = count_arrived(self._came, self._counters)
         if self._counters.tunings:
             self._indexed = latest_indexing(self._indexed, (), self._counters.tunings, self._batch)
@@ -277,12 +278,13 @@ class Engine:
     def snapshot(self) -> Snapshot:
         """Give the whole state, between two micro-batches."""
         self._check_between("snapshot")
-        numbers, tables = {}, {}
+        numbers: dict[str, Any] = {}
+        tables: dict[str, Sequence[Packed]] = {}
         for name, store in self._streams.items():
             numbers[name], tables[f"stream {name}"] = store.snapshot()
         state = self._policy.snapshot()
         arrays = {name: value for name, value in state.items() if isinstance(value, np.ndarray)}
-        tables |= {f"policy {name}": to_table(array) for name, array in arrays.items()}
+        tables |= {f"policy {name}": [pack_array(array)] for name, array in arrays.items()}
         meta = {
             "query": dict(self._parts),
             "batch": self._batch,
@@ -296,7 +298,7 @@ class Engine:
             "classifier": self._classifier.snapshot(),
             "shapes": {name: array.shape for name, array in arrays.items()},
             "state": {name: value for name, value in state.items() if name not in arrays},
-            "taken": self._taken,
+            "taken": latest_routes(self._taken, self._routed),
             "trees": self._trees.snapshot(),
             "came": self._came,
         }
@@ -328,10 +330,10 @@ class Engine:
         # is it of use where filters wait for others than before: routes that were learned may not be legal any more.
         if meta["policy"] == self._policy_name and meta.get("after", {}) == self._after():
             self._classifier.restore(meta["classifier"])
-            arrays = {name: from_table(tables[f"policy {name}"], shape) for name, shape in meta["shapes"].items()}
+            arrays = {name: read_array(tables[f"policy {name}"], shape) for name, shape in meta["shapes"].items()}
             restore_policy(self._policy, self._policy_name, {**meta["state"], **arrays})
             self._accounts = {account.stream: account for account in self._policy.insight.regrets}
-            self._taken = meta.get("taken", {})
+            self._taken, self._routed = meta.get("taken", {}), {}
             self._trees.restore(meta.get("trees", []))
 
     def _tell_indexed(self) -> dict[str, Any]:
@@ -348,8 +350,14 @@ class Engine:
 
         A retry draws as the first try did.
         """
-        seed = (*self._seed, self._batch)
-        return cache(lambda: np.random.default_rng(seed))
+        seed, made = (*self._seed, self._batch), list[np.random.Generator]()
+
+        def chance() -> np.random.Generator:
+            if not made:
+                made.append(np.random.default_rng(seed))
+            return made[0]
+
+        return chance
 
     def _build(self, name: str, admitted: Admitted) -> StoredTuples:
         """Store the rows of a stream, unfiltered, as new tuples."""

@@ -15,12 +15,11 @@ import itertools
 import linecache
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
 from eddy.errors import LONGEST_NAME, QueryError, RowError, describe_error, quote, read_message, shorten, write_repr
 from eddy.predicates import time_limit
@@ -29,6 +28,7 @@ from eddy.predicates.row_errors import Kinds, RowErrors, ask_again, ask_by_halve
 from eddy.predicates.time_limit import Expired, Result, RowsDone, call_limited
 from eddy.sql import Column
 from eddy.tuples.arrays import Mask, RowIds
+from eddy.tuples.values import Values
 
 OURS = (__file__, time_limit.__file__)
 """Files whose lines say nothing about what is wrong in a function of someone else's."""
@@ -86,17 +86,20 @@ class Function:
         """Spell out each column's stream."""
         return replace(self, columns=tuple(map(resolve, self.columns)))
 
-    def mask(self, columns: Mapping[Column, pa.Array], rows: int) -> Mask:
+    def mask(self, columns: Mapping[Column, Values], rows: int) -> Mask:
         """Call the function for a mask of the rows that pass.
 
         Raises a `RowError` if it has no answer for some of them.
         """
-        arrays = [columns[column] for column in self.columns]
+        values = [columns[column] for column in self.columns]
         # A row must look the same in any company, and a null beside it would turn a column of integers into floats.
-        groups = group_by_nulls(arrays, self.forms)
-        return self._call(arrays, rows) if groups is None else self._call_groups(arrays, rows, groups)
+        for one in values:
+            if one.has_nulls:
+                groups = group_by_nulls([one.arrow() for one in values], self.forms)
+                return self._call(values, rows) if groups is None else self._call_groups(values, rows, groups)
+        return self._call(values, rows)
 
-    def _call_groups(self, arrays: list[pa.Array], rows: int, groups: Sequence[RowIds]) -> Mask:
+    def _call_groups(self, values: Sequence[Values], rows: int, groups: Sequence[RowIds]) -> Mask:
         """Call the function once for each group of rows.
 
         If one call raises, only its rows are asked again.
@@ -105,7 +108,7 @@ class Function:
         faulty: list[int] = []
         errors: list[RowError] = []
         for group in groups:
-            own = [array.take(pa.array(group)) for array in arrays]
+            own = [one.at(group) for one in values]
             try:
                 passed[group] = self._call(own, len(group))
             except RowError as error:
@@ -118,27 +121,28 @@ class Function:
             raise RowErrors(passed, np.array(faulty, np.int64), errors)
         return passed
 
-    def _call_part(self, arrays: list[pa.Array], part: RowIds) -> Mask:
-        return self._call([array.take(pa.array(part)) for array in arrays], len(part))
+    def _call_part(self, values: Sequence[Values], part: RowIds) -> Mask:
+        return self._call([one.at(part) for one in values], len(part))
 
-    def _call(self, arrays: list[pa.Array], rows: int) -> Mask:
+    def _call(self, values: Sequence[Values], rows: int) -> Mask:
         try:
-            arguments = [FORMS[form](array) for array, form in zip(arrays, self.forms, strict=True)]
+            arguments = [FORMS[form](one) for one, form in zip(values, self.forms, strict=True)]
             if self.rowwise:
-                results, raised = self._call_each(arguments, arrays)
+                results, raised = self._call_each(arguments, values, rows)
+            elif self.seconds is None:
+                results, raised = self.function(*arguments), {}
             else:
                 results, raised = self._call_limited(lambda: self.function(*arguments), lambda: 0, rows), {}
         except TooSlow:
             raise
         except Exception as error:
-            raise self._make_error(error, arrays, rows) from error
-        if not self.rowwise:
-            return check_mask(results, rows, self._who)
-        return self._merge_results(results, raised)
+            raise self._make_error(error, values, rows) from error
+        return self._merge_results(results, raised) if self.rowwise else check_mask(results, rows, self._who)
 
-    def _call_each(self, arguments: list[list[Any]], arrays: list[pa.Array]) -> tuple[list[Any], dict[int, RowError]]:
+    def _call_each(
+        self, arguments: list[list[Any]], values: Sequence[Values], rows: int
+    ) -> tuple[list[Any], dict[int, RowError]]:
         """Call a function of single rows for each, whatever it raises."""
-        rows = len(arrays[0])
         results: list[Any] = []
         raised: dict[int, RowError] = {}
         kinds = Kinds()
@@ -156,7 +160,7 @@ class Function:
                 except Exception as caught:
                     error = caught
                 if error is not None:
-                    raised[len(results)] = kinds.find_first(self._make_error(error, arrays, 1))
+                    raised[len(results)] = kinds.find_first(self._make_error(error, values, 1))
                     results.append(False)
 
         self._call_limited(go_on, lambda: len(results), rows)
@@ -191,15 +195,15 @@ class Function:
                 "seconds; make it faster, or raise the limit"
             ) from None
 
-    @property
+    @cached_property
     def _who(self) -> str:
         return f'{self.where}: function "{self.name}"'
 
-    def _make_error(self, error: Exception, arrays: list[pa.Array], rows: int) -> RowError:
+    def _make_error(self, error: Exception, values: Sequence[Values], rows: int) -> RowError:
         code = getattr(inspect.unwrap(self.function), "__code__", None)
         own = _find_line(error, getattr(code, "co_filename", None))
         place = f", at line {own.line} of {own.file}: {own.text}" if own else ""
-        types = ", ".join(_describe_column(column, array) for column, array in zip(self.columns, arrays, strict=True))
+        types = ", ".join(_describe_column(column, one) for column, one in zip(self.columns, values, strict=True))
         name = shorten(type(error).__name__, LONGEST_NAME)
         return RowError(
             f"{self._who} raised {describe_error(error)}{place}; it was called with {rows} rows of {shorten(types)}",
@@ -207,8 +211,8 @@ class Function:
         )
 
 
-def _describe_column(column: Column, array: pa.Array) -> str:
-    return f"{column} {array.type}{' with nulls' if array.null_count else ''}"
+def _describe_column(column: Column, values: Values) -> str:
+    return f"{column} {values.type}{' with nulls' if values.arrow().null_count else ''}"
 
 
 class _Line(NamedTuple):

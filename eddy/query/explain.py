@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Protocol
-
-import pandas as pd
+from typing import TYPE_CHECKING, Protocol
 
 from eddy.classes.value_names import OTHERS
 from eddy.errors import QueryError, quote
@@ -20,6 +18,9 @@ from eddy.query.filter import write_after
 from eddy.query.inputs import Range, Rows, Unbounded, Window
 from eddy.query.query import Query, Stream
 from eddy.sql import Column
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 TOP_CLASSES = 12
 """Classes that are shown of each stream: the rest is a tail that nobody reads."""

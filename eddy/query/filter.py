@@ -16,7 +16,7 @@ from eddy import sql
 from eddy.errors import QueryError, quote, unknown_name, write_repr
 from eddy.predicates.faults import FAILS, ON_ERROR
 from eddy.predicates.function import Function
-from eddy.predicates.judge import Predicate
+from eddy.predicates.judge import Predicate, ask_sql
 from eddy.predicates.setup import SetupFunction, check_setup
 from eddy.predicates.spark_wrappers import unwrap
 from eddy.predicates.time_limit import SHORTEST_LIMIT
@@ -100,8 +100,7 @@ class Filter:
                     raise unknown_name("column", column.name, known, where=f'filter "{self.name}"')
             return self.predicate.mask
         # Only its own inputs: an unknown column is then named beside the ones that could have been meant.
-        bound = self.predicate.condition({column: t for column, t in types.items() if column.stream in self.on})
-        return lambda columns, rows: sql.truth(bound.evaluate(columns, rows))
+        return ask_sql(self.predicate.condition({column: t for column, t in types.items() if column.stream in self.on}))
 
     def _text(self, where: str) -> sql.Expression:
         if self.columns is not None or self.rowwise or self.setup is not None:

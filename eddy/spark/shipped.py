@@ -50,7 +50,7 @@ class Shipped:
     index: IndexChoice = None
     cache_memory: int | None = None
 
-    def engine(self, cell: int, clock: Clock) -> Engine:
+    def engine(self, cell: int, clock: Clock, thinking: Clock) -> Engine:
         """Make a new engine for a cell."""
         opened = _find_opened(self)
         return engine(
@@ -65,6 +65,7 @@ class Shipped:
             parts=self.parts,
             index=self.index,
             cache_memory=self.cache_memory,
+            thinking=thinking,
         )
 
 

@@ -131,7 +131,7 @@ def _plan(query: Query, frames: Frames, options: Options) -> AttachPlan:
     spoken_of = _texts(options.policy)
     may = pushable(query, frames.schemas, frames.spark) if options.pushdown else []
     pushed, left = divide(query, may, spoken_of)
-    binding = bind(left, list_read_columns(left, frames.schemas, options.policy, time.perf_counter))
+    binding = bind(left, list_read_columns(left, frames.schemas, options.policy, time.thread_time))
     layout = plan_layout(binding, options.cells, default=CELLS, sizes=options.sizes, heavy=options.heavy)
     return AttachPlan(frames=frames, query=left, pushed=pushed, binding=binding, layout=layout)
 

@@ -124,4 +124,4 @@ def _divided(checked: Checked, binding: Binding) -> tuple[list[Filter], Query]:
     return divide(binding.query, find_pushable(binding.query, checked.schemas, ansi=ansi, zone=zone), spoken)
 
 
-COMMAND = Command(text="say how a job will run: joins, cells, copies, watermarks", arguments=arguments, run=run)
+COMMAND = Command(arguments=arguments, run=run)

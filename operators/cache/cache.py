@@ -159,7 +159,7 @@ class Cache:
             keys = max(int(np.searchsorted(np.cumsum(candidates), MOST_CANDIDATES, side="right")), 1)
             kept = np.flatnonzero((frontier.at < keys) & ~refused.take(frontier.at))
             frontier, ranges = frontier.take(kept), ranges.take(kept)
-            frontier = self._finder.join(target, frontier, codes, ranges.expand(len(kept)))
+            frontier = self._finder.join(target, frontier, codes, ranges.expand(0, len(kept)))
         frontier = frontier.keep((frontier.at < keys) & ~refused.take(frontier.at))
         counts = np.bincount(frontier.at, minlength=keys)
         return Filled(keys, refused[:keys], Combinations(counts, self._number(frontier)))
@@ -205,7 +205,7 @@ class Cache:
             before = int(total[begun - 1]) if begun else 0
             end = max(int(np.searchsorted(total, before + MOST_CANDIDATES, side="right")), begun + 1)
             lot = np.arange(begun, end)
-            made = self._finder.join(target, frontier.take(lot), (), ranges.take(lot).expand(len(lot)))
+            made = self._finder.join(target, frontier.take(lot), (), ranges.take(lot).expand(0, len(lot)))
             if target in olds:
                 made = made.keep(made.ids[target] < self._upto[target] - self._stems[target].gone)
             yield from self._extend(self._keep_held(made, target), others, olds)

@@ -23,11 +23,12 @@ class Caches:
     knows which keys were not used for longest.
     """
 
-    def __init__(self, memory: int, left: Callable[[], int] = lambda: sys.maxsize, clock: Clock = float) -> None:
+    def __init__(self, memory: int, clock: Clock = float) -> None:
         self.clock = clock
+        self.left: Callable[[], int] = lambda: sys.maxsize
         self.now = 0
         self.all: list[Cache] = []
-        self._memory, self._left = memory, left
+        self._memory = memory
 
     @property
     def nbytes(self) -> int:
@@ -39,7 +40,7 @@ class Caches:
 
         A cache that is worth less for its bytes goes first: what others grow into is its room.
         """
-        memory = min(self._memory, self._left())
+        memory = min(self._memory, self.left())
         excess = self.nbytes - memory
         if excess <= 0:
             return

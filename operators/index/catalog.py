@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
@@ -13,7 +13,7 @@ import numpy as np
 from eddy.contracts import Index
 from eddy.operators.index import price
 from eddy.operators.index.builder import Builder
-from eddy.operators.index.counts import IndexCounts, Served
+from eddy.operators.index.counts import IndexCounts, Served, Work
 from eddy.operators.index.key_map import KeyMap
 from eddy.operators.index.parts import Part, Parts
 from eddy.operators.index.sample import Sample
@@ -32,7 +32,7 @@ Bounds = Callable[[], TimeBounds]
 """Works out the bounds of all tuples, where there is something to be left out by them."""
 
 
-class Found(NamedTuple):
+class Candidates(NamedTuple):
     """Candidates, and what has served each part, with the id of its first row."""
 
     ranges: Ranges
@@ -47,8 +47,8 @@ class Ready(NamedTuple):
     runs: Runs
 
 
-class Look(NamedTuple):
-    """A look of some probes into a part, and their places among the parts that each of them reaches."""
+class PartSearch(NamedTuple):
+    """A search of some probes in a part, and their places among the parts that each of them reaches."""
 
     part: Part
     key_map: KeyMap | None
@@ -180,7 +180,7 @@ class Catalog:
         self._follow()
         return self._serving.count_runs(pattern)
 
-    def find(self, request: Request, bounds: Bounds | None = None, before: RowIds | None = None) -> Found:
+    def find(self, request: Request, bounds: Bounds | None = None, before: RowIds | None = None) -> Candidates:
         """Find the candidates of some tuples, and say what has served them.
 
         They may be older or newer than the tuple's bounds, or have come later: what is left out is what is easy to.
@@ -190,45 +190,49 @@ class Catalog:
         reach = self._parts.reach(before, bounds)
         self._counts.ask(request.pattern, len(request))
         self._serving.ask(request)
-        looks = []
+        searches = []
         for number, part in enumerate(self._parts):
             slot, probes, size = find_probes(reach, number, len(request))
             if size:
                 key_map = self._serving.find(part, request)
-                looks.append(Look(part, key_map, self._prepare(part, key_map, request.pattern), slot, probes, size))
-        wide = max((look.ready.runs.width for look in looks), default=1)
+                searches.append(
+                    PartSearch(part, key_map, self._prepare(part, key_map, request.pattern), slot, probes, size)
+                )
+        wide = max((search.ready.runs.width for search in searches), default=1)
         starts = np.zeros((len(request), wide * (len(self._parts) if reach is None else reach.width)), np.int64)
         counts = np.zeros_like(starts)
-        for look in looks:
-            first, many = self._look_into(look, request, bounds)
-            self._count(look, request.pattern, many)
+        for search in searches:
+            first, many = self._look_into(search, request, bounds)
+            self._count(search, request.pattern, many)
             if wide == 1:
-                starts[look.probes, look.slot], counts[look.probes, look.slot] = first, many
+                starts[search.probes, search.slot], counts[search.probes, search.slot] = first, many
             else:
-                _put_wide(starts, counts, look, wide, first, many)
-        for key_map in {look.key_map for look in looks}:
+                _put_wide(starts, counts, search, wide, first, many)
+        for key_map in {search.key_map for search in searches}:
             self._counts.work((key_map, request.pattern)).probes += len(request)
-        ascending = not request.pattern or self._builder.is_as_before or all(look.in_order for look in looks)
-        served = [((look.key_map, request.pattern), look.part.start) for look in looks]
-        return Found(Ranges(starts, counts, self._lots, ascending), served)
+        ascending = not request.pattern or self._builder.is_as_before or all(search.in_order for search in searches)
+        served = [((search.key_map, request.pattern), search.part.start) for search in searches]
+        return Candidates(Ranges(starts, counts, self._lots, ascending), served)
 
-    def note(self, served: Sequence[tuple[Served, int]], candidates: RowIds, matches: RowIds) -> None:
-        """Count what was looked at of what a search found, and what of that was right."""
+    def note_candidates(self, served: Sequence[tuple[Served, int]], rows: RowIds) -> None:
+        """Count what was looked at of what a search found."""
+        for work, count in self._count_rows(served, rows):
+            work.candidates += count
+
+    def note_matches(self, served: Sequence[tuple[Served, int]], rows: RowIds) -> None:
+        """Count what of that was right."""
+        for work, count in self._count_rows(served, rows):
+            work.matches += count
+
+    def _count_rows(self, served: Sequence[tuple[Served, int]], rows: RowIds) -> Iterator[tuple[Work, int]]:
+        """Say to whose work some rows belong, by the ids with which parts begin."""
         if len({one for one, _ in served}) <= 1:
-            for one, _ in served[:1]:
-                work = self._counts.work(one)
-                work.candidates += len(candidates)
-                work.matches += len(matches)
-            return
-        begins = [start for _, start in served[1:]]
-        looked, right = (
-            np.bincount(np.searchsorted(begins, rows, side="right"), minlength=len(served))
-            for rows in (candidates, matches)
-        )
-        for (one, _), some, good in zip(served, looked.tolist(), right.tolist(), strict=True):
-            work = self._counts.work(one)
-            work.candidates += some
-            work.matches += good
+            counts = [len(rows)]
+        else:
+            begins = [start for _, start in served[1:]]
+            counts = np.bincount(np.searchsorted(begins, rows, side="right"), minlength=len(served)).tolist()
+        for (one, _), count in zip(served, counts, strict=False):
+            yield self._counts.work(one), count
 
     def note_arrived(self, rows: int) -> None:
         """Count rows that came."""
@@ -268,28 +272,29 @@ class Catalog:
             self._serving.begin()
             self._fresh = True
 
-    def _count(self, look: Look, pattern: int, found: Integers) -> None:
-        work = self._counts.work((look.key_map, pattern))
-        work.lookups += look.size
-        work.ranges += int(np.count_nonzero(found)) if look.ready.built is not None else look.size
+    def _count(self, search: PartSearch, pattern: int, found: Integers) -> None:
+        work = self._counts.work((search.key_map, pattern))
+        self._counts.calls += 1
+        work.lookups += search.size
+        work.ranges += int(np.count_nonzero(found)) if search.ready.built is not None else search.size
 
-    def _look_into(self, look: Look, request: Request, bounds: Bounds | None) -> tuple[Integers, Integers]:
+    def _look_into(self, search: PartSearch, request: Request, bounds: Bounds | None) -> tuple[Integers, Integers]:
         """Find where in all lots the runs of some probes start, in one part, and how many rows they have."""
-        index, begin, runs = look.ready
-        if index is None or look.key_map is None:
-            return np.array(begin), np.array(look.part.rows)
-        first, many = index.search(request, look.probes)
-        then = look.key_map.then
+        index, begin, runs = search.ready
+        if index is None or search.key_map is None:
+            return np.array(begin), np.array(search.part.rows)
+        first, many = index.search(request, search.probes)
+        then = search.key_map.then
         if runs.exact and (bounds is not None if then is None else bool(request.orders) and then == request.then):
             long = np.flatnonzero(many >= LEAST_SAVED)
             if len(long):
-                read = self._builder.read(look.part, look.key_map)
+                read = self._builder.read(search.part, search.key_map)
                 if then is not None:
-                    orders = [(op, codes[look.probes]) for op, codes in request.orders]
+                    orders = [(op, codes[search.probes]) for op, codes in request.orders]
                     narrow_order(first, many, long, orders, read, index.order)
-                elif bounds is not None and look.part.newest > look.part.least:
-                    extent = (look.part.least, look.part.newest)
-                    narrow(first, many, long, bounds().take(look.probes), read, index.order, extent)
+                elif bounds is not None and search.part.newest > search.part.least:
+                    extent = (search.part.least, search.part.newest)
+                    narrow(first, many, long, bounds().take(search.probes), read, index.order, extent)
         first += begin
         return first, many
 
@@ -307,10 +312,12 @@ class Catalog:
         return self._builder.build(part, key_map, self._serving.admission.spare(key_map), self._counts.sort)
 
 
-def _put_wide(starts: Integers, counts: Integers, look: Look, wide: int, first: Integers, many: Integers) -> None:
+def _put_wide(
+    starts: Integers, counts: Integers, search: PartSearch, wide: int, first: Integers, many: Integers
+) -> None:
     """Put several runs of each probe where there is room for the most that there are."""
-    slots = np.asarray(look.slot) * wide
-    probes = np.arange(len(starts))[look.probes]
-    runs = np.arange(look.ready.runs.width)
+    slots = np.asarray(search.slot) * wide
+    probes = np.arange(len(starts))[search.probes]
+    runs = np.arange(search.ready.runs.width)
     places = (probes[:, None], np.atleast_1d(slots)[:, None] + runs)
     starts[places], counts[places] = (one if one.ndim == 2 else one.reshape(-1, 1) for one in (first, many))

@@ -53,7 +53,7 @@ class MappedIndex:
         order = sort_codes(codes, total)
         self.order: Numbers = (order if rows is None else rows.take(order)).astype(np.min_scalar_type(part.rows))
         self._table = _Table.make(codes, order, total, part.rows)
-        self._runs: dict[int, _Search] = {}
+        self._searches: dict[int, _Search] = {}
 
     @property
     def nbytes(self) -> int:
@@ -109,13 +109,13 @@ class MappedIndex:
         self.order, self._table.begins = order, (begins + others).astype(width)
         for field, other in zip(self._fields, index._fields, strict=True):
             field.values = np.union1d(field.values, other.values)
-        self._runs = {}
+        self._searches = {}
         return True
 
     def _plan(self, pattern: int) -> _Search:
-        if pattern not in self._runs:
-            self._runs[pattern] = _plan(self._fields, pattern)
-        return self._runs[pattern]
+        if pattern not in self._searches:
+            self._searches[pattern] = _plan(self._fields, pattern)
+        return self._searches[pattern]
 
 
 class _Coded:

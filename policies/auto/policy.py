@@ -107,11 +107,15 @@ class Auto(Policy):
         return legs
 
     def observe(self, observation: Observation) -> None:
-        """Charge the step; while all streams are idle, nobody asks what it cost."""
-        if self._is_active:
-            course = self._courses[observation.origin]
-            if not course.is_idle:
-                course.observe(observation)
+        """Charge the step; of a stream that is idle nobody asks what it cost."""
+        course = self._courses[observation.origin]
+        if not course.is_idle:
+            course.observe(observation)
+
+    @property
+    def is_listening(self) -> bool:
+        """Whether some stream is not idle."""
+        return self._is_active
 
     def learn(self) -> None:
         """End a round on every stream."""

@@ -95,12 +95,14 @@ def _select_greedily(offers: Sequence[Offer]) -> list[Offer]:
     chosen: list[Offer] = []
     while True:
         groups: dict[Hashable, list[Offer]] = {}
-        for offer in offers:
-            if not any(_overlap(offer, other) for other in chosen):
-                groups.setdefault(offer.cache, []).append(offer)
-        gains = {cache: value([o for o in group if o.benefit > 0]) for cache, group in groups.items()}
+        for offer in sorted(offers, key=lambda offer: -offer.benefit):
+            group = groups.setdefault(offer.cache, [])
+            if offer.benefit > 0 and not any(_overlap(offer, other) for other in (*chosen, *group)):
+                group.append(offer)
+        groups = {cache: group for cache, group in groups.items() if group}
+        gains = {cache: value(group) for cache, group in groups.items()}
         covered = {cache: sum(o.stop - o.start for o in group) for cache, group in groups.items()}
         found = max(gains, key=lambda cache: gains[cache] / covered[cache], default=None)
         if found is None or gains[found] <= 0:
             return chosen
-        chosen += [offer for offer in groups[found] if offer.benefit > 0]
+        chosen += groups[found]

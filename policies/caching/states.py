@@ -31,6 +31,9 @@ SHARE_OF_PROBES = 0.5
 """The least share of what a look-up takes that probes must take more than one: where a single probe would save nothing,
 ready-made combinations save nothing either."""
 
+LEAST_PROMISE = 0.05
+"""The share of what all probes of a route take that a cache must be able to save before it is tried."""
+
 LONGEST_WAIT = 64
 """Intervals after which what did not pay is tried again, at most: with each trial in vain it waits twice as long."""
 
@@ -168,8 +171,17 @@ class StreamCaches:
         for one in self._candidates:
             if self._is_due(one, rows, prices, statistics):
                 promises[one] = self._promise(one, rows, prices, statistics)
+                # What is used there already must be beaten, and surely.
+                for other in self._candidates:
+                    if self._stand(other).state == USED and one.overlaps(other):
+                        saved = self._make_offer(other, prices, statistics).benefit
+                        promises[one] -= (1 + self._change) * max(saved, 0.0)
         best = max(promises, key=lambda one: promises[one], default=None)
-        if best is not None and promises[best] > 0:
+        if best is None:
+            return
+        probes = [hop for one in self._candidates for hop in self._route[one.start : one.stop]]
+        whole = price_probes(list(dict.fromkeys(probes)), rows, prices, statistics, self._costs)
+        if promises[best] > LEAST_PROMISE * whole:
             standing = self._stand(best)
             standing.state, standing.why = TRIED, "it may save"
             standing.takings.begin()

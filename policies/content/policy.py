@@ -101,8 +101,12 @@ class Content(Policy):
 
     def observe(self, observation: Observation) -> None:
         """Keep what a step did until the round is over."""
-        if not self._is_idle:
-            self._stream(observation.origin).observe(observation)
+        self._stream(observation.origin).observe(observation)
+
+    @property
+    def is_listening(self) -> bool:
+        """Whether there is something to learn."""
+        return not self._is_idle
 
     def learn(self) -> None:
         """Learn from the round that is over."""

@@ -81,13 +81,17 @@ class Profile:
         self.sampled += len(outcomes)
         self.fresh += len(outcomes)
 
-    def judge(self, threshold: float, used: Collection[int] = ()) -> bool:
+    def judge(self, threshold: float, used: Collection[int] = (), values: tuple[Floats, Floats] | None = None) -> bool:
         """Choose the attribute that tells most, or one in use that tells nearly as much.
 
-        Returns whether it is another one than before.
+        What `values` of the present one have shown, In and Out by value, counts as well where it says more. Returns
+        whether it is another one than before.
         """
         gains = _measure(self._tables)
         gains[self._own] = 0.0
+        if values is not None:
+            seen, out = (counts[None] for counts in values)
+            gains[self.attribute] = max(gains[self.attribute], gain_ratios(seen, np.minimum(out, seen))[0])
         best = float(gains.max(initial=0.0))
         before, self.attribute = self.attribute, NO_ATTRIBUTE
         if best > threshold:

@@ -94,7 +94,8 @@ class StreamContent:
         return legs
 
     def _route_arrivals(self, task: Task, ready: tuple[Hop, ...]) -> list[Leg]:
-        if self.known.follow(task.buckets.editions()):
+        is_cut = self.known.follow(task.buckets.editions())
+        if self.known.refine(task.buckets.refine(self.known.attributes)) or is_cut:
             self._menu = None
         pupils, share = self._choose_pupils(task, ready)
         if not share:
@@ -134,10 +135,10 @@ class StreamContent:
             self._menu = self._menu if without else menu
         if menu.is_single:
             return [Leg(route=menu.routes[0], rows=rows)]
-        buckets = task.buckets(menu.used, rows)
+        buckets = task.buckets.numbers(menu.used, beliefs.refined, rows)
         numbers, saved = menu.choose(buckets, beliefs)
         self._guard.save(saved)
-        return menu.make_legs(numbers, np.arange(task.rows) if rows is None else rows, buckets, beliefs.cells)
+        return menu.make_legs(numbers, np.arange(task.rows) if rows is None else rows, buckets, beliefs)
 
     def _beliefs(self, without: Collection[Hop] = ()) -> Beliefs:
         return Beliefs(self.known, self._prices, self._conduct.costs, without)

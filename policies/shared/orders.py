@@ -32,6 +32,9 @@ MOST_CANDIDATES = 64
 COUNTED_CLASSES = 64
 """Classes up to which counting their codes is quicker than sorting the rows."""
 
+COUNTED_WAYS = 256
+"""Ways up to which the number of one is a byte."""
+
 STEPS_PER_ORDER = 3
 """Steps that an order of its own adds, more or less: the later ones it shares with others."""
 
@@ -213,6 +216,34 @@ def split_lots(
         members = np.flatnonzero(lot == number).tolist()
         if members:
             yield number, part, Classes(attributes, [sizes[member] for member in members])
+
+
+def split_ways(
+    ways: Integers, rows: Integers, attributes: Sequence[int], buckets: Buckets, cells: int
+) -> Iterator[tuple[int, Integers, Classes]]:
+    """Give the rows of each way, and the classes among them, where each row has a way of its own.
+
+    Classes are named by `buckets` of some attributes, which have so many `cells` each.
+    """
+    shape = (cells,) * len(attributes)
+    codes = number_cells(buckets, cells)
+    count, width = int(ways.max(initial=0)) + 1, cells ** len(attributes)
+    sizes = np.bincount(ways * width + codes, minlength=count * width).reshape(count, -1)
+    # Numbers of one byte are sorted by counting.
+    order = np.argsort(ways.astype(np.uint8) if count <= COUNTED_WAYS else ways, kind="stable")
+    for way, part in enumerate(np.split(rows[order], sizes.sum(axis=1).cumsum()[:-1])):
+        if len(part):
+            found = np.flatnonzero(sizes[way])
+            named = zip(*(column.tolist() for column in np.unravel_index(found, shape)), strict=True)
+            yield way, part, Classes(attributes, [*zip(named, sizes[way][found].tolist(), strict=True)])
+
+
+def number_cells(buckets: Buckets, cells: int) -> Integers:
+    """Number the cell of each row in a table over its buckets."""
+    codes: Integers = np.zeros(len(buckets), np.int64)
+    for column in buckets.T:
+        codes = codes * cells + column
+    return codes
 
 
 def _reach(rates: Floats) -> Floats:

@@ -19,6 +19,7 @@ from eddy.observe.counters import Counters
 from eddy.observe.indexing import IndexCount, Tuning
 from eddy.observe.sum_cells import CellSum
 from eddy.observe.wire import from_plain, to_plain
+from eddy.operators import matching
 from eddy.operators.index import admission
 from eddy.query.explain import explain
 from tests.eddy.test_engine import batch, engine, pairs, query
@@ -217,17 +218,29 @@ def in_order(results: pa.Table) -> pa.Table:
     return results.sort_by([(name, "ascending") for name in results.column_names])
 
 
-def test_routes_and_answers_do_not_depend_on_what_is_said_of_indexes() -> None:
-    """The same seed, under unit costs: the same routes whatever the [index]."""
-    choices: list[wiring.IndexChoice] = [
-        *(None, {"kind": "patterns", "merge": False}, {"kind": "chosen", "migrate": "all", **OFTEN}),
-        *({"kind": "bits", "bits": 3, **OFTEN}, {"kind": "hash", "count": 1, **OFTEN}),
-    ]
-    policy = {"name": "content", "costs": "unit"}
-    first, *others = (eddy.run_local(TRIANGLE, triangle(), policy=policy, index=i, batch_rows=50) for i in choices)
+CHOICES: list[wiring.IndexChoice] = [
+    *(None, {"kind": "patterns", "merge": False}, {"kind": "chosen", "migrate": "all", **OFTEN}),
+    *({"kind": "bits", "bits": 3, **OFTEN}, {"kind": "hash", "count": 1, **OFTEN}),
+]
+"""Layouts that find other candidates: some look through all rows, where others have an index."""
+
+
+@pytest.mark.parametrize("most", [20, matching.MOST_CANDIDATES])
+@pytest.mark.parametrize("policy", ["content", "a_greedy"])
+def test_routes_and_answers_do_not_depend_on_what_is_said_of_indexes(
+    policy: str, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same seed, under unit costs: the same routes whatever the [index], and however much is done in one call."""
+    monkeypatch.setattr(matching, "MOST_CANDIDATES", most)
+    monkeypatch.setattr(matching, "MOST_TUPLES", min(2 * most, matching.MOST_TUPLES))
+    unit = {"name": policy, "costs": "unit"}
+    first, *others = (eddy.run_local(TRIANGLE, triangle(), policy=unit, index=i, batch_rows=50) for i in CHOICES)
+    assert len(first.results)
     for run in others:
         assert run.report.routes().equals(first.report.routes())
         assert in_order(run.results).equals(in_order(first.results))
+        learned = [one.report.operators()[["rows_in", "rows_out", "evaluated"]] for one in (run, first)]
+        assert learned[0].equals(learned[1])
 
 
 def test_the_same_run_has_the_same_indexes_and_tells_of_each_switch() -> None:

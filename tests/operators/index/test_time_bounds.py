@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from eddy.operators.index import time_bounds
 from eddy.operators.index.time_bounds import make_bounds, narrow
-from eddy.operators.matching import mask_inside
+from eddy.operators.pairs import mask_inside
 
 ENDS = [-(2**63), -(2**63) + 3, 2**63 - 4, 2**63 - 1]
 INTEGERS = st.integers(0, 12) | st.sampled_from(ENDS)
