@@ -25,6 +25,9 @@ combination is moved about as often as the parts double."""
 MOST_PARTS = 6
 """Parts at most: each is searched for every key."""
 
+TABLE = 4
+"""Numbers for each key that a table of places may have: a look into it takes a third of a search, and eight bytes."""
+
 GONE = -1
 """Stands for a row that has left from among others: no row has a number below 0."""
 
@@ -52,6 +55,7 @@ class Part:
     counts: Integers
     rows: dict[str, RowIds]
     verdicts: list[FaultCodes]
+    _table: Integers | None = None
 
     @property
     def size(self) -> int:
@@ -69,17 +73,26 @@ class Part:
         arrays = [self.held, self.used, self.starts, self.counts, *self.rows.values(), *self.verdicts]
         # The hash of a single code is the code itself.
         arrays += self.codes if len(self.codes) > 1 else []
-        return self.hashes.nbytes + sum(array.nbytes for array in arrays)
+        table = 0 if self._table is None else self._table.nbytes
+        return self.hashes.nbytes + table + sum(array.nbytes for array in arrays)
 
     def find(self, hashes: Integers) -> tuple[Integers, Mask]:
         """Find keys: their places, and which of them are here."""
-        places = np.searchsorted(self.hashes, hashes)
-        places[places == len(self.hashes)] = 0
-        return places, self.hashes.take(places) == hashes if len(self.hashes) else np.zeros(len(hashes), np.bool_)
+        if not len(self.hashes):
+            return np.zeros(len(hashes), np.int64), np.zeros(len(hashes), np.bool_)
+        if self._table is None:
+            self._table = _make_table(self.hashes)
+        if len(self._table):
+            # A number outside of the table is another's place there, and differs from the key at it.
+            places = self._table.take(hashes - self.hashes[0], mode="clip")
+        else:
+            places = np.searchsorted(self.hashes, hashes)
+            places[places == len(self.hashes)] = 0
+        return places, self.hashes.take(places) == hashes
 
     def keep_keys(self, kept: Mask) -> None:
         """Let go of keys as a whole."""
-        of_kept = np.repeat(kept, self.counts)
+        of_kept, self._table = np.repeat(kept, self.counts), None
         self.hashes, self.held, self.used = self.hashes[kept], self.held[kept], self.used[kept]
         self.codes = [code[kept] for code in self.codes]
         self._set_counts(self.counts[kept])
@@ -256,7 +269,7 @@ class CacheStore:
             return
         whole = self.parts[0] if len(self.parts) == 1 else _merge(self.parts, self._sides)
         rows = len(self.inputs) * 8 + self._conditions
-        weights = KEY_BYTES + (8 * self._sides if self._sides > 1 else 0) + whole.counts * rows
+        weights = KEY_BYTES + 8 * TABLE + (8 * self._sides if self._sides > 1 else 0) + whole.counts * rows
         # Keys that were used together go by their weight: of many small ones more stay than of a few large ones.
         order = np.lexsort((weights, -whole.used))
         fits = np.cumsum(weights.take(order)) <= most
@@ -273,6 +286,16 @@ KEY_BYTES = 33
 def hash_codes(codes: Sequence[KeyCodes]) -> Integers:
     """Give one number for the codes of all sides of keys; of one side, the code itself."""
     return codes[0] if len(codes) == 1 else mix(codes).view(np.int64)
+
+
+def _make_table(hashes: Integers) -> Integers:
+    """Give for each number from the first key to the last the place of a key; nothing where that would be long."""
+    least, most = int(hashes[0]), int(hashes[-1])
+    if most - least >= TABLE * len(hashes):
+        return np.empty(0, np.int64)
+    table = np.zeros(most - least + 1, np.int64)
+    table[hashes - least] = np.arange(len(hashes))
+    return table
 
 
 def mask_odd(codes: Sequence[KeyCodes], first: RowIds) -> Mask:
