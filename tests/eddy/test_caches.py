@@ -17,6 +17,7 @@ from eddy.contracts import Leg, Policy, Setting, Task
 from eddy.local import Run
 from eddy.observe.caching import CacheCount
 from eddy.operators.cache import cache as caching
+from eddy.operators.cache import store as storing
 from eddy.operators.cache.cache import Cache
 from eddy.operators.cache.room import Caches
 from eddy.query import Range
@@ -51,14 +52,17 @@ class Eager(Policy):
     case=keyed.cases() | keyed.cases(faults=True),
     policy=st.sampled_from([Eager, Joining]),
     memory=st.sampled_from([0, FEW_KEYS, None]),
-    most=st.sampled_from([1, 3, 1 << 16]),
+    most=st.sampled_from([1, 3, 1 << 16, 1 << 16]),
+    collide=st.booleans(),
     seed=st.integers(0, 2**32),
 )
 def test_any_cache_gives_the_naive_answer(
-    case: Case, policy: type[Policy], memory: int | None, most: int, seed: int
+    case: Case, policy: type[Policy], memory: int | None, most: int, *, collide: bool, seed: int
 ) -> None:
-    """Whatever the room, and also where keys with a few candidates are refused."""
+    """Whatever the room, and also where keys with a few candidates are refused, or many have one hash."""
     with pytest.MonkeyPatch.context() as patch:
+        if collide:
+            patch.setattr(storing, "mix", lambda codes: (codes[0] & 1).astype(np.uint64))
         patch.setattr(caching, "MOST_OF_KEY", most)
         patch.setattr(caching, "PURGE_SHARE", 1_000)
         check(case, policy, memory, seed)

@@ -122,3 +122,41 @@ def test_an_option_is_taken_once_and_before_its_input_is_spanned(done: list[str]
         lineage = machine.after(lineage, name)
     with pytest.raises(EngineError, match='operator "meets_b" may not act'):
         machine.after(lineage, "meets_b")
+
+
+JOINED = {
+    "probe_b": Rule(near=frozenset([frozenset("a")]), gives=frozenset("b")),
+    "probe_c": Rule(near=frozenset([frozenset("b")]), gives=frozenset("c")),
+    "probe_d": Rule(near=frozenset([frozenset("c")]), gives=frozenset("d")),
+    "cached_b_c": Rule(
+        near=frozenset([frozenset("a")]),
+        gives=frozenset("bc"),
+        does=frozenset(["probe_b", "probe_c"]),
+        optional=True,
+    ),
+}
+
+
+def test_several_inputs_at_once_are_as_if_probes_had_joined_them() -> None:
+    machine = machine_of(JOINED)
+    start = machine.start("a")
+    assert [hop.operator for hop in machine.ready(start)] == ["probe_b"]
+    assert [hop.operator for hop in machine.options(start)] == ["cached_b_c"]
+    cached = machine.after(start, "cached_b_c")
+    assert cached == machine.after(machine.after(start, "probe_b"), "probe_c")
+    assert [hop.operator for hop in machine.ready(cached)] == ["probe_d"]
+    assert machine.is_complete(machine.after(cached, "probe_d"))
+
+
+def test_a_tuple_that_spans_one_of_them_is_not_given_several() -> None:
+    machine = machine_of(JOINED)
+    assert machine.options(machine.after(machine.start("a"), "probe_b")) == ()
+
+
+def test_a_tuple_that_was_refused_goes_on_without_the_option() -> None:
+    machine = machine_of(JOINED)
+    refused = machine.refuse(machine.start("a"), "cached_b_c")
+    assert machine.options(refused) == ()
+    assert [hop.operator for hop in machine.ready(refused)] == ["probe_b"]
+    # Once it spans one of the inputs, nobody can tell it from one that was never asked.
+    assert machine.after(refused, "probe_b") == machine.after(machine.start("a"), "probe_b")
