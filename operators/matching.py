@@ -189,10 +189,14 @@ class Matching:
         """Give the places of the pairs that join: tuples, by position, each with a row that was found elsewhere."""
         origin, pattern = tuples.lineage.origin, self._find_pattern(tuples.lineage.spans)
         before = self._stem.before(self._stems[origin].arrivals(tuples.ids[origin]))
-        pairs = Pairs(np.arange(len(at)), rows, None)
-        tuples = tuples.take(at)
-        near = self._screen(pattern, tuples, None if before is None else before.take(at), pairs)
-        return self._verify(pattern, tuples, near).at
+        stood = None if before is None else self._stem.mask_stood(rows, before.take(at))
+        masks = [stood, self._mask_timely(tuples, at, rows), self._mask_living(tuples, at, rows)]
+        found = [mask for mask in masks if mask is not None]
+        kept = np.flatnonzero(np.logical_and.reduce(found)) if found else np.arange(len(at))
+        if pattern.equalities or pattern.orders:
+            left, pairs = tuples.take(at.take(kept)), Pairs(np.arange(len(kept)), rows.take(kept), None)
+            kept = kept.take(self._verify(pattern, left, self._screen(pattern, left, None, pairs)).at)
+        return kept
 
     def _find_pattern(self, spans: frozenset[str]) -> Pattern:
         found = self._patterns.get(spans)
