@@ -164,7 +164,9 @@ class Tuner:
             # The paper's kinds keep to their schedule.
             return
         counted = coming if coming is not None else self.assessment.counts()
-        searches = {pattern: float(times) for pattern, times in counted.items() if pattern != REST and times}
+        searches: Mapping[int, float] = {p: float(times) for p, times in counted.items() if p != REST and times}
+        if coming is None:
+            searches = self.learned.remember(searches)
         if (
             searches
             and parts
@@ -227,8 +229,7 @@ class Tuner:
     ) -> None:
         learned = self.learned
         self._catalog.use(after)
-        learned.maps = after
-        learned.number += 1
+        learned.put(before, after, is_chosen=True)
         learned.switches += 1
         learned.idle = 0
         done, modelled = self.observed.price(MEASURED, workload), price_maps(before, replace(workload, corrected={}))
@@ -273,8 +274,7 @@ class Tuner:
         """Go back to the maps before, and stay there for a time that doubles."""
         learned = self.learned
         self._catalog.use(trial.before)
-        learned.maps = trial.before
-        learned.number += 1
+        learned.put(trial.after, trial.before, is_chosen=False)
         learned.quiet = learned.searches + learned.wait * self._settings.period
         learned.wait = min(2 * learned.wait, MOST_WAIT)
         self._budget, self._left_alone = 0.0, set()
