@@ -156,10 +156,7 @@ class Operator(Protocol):
 
 
 class PartRows(NamedTuple):
-    """The rows of a part that is to be indexed: the codes of each key, and which rows are indexed at all.
-
-    `times` put rows of the same code in order, where they do not stand so; `bits` are those of each field of a code.
-    """
+    """Rows to be indexed: codes of keys, who has all, times that put those of one code in order, bits of each field."""
 
     rows: int
     codes: Sequence[KeyCodes]
@@ -188,8 +185,7 @@ class Index(Protocol):
     def search(self, request: Request, probes: slice | Integers) -> tuple[Integers, Integers]:
         """Where in `order` each of some probes finds runs of rows: where they start, and how many rows they have.
 
-        May find rows that do not match, since the probe verifies them: those whose hash is alike, or that have no key.
-        Must not miss one that does. Exact runs stand in the order of their times.
+        May find rows that do not match, which the probe verifies; must not miss one that does. Exact runs rise in time.
         """
 
     def trim(self, rows: int) -> bool:

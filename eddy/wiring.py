@@ -94,8 +94,6 @@ def engine(  # noqa: PLR0913  all that a cell is made of, most of it by keyword
     faults = Faults(values=query.show_values)
     settings = read_index(index)
     if len(query.inputs) > 1:
-        # Kernels are compiled before there are rows, so that no operator's seconds have that in them.
-        choose_kernels()
         made = _join_inputs(binding, tables, faults, settings, (seed, cell))
     else:
         made = _pass_input(binding, faults)
@@ -217,6 +215,8 @@ def _join_inputs(
 
 def _make_stems(binding: Binding, index: IndexSettings, room: IndexRoom) -> dict[str, Stem]:
     """Make the STeMs of all inputs; those of tables do not count for `max_state`."""
+    # Kernels are compiled before there are rows, so that no operator's seconds have that in them.
+    choose_kernels()
     query = binding.query
     own = {name: [f.name for f in query.filters if f.on == (name,)] for name in query.inputs}
     streams = {
