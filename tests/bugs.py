@@ -190,14 +190,14 @@ BUGS = (
     ),
     Bug(
         name="a trimmed part keeps one row too many",
-        file="operators/index/mapped.py",
+        file="operators/index/structures/mapped.py",
         old="kept = self.order >= rows",
         new="kept = self.order >= max(rows - 1, 0)",
         tests=("tests/operators/index/test_contract.py",),
     ),
     Bug(
         name="a trimmed part keeps one row too few",
-        file="operators/index/mapped.py",
+        file="operators/index/structures/mapped.py",
         old="kept = self.order >= rows",
         new="kept = self.order > rows",
         tests=("tests/operators/index/test_contract.py",),
@@ -218,7 +218,7 @@ BUGS = (
     ),
     Bug(
         name="rows of a code that came out of order are searched by halves",
-        file="operators/index/mapped.py",
+        file="operators/index/structures/mapped.py",
         old='rows = np.argsort(part.times, kind="stable")',
         new="rows = np.arange(part.rows)",
         tests=("tests/operators/index/test_contract.py",),
@@ -239,7 +239,7 @@ BUGS = (
     ),
     Bug(
         name="the last value of a field that a search lacks is left out",
-        file="operators/index/mapped.py",
+        file="operators/index/structures/mapped.py",
         old="self.values = values[: MOST_RUNS + 1]",
         new="self.values = values[: max(len(values) - 1, 1)]",
         tests=("tests/operators/index/test_key_maps.py",),
@@ -253,14 +253,14 @@ BUGS = (
     ),
     Bug(
         name="the only value of a field that a search lacks is taken for none",
-        file="operators/index/mapped.py",
+        file="operators/index/structures/mapped.py",
         old="elif search.codes[0]:",
         new="elif False:",
         tests=("tests/operators/index/test_key_maps.py",),
     ),
     Bug(
         name="a row without a key stands in an index, in bucket 0",
-        file="operators/index/mapped.py",
+        file="operators/index/structures/mapped.py",
         old="return None if part.valid is None else np.flatnonzero(part.valid)",
         new="return None",
         tests=("tests/operators/index/test_contract.py",),
@@ -281,7 +281,7 @@ BUGS = (
     ),
     Bug(
         name="a rank outside is taken for the nearest",
-        file="operators/index/mapped.py",
+        file="operators/index/structures/mapped.py",
         old="known = ranks.take(at) == codes",
         new="known = np.ones(len(codes), np.bool_)",
         tests=("tests/operators/index/test_contract.py",),
