@@ -21,7 +21,7 @@ from eddy.errors import QueryError, quote
 from eddy.query import Rows, Stream
 from eddy.query.binding import Binding
 from eddy.query.inputs import FAILING
-from eddy.tuples.arrays import Integers, Mask
+from eddy.tuples.arrays import Integers, Mask, RowIds
 from eddy.tuples.event_time import Ticks
 
 Tick = int | float
@@ -37,7 +37,8 @@ class Admitted(NamedTuple):
     """The rows of one stream that take part, in order of arrival.
 
     `arrivals` number the rows among all rows of the micro-batch. `came` counts the rows that came, `dropped` those
-    that take no part. `copies` are rows that another cell counts; they are neither in `came` nor in `dropped`.
+    that take no part. `copies` are rows that another cell counts; they are neither in `came` nor in `dropped`. `places`
+    are those of the rows among all that came, or None if they are as they came.
     """
 
     rows: pa.RecordBatch
@@ -46,6 +47,16 @@ class Admitted(NamedTuple):
     came: int
     copies: int
     dropped: Mapping[str, int]
+    places: RowIds | None = None
+
+
+class Sorted(NamedTuple):
+    """The rows of one stream that take part, by time; how many were dropped, and why; and where the rows stood."""
+
+    rows: pa.RecordBatch
+    ticks: Ticks
+    dropped: Mapping[str, int]
+    places: RowIds | None = None
 
 
 @dataclass(frozen=True)
@@ -97,19 +108,20 @@ class Gate:
         passed = {s.name: self._pass(s, batch[s.name], mark) for s in streams}
         for stream in streams:
             if stream.bad_rows == FAILING:
-                self._refuse(stream, number, passed[stream.name][2])
+                self._refuse(stream, number, passed[stream.name].dropped)
         copied = {name: int(mask.sum()) for name, mask in mark.copies.items()}
-        arrivals = self._number_rows([ticks for _, ticks, _ in passed.values()])
+        arrivals = self._number_rows([part.ticks for part in passed.values()])
         return {
             name: Admitted(
-                rows=rows,
-                ticks=ticks,
+                rows=part.rows,
+                ticks=part.ticks,
                 arrivals=order,
                 came=batch[name].num_rows - copied.get(name, 0),
                 copies=copied.get(name, 0),
-                dropped=dropped,
+                dropped=part.dropped,
+                places=part.places,
             )
-            for (name, (rows, ticks, dropped)), order in zip(passed.items(), arrivals, strict=True)
+            for (name, part), order in zip(passed.items(), arrivals, strict=True)
         }
 
     def describe(self) -> str:
@@ -141,16 +153,14 @@ class Gate:
     #     late          .  .  .  x  .  .  .  .      known, but below the watermark
     #     keyless       .  .  .  .  x  .  .  .      on time, but null in a join key
     #     chosen        .  .  .  .  .  x  x  x      sorted by time, they take part
-    def _pass(
-        self, stream: Stream, rows: pa.RecordBatch, mark: Mark
-    ) -> tuple[pa.RecordBatch, Ticks, Mapping[str, int]]:
+    def _pass(self, stream: Stream, rows: pa.RecordBatch, mark: Mark) -> Sorted:
         timed = read_times(stream, rows, self._binding.tick_type)
         keyed = _mask_valid(rows, self._binding.keys[stream.name])
         ticks, known = timed.ticks, timed.known
         # Most micro-batches have nothing to sort out; then no mask is made and no row is copied.
         if known is None and keyed is None and self._is_plain(ticks, mark.watermark):
             self._note_newest(stream, ticks)
-            return rows, ticks, NONE_DROPPED
+            return Sorted(rows, ticks, NONE_DROPPED)
         everywhere = np.ones(len(ticks), np.bool_)
         present = everywhere if known is None else known
         self._note_newest(stream, ticks[present])
@@ -172,7 +182,7 @@ class Gate:
         chosen = np.flatnonzero(kept if isinstance(stream.window, Rows) else kept & ~keyless)
         # Stable, so that rows of one time keep the order of their source: a replay then arrives in the same order.
         chosen = chosen[np.argsort(ticks[chosen], kind="stable")]
-        return rows.take(pa.array(chosen)), ticks[chosen], dropped
+        return Sorted(rows.take(pa.array(chosen)), ticks[chosen], dropped, chosen)
 
     def _refuse(self, stream: Stream, number: int, dropped: Mapping[str, int]) -> None:
         """Raise an error for bad rows, if the stream asks for it."""

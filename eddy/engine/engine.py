@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -38,7 +38,10 @@ from eddy.query.binding import Binding
 from eddy.routing.router import Router
 from eddy.routing.tally import TalliedRoutes
 from eddy.tuples import Tuples
+from eddy.tuples.arrays import RowIds
 from eddy.tuples.packed import Packed
+
+Emitted = TypeVar("Emitted")
 
 
 class Indexes(Protocol):
@@ -137,11 +140,11 @@ class Engine:
         self._classifier = Classifier(policy.features, {s.name: binding.schemas[s.name] for s in binding.query.streams})
         self._router = Router(machinery.operators, policy, policy_name, self._classify, clock, prices)
         self._rounds = Rounds(self._router, policy, prices, by_clock=by_clock)
-        self._policy = policy
-        self._policy_name = policy_name
+        self._policy, self._policy_name = policy, policy_name
         self._clock = clock
         self._seed = seed
         self._batch, self._under_way = 0, False
+        self._places: Mapping[str, RowIds | None] = {}
         self._counters: Counters | None = None
         self._trees = Trees(self._classifier.names)
         self._accounts: dict[str, Regret] = {}
@@ -167,13 +170,34 @@ class Engine:
         One that fails or is abandoned has left its rows behind: then the engine is of no use any more, and another
         one goes on from the last snapshot.
         """
+        yield from self._run(batch, mark, self._outlet.batches)
+
+    def pick(self, rows: pa.RecordBatch) -> RowIds:
+        """Process one micro-batch of a query over one stream; tell which of the rows that came passed, in their order.
+
+        Whoever holds the rows needs no copy of them. Rows that take no part, since they are bad, have not passed.
+        """
+        (name,) = self._streams
+        parts = list(self._run({name: rows}, None, self._outlet.rows))
+        passed = np.concatenate(parts) if parts else np.empty(0, np.int64)
+        places = self._places[name]
+        return np.sort(passed if places is None else places[passed])
+
+    def _run(
+        self,
+        batch: Mapping[str, pa.RecordBatch],
+        mark: Mark | None,
+        emit: Callable[[Iterator[Tuples]], Iterator[Emitted]],
+    ) -> Iterator[Emitted]:
+        """Process one micro-batch, and hand on what `emit` makes of the tuples that complete."""
         self._begin()
         prepare(self._setups)
         paused, started = 0.0, self._clock()
         admitted = self._gate.admit(batch, self._batch, mark or self._gate.next_mark())
+        self._places = {name: part.places for name, part in admitted.items()}
         arrived = [self._build(name, rows) for name, rows in admitted.items()]
         self._check_room()
-        for emitted in self._outlet.batches(self._rounds.route(arrived, self._chance())):
+        for emitted in emit(self._rounds.route(arrived, self._chance())):
             left = self._clock()
             yield emitted
             paused += self._clock() - left

@@ -11,9 +11,8 @@ values arrive as Python lists and dicts. Arrow arrays and Python values have nul
 from __future__ import annotations
 
 import inspect
-import itertools
 import linecache
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import PurePath
@@ -22,15 +21,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eddy.errors import LONGEST_NAME, QueryError, RowError, describe_error, quote, read_message, shorten, write_repr
-from eddy.predicates import time_limit
+from eddy.predicates import concurrent_calls, time_limit
 from eddy.predicates.arguments import FORMS, SERIES, check_mask, forms_of, group_by_nulls
+from eddy.predicates.concurrent_calls import open_calls
 from eddy.predicates.row_errors import Kinds, RowErrors, ask_again, ask_by_halves
 from eddy.predicates.time_limit import Expired, Result, RowsDone, call_limited
 from eddy.sql import Column
 from eddy.tuples.arrays import Mask, RowIds
 from eddy.tuples.values import Values
 
-OURS = (__file__, time_limit.__file__)
+OURS = (__file__, time_limit.__file__, concurrent_calls.__file__)
 """Files whose lines say nothing about what is wrong in a function of someone else's."""
 
 
@@ -52,6 +52,7 @@ class Function:
     rowwise: bool
     where: str
     seconds: float | None = None
+    at_once: int | None = None
 
     @staticmethod
     def of(
@@ -62,10 +63,12 @@ class Function:
         where: str,
         seconds: float | None = None,
         unsaid: str = SERIES,
+        at_once: int | None = None,
     ) -> Function:
         """Check a function's signature against its columns.
 
-        `unsaid` is the form of columns for parameters without an annotation.
+        `unsaid` is the form of columns for parameters without an annotation, `at_once` how many rows may be asked about
+        at the same time.
         """
         if not callable(function):
             raise QueryError(f"{where}: expected a function, got {write_repr(function)}")
@@ -80,7 +83,7 @@ class Function:
         forms: tuple[str, ...] = ("python",) * len(names)
         if not rowwise:
             forms = forms_of(function, parameters, len(names), where, unsaid=unsaid)
-        return Function(name, function, tuple(map(_parse_column, names)), forms, rowwise, where, seconds)
+        return Function(name, function, tuple(map(_parse_column, names)), forms, rowwise, where, seconds, at_once)
 
     def qualify(self, resolve: Callable[[Column], Column]) -> Function:
         """Spell out each column's stream."""
@@ -94,7 +97,7 @@ class Function:
         values = [columns[column] for column in self.columns]
         # A row must look the same in any company, and a null beside it would turn a column of integers into floats.
         for one in values:
-            if one.has_nulls:
+            if one.held.has_nulls:
                 groups = group_by_nulls([one.arrow() for one in values], self.forms)
                 return self._call(values, rows) if groups is None else self._call_groups(values, rows, groups)
         return self._call(values, rows)
@@ -146,12 +149,12 @@ class Function:
         results: list[Any] = []
         raised: dict[int, RowError] = {}
         kinds = Kinds()
-        # One iterator in C over all rows. It goes on behind a row that raised, so no row is asked twice:
+
+        # One iterator over all rows, in C unless several are asked about at once. It goes on behind a row that raised,
+        # so no row is asked twice:
         #
         #     results  [T F]  row 2 raises  ->  [T F F]  raised {2: error}  ->  the next call is for row 3
-        calls = itertools.starmap(self.function, zip(*arguments, strict=True))
-
-        def go_on() -> None:
+        def go_on(calls: Iterator[Any]) -> None:
             while len(results) < rows:
                 try:
                     # What came before a row that raises is in the list, and the next call is for the row after it.
@@ -163,7 +166,8 @@ class Function:
                     raised[len(results)] = kinds.find_first(self._make_error(error, values, 1))
                     results.append(False)
 
-        self._call_limited(go_on, lambda: len(results), rows)
+        with open_calls(self.function, zip(*arguments, strict=True), self.at_once) as calls:
+            self._call_limited(lambda: go_on(calls), lambda: len(results), rows)
         return results, raised
 
     def _merge_results(self, results: list[Any], errors: dict[int, RowError]) -> Mask:
@@ -212,7 +216,7 @@ class Function:
 
 
 def _describe_column(column: Column, values: Values) -> str:
-    return f"{column} {values.type}{' with nulls' if values.arrow().null_count else ''}"
+    return f"{column} {values.held.type}{' with nulls' if values.arrow().null_count else ''}"
 
 
 class _Line(NamedTuple):

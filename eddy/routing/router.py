@@ -260,7 +260,7 @@ class Router:
                 if step.rows_in < rows:
                     waiting.append((place, tuples.rest(int(step.rows_in))))
                 place, rows = place + 1, int(step.rows_out)
-                tuples = made.with_lineage(lineages[place])
+                tuples = Tuples(lineages[place], made.ids, made.faults)
                 del made
             yield tuples
 

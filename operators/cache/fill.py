@@ -12,10 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from eddy.kernels.plain import COMPARE
 from eddy.operators.cache.scope import CacheKey, Scope
 from eddy.operators.conditions import JoinPair, evaluate
 from eddy.operators.keys import Key, compare_values
-from eddy.operators.pairs import COMPARE, mask_inside
+from eddy.operators.pairs import mask_inside
 from eddy.operators.stem import Stem
 from eddy.query import Range
 from eddy.tuples.arrays import KeyCodes, Mask, RowIds

@@ -40,6 +40,7 @@ NUMBERS = (
     "wait",
     "idle",
     "next_look",
+    "work",
 )
 """The counts of `Learned`."""
 
