@@ -91,9 +91,9 @@ def engine(  # noqa: PLR0913  all that a cell is made of, most of it by keyword
 ) -> Engine:
     """Build the engine of one cell.
 
-    `schemas` are those of the streams; the tables come as they are. `parts` are what its state
-    depends on, by names for people, where that is more than the query says. `index` is no part of it, nor are caches:
-    with another one the rows stay, and what was learned of their indexes is learned anew.
+    `schemas` are those of the streams; the tables come as they are. `parts` are what its state depends on, by names for
+    people, where that is more than the query says. `index` is no part of it, nor are caches: with another one the rows
+    stay, and what was learned of their indexes is learned anew.
 
     Policies say by `thinking` what it takes to plan and learn, by `clock` where none is given. Operators may wait for a
     service; thinking is work of this thread alone, and on a busy machine the wall says that it does not pay.

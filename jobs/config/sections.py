@@ -172,18 +172,18 @@ ENGINE = Section(
             text="let Spark evaluate SQL filters on one stream before the eddy does", kind=FLAG, default=True
         ),
         "seed": ConfigKey(text="what all chance is drawn from", kind=INDEX, default=0),
-        "cache_memory": ConfigKey(
-            text="the most bytes of a cell's caches: what parts of a join have found, kept for policies that use it; "
-            "without room for it rows of one step share what they find, and no more",
-            kind=INDEX,
-            default=64 << 20,
-        ),
         "state": ConfigKey(
             text="`store` keeps what must outlive a micro-batch, and what was learned, in the checkpoint; `none` does "
             "without a state store and without a shuffle, for one stream without a delay; when left out, `none` where "
             "that is enough and there is no `checkpoint.location`",
             kind=TEXT,
             choices=STATES,
+        ),
+        "cache_memory": ConfigKey(
+            text="the most bytes of a cell's caches: what parts of a join have found, kept for policies that use it; "
+            "without room for it rows of one step share what they find, and no more",
+            kind=INDEX,
+            default=64 << 20,
         ),
     },
     parts={
