@@ -19,6 +19,7 @@ from eddy.contracts import Clock, Operator, Policy, Setting, Store
 from eddy.engine import Engine
 from eddy.engine.engine import Machinery
 from eddy.errors import QueryError, describe_error, quote, unknown_name, warn
+from eddy.kernels.choice import choose_kernels
 from eddy.observe.prices import Prices
 from eddy.operators.conditions import sort_conditions
 from eddy.operators.filter import FilterColumns, Memory
@@ -86,22 +87,16 @@ def engine(  # noqa: PLR0913  all that a cell is made of, most of it by keyword
 ) -> Engine:
     """Build the engine of one cell.
 
-    `schemas` are those of the streams; the tables come as they are.
+    `schemas` are those of the streams; the tables come as they are. `parts` are what its state
+    depends on, by names for people, where that is more than the query says. `index` is no part of it: with another one
+    the rows stay, and what was learned of their indexes is learned anew.
 
-    `parts` are what its state depends on, by names for people, where that is more than the query says. `index` is no
-    part of it: with another one the rows stay, and what was learned of their indexes is learned anew.
-
-    `thinking` is the clock by which policies say what it takes to plan and learn, `clock` where none is given.
-    Operators may wait for a service, so they go by the clock on the wall. Thinking is work of this thread alone: on a
-    machine that is busy elsewhere the wall says that it does not pay when it does.
+    Policies say by `thinking` what it takes to plan and learn, by `clock` where none is given. Operators may wait for a
+    service; thinking is work of this thread alone, and on a busy machine the wall says that it does not pay.
     """
     binding = bind(query, {**schemas, **{name: table.schema for name, table in tables.items()}})
     faults = Faults(values=query.show_values)
-    settings = read_index(index)
-    if len(query.inputs) > 1:
-        made = _join_inputs(binding, tables, faults, settings, (seed, cell))
-    else:
-        made = _pass_input(binding, faults)
+    made = _build_machinery(binding, tables, faults, read_index(index), (seed, cell))
     setting = _setting(binding, thinking or clock, cells)
     return Engine(
         binding,
@@ -163,6 +158,7 @@ def _setting(binding: Binding, thinking: Clock, cells: int = 1) -> Setting:
     query = binding.query
     probes = [probe_name(name) for name in query.inputs] if len(query.inputs) > 1 else []
     columns = [Column(s.name, f.name) for s in query.streams for f in binding.schemas[s.name] if can_classify(f.type)]
+    streams = {s.name for s in query.streams}
     stored = {Column(s.name, column) for s in query.streams for column in binding.find_stored(s.name).names}
     setting = Setting(
         operators=(*(f.name for f in query.filters), *probes),
@@ -170,6 +166,7 @@ def _setting(binding: Binding, thinking: Clock, cells: int = 1) -> Setting:
         reads=frozenset(stored.intersection(columns)),
         sql_reads={f.name: frozenset(f.predicate.columns) for f in query.filters if f.where is not None},
         prices=Prices(probes),
+        judged={f.name: f.on[0] for f in query.filters if probes and len(f.on) == 1 and f.on[0] in streams},
         make=lambda choice, offered: make_policy(_offer(choice, offered), setting),
         cells=cells,
         clock=thinking,
@@ -185,18 +182,22 @@ def _pass_input(binding: Binding, faults: Faults) -> Machinery:
     return Machinery(filters, {name: store}, faults)
 
 
-def _join_inputs(
+def _build_machinery(
     binding: Binding,
     tables: Mapping[str, pa.RecordBatch],
     faults: Faults,
     index: IndexSettings,
     seed: tuple[int, int],
 ) -> Machinery:
-    """Make a STeM, a probe and its first phase for every input, and the filters.
+    """Make the filters, and where inputs are joined a STeM, a probe and its first phase for each.
 
-    The filters remember.
+    The filters remember what they said of rows that are stored.
     """
     query = binding.query
+    if len(query.inputs) == 1:
+        return _pass_input(binding, faults)
+    # Kernels are compiled before there are rows, so that no operator's seconds have that in them.
+    choose_kernels()
     room = IndexRoom(query.max_state)
     stems = _make_stems(binding, index, room)
     joins = sort_conditions(query.predicates, binding.types, stems, faults)

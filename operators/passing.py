@@ -40,20 +40,21 @@ class Passed:
 
     def take(self, ids: RowIds) -> pa.Array:
         """The values at some ids."""
-        array, values = self._hold(), self._numbers
-        # Nothing is gathered for whoever asks about all rows: these ids are those that the rows were given. The slice
-        # is the array without the name that it has in its batch, which a Series would take over.
-        if self._dtype is None or ids is self._passing.ids:
-            taken = array.slice(0) if ids is self._passing.ids else array.take(pa.array(ids))
-            return encode(taken, self.type) if self._is_coded else taken
-        return take_fixed(self.type, read_raw(array, self._dtype) if values is None else values, self._mask, ids)
+        array, values, run = self._hold(), self._numbers, self._passing.find_run(ids)
+        if run is None and self._dtype is not None:
+            return take_fixed(self.type, read_raw(array, self._dtype) if values is None else values, self._mask, ids)
+        # A slice also has no name, as all of the array has in its batch: a Series would take that over.
+        taken = array.take(pa.array(ids)) if run is None else array.slice(run.start, run.stop - run.start)
+        return encode(taken, self.type) if self._is_coded else taken
 
     def pick(self, ids: RowIds) -> Numbers | None:
         """The same as numbers."""
-        self._hold()
-        if self._numbers is None or ids is self._passing.ids:
-            return self._numbers
-        return pick_numbers(self._numbers, ids)
+        if self._array is None:
+            self._hold()
+        if self._numbers is None:
+            return None
+        run = self._passing.find_run(ids)
+        return pick_numbers(self._numbers, ids) if run is None else self._numbers[run]
 
     def _hold(self) -> pa.Array:
         """Give all values; they are looked for in each micro-batch in which somebody asks for them."""
@@ -75,7 +76,7 @@ class Passing:
         self._columns = {field.name: Passed(field, self) for field in schema}
         self._in_use: list[Passed] = []
         self._rows = self._none = no_rows(schema)
-        self.ids = NO_IDS
+        self._ids = NO_IDS
 
     def __len__(self) -> int:
         return 0
@@ -94,12 +95,26 @@ class Passing:
         """Hold rows, and give their ids."""
         self.settle(None)
         # They are the only rows of the micro-batch, so they are numbered as they stand.
-        self._rows, self.ids = rows, arrivals
+        self._rows, self._ids = rows, arrivals
         return arrivals
 
     def column(self, name: str) -> Passed:
         """A column of the rows at hand, now and in later micro-batches."""
         return self._columns[name]
+
+    def find_run(self, ids: RowIds) -> slice | None:
+        """Find the rows with some ids, where they are neighbours; None where nobody can tell at a glance.
+
+        Nothing has to be gathered of neighbours. All rows of a micro-batch are, and those of a round: their ids are a
+        piece of the array that was given out.
+        """
+        if ids is self._ids:
+            return slice(0, len(ids))
+        owner = self._ids if self._ids.base is None else self._ids.base
+        if ids.base is not owner or not len(ids) or ids.strides != self._ids.strides:
+            return None
+        first = int(ids[0])
+        return slice(first, first + len(ids))
 
     def read(self, column: Passed, name: str) -> pa.Array:
         """Give the values of a column until the rows are gone."""
@@ -111,7 +126,7 @@ class Passing:
         for column in self._in_use:
             column.let_go()
         self._in_use.clear()
-        self._rows, self.ids = self._none, NO_IDS
+        self._rows, self._ids = self._none, NO_IDS
 
     def snapshot(self) -> tuple[dict[str, int], list[Packed]]:
         """Nothing."""

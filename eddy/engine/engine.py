@@ -127,6 +127,7 @@ class Engine:
         by_clock: bool = True,
     ) -> None:
         self._binding = binding
+        self._setups = [(f.name, f.setup) for f in binding.query.filters if f.setup is not None]
         self._parts = fingerprint.of(binding) if parts is None else parts
         self._stores = machinery.stores
         self._streams = {s.name: machinery.stores[s.name] for s in binding.query.streams}
@@ -136,12 +137,10 @@ class Engine:
         self._classifier = Classifier(policy.features, {s.name: binding.schemas[s.name] for s in binding.query.streams})
         self._router = Router(machinery.operators, policy, policy_name, self._classify, clock, prices)
         self._rounds = Rounds(self._router, policy, prices, by_clock=by_clock)
-        self._policy = policy
-        self._policy_name = policy_name
+        self._policy, self._policy_name = policy, policy_name
         self._clock = clock
         self._seed = seed
-        self._batch = 0
-        self._under_way = False
+        self._batch, self._under_way = 0, False
         self._places: Mapping[str, RowIds | None] = {}
         self._counters: Counters | None = None
         self._trees = Trees(self._classifier.names)
@@ -149,6 +148,8 @@ class Engine:
         self._indexes = machinery.indexes
         self._settled = Settled()
         self._taken: dict[str, Any] = {}
+        # The last counters with routes of each stream: these are written down when somebody wants to have them.
+        self._routed: dict[str, Counters] = {}
         self._indexed: dict[str, Any] = {}
         self._came: dict[str, Any] = {}
 
@@ -202,7 +203,7 @@ class Engine:
     ) -> Iterator[Emitted]:
         """Process one micro-batch, and hand on what `emit` makes of the tuples that complete."""
         self._begin()
-        prepare((f.name, f.setup) for f in self._binding.query.filters)
+        prepare(self._setups)
         paused, started = 0.0, self._clock()
         admitted = self._gate.admit(batch, self._batch, mark or self._gate.next_mark())
         self._places = {name: part.places for name, part in admitted.items()}
@@ -217,7 +218,7 @@ class Engine:
         self._check_room()
         routes = self._count_routes()
         self._counters = self._count(admitted, routes, self._clock() - started - paused)
-        self._taken = latest_routes(self._taken, self._counters)
+        self._routed |= {stream: self._counters for stream, _, _ in self._counters.routes}
         self._came = count_arrived(self._came, self._counters)
         if self._counters.tunings:
             self._indexed = latest_indexing(self._indexed, (), self._counters.tunings, self._batch)
@@ -330,7 +331,7 @@ class Engine:
             "classifier": self._classifier.snapshot(),
             "shapes": {name: array.shape for name, array in arrays.items()},
             "state": {name: value for name, value in state.items() if name not in arrays},
-            "taken": self._taken,
+            "taken": latest_routes(self._taken, self._routed),
             "trees": self._trees.snapshot(),
             "came": self._came,
         }
@@ -365,7 +366,7 @@ class Engine:
             arrays = {name: read_array(tables[f"policy {name}"], shape) for name, shape in meta["shapes"].items()}
             restore_policy(self._policy, self._policy_name, {**meta["state"], **arrays})
             self._accounts = {account.stream: account for account in self._policy.insight.regrets}
-            self._taken = meta.get("taken", {})
+            self._taken, self._routed = meta.get("taken", {}), {}
             self._trees.restore(meta.get("trees", []))
 
     def _tell_indexed(self) -> dict[str, Any]:

@@ -47,12 +47,17 @@ class Judge:
 
     def ask(self, columns: Mapping[Column, Values], rows: int) -> Judged:
         """Judge some rows; those with a null may be skipped."""
+        if self._skips_nulls and any(values.held.has_nulls for values in columns.values()):
+            complete = mask_complete([values.arrow() for values in columns.values()])
+            if complete is not None:
+                return self._ask_complete(columns, rows, complete)
+        return self._ask(columns, rows)
+
+    def _ask_complete(self, columns: Mapping[Column, Values], rows: int, passed: Mask) -> Judged:
+        """Judge the rows without a null; the others do not pass."""
         # Rows with a null are settled without the function; the answers for the others go back to their places:
         #
         #     complete [T F T T]   asked [0 2 3]   answers [F T T]   ->   passed [F F T T]
-        passed = mask_complete([values.arrow() for values in columns.values()]) if self._skips_nulls else None
-        if passed is None:
-            return self._ask(columns, rows)
         asked, faults = np.flatnonzero(passed), None
         if len(asked):
             judged = self._ask(_take_rows(columns, asked), len(asked))

@@ -190,7 +190,7 @@ class Router:
             acted = taken + len(outcome.counts)
             self.statistics.add(hop, statistic)
             apart += statistic.seconds
-            if self._asides or self._policy.is_listening:
+            if self._asides.trails or self._policy.is_listening:
                 apart += self._learn(step.cut(taken, acted), hop, outcome.counts, statistic)
             counts.append(outcome.counts)
             made.append(outcome.tuples)
@@ -252,7 +252,7 @@ class Router:
                 if step.rows_in < rows:
                     waiting.append((place, tuples.rest(int(step.rows_in))))
                 place, rows = place + 1, int(step.rows_out)
-                tuples = made.with_lineage(lineages[place])
+                tuples = Tuples(lineages[place], made.ids, made.faults)
                 del made
             yield tuples
 
@@ -262,7 +262,7 @@ class Router:
         outcome, statistic = self._step(hop, tuples)
         self.statistics.add(hop, statistic)
         acted, apart = len(outcome.counts), statistic.seconds
-        if self._asides or self._policy.is_listening:
+        if self._asides.trails or self._policy.is_listening:
             apart += self._learn(SharedStep(tuples.first(acted), (leg,), (acted,)), hop, outcome.counts, statistic)
         self.prices.add_own(ALONE, acted, self._clock() - started - apart)
         return outcome.tuples, statistic
@@ -290,7 +290,7 @@ class Router:
     def _learn(self, step: SharedStep, hop: Hop, counts: Counts, made: Statistic) -> float:
         """Tell the policy what a step did; returns the seconds that it took to listen."""
         started = self._clock()
-        if self._asides:
+        if self._asides.trails:
             self._asides.note(step.legs, step.rows, hop, counts)
         self._tell(step, (hop,), (counts,), (made,), is_profile=False)
         seconds = self._clock() - started

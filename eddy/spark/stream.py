@@ -138,7 +138,7 @@ def _answers(plan: AttachPlan, options: Options) -> DataFrame:
     #     a -> parcels \
     #     b -> parcels  > union -> by cell -> engine -> payloads and reports -> rows
     #     c -> parcels /
-    packed = reduce(DataFrame.unionAll, [_pack_stream(plan, stream) for stream in plan.query.streams])
+    packed = reduce(DataFrame.unionAll, [_pack_stream(plan, stream, shipped.token) for stream in plan.query.streams])
     answers = packed.groupBy("cell").applyInPandasWithState(
         step, RESULTS, cell.STATE, "append", GroupStateTimeout.NoTimeout
     )
@@ -198,7 +198,7 @@ def _make_shipped(plan: AttachPlan, options: Options) -> Shipped:
     )
 
 
-def _pack_stream(plan: AttachPlan, stream: Stream) -> DataFrame:
+def _pack_stream(plan: AttachPlan, stream: Stream, token: str) -> DataFrame:
     """Turn a stream into parcels, and declare the watermark.
 
     It is on the largest event time of each parcel: declared before `mapInArrow` a watermark is not visible after it.
@@ -208,9 +208,8 @@ def _pack_stream(plan: AttachPlan, stream: Stream) -> DataFrame:
     names = plan.binding.schemas[stream.name].names
 
     def packer(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return freeze_loaded(
-            checkpoint_guard.label_with_state(pack((batch.rename_columns(names) for batch in batches), stream, layout))
-        )
+        packed = pack((batch.rename_columns(names) for batch in batches), stream, layout)
+        return freeze_loaded(checkpoint_guard.label_with_state(packed, token))
 
     frame = push(plan.frames.streams[stream.name], stream.name, plan.pushed)
     frame, renamed = make_readable(frame)

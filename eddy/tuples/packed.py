@@ -16,7 +16,8 @@ import pyarrow as pa
 from eddy.tuples import arrow_ipc
 
 LEVEL = 1
-"""Of zstd's levels. The third saves nothing more, in twice the time; lz4 leaves 1.3 to 2.5 times as many bytes."""
+"""Of zstd's levels. The third makes one of ten streams smaller, in twice the time; lz4 leaves 1.4 to 2.5 times as many
+bytes."""
 
 MOST_EXPANSION = 32
 """Bytes that one byte may stand for. What compresses better is padded: so nothing that says that it does is expanded.
@@ -92,21 +93,27 @@ def spread_bits(data: bytes) -> bytes:
     >>> spread_bits(b"\x01\x80\xff")
     b'\x01\x00\x7f\x06'
     """
-    # The low bits of all bytes come first, then the highest bit of each, seven to a byte:
+    # The low bits of all bytes come first. The highest bits follow, of seven runs of bytes in one run:
     #
-    #     00000001 10000000 11111111   ->   0000001 0000000 1111111   and   ....110
+    #     bytes  A A A B B B C C C ...  G G     ->   low bits of all of them, and   0GFEDCBA 0GFEDCBA 0.FEDCBA
     whole = np.frombuffer(data, np.uint8)
-    highest = np.zeros((-(-len(whole) // BITS), BITS), np.uint8)
-    highest.reshape(-1)[: len(whole)] = whole >> BITS
-    return (whole & 0x7F).tobytes() + np.packbits(highest, axis=1, bitorder="little").tobytes()
+    run = -(-len(whole) // BITS)
+    highest = np.zeros(run, np.uint8)
+    for bit in range(BITS):
+        some = whole[bit * run : (bit + 1) * run]
+        highest[: len(some)] |= some >> BITS << bit
+    return (whole & 0x7F).tobytes() + highest.tobytes()
 
 
-def gather_bits(data: bytes) -> bytes:
+def gather_bits(data: bytes) -> pa.Buffer:
     """Read what `spread_bits` has written."""
     spread = np.frombuffer(data, np.uint8)
     count = len(spread) * BITS // (BITS + 1)
-    highest = np.unpackbits(spread[count:, None], axis=1, count=BITS, bitorder="little").ravel()[:count]
-    return (spread[:count] | highest << BITS).tobytes()
+    highest, whole = spread[count:], spread[:count].copy()
+    for bit in range(BITS):
+        some = whole[bit * len(highest) : (bit + 1) * len(highest)]
+        some |= highest[: len(some)] >> bit << BITS
+    return pa.py_buffer(whole)
 
 
 def _pad(count: int) -> bytes:

@@ -16,6 +16,8 @@ LOOKUP = 1.0
 RANGE = 0.5
 CANDIDATE = 1.5
 SORTED_ROW = 1.5
+CALL = 400.0
+"""What a look into a part takes however few tuples go at once: eight microseconds."""
 
 SPARE_BITS = (2, 1, 0, -1, -2)
 """Bits of a code beyond those that number a part's rows, the more of them the more room there is. With two bits, a look

@@ -24,7 +24,7 @@ import numpy as np
 
 from eddy.operators.index.key_map import KeyMap
 from eddy.operators.index.mapped import MOST_RUNS
-from eddy.operators.index.price import CANDIDATE, LOOKUP, RANGE, SORTED_ROW
+from eddy.operators.index.price import CALL, CANDIDATE, LOOKUP, RANGE, SORTED_ROW
 from eddy.operators.tuning.workload import Workload
 from eddy.tuples.arrays import Floats, Integers
 
@@ -41,13 +41,14 @@ class Prices:
     lookup: float = 0.0
     range: float = 0.0
     candidate: float = 1.0
+    call: float = 0.0
     by_values: bool = False
 
 
 COSTS = {
     # One comparison for one hash, as in the paper's example of bits; a bucket is found as soon as a key is hashed.
     "paper": Prices(hash=1.0, range=1.0, candidate=1.0),
-    "work": Prices(sort=SORTED_ROW, lookup=LOOKUP, range=RANGE, candidate=CANDIDATE, by_values=True),
+    "work": Prices(sort=SORTED_ROW, lookup=LOOKUP, range=RANGE, candidate=CANDIDATE, call=CALL, by_values=True),
 }
 
 

@@ -89,13 +89,15 @@ class SampledKeys:
 class Observed:
     """Sums over micro-batches.
 
-    Rows that came, that were stored after each, and that were put in order; searches, and what they took.
+    Rows that came, that were stored after each, and that were put in order; searches, and what they took; and how many
+    parts were looked into, by however many of them at once.
     """
 
     batches: int = 0
     arrived: int = 0
     stored: int = 0
     sorted_rows: int = 0
+    calls: int = 0
     asked: dict[int, int] = field(default_factory=dict)
     served: dict[Served, Work] = field(default_factory=dict)
 
@@ -109,6 +111,7 @@ class Observed:
         self.batches += 1
         self.arrived += counts.arrived
         self.stored += stored
+        self.calls += counts.calls
         self.sorted_rows += sum(rows for key_map, rows in counts.sorted_rows.items() if key_map.fields)
         for pattern, probes in counts.patterns.items():
             if pattern != REST:
@@ -165,6 +168,7 @@ class Observed:
             sorts=min(max(sorts, FEWEST_SORTS), MOST_SORTS),
             corrected=corrected,
             room=room,
+            calls=float(self.calls),
             row_bytes=sum(part.nbytes for part in held) / built if built else 8.0,
         )
 

@@ -25,6 +25,13 @@ LONGEST_PLAN = 500
 """Characters of a plan that cannot be read: positions may be thousands."""
 
 
+class Standard(NamedTuple):
+    """What the rows of a leg would have cost if all streams went in the written order."""
+
+    bill: Bill
+    trail: Trail
+
+
 class Lane(NamedTuple):
     """Whose rows a leg has: what they cost, and the arm that planned it, with the leg as it was planned."""
 
@@ -33,6 +40,13 @@ class Lane(NamedTuple):
     alone: bool
     arm: Arm | None = None
     leg: Leg | None = None
+    standard: Standard | None = None
+
+    def call(self, price: float) -> None:
+        """Charge a call, which costs the same in any order."""
+        self.bill.call(price)
+        if self.standard is not None:
+            self.standard.bill.call(price)
 
 
 @dataclass(frozen=True)
@@ -184,6 +198,14 @@ def _check_ways(name: str, wanted: Iterable[Attribute], known: Iterable[Attribut
                 f'policy "auto": arms: "{name}" divides {column} by values of its own, and others divide it otherwise; '
                 f"leave {column} out of attributes, or that arm out of arms"
             )
+
+
+def put_on_lane(legs: Sequence[Leg], rows: Integers | None, bill: Bill) -> list[Leg]:
+    """Put legs in the written order on a lane."""
+    bill.standard.rows = bill.rows
+    standard = None if bill.standard is bill else Standard(bill.standard, Trail())
+    tag = Lane(bill, Trail(), alone=True, standard=standard)
+    return [replace(leg, rows=rows, tag=tag) for leg in legs]
 
 
 def comes_back(leg: Leg, task: Task, ready: tuple[Hop, ...]) -> bool:

@@ -57,18 +57,20 @@ def assert_alike(got: Any, expected: Any, form: str) -> None:
 @fewer(2)
 @given(
     picked=st.lists(st.integers(0, 99), max_size=9),
-    chosen=st.none() | st.lists(st.integers(0, 99), max_size=9),
+    chosen=st.none() | st.lists(st.integers(0, 99), max_size=9) | st.slices(8),
     sliced=st.booleans(),
     with_nulls=st.booleans(),
 )
 def test_every_form_is_that_of_the_array(
-    data_type: pa.DataType, keep: Any, picked: list[int], chosen: list[int] | None, *, sliced: bool, with_nulls: bool
+    data_type: pa.DataType, keep: Any, picked: list[int], chosen: Any, *, sliced: bool, with_nulls: bool
 ) -> None:
     values = [one for one in VALUES[data_type] if with_nulls or one is not None] or [None]
     whole = pa.array([values[i % len(values)] for i in [0, *picked]], data_type)
     array = whole.slice(1) if sliced else whole
     held, ids = keep(array)
-    if chosen is not None:
+    if isinstance(chosen, slice):
+        ids = ids[chosen]
+    elif chosen is not None:
         ids = np.array([i % len(array) for i in chosen] if len(array) else [], np.int64)
     expected = Values(Given(array), ids)
     assert held.has_nulls or not array.take(pa.array(ids)).null_count
@@ -92,15 +94,18 @@ def test_nobody_may_change_the_numbers_that_a_function_gets(keep: Any) -> None:
     assert array.to_pylist() == list(range(10))
 
 
-def test_rows_that_pass_are_not_copied() -> None:
+@pytest.mark.parametrize("part", [slice(None), slice(20, 70), slice(5), slice(95, None)])
+def test_neighbours_are_not_copied(part: slice) -> None:
     array = pa.array(range(100), pa.int64())
     held, ids = hold(array)
-    numbers, buffer = held.pick(ids), array.buffers()[1]
-    assert buffer is not None
-    assert numbers is not None
-    assert numbers.ctypes.data == buffer.address
-    assert held.take(ids) is not None
-    assert held.take(ids).buffers()[1] == buffer
+    for some in (ids[part], ids[:][part]):
+        numbers, buffer = held.pick(some), array.buffers()[1]
+        assert buffer is not None
+        assert numbers is not None
+        assert numbers.ctypes.data == buffer.address + 8 * some[0]
+        taken = held.take(some)
+        assert taken.buffers()[1] == buffer
+        assert taken.to_pylist() == numbers.tolist() == some.tolist()
 
 
 def test_rows_that_have_passed_are_gone() -> None:
