@@ -35,6 +35,7 @@ from eddy.predicates.faults import Faults
 from eddy.predicates.setup import prepare
 from eddy.query import fingerprint
 from eddy.query.binding import Binding
+from eddy.query.shorthand import find_free
 from eddy.routing.router import Router
 from eddy.routing.tally import TalliedRoutes
 from eddy.tuples import Tuples
@@ -98,6 +99,22 @@ class Machinery(NamedTuple):
     faults: Faults
     indexes: Indexes = NO_INDEXES
     caches: Caches = NO_CACHES
+
+
+class Rejected(NamedTuple):
+    """The place of a row that was put aside, the predicate that has no answer for it, and why."""
+
+    place: int
+    predicate: str
+    why: str
+
+
+def name_reasons(aside: Sequence[Rejected], columns: Sequence[str]) -> dict[str, list[str]]:
+    """Give the two columns that say why rows were put aside, under names that no other column has."""
+    return {
+        find_free("rejected_by", columns): [row.predicate for row in aside],
+        find_free("rejected_because", columns): [row.why for row in aside],
+    }
 
 
 class Settled(NamedTuple):
@@ -180,8 +197,23 @@ class Engine:
         (name,) = self._streams
         parts = list(self._run({name: rows}, None, self._outlet.rows))
         passed = np.concatenate(parts) if parts else np.empty(0, np.int64)
+        return np.sort(self._find_places(name, passed))
+
+    def read_rejected(self) -> list[Rejected]:
+        """Tell which rows of the last `pick` were put aside, since a predicate has no answer for them."""
+        (name,) = self._streams
+        return [
+            Rejected(place, *self._faults.find(code)[:2])
+            for part in self._outlet.rejected
+            for place, code in zip(
+                self._find_places(name, part.ids[name]).tolist(), part.read_faults().tolist(), strict=True
+            )
+        ]
+
+    def _find_places(self, name: str, ids: RowIds) -> RowIds:
+        """Find the places of rows among all that came."""
         places = self._places[name]
-        return np.sort(passed if places is None else places[passed])
+        return ids if places is None else places[ids]
 
     def _run(
         self,
