@@ -131,6 +131,11 @@ class Prospect:
         each = ledger.account.regret * (ledger.in_order + ledger.row_calls / max(ledger.usual, 1))
         return int(min(max((self.wanted - ledger.account.left) / max(each, INSTANT), least), most))
 
+    def count_owing_rows(self) -> int:
+        """Count the rows of which the share that may be spent pays for all that was learned so far."""
+        account = self._ledger.account
+        return int(account.optional["learning"] / max(account.regret * self._ledger.in_order, INSTANT))
+
     def look(self, sample: TriedRows, rows: int) -> Found:
         """See what a sample says."""
         ledger = self._ledger
