@@ -15,13 +15,14 @@ import numpy as np
 import pyarrow as pa
 
 from eddy.classes.classifier import can_classify
-from eddy.contracts import Clock, Operator, Policy, Setting
+from eddy.contracts import Clock, Operator, Policy, Setting, Store
 from eddy.engine import Engine
 from eddy.engine.engine import Machinery
 from eddy.errors import QueryError, describe_error, quote, unknown_name, warn
+from eddy.kernels.choice import choose_kernels
 from eddy.observe.prices import Prices
 from eddy.operators.conditions import sort_conditions
-from eddy.operators.filter import FilterColumns, Memory, Take
+from eddy.operators.filter import FilterColumns, Memory
 from eddy.operators.joined_indexes import IndexRoom, JoinIndexes
 from eddy.operators.matching import Matching
 from eddy.operators.passing import Passing
@@ -56,6 +57,7 @@ POLICY_PARTS = (
     "features",
     "insight",
     "is_calm",
+    "is_listening",
     "is_new",
     "is_urgent",
     "plan",
@@ -81,22 +83,21 @@ def engine(  # noqa: PLR0913  all that a cell is made of, most of it by keyword
     cells: int = 1,
     parts: Mapping[str, str] | None = None,
     index: IndexChoice = None,
+    thinking: Clock | None = None,
 ) -> Engine:
     """Build the engine of one cell.
 
-    `schemas` are those of the streams; the tables come as they are.
+    `schemas` are those of the streams; the tables come as they are. `parts` are what its state
+    depends on, by names for people, where that is more than the query says. `index` is no part of it: with another one
+    the rows stay, and what was learned of their indexes is learned anew.
 
-    `parts` are what its state depends on, by names for people, where that is more than the query says. `index` is no
-    part of it: with another one the rows stay, and what was learned of their indexes is learned anew.
+    Policies say by `thinking` what it takes to plan and learn, by `clock` where none is given. Operators may wait for a
+    service; thinking is work of this thread alone, and on a busy machine the wall says that it does not pay.
     """
     binding = bind(query, {**schemas, **{name: table.schema for name, table in tables.items()}})
     faults = Faults(values=query.show_values)
-    settings = read_index(index)
-    if len(query.inputs) > 1:
-        made = _join_inputs(binding, tables, faults, settings, (seed, cell))
-    else:
-        made = _pass_input(binding, faults)
-    setting = _setting(binding, clock, cells)
+    made = _build_machinery(binding, tables, faults, read_index(index), (seed, cell))
+    setting = _setting(binding, thinking or clock, cells)
     return Engine(
         binding,
         made,
@@ -149,7 +150,7 @@ def list_read_columns(
     return found
 
 
-def _setting(binding: Binding, clock: Clock, cells: int = 1) -> Setting:
+def _setting(binding: Binding, thinking: Clock, cells: int = 1) -> Setting:
     """Write what a policy may know of a query.
 
     It is the operators, and the columns that can tell rows apart.
@@ -168,7 +169,7 @@ def _setting(binding: Binding, clock: Clock, cells: int = 1) -> Setting:
         judged={f.name: f.on[0] for f in query.filters if probes and len(f.on) == 1 and f.on[0] in streams},
         make=lambda choice, offered: make_policy(_offer(choice, offered), setting),
         cells=cells,
-        clock=clock,
+        clock=thinking,
     )
     return setting
 
@@ -177,31 +178,34 @@ def _pass_input(binding: Binding, faults: Faults) -> Machinery:
     """Filters alone: no row is kept."""
     (name,) = binding.query.inputs
     store = Passing(binding.find_stored(name))
-    filters = [_filter(f, binding, {name: store.take}, faults) for f in binding.query.filters]
+    filters = [_filter(f, binding, {name: store}, faults) for f in binding.query.filters]
     return Machinery(filters, {name: store}, faults)
 
 
-def _join_inputs(
+def _build_machinery(
     binding: Binding,
     tables: Mapping[str, pa.RecordBatch],
     faults: Faults,
     index: IndexSettings,
     seed: tuple[int, int],
 ) -> Machinery:
-    """Make a STeM, a probe and its first phase for every input, and the filters.
+    """Make the filters, and where inputs are joined a STeM, a probe and its first phase for each.
 
-    The filters remember.
+    The filters remember what they said of rows that are stored.
     """
     query = binding.query
+    if len(query.inputs) == 1:
+        return _pass_input(binding, faults)
+    # Kernels are compiled before there are rows, so that no operator's seconds have that in them.
+    choose_kernels()
     room = IndexRoom(query.max_state)
     stems = _make_stems(binding, index, room)
     joins = sort_conditions(query.predicates, binding.types, stems, faults)
     for name, table in tables.items():
         stems[name].append(table, np.zeros(table.num_rows, np.int64), np.arange(table.num_rows))
         stems[name].settle(None)
-    takes = {name: stem.take for name, stem in stems.items()}
     memories = [stems[f.on[0]] if len(f.on) == 1 else None for f in query.filters]
-    filters = [_filter(f, binding, takes, faults, m) for f, m in zip(query.filters, memories, strict=True)]
+    filters = [_filter(f, binding, stems, faults, m) for f, m in zip(query.filters, memories, strict=True)]
     sets = [predicate.inputs for predicate in query.predicates]
     near = {name: find_near(name, query.inputs, sets) for name in query.inputs}
     matching = {name: Matching(name, stems, joins) for name in query.inputs}
@@ -334,10 +338,15 @@ def _policy(name: str) -> Callable[..., Policy]:
 
 
 def _filter(
-    asked: Filter, binding: Binding, takes: Mapping[str, Take], faults: Faults, memory: Memory | None = None
+    asked: Filter, binding: Binding, stores: Mapping[str, Store], faults: Faults, memory: Memory | None = None
 ) -> Operator:
     predicate = asked.bind(binding.types)
     judge = Judge(asked.name, predicate, faults, on_error=asked.on_error, skips_nulls=asked.nulls == SKIP)
-    times = {stream.name: stream.time for stream in binding.query.streams if stream.name in asked.on and stream.time}
-    reading = FilterColumns(asked.on, asked.predicate.columns, takes, times, asked.after or ())
+    columns = {column: stores[str(column.stream)].column(column.name) for column in asked.predicate.columns}
+    times = {
+        stream.name: (stream.time, stores[stream.name].column(stream.time))
+        for stream in binding.query.streams
+        if stream.name in asked.on and stream.time
+    }
+    reading = FilterColumns(asked.on, columns, times, asked.after or ())
     return OPERATORS["filter"](asked.name, judge, reading, memory)

@@ -7,52 +7,67 @@ themselves, the order of arrival, the windows, verdicts, and all other condition
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import reduce
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from eddy.kernels.arguments import NO_BOUNDS, Ranked, Screen, Term
+from eddy.kernels.choice import choose_kernels
 from eddy.operators.conditions import Conditions, JoinPair, Side, evaluate
-from eddy.operators.index.catalog import Found
+from eddy.operators.index.catalog import Candidates
 from eddy.operators.index.counts import Served
-from eddy.operators.index.time_bounds import TimeBounds, make_bounds
+from eddy.operators.index.time_bounds import are_exact, make_bounds
 from eddy.operators.keys import compare_values
-from eddy.operators.pairs import Pairs, judge_codes, mask_ordered
+from eddy.operators.pairs import NO_PAIRS, Pairs, WindowLength, join_pairs, judge_codes, mask_inside, widen
 from eddy.operators.pattern import Pattern, describe, keep_one_key
 from eddy.operators.stem import Stem
 from eddy.query import Range
 from eddy.tuples import Lineage, Tuples
 from eddy.tuples.arrays import KeyCodes, Mask, RowIds
-from eddy.tuples.event_time import Ticks, age
-from eddy.tuples.request import Request
-from eddy.tuples.runs import Lots, Ranges, scan_all
+from eddy.tuples.event_time import Ticks
+from eddy.tuples.request import Request, TimeBounds
+from eddy.tuples.runs import Ranges, scan_all
 
 MOST_CANDIDATES = 1 << 18
-"""Candidates that are looked at in one go: a few megabytes, which stay in the cache, however many rows match."""
+"""Candidates that are looked at in one go, and rows that tuples are matched with in one call: a few megabytes, which
+stay in the cache, however many rows match."""
+
+SMALLEST_GO = 64
+"""A further go is of this part of that at least: what is looked at in vain by the last one is small beside the rest."""
 
 MOST_TUPLES = 1 << 15
-"""Tuples that are looked up in one go: a search notes a place for each of them in each segment that it reaches."""
-
-WindowLength = int | float | None
-"""The length of a stream's window; None if it is not by time."""
+"""Tuples that are looked up in one call: a search notes a place for each of them in each segment that it reaches."""
 
 
 class Search(NamedTuple):
     """Tuples, and where their candidates are.
 
-    `before` has for each tuple the id below which the target's rows had come when it arrived; None for all rows.
+    `codes` are those of its comparisons. `before` has for each tuple the id below which the target's rows had come when
+    it arrived, and `bounds` the times between which they must be; None for all rows.
     """
 
     tuples: Tuples
     pattern: Pattern
+    codes: Sequence[KeyCodes]
     before: RowIds | None
+    bounds: TimeBounds | None
     ranges: Ranges
     served: Sequence[tuple[Served, int]]
 
 
+class Sifted(NamedTuple):
+    """The rows that agree with the first tuples of a search in all numbers at hand.
+
+    `taken` is how many tuples those are.
+    """
+
+    near: Pairs
+    taken: int
+
+
 class Matches(NamedTuple):
-    """The pairs that the first tuples of a search make.
+    """The pairs that the first tuples make.
 
     `taken` is how many tuples those are, and `evaluated` how many rows agreed with them in all numbers at hand.
     """
@@ -69,12 +84,15 @@ class Matching:
         self.target = target
         self._stems = stems
         self._stem = stems[target]
+        self._window = _window_length(self._stem)
         self._conditions = conditions
         self._patterns: dict[frozenset[str], Pattern] = {}
+        spans = [_window_length(stem) for stem in stems.values()]
+        self._has_exact_bounds = are_exact(self._stem.ticks, spans)
 
     def pattern(self, lineage: Lineage) -> str:
         """Write by which keys tuples of a lineage search."""
-        return self._find_pattern(lineage.spans).pattern
+        return self._find_pattern(lineage.spans).text
 
     def reads(self, lineage: Lineage) -> frozenset[str]:
         """Read keys, conditions and, where rows are let go of by time, the times of streams."""
@@ -87,51 +105,99 @@ class Matching:
         tuples = tuples.first(max(MOST_TUPLES // self._stem.catalog.count_runs(pattern.mask), 1))
         # A row joins what came before it. Of two rows the later one finds the earlier, so no pair is found twice.
         before = self._stem.before(self._stems[origin].arrivals(tuples.ids[origin]))
-        found = self._recall(pattern, tuples) or self._find_ranges(pattern, tuples, before)
-        return Search(tuples, pattern, before, *found)
+        codes, bounds = self._read_codes(pattern.searched, tuples), self._find_bounds(tuples)
+        found = self._recall(pattern, tuples) or self._find_ranges(pattern, tuples, codes, before, bounds)
+        return Search(tuples, pattern, codes, before, bounds, *found)
 
-    def keep(self, search: Search, tuples: RowIds, *, are_own: bool = False) -> None:
+    def keep(self, tuples: Tuples, ranges: Ranges, found: RowIds, *, are_own: bool = False) -> None:
         """Keep what some of the tuples have found, for a probe of the same rows.
 
-        The rows of the search's ranges are an index's, or `are_own`: those that were verified. They may be more than
-        such a probe would find, since it verifies them.
+        The rows of the ranges are an index's, or `are_own`: those that were verified. They may be more than such a
+        probe would find, since it verifies them.
         """
-        _, pattern, _, ranges, _ = search
-        origin = search.tuples.lineage.origin
+        pattern, origin = self._find_pattern(tuples.lineage.spans), tuples.lineage.origin
         # Where other rows of the tuple have a say, or their times, what one finds is not good for all of its row. And
         # where keys cannot be computed, candidates are in another list for every search.
         if pattern.reads <= {origin} and not pattern.faulty and (are_own or pattern.searched):
-            found = ranges.take(tuples)
-            rows = self._number(search.tuples).take(tuples)
-            self._stem.catalog.searches.keep((origin, pattern.terms), rows, found, are_own=are_own)
+            rows = self._number(tuples).take(found)
+            self._stem.catalog.searches.keep((origin, pattern.terms), rows, ranges.take(found), are_own=are_own)
 
-    def _recall(self, pattern: Pattern, tuples: Tuples) -> Found | None:
+    def _recall(self, pattern: Pattern, tuples: Tuples) -> Candidates | None:
         """Give what the rows that set tuples off have found before, if that was kept of all of them."""
         searches = self._stem.catalog.searches
         known = searches.find((tuples.lineage.origin, pattern.terms), self._number(tuples)) if searches else None
-        return None if known is None else Found(known, ())
+        return None if known is None else Candidates(known, ())
 
     def _number(self, tuples: Tuples) -> RowIds:
         """Number the rows that set tuples off, as they came."""
         return tuples.ids[tuples.lineage.origin] - self._stems[tuples.lineage.origin].fresh
 
-    def match(self, search: Search) -> Matches:
-        """Match the first tuples, up to a bounded number of candidates."""
-        tuples, pattern, before, ranges, served = search
-        # A hot key may have more candidates than memory. So only as many tuples as have few enough are joined now, at
-        # least one, and the router comes back with the rest:
-        #
-        #     per probe [2 900 1 ...]   total [2 902 903 ...]   limit 903  ->  taken 3
-        total = np.cumsum(ranges.per_probe())
-        taken = max(int(np.searchsorted(total, MOST_CANDIDATES, side="right")), 1) if len(tuples) else 0
-        candidates = ranges.expand(taken)
-        near = self._screen(pattern, tuples, before, Pairs(*candidates, None))
-        pairs = self._verify(pattern, tuples, near)
-        if not ranges.ascending or pattern.faulty:
-            pairs = pairs.by_row()
-        self._stem.catalog.note(served, candidates[1], pairs.rows)
-        # How many candidates an index finds depends on its layout, which a restart changes; what is learned must not.
-        return Matches(pairs, taken, len(near.at))
+    def match(self, tuples: Tuples) -> Matches:
+        """Match the first tuples, up to a bounded number of rows."""
+        # How many candidates there are depends on the layout of indexes, which a restart changes. What is learned must
+        # not, nor who goes next: so both go by the rows that agree in all numbers at hand.
+        tuples = tuples.first(MOST_TUPLES)
+        found, taken, evaluated, is_full = [NO_PAIRS], 0, 0, False
+        while taken < len(tuples) and evaluated <= MOST_CANDIDATES and not is_full:
+            search = self.search(tuples.rest(taken) if taken else tuples)
+            sifted = self._sift(search, MOST_CANDIDATES - evaluated, at_least=not taken)
+            pairs = self._verify(search.pattern, search.tuples, sifted.near)
+            if not search.ranges.ascending:
+                pairs = pairs.by_row()
+            self._stem.catalog.note_matches(search.served, pairs.rows)
+            found.append(pairs.shift(taken))
+            taken, evaluated = taken + sifted.taken, evaluated + len(sifted.near.at)
+            is_full = sifted.taken < len(search.tuples)
+        return Matches(join_pairs(found), taken, evaluated)
+
+    def mask_near(self, search: Search) -> Mask:
+        """Mask the tuples with which some row agrees in all numbers at hand."""
+        ranges = search.ranges
+        counts = ranges.per_probe()
+        passed = np.zeros(len(counts), np.bool_)
+        # Nearly always the first candidate is right; only where it is not, the others are looked at.
+        some = counts > 0
+        first = Ranges(
+            (np.cumsum(some) - some)[:, None], some[:, None].astype(np.int64), ranges.list_first(some.nonzero()[0])
+        )
+        self._mark_near(search._replace(ranges=first), passed)
+        left = np.where((passed | (counts < 2))[:, None], 0, ranges.counts)
+        self._mark_near(search._replace(ranges=Ranges(ranges.starts, left, ranges.rows)), passed)
+        return passed
+
+    def _mark_near(self, search: Search, passed: Mask) -> None:
+        """Mark the tuples with which a candidate agrees."""
+        asked, done = self._make_screen(search), 0
+        while done < len(passed):
+            near, done = self._see(search, asked, done, MOST_CANDIDATES)
+            passed[near.at] = True
+
+    def _see(self, search: Search, asked: Screen, first: int, most: int) -> tuple[Pairs, int]:
+        """Keep of so many candidates those that agree in all numbers at hand, and say up to which tuple they are."""
+        found = choose_kernels().kernels.screen(search.ranges, asked, first, most)
+        self._stem.catalog.note_candidates(
+            search.served, found.candidates, lambda: search.ranges.expand(first, found.stop)[1]
+        )
+        return self._judge(search.pattern, search.tuples, Pairs(found.at, found.rows, None)), found.stop
+
+    def _sift(self, search: Search, most: int, *, at_least: bool) -> Sifted:
+        """Find up to so many rows that agree with the first tuples; of one tuple all, if one is to be taken at least.
+
+        A hot key may have more candidates than memory. So no more are looked at in one go than may still agree:
+
+            per tuple  [2 900 1 ...]    total [2 902 903 ...]    903 in a go  ->  tuples 0 to 2, then those from 3 on
+        """
+        asked = self._make_screen(search)
+        parts, done, left = [NO_PAIRS], 0, most
+        while done < len(search.tuples) and left >= 0:
+            near, done = self._see(search, asked, done, max(left, MOST_CANDIDATES // SMALLEST_GO))
+            parts.append(near)
+            left -= len(near.at)
+        found = join_pairs(parts)
+        if left < 0:
+            done = int(found.at[most]) or int(at_least)
+            found = found.first(int(np.searchsorted(found.at, done)))
+        return Sifted(found, done)
 
     def _find_pattern(self, spans: frozenset[str]) -> Pattern:
         found = self._patterns.get(spans)
@@ -161,7 +227,7 @@ class Matching:
             mask=sum({1 << key for key in keys}) if equalities else 0,
             terms=tuple(describe(one, target) for one in searched),
             reads=self._find_read(spans, [*(set(e.sides) for e in searched), *(r.inputs for r in residuals)]),
-            pattern=", ".join(dict.fromkeys(texts)) or " ".join(("scan", *(r.text for r in residuals))),
+            text=", ".join(dict.fromkeys(texts)) or " ".join(("scan", *(r.text for r in residuals))),
         )
 
     def _find_read(self, spans: frozenset[str], asked: Sequence[Collection[str]]) -> frozenset[str]:
@@ -169,11 +235,17 @@ class Matching:
         timed = {name for name in spans if self._stem.timed and self._stems[name].timed}
         return spans.intersection(timed.union(*asked))
 
-    def _find_ranges(self, pattern: Pattern, tuples: Tuples, before: RowIds | None) -> Found:
+    def _find_ranges(
+        self,
+        pattern: Pattern,
+        tuples: Tuples,
+        codes: Sequence[KeyCodes],
+        before: RowIds | None,
+        bounds: TimeBounds | None,
+    ) -> Candidates:
         """Find the candidates of every tuple in an index, and say what has served them."""
         if not pattern.searched:
-            return Found(scan_all(len(tuples), len(self._stem)), ())
-        codes = self._read_codes(pattern.searched, tuples)
+            return Candidates(scan_all(len(tuples), len(self._stem)), ())
         others = [one.other(self.target) for one in pattern.searched]
         valid = [v for side in others if (v := side.key.valid(tuples.ids[side.input])) is not None]
         wanted: dict[int, KeyCodes] = {}
@@ -188,13 +260,13 @@ class Matching:
             pattern.then if orders else None,
             orders,
         )
-        ranges, served = self._stem.catalog.find(request, self._find_bounds(tuples), before)
+        ranges, served = self._stem.catalog.find(request, bounds, before)
         # Null equals nothing: a tuple without a key has no candidates, whatever code stands there.
         if valid:
             ranges.counts[~np.logical_and.reduce(valid)] = 0
         if pattern.faulty:
             ranges = widen(ranges, pattern.searched, self.target, tuples, self._stem.alive)
-        return Found(ranges, served)
+        return Candidates(ranges, served)
 
     def _list_orders(self, pattern: Pattern, tuples: Tuples) -> list[tuple[str, KeyCodes]]:
         """List the bounds that tuples set to one more key; none, if whether a row is within them is not known."""
@@ -208,29 +280,65 @@ class Matching:
         others = [one.other(self.target) for one in pairs]
         return [side.key.codes(tuples.ids[side.input]) for side in others]
 
-    def _find_bounds(self, tuples: Tuples) -> Callable[[], TimeBounds] | None:
+    def _find_bounds(self, tuples: Tuples) -> TimeBounds | None:
         """Say when rows must have happened to be inside their windows, with the rows of each tuple."""
-        streams = [name for name in tuples.ids if self._stems[name].timed]
-        spans = [_window_length(self._stems[name]) for name in (*streams, self.target)]
-        if not self._stem.timed or all(span is None for span in spans):
+        windows = self._find_windows(tuples)
+        if windows is None:
             return None
-        return lambda: make_bounds(
-            [self._stems[name].ticks.take(tuples.ids[name]) for name in streams], spans[:-1], spans[-1]
+        return make_bounds(self._read_ticks(windows, tuples), list(windows.values()), self._window)
+
+    def _find_windows(self, tuples: Tuples) -> Mapping[str, WindowLength] | None:
+        """Find the windows of the streams that tuples span; None if no time is asked for."""
+        if not self._stem.timed:
+            return None
+        windows = {name: _window_length(self._stems[name]) for name in tuples.ids if self._stems[name].timed}
+        return None if all(window is None for window in (*windows.values(), self._window)) else windows
+
+    def _read_ticks(self, windows: Mapping[str, WindowLength], tuples: Tuples) -> list[Ticks]:
+        return [self._stems[name].ticks.take(tuples.ids[name]) for name in windows]
+
+    def _make_screen(self, search: Search) -> Screen:
+        """Say what numbers say of candidates: codes, ids, times and verdicts."""
+        stem, pattern, before = self._stem, search.pattern, search.before
+        equal = pattern.equalities if pattern.equalities and not pattern.faulty else ()
+        ordered = [one for one in pattern.orders if not any(side.key.faulty for side in one.sides.values())]
+        bounds = search.bounds if self._has_exact_bounds else None
+        return Screen(
+            terms=[
+                *self._make_terms(equal, search.tuples, search.codes if equal else ()),
+                *self._make_terms(ordered, search.tuples, self._read_codes(ordered, search.tuples)),
+            ],
+            # Each combination is found once, by its last row.
+            before=before,
+            ranked=Ranked(stem.ranks, stem.rank_shift) if before is not None and stem.has_ranks else None,
+            times=None if bounds is None else stem.ticks,
+            bounds=NO_BOUNDS if bounds is None else bounds,
+            alive=stem.alive if stem.dead else None,
+            stored=len(stem),
         )
 
-    def _screen(self, pattern: Pattern, tuples: Tuples, before: RowIds | None, pairs: Pairs) -> Pairs:
-        """Keep the candidates that agree in all numbers at hand: codes, ids, times and verdicts."""
-        pairs = self._keep_alike(pattern, tuples, pairs)
-        for order in pattern.orders:
-            pairs = pairs.keep(mask_ordered(order, self.target, tuples, pairs))
-        if before is not None:
-            # Each combination is found once, by its last row.
-            pairs = pairs.keep(self._stem.mask_stood(pairs.rows, before.take(pairs.at)))
-        for check in (self._mask_timely, self._mask_living):
-            mask = check(tuples, pairs.at, pairs.rows)
-            if mask is not None:
-                pairs = pairs.keep(mask)
-        return pairs
+    def _make_terms(self, pairs: Sequence[JoinPair], tuples: Tuples, codes: Sequence[KeyCodes]) -> list[Term]:
+        """Say how codes must compare. A row without a key matches nothing, whatever code stands there."""
+        return [
+            Term(
+                pair.ops[self.target],
+                *pair.sides[self.target].key.stored,
+                wanted,
+                (other := pair.other(self.target)).key.valid(tuples.ids[other.input]),
+            )
+            for pair, wanted in zip(pairs, codes, strict=True)
+        ]
+
+    def _judge(self, pattern: Pattern, tuples: Tuples, pairs: Pairs) -> Pairs:
+        """Keep what agrees in what no kernel asks: keys that may have faults, and times that are fractions."""
+        for e in pattern.equalities if pattern.faulty else ():
+            own, other = e.sides[self.target], e.other(self.target)
+            judged = judge_codes(own.key, pairs.rows, other.key, tuples.ids[other.input].take(pairs.at))
+            pairs = pairs.keep(judged.passed).with_faults(judged)
+        mask = None if self._has_exact_bounds else self._mask_timely(tuples, pairs.at, pairs.rows)
+        pairs = pairs if mask is None else pairs.keep(mask)
+        # Rows without a key are among the candidates by their faults, and in an index of several keys by the others.
+        return pairs.by_row() if pattern.faulty else pairs
 
     def _verify(self, pattern: Pattern, tuples: Tuples, pairs: Pairs) -> Pairs:
         """Keep those that join by values and residuals; where one has no answer, with its fault."""
@@ -244,35 +352,13 @@ class Matching:
             pairs = pairs.keep(judged.passed).with_faults(judged)
         return pairs
 
-    def _keep_alike(self, pattern: Pattern, tuples: Tuples, pairs: Pairs) -> Pairs:
-        """Keep the candidates whose codes are those of the tuple."""
-        for e in pattern.equalities:
-            own, other = e.sides[self.target], e.other(self.target)
-            if pattern.faulty:
-                judged = judge_codes(own.key, pairs.rows, other.key, tuples.ids[other.input].take(pairs.at))
-                pairs = pairs.keep(judged.passed).with_faults(judged)
-                continue
-            same = own.key.codes(pairs.rows) == other.key.codes(tuples.ids[other.input]).take(pairs.at)
-            pairs = pairs.keep(same)
-            # A row without a key may be among the candidates, by other keys or by none; any code may stand there.
-            present = own.key.valid(pairs.rows)
-            pairs = pairs if present is None else pairs.keep(present)
-        return pairs
-
     def _mask_timely(self, tuples: Tuples, at: RowIds, rows: RowIds) -> Mask | None:
         """Mask the rows with which all are inside their windows."""
-        streams = [name for name in tuples.ids if self._stems[name].timed]
-        if not self._stem.timed:
+        windows = self._find_windows(tuples)
+        if windows is None:
             return None
-        spans = [_window_length(self._stems[name]) for name in (*streams, self.target)]
-        if all(span is None for span in spans):
-            return None
-        ticks = [self._stems[name].ticks.take(tuples.ids[name]) for name in streams]
-        return mask_inside(ticks, spans[:-1], at, self._stem.ticks.take(rows), spans[-1])
-
-    def _mask_living(self, tuples: Tuples, at: RowIds, rows: RowIds) -> Mask | None:
-        """Mask the rows that no filter has failed."""
-        return self._stem.alive.take(rows) if self._stem.dead else None
+        ticks = self._read_ticks(windows, tuples)
+        return mask_inside(ticks, list(windows.values()), at, self._stem.ticks.take(rows), self._window)
 
     def _mask_equal(self, equality: JoinPair, tuples: Tuples, pairs: Pairs) -> Mask:
         """Compare the values of candidates whose codes match.
@@ -292,53 +378,6 @@ class Matching:
     def _compare_sides(self, own: Side, rows: RowIds, other: Side, ids: RowIds) -> Mask:
         left = evaluate(own.bound, self._stems, {self.target: rows}, len(rows))
         return compare_values(left, evaluate(other.bound, self._stems, {other.input: ids}, len(ids)))
-
-
-def mask_inside(
-    ticks: Sequence[Ticks], spans: Sequence[WindowLength], at: RowIds, target: Ticks, own: WindowLength
-) -> Mask:
-    """Mask the candidates with which all rows are inside.
-
-    Each row must be inside its window; the tuples' rows are already, among themselves. `ticks` are the tuples' event
-    times, one array for each stream that they span; `target` are the candidates' times, and `at` says to which tuple
-    each belongs. With `m` the largest time of all, every row must have `m - time <= span`. For the rows that the
-    tuples span that is a bound on `m`, hence one on the candidate's time.
-    """
-    # latest is each tuple's newest time; `at` spreads it over the candidates:
-    #
-    #     ticks a [5 9], b [7 2]   latest [7 9]   at [0 0 1]   candidate times [6 8 1]
-    #     own window 3:            ages  7-6, 7-8, 9-1  ->  1 0 8  ->  T T F
-    latest = reduce(np.maximum, ticks)
-    mask = np.ones(len(at), np.bool_)
-    if own is not None:
-        mask &= age(latest.take(at), target) <= own
-    for times, span in zip(ticks, spans, strict=True):
-        if span is not None:
-            mask &= age(target, times.take(at)) <= span
-    return mask
-
-
-def widen(ranges: Ranges, searched: Sequence[JoinPair], target: str, tuples: Tuples, alive: Mask) -> Ranges:
-    """Add the candidates that faulty keys make candidates."""
-    keys = [one.sides[target].key for one in searched]
-    # A row whose key cannot be computed may match anything. So two runs are added for each tuple, behind those found:
-    #
-    #     rows     [ found by the index ... | stored rows without a key | all rows ]
-    #     sound tuple    its own runs         all of these                 none
-    #     faulty tuple   none                 none                         all of these
-    stored = np.logical_or.reduce([key.faults(np.arange(len(alive))) > 0 for key in keys]) & alive
-    others = [one.other(target) for one in searched]
-    coming = np.logical_or.reduce([side.key.faults(tuples.ids[side.input]) > 0 for side in others])
-    strays = np.flatnonzero(stored)
-    found, rows = len(ranges.rows), np.arange(len(alive))
-    lots = ranges.rows if isinstance(ranges.rows, Lots) else Lots()
-    starts = np.broadcast_to(np.array([found, found + len(strays)]), (len(tuples), 2))
-    counts = np.where(coming[:, None], [0, len(rows)], [len(strays), 0])
-    return Ranges(
-        np.hstack([ranges.starts, starts]),
-        np.hstack([np.where(coming[:, None], 0, ranges.counts), counts]),
-        lots.followed_by(strays, rows),
-    )
 
 
 def _window_length(stem: Stem) -> int | float | None:

@@ -4,9 +4,10 @@ It is the first phase of a join in two (section 5.2.2 of Babu's thesis): a tuple
 costs nothing in the others, and does not come out of them many times over before it is dropped. What it finds is kept
 for the probe of the same rows, which then does not search again.
 
-Where in doubt a tuple passes, so it drops none that the probe would have joined. By the index alone, a row may count as
-a match that came later, is outside of its window, has failed a filter, or shares no more than a hash. Verified, all is
-asked that the probe would ask. A row that can still meet a fault is a match either way.
+Where in doubt a tuple passes, so it drops none that the probe would have joined. By what is near, a row may count as a
+match that agrees in all numbers at hand, and in the values themselves or by a residual does not. Verified, all is asked
+that the probe would ask. A row that can still meet a fault is a match either way. An index alone says less, and what it
+says depends on its layout: what a policy learns of it would be other under another `[index]`, and after a restart.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ from eddy.tuples.arrays import Mask
 from eddy.tuples.lineage import Rule
 from eddy.tuples.runs import Ranges
 
-Strength = Literal["index", "verified"]
+Strength = Literal["near", "verified"]
 
-STRENGTH: Strength = "index"
-"""How sure it is that a tuple that passes has a match: a look at the index alone takes no longer where many rows match,
-and what a probe will verify anyway is not verified twice."""
+STRENGTH: Strength = "near"
+"""How sure it is that a tuple that passes has a match: one row that is near is enough, so it takes no longer where many
+rows match, and what a probe will verify anyway is not verified twice."""
 
 
 class Asked(NamedTuple):
@@ -44,7 +45,7 @@ class Meets:
         self.name = meets_name(matching.target)
         self.rule = rule
         self._matching = matching
-        self._ask = self._ask_index if (strength or STRENGTH) == "index" else self._verify
+        self._ask = self._ask_near if (strength or STRENGTH) == "near" else self._verify
 
     def pattern(self, lineage: Lineage) -> str:
         """Write by which keys tuples of a lineage search."""
@@ -66,22 +67,21 @@ class Meets:
         passed = np.concatenate(found)
         return Outcome(tuples.take(np.flatnonzero(passed)), passed, done + verified)
 
-    def _ask_index(self, tuples: Tuples) -> Asked:
-        """Let the tuples pass that have a candidate."""
+    def _ask_near(self, tuples: Tuples) -> Asked:
+        """Let the tuples pass with which some row agrees in all numbers at hand."""
         search = self._matching.search(tuples)
-        passed = search.ranges.per_probe() > 0
-        self._matching.keep(search, np.flatnonzero(passed))
+        passed = self._matching.mask_near(search)
+        self._matching.keep(search.tuples, search.ranges, np.flatnonzero(passed))
         return Asked(passed, 0)
 
     def _verify(self, tuples: Tuples) -> Asked:
         """Let the tuples pass that have a match, or a candidate with a fault."""
-        search = self._matching.search(tuples)
-        (at, rows, _), taken, evaluated = self._matching.match(search)
+        (at, rows, _), taken, evaluated = self._matching.match(tuples)
         counts = np.bincount(at, minlength=taken)
         passed = counts > 0
         # The pairs stand tuple by tuple, so those of a tuple are a run, and the probe need look at no other rows:
         #
         #     at [0 0 2]  rows [7 9 4]   ->   counts [2 0 1], starts [0 2 2]
         ranges = Ranges((np.cumsum(counts) - counts)[:, None], counts[:, None], rows)
-        self._matching.keep(search._replace(ranges=ranges), np.flatnonzero(passed), are_own=True)
+        self._matching.keep(tuples, ranges, np.flatnonzero(passed), are_own=True)
         return Asked(passed, evaluated)

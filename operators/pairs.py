@@ -1,7 +1,9 @@
-"""Tuples, each with a row that it may join, and what their keys say of them."""
+"""Tuples, each with a row that it may join, and what their keys and times say of them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -11,8 +13,11 @@ from eddy.operators.keys import Key
 from eddy.predicates.judge import Judged
 from eddy.tuples import Tuples
 from eddy.tuples.arrays import FaultCodes, Mask, RowIds
+from eddy.tuples.event_time import Ticks, age
+from eddy.tuples.runs import Lots, Ranges
 
-COMPARE = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}
+WindowLength = int | float | None
+"""The length of a stream's window; None if it is not by time."""
 
 
 class Pairs(NamedTuple):
@@ -30,6 +35,16 @@ class Pairs(NamedTuple):
         faults = None if self.faults is None else self.faults.take(kept)
         return Pairs(self.at.take(kept), self.rows.take(kept), faults)
 
+    def first(self, count: int) -> Pairs:
+        """The first pairs."""
+        if count == len(self.at):
+            return self
+        return Pairs(self.at[:count], self.rows[:count], None if self.faults is None else self.faults[:count])
+
+    def shift(self, tuples: int) -> Pairs:
+        """The same pairs, where so many tuples stand before theirs."""
+        return self._replace(at=self.at + tuples) if tuples else self
+
     def by_row(self) -> Pairs:
         """The same pairs, those of each tuple by row and each once: whatever found them, they come out alike."""
         order = np.lexsort((self.rows, self.at))
@@ -46,16 +61,41 @@ class Pairs(NamedTuple):
         return Pairs(self.at, self.rows, found if self.faults is None else np.maximum(self.faults, found))
 
 
-def mask_ordered(order: JoinPair, target: str, tuples: Tuples, pairs: Pairs) -> Mask:
-    """Mask the candidates whose code compares with the tuple's as asked; all, where keys may lack an answer."""
-    own, other = order.sides[target], order.other(target)
-    if own.key.faulty or other.key.faulty:
-        return np.ones(len(pairs.at), np.bool_)
-    ids = tuples.ids[other.input].take(pairs.at)
-    mask: Mask = COMPARE[order.ops[target]](own.key.codes(pairs.rows), other.key.codes(ids))
-    for key, rows in ((own.key, pairs.rows), (other.key, ids)):
-        valid = key.valid(rows)
-        mask = mask if valid is None else mask & valid
+NO_PAIRS = Pairs(np.empty(0, np.int64), np.empty(0, np.int64), None)
+
+
+def join_pairs(parts: Sequence[Pairs]) -> Pairs:
+    """Put pairs one behind the other; the faults of all of them, if some have any."""
+    some = [part for part in parts if len(part.at)]
+    if len(some) <= 1:
+        return some[0] if some else NO_PAIRS
+    faults = None
+    if any(part.faults is not None for part in some):
+        faults = np.concatenate([np.zeros(len(p.at), np.uint8) if p.faults is None else p.faults for p in some])
+    return Pairs(np.concatenate([p.at for p in some]), np.concatenate([p.rows for p in some]), faults)
+
+
+def mask_inside(
+    ticks: Sequence[Ticks], spans: Sequence[WindowLength], at: RowIds, target: Ticks, own: WindowLength
+) -> Mask:
+    """Mask the candidates with which all rows are inside.
+
+    Each row must be inside its window; the tuples' rows are already, among themselves. `ticks` are the tuples' event
+    times, one array for each stream that they span; `target` are the candidates' times, and `at` says to which tuple
+    each belongs. With `m` the largest time of all, every row must have `m - time <= span`. For the rows that the
+    tuples span that is a bound on `m`, hence one on the candidate's time.
+    """
+    # latest is each tuple's newest time; `at` spreads it over the candidates:
+    #
+    #     ticks a [5 9], b [7 2]   latest [7 9]   at [0 0 1]   candidate times [6 8 1]
+    #     own window 3:            ages  7-6, 7-8, 9-1  ->  1 0 8  ->  T T F
+    latest = reduce(np.maximum, ticks)
+    mask = np.ones(len(at), np.bool_)
+    if own is not None:
+        mask &= age(latest.take(at), target) <= own
+    for times, span in zip(ticks, spans, strict=True):
+        if span is not None:
+            mask &= age(target, times.take(at)) <= span
     return mask
 
 
@@ -71,3 +111,26 @@ def judge_codes(own: Key, rows: RowIds, other: Key, ids: RowIds) -> Judged:
 def _mask_valid(key: Key, ids: RowIds) -> Mask:
     valid = key.valid(ids)
     return np.ones(len(ids), np.bool_) if valid is None else valid
+
+
+def widen(ranges: Ranges, searched: Sequence[JoinPair], target: str, tuples: Tuples, alive: Mask) -> Ranges:
+    """Add the candidates that faulty keys make candidates."""
+    keys = [one.sides[target].key for one in searched]
+    # A row whose key cannot be computed may match anything. So two runs are added for each tuple, behind those found:
+    #
+    #     rows     [ found by the index ... | stored rows without a key | all rows ]
+    #     sound tuple    its own runs         all of these                 none
+    #     faulty tuple   none                 none                         all of these
+    stored = np.logical_or.reduce([key.faults(np.arange(len(alive))) > 0 for key in keys]) & alive
+    others = [one.other(target) for one in searched]
+    coming = np.logical_or.reduce([side.key.faults(tuples.ids[side.input]) > 0 for side in others])
+    strays = np.flatnonzero(stored)
+    found, rows = len(ranges.rows), np.arange(len(alive))
+    lots = ranges.rows if isinstance(ranges.rows, Lots) else Lots()
+    starts = np.broadcast_to(np.array([found, found + len(strays)]), (len(tuples), 2))
+    counts = np.where(coming[:, None], [0, len(rows)], [len(strays), 0])
+    return Ranges(
+        np.hstack([ranges.starts, starts]),
+        np.hstack([np.where(coming[:, None], 0, ranges.counts), counts]),
+        lots.followed_by(strays, rows),
+    )

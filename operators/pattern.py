@@ -13,7 +13,7 @@ class Pattern:
     """The access pattern for tuples that span certain inputs.
 
     `terms` are the comparisons by which it searches, as texts, and `keys` the numbers of the target's keys in them.
-    `mask` are those that must be equal, and `then` the one that the `orders` are about.
+    `mask` are those that must be equal, and `then` the one that the `orders` are about. `text` is what reports call it.
     """
 
     equalities: Sequence[JoinPair]
@@ -24,7 +24,7 @@ class Pattern:
     then: int | None
     terms: tuple[str, ...]
     reads: frozenset[str]
-    pattern: str
+    text: str
 
     @property
     def faulty(self) -> bool:

@@ -29,11 +29,10 @@ class Probe:
 
     def run(self, tuples: Tuples) -> Outcome:
         """Join the first tuples, up to a bounded number of candidates."""
-        search = self._matching.search(tuples)
-        (at, rows, faults), taken, evaluated = self._matching.match(search)
+        (at, rows, faults), taken, evaluated = self._matching.match(tuples)
         # `at` repeats a tuple for each row that it joins; the counts say how often, 0 included:
         #
         #     at [0 0 2]  rows [7 9 4]   ->   tuples 0 0 2 beside rows 7 9 4, counts [2 0 1]
-        joined = search.tuples.take(at)
+        joined = tuples.take(at)
         joined = Tuples(joined.lineage, {**joined.ids, self._matching.target: rows}, joined.faults).with_faults(faults)
         return Outcome(tuples=joined, counts=np.bincount(at, minlength=taken), evaluated=evaluated)

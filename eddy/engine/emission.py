@@ -35,6 +35,7 @@ class Emission:
         self._binding = binding
         self._stores = stores
         self._faults = faults
+        self._outputs = [(str(c.stream), stores[str(c.stream)].column(c.name)) for c, _ in binding.outputs]
         self.results = 0
 
     def batches(self, done: Iterator[Tuples]) -> Iterator[pa.RecordBatch]:
@@ -44,6 +45,13 @@ class Emission:
         for lot in gather_lots(self._count(done)):
             self._check_faults(lot)
             yield self._gather(lot)
+
+    def rows(self, done: Iterator[Tuples]) -> Iterator[RowIds]:
+        """Give the rows of a single input that passed, by their places, and gather no column."""
+        self.results = 0
+        for lot in gather_lots(self._count(done)):
+            self._check_faults(lot)
+            yield next(iter(lot.ids.values()))
 
     def _count(self, done: Iterator[Tuples]) -> Iterator[Tuples]:
         """Give the same tuples, as long as they are not too many."""
@@ -81,7 +89,7 @@ class Emission:
     def _describe_keys(self, origin: str, row: RowIds) -> str:
         """Write the columns by which a row is joined, for a search."""
         read = dict.fromkeys(c for p in self._binding.query.predicates for c in p.columns if c.stream == origin)
-        shown = [f"{column} = {self._stores[origin].take(column.name, row)[0]}" for column in read]
+        shown = [f"{column} = {self._stores[origin].column(column.name).take(row)[0]}" for column in read]
         return f"; it is joined by {', '.join(shown)}" if shown else ""
 
     def _check_faults(self, done: Tuples) -> None:
@@ -109,15 +117,12 @@ class Emission:
     def _describe_times(self, ids: Mapping[str, RowIds]) -> str:
         """Write the event times of the first tuple."""
         streams = [(s.name, s.time) for s in self._binding.query.streams if s.name in ids]
-        times = [(name, time, self._stores[name].take(time, ids[name][:1])[0]) for name, time in streams if time]
+        times = [(name, time, self._stores[name].column(time).take(ids[name][:1])[0]) for name, time in streams if time]
         return ", ".join(f"{name}.{time} = {value}" for name, time, value in times)
 
     def _gather(self, done: Tuples) -> pa.RecordBatch:
         """Gather the selected columns, which nobody needed before."""
-        columns = [
-            self._stores[str(column.stream)].take(column.name, done.ids[str(column.stream)])
-            for column, _ in self._binding.outputs
-        ]
+        columns = [held.take(done.ids[name]) for name, held in self._outputs]
         return pa.RecordBatch.from_arrays(columns, schema=self._binding.schema)
 
 

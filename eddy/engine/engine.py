@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -17,11 +16,11 @@ from eddy.engine.emission import Emission
 from eddy.engine.rounds import Rounds, StoredTuples
 from eddy.engine.snapshot import (
     Snapshot,
-    from_table,
     guard_restore,
     pack,
+    pack_array,
+    read_array,
     restore_policy,
-    to_table,
     unpack,
 )
 from eddy.errors import EngineError
@@ -38,6 +37,10 @@ from eddy.query.binding import Binding
 from eddy.routing.router import Router
 from eddy.routing.tally import TalliedRoutes
 from eddy.tuples import Tuples
+from eddy.tuples.arrays import RowIds
+from eddy.tuples.packed import Packed
+
+Emitted = TypeVar("Emitted")
 
 
 class Indexes(Protocol):
@@ -107,6 +110,7 @@ class Engine:
         by_clock: bool = True,
     ) -> None:
         self._binding = binding
+        self._setups = [(f.name, f.setup) for f in binding.query.filters if f.setup is not None]
         self._parts = fingerprint.of(binding) if parts is None else parts
         self._stores = machinery.stores
         self._streams = {s.name: machinery.stores[s.name] for s in binding.query.streams}
@@ -116,18 +120,19 @@ class Engine:
         self._classifier = Classifier(policy.features, {s.name: binding.schemas[s.name] for s in binding.query.streams})
         self._router = Router(machinery.operators, policy, policy_name, self._classify, clock, prices)
         self._rounds = Rounds(self._router, policy, prices, by_clock=by_clock)
-        self._policy = policy
-        self._policy_name = policy_name
+        self._policy, self._policy_name = policy, policy_name
         self._clock = clock
         self._seed = seed
-        self._batch = 0
-        self._under_way = False
+        self._batch, self._under_way = 0, False
+        self._places: Mapping[str, RowIds | None] = {}
         self._counters: Counters | None = None
         self._trees = Trees(self._classifier.names)
         self._accounts: dict[str, Regret] = {}
         self._indexes = machinery.indexes
         self._settled = Settled()
         self._taken: dict[str, Any] = {}
+        # The last counters with routes of each stream: these are written down when somebody wants to have them.
+        self._routed: dict[str, Counters] = {}
         self._indexed: dict[str, Any] = {}
         self._came: dict[str, Any] = {}
 
@@ -145,13 +150,34 @@ class Engine:
         One that fails or is abandoned has left its rows behind: then the engine is of no use any more, and another
         one goes on from the last snapshot.
         """
+        yield from self._run(batch, mark, self._outlet.batches)
+
+    def pick(self, rows: pa.RecordBatch) -> RowIds:
+        """Process one micro-batch of a query over one stream; tell which of the rows that came passed, in their order.
+
+        Whoever holds the rows needs no copy of them. Rows that take no part, since they are bad, have not passed.
+        """
+        (name,) = self._streams
+        parts = list(self._run({name: rows}, None, self._outlet.rows))
+        passed = np.concatenate(parts) if parts else np.empty(0, np.int64)
+        places = self._places[name]
+        return np.sort(passed if places is None else places[passed])
+
+    def _run(
+        self,
+        batch: Mapping[str, pa.RecordBatch],
+        mark: Mark | None,
+        emit: Callable[[Iterator[Tuples]], Iterator[Emitted]],
+    ) -> Iterator[Emitted]:
+        """Process one micro-batch, and hand on what `emit` makes of the tuples that complete."""
         self._begin()
-        prepare((f.name, f.setup) for f in self._binding.query.filters)
+        prepare(self._setups)
         paused, started = 0.0, self._clock()
         admitted = self._gate.admit(batch, self._batch, mark or self._gate.next_mark())
+        self._places = {name: part.places for name, part in admitted.items()}
         arrived = [self._build(name, rows) for name, rows in admitted.items()]
         self._check_room()
-        for emitted in self._outlet.batches(self._rounds.route(arrived, self._chance())):
+        for emitted in emit(self._rounds.route(arrived, self._chance())):
             left = self._clock()
             yield emitted
             paused += self._clock() - left
@@ -160,7 +186,7 @@ class Engine:
         self._check_room()
         routes = self._count_routes()
         self._counters = self._count(admitted, routes, self._clock() - started - paused)
-        self._taken = latest_routes(self._taken, self._counters)
+        self._routed |= {stream: self._counters for stream, _, _ in self._counters.routes}
         self._came = count_arrived(self._came, self._counters)
         if self._counters.tunings:
             self._indexed = latest_indexing(self._indexed, (), self._counters.tunings, self._batch)
@@ -253,12 +279,13 @@ class Engine:
     def snapshot(self) -> Snapshot:
         """Give the whole state, between two micro-batches."""
         self._check_between("snapshot")
-        numbers, tables = {}, {}
+        numbers: dict[str, Any] = {}
+        tables: dict[str, Sequence[Packed]] = {}
         for name, store in self._streams.items():
             numbers[name], tables[f"stream {name}"] = store.snapshot()
         state = self._policy.snapshot()
         arrays = {name: value for name, value in state.items() if isinstance(value, np.ndarray)}
-        tables |= {f"policy {name}": to_table(array) for name, array in arrays.items()}
+        tables |= {f"policy {name}": [pack_array(array)] for name, array in arrays.items()}
         meta = {
             "query": dict(self._parts),
             "batch": self._batch,
@@ -272,7 +299,7 @@ class Engine:
             "classifier": self._classifier.snapshot(),
             "shapes": {name: array.shape for name, array in arrays.items()},
             "state": {name: value for name, value in state.items() if name not in arrays},
-            "taken": self._taken,
+            "taken": latest_routes(self._taken, self._routed),
             "trees": self._trees.snapshot(),
             "came": self._came,
         }
@@ -304,10 +331,10 @@ class Engine:
         # is it of use where filters wait for others than before: routes that were learned may not be legal any more.
         if meta["policy"] == self._policy_name and meta.get("after", {}) == self._after():
             self._classifier.restore(meta["classifier"])
-            arrays = {name: from_table(tables[f"policy {name}"], shape) for name, shape in meta["shapes"].items()}
+            arrays = {name: read_array(tables[f"policy {name}"], shape) for name, shape in meta["shapes"].items()}
             restore_policy(self._policy, self._policy_name, {**meta["state"], **arrays})
             self._accounts = {account.stream: account for account in self._policy.insight.regrets}
-            self._taken = meta.get("taken", {})
+            self._taken, self._routed = meta.get("taken", {}), {}
             self._trees.restore(meta.get("trees", []))
 
     def _tell_indexed(self) -> dict[str, Any]:
@@ -324,8 +351,14 @@ class Engine:
 
         A retry draws as the first try did.
         """
-        seed = (*self._seed, self._batch)
-        return cache(lambda: np.random.default_rng(seed))
+        seed, made = (*self._seed, self._batch), list[np.random.Generator]()
+
+        def chance() -> np.random.Generator:
+            if not made:
+                made.append(np.random.default_rng(seed))
+            return made[0]
+
+        return chance
 
     def _build(self, name: str, admitted: Admitted) -> StoredTuples:
         """Store the rows of a stream, unfiltered, as new tuples."""

@@ -32,7 +32,7 @@ def to_plain(counters: Counters) -> dict[str, Any]:
     return {
         **{field.name: getattr(counters, field.name) for field in fields(Counters) if field.name not in NESTED},
         "streams": {name: list(asdict(count).values()) for name, count in counters.streams.items()},
-        "operators": [[*hop, *asdict(done).values()] for hop, done in counters.operators.items()],
+        "operators": [[*hop, *done] for hop, done in counters.operators.items()],
         "routes": [[stream, label, list(route), rows] for (stream, label, route), rows in counters.routes.items()],
         "classes": [[*key, name] for key, name in counters.classes.items()],
         "insight": [list(asdict(use).values()) for use in counters.insight.uses],
@@ -86,28 +86,29 @@ def read_regrets(values: Mapping[str, Any]) -> list[Regret]:
     return [Regret._make(row) for row in values.get("regrets", ())]
 
 
-def latest_routes(before: Mapping[str, Any], last: Counters) -> dict[str, Any]:
-    """Give each stream's routes in the last batch with its rows.
+def latest_routes(before: Mapping[str, Any], last: Mapping[str, Counters]) -> dict[str, Any]:
+    """Give each stream's routes in the last batch with its rows, whose counters are given for some.
 
     `routes` are rows of a class, a route and how many tuples took it; `tree` are the lines by which a policy tells the
     classes apart.
     """
-    found: dict[str, list[list[Any]]] = {}
+    return {**before, **{stream: _tell_routes(stream, counters) for stream, counters in last.items()}}
+
+
+def _tell_routes(stream: str, last: Counters) -> dict[str, Any]:
+    """Tell a stream's routes in one batch."""
+    rows: list[list[Any]] = []
     # The largest come first, so the one row behind `MOST_LATEST_ROUTES` gathers the smallest.
-    for (stream, key, route), tuples in sorted(last.routes.items(), key=lambda item: -item[1]):
-        rows = found.setdefault(stream, [])
+    for (other, key, route), tuples in sorted(last.routes.items(), key=lambda item: -item[1]):
+        if other != stream:
+            continue
         if len(rows) < MOST_LATEST_ROUTES:
             rows.append([last.classes.get((stream, key), key), list(route), tuples])
         elif len(rows) == MOST_LATEST_ROUTES:
             rows.append([OTHERS, list(VARIOUS), tuples])
         else:
             rows[MOST_LATEST_ROUTES][-1] += tuples
-    trees = _trees_in_charge(last)
-    new = {
-        stream: {"batch": last.batch, "routes": rows, "tree": list(trees.get(stream, ()))}
-        for stream, rows in found.items()
-    }
-    return {**before, **new}
+    return {"batch": last.batch, "routes": rows, "tree": list(_trees_in_charge(last).get(stream, ()))}
 
 
 def count_arrived(before: Mapping[str, Any], last: Counters) -> dict[str, Any]:

@@ -24,6 +24,7 @@ def attach(  # noqa: PLR0913  what a user may say
     seed: int = 0,
     sizes: Mapping[str, float] | None = None,
     heavy: Mapping[str, Sequence[Any]] | None = None,
+    state: str | None = None,
 ) -> DataFrame:
     """Answer a query over streaming DataFrames, as one more.
 
@@ -36,11 +37,24 @@ def attach(  # noqa: PLR0913  what a user may say
     part of the routing. Where streams share no key, rows are copied to several cells, fewer if `sizes` says how many
     rows each stream has, times what a row costs in filters, and `heavy` which values of a key, as {"a.k": [0]}, many
     rows have.
+
+    A query over one stream without a delay keeps nothing: it runs as one step without a shuffle and without a state
+    store, unless `state="store"` or `cells` asks for them, so that what was learned is in the checkpoint. A checkpoint
+    goes on as it began: one that has state needs `state="store"`.
     """
     from eddy.spark import stream  # noqa: PLC0415  so that the engine can be used where there is no Spark
 
     return stream.attach(
         query,
         frames,
-        stream.Options(policy=policy, index=index, cells=cells, pushdown=pushdown, seed=seed, sizes=sizes, heavy=heavy),
+        stream.Options(
+            policy=policy,
+            index=index,
+            cells=cells,
+            pushdown=pushdown,
+            seed=seed,
+            sizes=sizes,
+            heavy=heavy,
+            state=state,
+        ),
     )

@@ -49,7 +49,7 @@ class Shipped:
     flush: int
     index: IndexChoice = None
 
-    def engine(self, cell: int, clock: Clock) -> Engine:
+    def engine(self, cell: int, clock: Clock, thinking: Clock) -> Engine:
         """Make a new engine for a cell."""
         opened = _find_opened(self)
         return engine(
@@ -63,6 +63,7 @@ class Shipped:
             cells=self.layout["cells"],
             parts=self.parts,
             index=self.index,
+            thinking=thinking,
         )
 
 

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from eddy.errors import EngineError, quote
@@ -83,7 +84,9 @@ class Machine:
         self._options: dict[Lineage, tuple[Hop, ...]] = {}
         self._after: dict[tuple[Lineage, str], Lineage] = {}
         self._independent: dict[Lineage, bool] = {}
+        self._complete: dict[Lineage, bool] = {}
         self._paths: dict[tuple[Lineage, tuple[Hop, ...], Hop], tuple[Hop, ...]] = {}
+        self._along: dict[tuple[Lineage, tuple[Hop, ...]], tuple[Lineage, ...]] = {}
 
     def start(self, stream: str) -> Lineage:
         """Give the lineage of a row that has just arrived."""
@@ -135,10 +138,18 @@ class Machine:
         """List the optional hops that may be next once a route has been taken."""
         return self.options(self._follow(lineage, route))
 
+    def along(self, lineage: Lineage, route: Sequence[Hop]) -> tuple[Lineage, ...]:
+        """List the lineages that a tuple has along a route: one before each hop, and one at the end."""
+        key = (lineage, tuple(route))
+        found = self._along.get(key)
+        if found is None:
+            _make_room(self._along)
+            after = accumulate(route, lambda before, hop: self.after(before, hop.operator), initial=lineage)
+            found = self._along[key] = tuple(after)
+        return found
+
     def _follow(self, lineage: Lineage, route: Sequence[Hop]) -> Lineage:
-        for hop in route:
-            lineage = self.after(lineage, hop.operator)
-        return lineage
+        return self.along(lineage, route)[-1]
 
     def may_act(self, lineage: Lineage, operator: str) -> bool:
         """Tell whether an operator may be next; an option may, too."""
@@ -210,7 +221,12 @@ class Machine:
 
     def is_complete(self, lineage: Lineage) -> bool:
         """Tell whether every operator that has to act has acted."""
-        return all(name in lineage.done or rule.gives in lineage.spans for name, rule in self._required.items())
+        found = self._complete.get(lineage)
+        if found is None:
+            _make_room(self._complete)
+            found = all(name in lineage.done or rule.gives in lineage.spans for name, rule in self._required.items())
+            self._complete[lineage] = found
+        return found
 
     def _find_allowed(self, lineage: Lineage, rules: Mapping[str, Rule]) -> tuple[Hop, ...]:
         """List the hops among some that may be next, in the order of the query."""

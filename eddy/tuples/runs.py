@@ -51,6 +51,15 @@ class Reach:
         """The largest number of parts that one probe searches."""
         return max(int((self.last - self.first).max(initial=0)), 0)
 
+    def count(self, parts: int) -> list[int]:
+        """Count the probes that reach each part."""
+        # first [0 1 2], last [2 3 2]: entered [1 1 0], left behind [0 0 1 1]   ->   [1 2 1]
+        some = np.flatnonzero(self.first < self.last)
+        entered = np.bincount(self.first.take(some), minlength=parts + 1)
+        left = np.bincount(self.last.take(some), minlength=parts + 1)
+        counted: list[int] = np.cumsum(entered - left)[:parts].tolist()
+        return counted
+
     def of(self, part: int) -> tuple[Integers, Integers]:
         """Find the probes that reach a part.
 
@@ -82,16 +91,24 @@ class Runs(NamedTuple):
 class Lots:
     """The rows of several indexes, as if they stood one behind the other.
 
-    None are copied: what is taken is taken from the lot in which it is.
+    None are copied: what is taken is taken from the lot in which it is. `memo` is what a kernel has made of them, and
+    forgotten when there is another.
     """
 
     def __init__(self) -> None:
         self._begins: list[int] = []
         self._lots: list[tuple[Numbers | None, int]] = []
         self._end = 0
+        self.memo: Any = None
 
     def __len__(self) -> int:
         return self._end
+
+    @property
+    def lots(self) -> list[tuple[int, Numbers | None, int, int]]:
+        """Where each lot begins, its rows or None, the number of the first one, and how many they are."""
+        ends = [*self._begins[1:], *[self._end][: len(self._begins)]]
+        return [(begin, *lot, end - begin) for begin, lot, end in zip(self._begins, self._lots, ends, strict=True)]
 
     def add(self, rows: Numbers | None, first: int, count: int) -> int:
         """Add rows, numbered from a first one, and say where they begin; None stands for `count` rows as they are."""
@@ -100,6 +117,7 @@ class Lots:
             self._begins.append(begin)
             self._lots.append((rows, first))
             self._end += count
+            self.memo = None
         return begin
 
     def followed_by(self, *rows: RowIds) -> Lots:
@@ -164,14 +182,23 @@ class Ranges:
 
     def per_probe(self) -> Integers:
         """Count the candidates of each probe."""
-        # By columns: along rows as short as these, numpy takes ten times as long.
-        totals = np.zeros(len(self.counts), np.int64)
-        for column in self.counts.T:
-            totals += column
-        return totals
+        return add_columns(self.counts)
 
-    def expand(self, probes: int) -> tuple[RowIds, RowIds]:
-        """List the candidates of the first probes, probe by probe.
+    def find_stop(self, first: int, most: int) -> int:
+        """Find up to which probe, from a first one on, there are so many candidates at most; one at least."""
+        # counts [2 900 1 300]   from 1 on, 1,000 at most:   totals from there [900 901 1201]   ->   3
+        totals = np.cumsum(add_columns(self.counts[first:]))
+        return first + max(int(np.searchsorted(totals, most, side="right")), 1)
+
+    def list_first(self, probes: RowIds) -> RowIds:
+        """List the first candidate of some probes that have any."""
+        if not len(probes):
+            return np.empty(0, np.int64)
+        run = (self.counts.take(probes, axis=0) > 0).argmax(axis=1)
+        return self.rows.take(self.starts[probes, run])
+
+    def expand(self, first: int, stop: int) -> tuple[RowIds, RowIds]:
+        """List the candidates of some probes that stand side by side, probe by probe.
 
         Gives the probe's position and the row's id for each of them.
         """
@@ -181,16 +208,24 @@ class Ranges:
         #     arange   0   1   2   3   4
         #     shift   10  10  10  37  37       (repeated by counts)
         #     where   10  11  12  40  41
-        counts = self.counts[:probes].ravel()
+        runs = self.counts[first:stop]
+        counts = runs.ravel()
         total = int(counts.sum())
         if not total:
             return np.empty(0, np.int64), np.empty(0, np.int64)
         ends = np.cumsum(counts)
-        shift = self.starts[:probes].ravel() - (ends - counts)
+        shift = self.starts[first:stop].ravel() - (ends - counts)
         where = np.repeat(shift, counts)
         where += np.arange(total)
-        at = np.repeat(np.arange(probes), self.per_probe()[:probes])
-        return at, self.rows.take(where)
+        return np.repeat(np.arange(first, stop), add_columns(runs)), self.rows.take(where)
+
+
+def add_columns(counts: Integers) -> Integers:
+    """Add up each row by columns: along rows as short as these, numpy takes ten times as long."""
+    totals = np.zeros(len(counts), np.int64)
+    for column in counts.T:
+        totals += column
+    return totals
 
 
 def scan_all(probes: int, rows: int) -> Ranges:

@@ -17,11 +17,12 @@ from eddy.tuples.arrays import FaultCodes, RowIds
 from eddy.tuples.lineage import Lineage
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Tuples:
     """Row ids, one array for each input that is spanned.
 
-    All arrays have one length; `faults` has the fault of each tuple, 0 for none.
+    All arrays have one length; `faults` has the fault of each tuple, 0 for none. Nobody may change them. They are not
+    frozen, because each step makes some, and to make a frozen value takes five times as long.
     """
 
     lineage: Lineage

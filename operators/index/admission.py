@@ -7,7 +7,7 @@ look through all rows.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,14 +44,21 @@ Asked = tuple[int, int | None]
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """A map with so many bits to spare: its bytes, and what each of the searches that it serves takes with it."""
+    """A map with so many bits to spare: its bytes, and what each of the searches that it serves takes with it.
+
+    Parts may have different maps, so what serves a search in some of them is not there in others: `prices` are by
+    search and group of parts.
+    """
 
     nbytes: float
-    prices: Mapping[Asked, float]
+    prices: Mapping[tuple[Asked, int], float]
 
 
 Need = Callable[[KeyMap, int], float]
 """Gives the bytes of a map with so many bits to spare."""
+
+Groups = Mapping[tuple[KeyMap, ...] | None, int]
+"""The rows of the parts that have some maps; None stands for all maps, before any were chosen."""
 
 Options = Callable[[KeyMap], Sequence[Option]]
 """Gives what a map takes and saves, with the fewest bits first."""
@@ -67,7 +74,13 @@ class Admission:
         self._least = math.inf
         self._spare: dict[KeyMap, int] | None = None
         self._decided: dict[KeyMap, None] = {}
+        self._groups: set[tuple[KeyMap, ...] | None] = set()
         self._age = 0
+
+    @property
+    def asked(self) -> Collection[Asked]:
+        """What is asked for."""
+        return self._weights.keys()
 
     def ask(self, asked: Asked, probes: int) -> None:
         """Note a search."""
@@ -85,8 +98,9 @@ class Admission:
         """Give the bits of a map's codes beyond those that number rows."""
         return SPARE_BITS[0] if self._spare is None else self._spare.get(key_map, SPARE_BITS[-1])
 
-    def rest(self, maps: Sequence[KeyMap], need: Need, options: Options, room: int, rows: int) -> None:
+    def rest(self, maps: Sequence[KeyMap], need: Need, options: Options, room: int, groups: Groups) -> None:
         """End a micro-batch."""
+        rows = sum(groups.values())
         self._weights = {asked: weight * FADING for asked, weight in self._weights.items() if weight > 1e-3}
         self._arrived *= FADING
         self._age += 1
@@ -99,21 +113,23 @@ class Admission:
             self._spare = None
             return
         needed = sum(need(key_map, spare) for key_map, spare in (self._spare or {}).items())
-        known = len(maps) == len(self._decided) and all(key_map in self._decided for key_map in maps)
+        known = self._groups == groups.keys() and all(key_map in self._decided for key_map in maps)
         if not known or self._spare is None or needed > allowed or self._age >= PERIOD:
-            self._spare = self._choose({key_map: options(key_map) for key_map in maps}, allowed, CANDIDATE * rows)
-            self._decided, self._age = dict.fromkeys(maps), 0
+            self._spare = self._choose({m: options(m) for m in maps}, allowed, list(groups.values()))
+            self._decided, self._groups, self._age = dict.fromkeys(maps), set(groups), 0
             self.decisions += 1
 
-    def _choose(self, found: Mapping[KeyMap, Sequence[Option]], room: float, scan: float) -> dict[KeyMap, int]:
+    def _choose(
+        self, found: Mapping[KeyMap, Sequence[Option]], room: float, groups: Sequence[int]
+    ) -> dict[KeyMap, int]:
         """Choose maps and bits that save most for their bytes, one step after the other."""
-        maps, asked = list(found), list(self._weights)
+        maps, asked = list(found), [(one, group) for one in self._weights for group in range(len(groups))]
         if not maps or not asked:
             return {}
-        weights = np.array([self._weights[one] for one in asked])
+        weights = np.array([self._weights[one] for one, _ in asked])
         prices = np.array([[[option.prices.get(one, math.inf) for one in asked] for option in found[m]] for m in maps])
         nbytes = np.array([[0.0, *(option.nbytes for option in found[m])] for m in maps])
-        best = np.array([scan] * len(asked))
+        best = np.array([CANDIDATE * groups[group] for _, group in asked])
         level = np.zeros(len(maps), np.int64)
         sorting = SORTED_ROW * TIMES_SORTED * self._arrived
         # Each step adds a map, or gives one more bits, as pays best; level 0 is a map that is not there.

@@ -28,13 +28,14 @@ class IndexCounts:
     """What was counted of one STeM since it was last asked.
 
     `patterns` has the tuples that searched by each. `sorted_rows` are the rows put in order for a key map, once or
-    again; `arrived` those that came.
+    again; `arrived` those that came. `calls` are the parts that were looked into, by however many tuples at once.
     """
 
     patterns: dict[int, int] = field(default_factory=dict)
     served: dict[Served, Work] = field(default_factory=dict)
     sorted_rows: dict[KeyMap, int] = field(default_factory=dict)
     arrived: int = 0
+    calls: int = 0
 
     def ask(self, pattern: int, probes: int) -> None:
         """Count a call of a probe."""

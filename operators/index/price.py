@@ -16,6 +16,8 @@ LOOKUP = 1.0
 RANGE = 0.5
 CANDIDATE = 1.5
 SORTED_ROW = 1.5
+CALL = 400.0
+"""What a look into a part takes however few tuples go at once: eight microseconds."""
 
 SPARE_BITS = (2, 1, 0, -1, -2)
 """Bits of a code beyond those that number a part's rows, the more of them the more room there is. With two bits, a look
@@ -39,7 +41,7 @@ Alike = Callable[[tuple[int, ...]], float]
 Distinct = Callable[[tuple[int, ...], int], float]
 
 
-class Look(NamedTuple):
+class Prediction(NamedTuple):
     """What one tuple finds in one part: runs of rows, and rows in them."""
 
     ranges: float
@@ -69,7 +71,9 @@ def find_bits(key_map: KeyMap, rows: int, distinct: Distinct, spare: int, fewest
     return tuple(bits)
 
 
-def predict(key_map: KeyMap, pattern: int, rows: int, bits: tuple[int, ...], alike: Alike, distinct: Distinct) -> Look:
+def predict(
+    key_map: KeyMap, pattern: int, rows: int, bits: tuple[int, ...], alike: Alike, distinct: Distinct
+) -> Prediction:
     """Predict a look into a part of so many rows; infinitely many candidates if the map cannot serve the search."""
     runs = waiting = share = 1.0
     used = False
@@ -81,7 +85,7 @@ def predict(key_map: KeyMap, pattern: int, rows: int, bits: tuple[int, ...], ali
             chance = alike(field.keys)
             runs, waiting, used = runs * waiting, 1.0, True
             share *= chance + (1 - chance) * 2.0**-width
-    return Look(runs, rows * share if used else float("inf"))
+    return Prediction(runs, rows * share if used else float("inf"))
 
 
 def count_bytes(key_map: KeyMap, rows: int, bits: tuple[int, ...]) -> int:

@@ -22,6 +22,10 @@ FALLING_BACK = ("chosen", "told")
 """The kinds under which an index that is missed is built: under the others, it is their point to do without."""
 
 
+Groups = Mapping[tuple[KeyMap, ...] | None, Sequence[Part]]
+"""The parts, by the maps that they have."""
+
+
 class Server(NamedTuple):
     """What answers a search in a part: the best map there may be, and the pattern's own once so many tuples ask."""
 
@@ -80,11 +84,26 @@ class Serving:
             return
         if self.chosen is not None:
             others = (m for part in self._parts for m in (*(part.maps or ()), *part.built))
-            self.maps = list(dict.fromkeys((*self.chosen, *others)))
-        rows = sum(part.rows for part in self._parts)
-        self.admission.rest(self.maps, self._count_bytes, self._list_options, room, rows)
+            self.maps = list(dict.fromkeys((*self.chosen, *others, *self._list_missed())))
+        groups: dict[tuple[KeyMap, ...] | None, list[Part]] = {}
+        for part in self._parts:
+            groups.setdefault(part.maps, []).append(part)
+        self.admission.rest(
+            self.maps,
+            self._count_bytes,
+            lambda key_map: self._list_options(key_map, groups),
+            room,
+            {maps: sum(part.rows for part in group) for maps, group in groups.items()},
+        )
         for part in self._parts:
             part.built = {m: pieces for m, pieces in part.built.items() if self._is_kept(m, part)}
+
+    def _list_missed(self) -> list[KeyMap]:
+        """List the maps of patterns that would be built, if they had not been left out: their turn may come again."""
+        if not self.may_fall_back:
+            return []
+        own = (hash_map(pattern, HASH_BITS) for pattern, _ in self.admission.asked if pattern)
+        return [key_map for key_map in own if self.admission.leaves_out(key_map)]
 
     def _keep_latest(self, room: int) -> None:
         """Keep the maps that were asked for last, as before there were key maps; others are built again when asked."""
@@ -131,14 +150,15 @@ class Serving:
         there = [m for m in (self.maps if part.maps is None else part.maps) if not self.admission.leaves_out(m)]
         there += [m for m in part.built if m not in there]
         best = self._choose(there, part, pattern)
-        if not (is_free and self._may_fall_back) or self.admission.leaves_out(own):
+        if not (is_free and self.may_fall_back) or self.admission.leaves_out(own):
             return Server(best)
         # To put a part in order pays for as many tuples as save more than that takes.
         saved = self.price_part(best, part.rows, pattern) - self.price_part(own, part.rows, pattern)
         return Server(best, own, part.rows * price.SORTED_ROW / saved if saved > 0 else math.inf)
 
     @property
-    def _may_fall_back(self) -> bool:
+    def may_fall_back(self) -> bool:
+        """What serves a search may be another once enough tuples have asked."""
         return self._kind in FALLING_BACK and self.chosen is not None
 
     def _choose(self, maps: Sequence[KeyMap], part: Part, pattern: int) -> KeyMap | None:
@@ -155,7 +175,7 @@ class Serving:
             return math.inf
         return self._predict(key_map, rows, pattern, spare).price
 
-    def _predict(self, key_map: KeyMap, rows: int, pattern: int, spare: int | None = None) -> price.Look:
+    def _predict(self, key_map: KeyMap, rows: int, pattern: int, spare: int | None = None) -> price.Prediction:
         bits = self.find_bits(key_map, rows, spare)
         return price.predict(key_map, pattern, rows, bits, self._sample.alike, self._sample.distinct)
 
@@ -175,24 +195,34 @@ class Serving:
         look = self._predict(best, part.rows, pattern)
         return min(math.ceil(look.ranges), MOST_RUNS)
 
-    def _list_options(self, key_map: KeyMap) -> list[Option]:
+    def _list_options(self, key_map: KeyMap, groups: Groups) -> list[Option]:
         """List what a map takes and saves, with the fewest bits first."""
         served = [one for one in sorted(self._asked) if key_map.fields or one == (0, key_map.then)]
         used = {one: key_map.list_fields(one[0]) for one in served}
-        return [self._price(key_map, used, spare) for spare in reversed(price.SPARE_BITS)]
+        return [self._price(key_map, used, groups, spare) for spare in reversed(price.SPARE_BITS)]
 
-    def _price(self, key_map: KeyMap, used: Mapping[Asked, tuple[int, ...]], spare: int) -> Option:
+    def _price(self, key_map: KeyMap, used: Mapping[Asked, tuple[int, ...]], groups: Groups, spare: int) -> Option:
         """Predict what searches take for one tuple, in the rows as they are; those by the same fields take the same."""
-        prices = {
-            fields: sum(self.price_part(key_map, part.rows, pattern, spare) for part in self._parts)
-            for fields, pattern in {fields: pattern for (pattern, _), fields in used.items()}.items()
-        }
-        return Option(self._count_bytes(key_map, spare), {one: prices[fields] for one, fields in used.items()})
+        prices: dict[tuple[Asked, int], float] = {}
+        for number, (maps, parts) in enumerate(groups.items()):
+            there = {one: fields for one, fields in used.items() if self._may_serve(key_map, maps, one[0])}
+            each = {
+                fields: sum(self.price_part(key_map, part.rows, pattern, spare) for part in parts)
+                for fields, pattern in {fields: pattern for (pattern, _), fields in there.items()}.items()
+            }
+            prices |= {(one, number): each[fields] for one, fields in there.items()}
+        return Option(self._count_bytes(key_map, spare), prices)
+
+    def _may_serve(self, key_map: KeyMap, maps: tuple[KeyMap, ...] | None, pattern: int) -> bool:
+        """Tell whether a search may find rows by a map in the parts that have some maps."""
+        if maps is None or not pattern or key_map in maps:
+            return True
+        return self.may_fall_back and key_map == hash_map(pattern, HASH_BITS)
 
     def _count_bytes(self, key_map: KeyMap, spare: int) -> float:
         """Count the bytes that a map takes where parts are looked into."""
-        rows = [part.rows for part in self._parts if part.built and (part.maps is None or key_map in part.maps)]
-        return float(sum(price.count_bytes(key_map, n, self.find_bits(key_map, n, spare)) for n in rows))
+        parts = [p for p in self._parts if p.built and (p.maps is None or key_map in p.maps or key_map in p.built)]
+        return float(sum(price.count_bytes(key_map, p.rows, self.find_bits(key_map, p.rows, spare)) for p in parts))
 
     def find_bits(self, key_map: KeyMap, rows: int, spare: int | None = None) -> tuple[int, ...]:
         """Find the bits of the fields for so many rows of a part."""

@@ -24,7 +24,7 @@ import numpy as np
 
 from eddy.operators.index.key_map import KeyMap
 from eddy.operators.index.mapped import MOST_RUNS
-from eddy.operators.index.price import CANDIDATE, LOOKUP, RANGE, SORTED_ROW
+from eddy.operators.index.price import CALL, CANDIDATE, LOOKUP, RANGE, SORTED_ROW
 from eddy.operators.tuning.workload import Workload
 from eddy.tuples.arrays import Floats, Integers
 
@@ -41,13 +41,14 @@ class Prices:
     lookup: float = 0.0
     range: float = 0.0
     candidate: float = 1.0
+    call: float = 0.0
     by_values: bool = False
 
 
 COSTS = {
     # One comparison for one hash, as in the paper's example of bits; a bucket is found as soon as a key is hashed.
     "paper": Prices(hash=1.0, range=1.0, candidate=1.0),
-    "work": Prices(sort=SORTED_ROW, lookup=LOOKUP, range=RANGE, candidate=CANDIDATE, by_values=True),
+    "work": Prices(sort=SORTED_ROW, lookup=LOOKUP, range=RANGE, candidate=CANDIDATE, call=CALL, by_values=True),
 }
 
 
@@ -60,7 +61,7 @@ class MapTable(NamedTuple):
     passes: Integers
 
 
-class Look(NamedTuple):
+class PredictionTable(NamedTuple):
     """What searches find in one part: runs of rows, and the share of the rows in them.
 
     One row for a map, one column for a pattern. `used` has the keys that the search goes by, as masks.
@@ -120,7 +121,7 @@ def price(table: MapTable, workload: Workload, prices: Prices) -> Priced:
     return Priced(np.append(0.0, upkeep), np.vstack([scan, searches]), np.append(0.0, nbytes))
 
 
-def predict(table: MapTable, patterns: Integers, workload: Workload, *, by_values: bool) -> Look:
+def predict(table: MapTable, patterns: Integers, workload: Workload, *, by_values: bool) -> PredictionTable:
     """Predict what searches by each pattern find with each map."""
     shape = (len(table.keys), len(patterns))
     share, ranges, behind = np.ones(shape), np.ones(shape), np.ones(shape)
@@ -140,7 +141,7 @@ def predict(table: MapTable, patterns: Integers, workload: Workload, *, by_value
         used |= np.where(within, keys, 0)
     if by_values:
         share = _correct(share, used, workload)
-    return Look(ranges, share, used)
+    return PredictionTable(ranges, share, used)
 
 
 def _look_up(keys: Integers, bits: Integers, workload: Workload, *, by_values: bool) -> tuple[Floats, Floats]:

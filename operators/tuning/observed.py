@@ -12,7 +12,7 @@ import numpy as np
 from eddy.operators.index.counts import IndexCounts, Served, Work
 from eddy.operators.index.key_map import KeyMap
 from eddy.operators.tuning.contracts import REST
-from eddy.operators.tuning.cost import Look, Prices, predict, tabulate
+from eddy.operators.tuning.cost import PredictionTable, Prices, predict, tabulate
 from eddy.operators.tuning.workload import Workload
 from eddy.tuples.request import list_keys
 
@@ -89,13 +89,15 @@ class SampledKeys:
 class Observed:
     """Sums over micro-batches.
 
-    Rows that came, that were stored after each, and that were put in order; searches, and what they took.
+    Rows that came, that were stored after each, and that were put in order; searches, and what they took; and how many
+    parts were looked into, by however many of them at once.
     """
 
     batches: int = 0
     arrived: int = 0
     stored: int = 0
     sorted_rows: int = 0
+    calls: int = 0
     asked: dict[int, int] = field(default_factory=dict)
     served: dict[Served, Work] = field(default_factory=dict)
 
@@ -109,6 +111,7 @@ class Observed:
         self.batches += 1
         self.arrived += counts.arrived
         self.stored += stored
+        self.calls += counts.calls
         self.sorted_rows += sum(rows for key_map, rows in counts.sorted_rows.items() if key_map.fields)
         for pattern, probes in counts.patterns.items():
             if pattern != REST:
@@ -136,7 +139,7 @@ class Observed:
                 work += done.lookups * prices.range * (runs - 1)
         return work
 
-    def _predict(self, workload: Workload) -> tuple[dict[KeyMap | None, int], dict[int, int], Look]:
+    def _predict(self, workload: Workload) -> tuple[dict[KeyMap | None, int], dict[int, int], PredictionTable]:
         """Predict what its searches find, without corrections; with the rows and columns of maps and patterns."""
         maps = list(dict.fromkeys(one for one, _ in self.served if one is not None and one.fields))
         patterns = list(dict.fromkeys(pattern for _, pattern in self.served))
@@ -165,6 +168,7 @@ class Observed:
             sorts=min(max(sorts, FEWEST_SORTS), MOST_SORTS),
             corrected=corrected,
             room=room,
+            calls=float(self.calls),
             row_bytes=sum(part.nbytes for part in held) / built if built else 8.0,
         )
 

@@ -13,10 +13,11 @@ from typing import Any
 from eddy.operators.index.counts import Work
 from eddy.operators.index.key_map import Field, KeyMap
 from eddy.operators.tuning.assess.entries import read_count
+from eddy.operators.tuning.learned import MOST_IDLE, Learned
 from eddy.operators.tuning.observed import MOST_SERVED, Observed
 from eddy.operators.tuning.settings import MOST_BITS
 from eddy.operators.tuning.trial import Trial
-from eddy.operators.tuning.tuner import MOST_CORRECTIONS, MOST_WAIT, Learned, Tuner
+from eddy.operators.tuning.tuner import MOST_CORRECTIONS, MOST_WAIT, Tuner
 
 MOST_MAPS = 256
 """Maps of one input; a state with more is forged."""
@@ -27,7 +28,20 @@ MOST_PATTERNS = 1 << 16
 WORK = ("probes", "lookups", "ranges", "candidates")
 """What is kept of the work of a map for a pattern."""
 
-NUMBERS = ("batches", "arrived", "searches", "number", "stored", "looks", "switches", "quiet", "wait")
+NUMBERS = (
+    "batches",
+    "arrived",
+    "searches",
+    "number",
+    "stored",
+    "looks",
+    "switches",
+    "quiet",
+    "wait",
+    "idle",
+    "next_look",
+    "work",
+)
 """The counts of `Learned`."""
 
 
@@ -60,6 +74,8 @@ def read_tuner(tuner: Tuner, names: Sequence[str], state: Mapping[str, Any]) -> 
         setattr(learned, name, read_count(state["learned"][name]))
     if not 1 <= learned.wait <= MOST_WAIT:
         raise ValueError(f"expected a wait from 1 to {MOST_WAIT}, got {learned.wait}")
+    if learned.idle > MOST_IDLE:
+        raise ValueError(f"expected up to {MOST_IDLE} idle looks, got {learned.idle}")
     maps = state["learned"]["maps"]
     learned.maps = None if maps is None else _read_maps(maps, keys)
     learned.shares = _read_shares(state["learned"]["shares"], keys, MOST_PATTERNS)
@@ -117,6 +133,7 @@ def _write_observed(observed: Observed) -> dict[str, Any]:
         "arrived": observed.arrived,
         "stored": observed.stored,
         "sorted": observed.sorted_rows,
+        "calls": observed.calls,
         "asked": list(map(list, observed.asked.items())),
         "maps": _write_maps(maps),
         "served": [
@@ -132,6 +149,7 @@ def _read_observed(state: Mapping[str, Any], keys: _Keys) -> Observed:
         arrived=read_count(state["arrived"]),
         stored=read_count(state["stored"]),
         sorted_rows=read_count(state["sorted"]),
+        calls=read_count(state["calls"]),
         asked={keys.mask(p): read_count(times) for p, times in _read_list(state["asked"], MOST_PATTERNS)},
     )
     maps = _read_maps(state["maps"], keys)

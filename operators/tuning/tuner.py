@@ -3,35 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, Protocol
 
 from eddy.observe.indexing import Tuning
 from eddy.operators.index.counts import IndexCounts
 from eddy.operators.index.key_map import KeyMap
+from eddy.operators.index.price import CANDIDATE, SORTED_ROW
 from eddy.operators.tuning.assess.registry import ASSESSMENTS
 from eddy.operators.tuning.contracts import REST, Assessment, OldPart
 from eddy.operators.tuning.cost import COSTS, price, tabulate, total
+from eddy.operators.tuning.learned import Learned
 from eddy.operators.tuning.migrate.registry import MIGRATIONS
 from eddy.operators.tuning.observed import Observed, Part, Sampled, SampledKeys
 from eddy.operators.tuning.select.registry import SELECTIONS
-from eddy.operators.tuning.settings import IndexSettings
+from eddy.operators.tuning.settings import TOLD, IndexSettings
 from eddy.operators.tuning.trial import FAR_WORSE, MEASURED, WORSE, Trial, price_maps
 from eddy.operators.tuning.workload import Workload
 
 MARGIN = 0.1
-"""Share of the work that a switch must save, by its price; it doubles with every switch under the same searches, so
-that two sets of maps of about the same price do not take turns."""
+"""Share of the work that a switch must save, by its price. It doubles with every switch under the same searches, so
+that two sets of maps of about the same price do not take turns, and with every one that was taken back: then prices
+are wrong here."""
 
-LEAST_CHANGE = 0.05
-"""Share of the searches that must be by other patterns than before, for the maps to be chosen anew."""
+MOST_FILLING = 16
+"""Micro-batches after which maps are chosen in any case, of rows that never go."""
 
-LEAST_GROWTH = 1.25
-"""By which factor the rows must have become more or fewer, for the same."""
-
-LOOKS = 2
-"""How often maps are chosen for the same searches: the first time by what is guessed of the keys, and once more by what
-was found."""
+SPLIT = 2.0
+"""Parts more that a search looks into after a switch: with windows of 40,000 rows and two switches of one input, of
+2.4 parts there were 4.9. Those of few rows that came since merge only among themselves."""
 
 SORTED_AGAIN = 1.0
 """Rows that are put in order again for each row that comes, while old parts get new maps."""
@@ -46,12 +46,14 @@ LEAST_BATCHES = 4
 """Micro-batches for the same: how much of an open part is put in order again differs from one to the next."""
 
 MOST_WAIT = 64
-"""By how many times at most the wait after a switch that was taken back grows."""
+"""By how many times at most the wait after a switch that was taken back grows, and what the next one must save."""
 
 MOST_CORRECTIONS = 512
 """Sets of keys of which it is remembered what was found of what was predicted."""
 
-FREE = ("chosen", "told")
+CHOSEN = "chosen"
+
+FREE = (CHOSEN, TOLD)
 """The kinds that may leave the catalog alone; the others say what indexes there are from the first choice on."""
 
 STILL = MIGRATIONS["partial"]()
@@ -86,29 +88,6 @@ class TunedCatalog(Sampled, Protocol):
         """Give a part these maps; says how many rows are put in order for that."""
 
 
-@dataclass(slots=True)
-class Learned:
-    """What is known of an input beside counts.
-
-    `maps` are those that were chosen, None as long as the catalog is left alone. `shares` and `stored` are the searches
-    and rows by which they were, `looks` how often, and `switches` how often others were chosen by the same. Until
-    `quiet` searches there is no switch; the next one that is taken back is followed by `wait` periods of them.
-    """
-
-    maps: tuple[KeyMap, ...] | None = None
-    batches: int = 0
-    arrived: int = 0
-    searches: int = 0
-    number: int = 0
-    shares: dict[int, float] = field(default_factory=dict)
-    stored: int = 0
-    looks: int = 0
-    switches: int = 0
-    quiet: int = 0
-    wait: int = 1
-    corrected: dict[int, float] = field(default_factory=dict)
-
-
 class Tuner:
     """Ties assessment, selection and migration together, for one input."""
 
@@ -134,7 +113,8 @@ class Tuner:
         """No maps were chosen yet, and there are searches enough to."""
         fixed = self._settings.kind == "static"
         first = self._settings.training if fixed else min(self._settings.period, FIRST_SEARCHES)
-        return not self.learned.looks and self.observed.searches >= first and self.observed.batches >= LEAST_BATCHES
+        enough = self.observed.searches >= first and self.observed.batches >= LEAST_BATCHES
+        return enough and not self.learned.looks and self._may_choose(self._catalog.parts)
 
     def assess_anew(self) -> Assessment:
         """Make an assessment that has counted nothing, with chance of its own: that of when it began."""
@@ -149,6 +129,7 @@ class Tuner:
         self.learned.arrived += counts.arrived
         stored = sum(part.rows for part in self._catalog.parts)
         self.observed.add(counts, stored)
+        self.learned.work += count_work(counts)
         searches = 0
         for pattern, probes in counts.patterns.items():
             self.assessment.add(pattern, probes)
@@ -176,29 +157,33 @@ class Tuner:
 
     def tune(self, why: str, coming: Mapping[int, float] | None = None) -> None:
         """Choose maps by what was counted, or by what is to come, and begin to count anew."""
+        parts = self._catalog.parts
+        if not self._may_choose(parts):
+            return
+        if self._settings.kind == CHOSEN and not self.learned.pays_a_look(self.assessment.tracked):
+            # The paper's kinds keep to their schedule.
+            return
         counted = coming if coming is not None else self.assessment.counts()
         searches = {pattern: float(times) for pattern, times in counted.items() if pattern != REST and times}
-        parts = self._catalog.parts
-        if searches and parts and self._is_worth_a_look(searches, sum(part.rows for part in parts)):
+        if (
+            searches
+            and parts
+            and self.learned.is_worth_a_look(
+                searches, sum(part.rows for part in parts), is_tried=self.trial is not None
+            )
+        ):
             self._choose(why, searches, parts)
         self.observed = Observed()
         self.assessment = self.assess_anew()
 
-    def _is_worth_a_look(self, searches: Mapping[int, float], rows: int) -> bool:
-        """Tell whether the searches or the rows are others than those by which the maps were chosen."""
-        learned, whole = self.learned, sum(searches.values())
-        shares = {pattern: times / whole for pattern, times in searches.items()}
-        known = learned.shares
-        change = sum(abs(shares.get(p, 0.0) - known.get(p, 0.0)) for p in {*shares, *known}) / 2
-        grown = max(rows, learned.stored) > LEAST_GROWTH * min(rows, learned.stored)
-        if change < LEAST_CHANGE:
-            # A switch is looked at first: what comes of it says more than another guess.
-            if self.trial is not None or (learned.looks >= LOOKS and not grown):
-                return False
-            learned.looks, learned.stored = learned.looks + 1, rows
-            return True
-        learned.shares, learned.stored, learned.looks, learned.switches = shares, rows, 1, 0
-        return True
+    def _may_choose(self, parts: Sequence[Part]) -> bool:
+        """Tell whether prices say something: what is cheap in a window that fills is not what is, once rows go."""
+        learned = self.learned
+        return (
+            self._settings.kind not in FREE
+            or learned.arrived > sum(part.rows for part in parts)
+            or learned.batches >= MOST_FILLING
+        )
 
     def _choose(self, why: str, searches: Mapping[int, float], parts: Sequence[Part]) -> None:
         learned = self.learned
@@ -210,18 +195,27 @@ class Tuner:
         # rows come with it.
         more = sum(searches.values()) / max(self.observed.searches, 1)
         grown = sum(part.rows for part in parts) * self.observed.batches / max(self.observed.stored, 1)
-        asked = replace(workload, searches=searches, arrived=workload.arrived * more, stored=workload.stored * grown)
+        asked = replace(
+            workload,
+            searches=searches,
+            arrived=workload.arrived * more,
+            calls=workload.calls * more,
+            stored=workload.stored * grown,
+        )
         proposed = tuple(self._selection.select(asked))
         before = tuple(one for one in self._catalog.maps if one.fields)
-        now, then = self._price(before, asked), self._price(proposed, asked)
+        now, then = (self._price_calls(asked) + self._price(maps, asked) for maps in (before, proposed))
+        then += self._price_split(asked)
         gain = 1 - then / now if now > 0 else 0.0
         must = learned.maps is None and self._settings.kind not in FREE
         if not must and (
             set(proposed) == set(before)
             or learned.searches < learned.quiet
-            or gain <= MARGIN * 2**learned.switches
+            or gain <= MARGIN * 2**learned.switches * learned.wait
             or (now - then) * self._life(parts) <= self._work(proposed, parts) * max(self.observed.batches, 1)
         ):
+            if self._settings.kind == CHOSEN:
+                learned.look_later(self._settings.period)
             return
         self._switch(why, before, proposed, gain, workload)
         if must:
@@ -236,6 +230,7 @@ class Tuner:
         learned.maps = after
         learned.number += 1
         learned.switches += 1
+        learned.idle = 0
         done, modelled = self.observed.price(MEASURED, workload), price_maps(before, replace(workload, corrected={}))
         self.trial = Trial(
             number=learned.number,
@@ -271,6 +266,8 @@ class Tuner:
             self.learned.corrected.update(measured.correct(workload))
             if saved < -WORSE:
                 self._take_back(trial, saved)
+            elif saved > 0:
+                self.learned.wait = max(self.learned.wait // 2, 1)
 
     def _take_back(self, trial: Trial, saved: float) -> None:
         """Go back to the maps before, and stay there for a time that doubles."""
@@ -343,6 +340,20 @@ class Tuner:
             return float(self.learned.batches)
         return rows * self.observed.batches / self.observed.arrived
 
+    def _price_split(self, workload: Workload) -> float:
+        """Price what a switch costs in searches: parts of other maps are not merged, so there is one more to look into.
+
+        It goes with the rows that have the maps before; if all get others at once, there is none.
+        """
+        if not self._settings.merge or self._settings.migrate == "all" or self._settings.kind == TOLD:
+            return 0.0
+        looks = self._prices.lookup * sum(workload.searches.values())
+        return SPLIT * (looks + self._price_calls(workload) / workload.parts)
+
+    def _price_calls(self, workload: Workload) -> float:
+        """Price what looks into parts take whatever the maps, and however few tuples go at once."""
+        return self._prices.call * workload.calls
+
     def _work(self, maps: Sequence[KeyMap], parts: Sequence[Part]) -> float:
         """Price what a switch itself costs: only where all parts are migrated is that known, and much."""
         rows = sum(part.rows for part in parts) if self._settings.migrate == "all" else 0
@@ -367,6 +378,12 @@ class Tuner:
                 number=trial.number,
             )
         )
+
+
+def count_work(counts: IndexCounts) -> int:
+    """Price what was done, in looks of a tuple into a part."""
+    found = sum(done.lookups + CANDIDATE * done.candidates for done in counts.served.values())
+    return int(found + SORTED_ROW * sum(counts.sorted_rows.values()))
 
 
 def _has(part: Part, maps: Sequence[KeyMap]) -> bool:

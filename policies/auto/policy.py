@@ -107,13 +107,17 @@ class Auto(Policy):
         return legs
 
     def observe(self, observation: Observation) -> None:
-        """Charge the step; while all streams are idle, nobody asks what it cost."""
-        if self._is_active:
-            course = self._courses[observation.origin]
-            if not course.is_idle:
-                course.observe(observation)
-            if self._conduct.judged:
-                self._note_questions(course, observation)
+        """Charge the step; of a stream that is idle nobody asks what it cost."""
+        course = self._courses[observation.origin]
+        if not course.is_idle:
+            course.observe(observation)
+        if self._conduct.judged:
+            self._note_questions(course, observation)
+
+    @property
+    def is_listening(self) -> bool:
+        """Whether some stream is not idle, or others have still to ask about its rows."""
+        return self._is_active
 
     def _note_questions(self, asking: Course, observation: Observation) -> None:
         """Note what a step has asked about rows of other streams, and what idle rows need not ask."""

@@ -52,10 +52,10 @@ class Phases(Policy):
                 joined, passed = counts > 0, said[name.replace("probe_", "meets_")]
                 assert passed.dtype == np.bool_
                 assert passed[joined].all()
-                assert meets.STRENGTH == "index" or (passed == joined).all()
+                assert meets.STRENGTH == "near" or (passed == joined).all()
 
 
-@pytest.mark.parametrize("strength", ["index", "verified"])
+@pytest.mark.parametrize("strength", ["near", "verified"])
 @fewer(8)
 @given(
     case=ANY,

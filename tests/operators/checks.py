@@ -36,7 +36,7 @@ class Sample:
 
 
 def _judge(column: Column) -> Judge:
-    return Judge("thirds", lambda found, _: found[column].to_numpy() % 3 == 0, Faults(), on_error="fail")
+    return Judge("thirds", lambda found, _: found[column].arrow().to_numpy() % 3 == 0, Faults(), on_error="fail")
 
 
 def a_filter() -> Sample:
@@ -45,7 +45,7 @@ def a_filter() -> Sample:
     stem = Passing(rows.schema)
     ids = stem.append(rows, np.arange(100), np.arange(100))
     column = Column("a", "v")
-    operator = FilterOperator("thirds", _judge(column), FilterColumns("a", [column], {"a": stem.take}, {}))
+    operator = FilterOperator("thirds", _judge(column), FilterColumns("a", {column: stem.column("v")}, {}))
     return Sample(operator, Tuples(Lineage("a", frozenset("a"), frozenset()), {"a": ids}))
 
 
@@ -55,7 +55,7 @@ def a_filter_with_a_memory() -> Sample:
     stem = Stem(rows.schema, filters=["thirds"])
     ids = stem.append(rows, np.zeros(30, np.int64), np.arange(30))
     column = Column("a", "v")
-    operator = FilterOperator("thirds", _judge(column), FilterColumns("a", [column], {"a": stem.take}, {}), memory=stem)
+    operator = FilterOperator("thirds", _judge(column), FilterColumns("a", {column: stem.column("v")}, {}), memory=stem)
     operator.run(Tuples(Lineage("a", frozenset("a"), frozenset()), {"a": ids[:10]}))
     met = np.random.default_rng(0).integers(0, 30, 100)
     return Sample(operator, Tuples(Lineage("b", frozenset("ab"), frozenset()), {"a": met, "b": np.arange(100)}))
@@ -67,10 +67,10 @@ def a_probe() -> Sample:
     return Sample(Probe(matching, Rule(near=frozenset([frozenset("a")]), gives="b")), tuples)
 
 
-def a_meets_by_the_index() -> Sample:
+def a_meets_by_what_is_near() -> Sample:
     """Passes the rows that have candidates in another stream."""
     matching, tuples = _streams()
-    return Sample(Meets(matching, OPTION, "index"), tuples)
+    return Sample(Meets(matching, OPTION, "near"), tuples)
 
 
 def a_meets_that_verifies() -> Sample:
@@ -119,7 +119,7 @@ def _crowd() -> tuple[Matching, Tuples]:
 SAMPLES: Mapping[str, Sequence[Callable[[], Sample]]] = {
     "filter": (a_filter, a_filter_with_a_memory),
     "probe": (a_probe, a_probe_of_a_crowd),
-    "meets": (a_meets_by_the_index, a_meets_that_verifies, a_meets_of_a_crowd),
+    "meets": (a_meets_by_what_is_near, a_meets_that_verifies, a_meets_of_a_crowd),
 }
 """Some for each registered operator; a test fails for one that has none."""
 

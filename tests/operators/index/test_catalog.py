@@ -13,6 +13,7 @@ from eddy.operators.columns import FixedWidth
 from eddy.operators.index import admission
 from eddy.operators.index.catalog import Catalog
 from eddy.operators.index.key_map import KeyMap, hash_map
+from eddy.operators.index.price import SPARE_BITS
 from eddy.operators.index.segments import Segments
 from eddy.operators.index.serving import Serving
 from eddy.operators.index.time_bounds import make_bounds
@@ -61,8 +62,8 @@ class Held:
         """Whoever searches finds all rows of the window, in order; says how many candidates there were."""
         wanted = {n: np.arange(self.values) for n in range(2) if pattern >> n & 1}
         times = np.full(self.values, now if now is not None else int(self.ticks.max()))
-        ranges, _ = self.catalog.find(Request(wanted), lambda: make_bounds([times], [None], WINDOW))
-        at, rows = ranges.expand(self.values)
+        ranges, _ = self.catalog.find(Request(wanted), make_bounds([times], [None], WINDOW))
+        at, rows = ranges.expand(0, self.values)
         # A pair as one number, since there are as many as a look through all rows finds.
         found = at * len(self.ticks) + rows
         assert len(np.unique(found)) == len(found)
@@ -76,7 +77,7 @@ class Held:
         """Whoever asks for smaller values of a key finds all their rows."""
         wanted = np.arange(self.values)
         ranges, _ = self.catalog.find(Request({}, key, [("<", wanted)]))
-        at, found = ranges.expand(self.values)
+        at, found = ranges.expand(0, self.values)
         for probe in wanted:
             assert set(np.flatnonzero(self.keys[key] < probe).tolist()) <= set(found[at == probe].tolist())
 
@@ -238,6 +239,22 @@ def test_with_some_room_another_map_serves() -> None:
     assert len(key_map.fields[0].keys) == 1
 
 
+def test_a_map_of_new_parts_does_not_stand_for_those_of_old_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there is room for both, the map of old parts is kept, though the new one takes fewer bytes."""
+    monkeypatch.setattr(admission, "LEAST_ROOM", 0)
+    old, new, asked = hash_map(0b01, 16), hash_map(0b11, 16), (0b01, None)
+    options = {
+        old: [admission.Option(600.0, {(asked, 0): 5.0, (asked, 1): 5.0})],
+        new: [admission.Option(100.0, {(asked, 1): 5.0})],
+    }
+    chooses = admission.Admission()
+    chooses.ask(asked, 1_000)
+    chooses.rest(
+        [old, new], lambda *_: 900.0, lambda m: options[m] * len(SPARE_BITS), 1_000, {(old,): 9_000, (new,): 1}
+    )
+    assert not chooses.leaves_out(old)
+
+
 def test_an_order_serves_no_search_by_another(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where there is room for one of two orders, the rows of the other are looked through."""
     monkeypatch.setattr(admission, "LEAST_ROOM", 0)
@@ -263,7 +280,7 @@ def test_a_table_is_one_part_and_gives_about_one_candidate_a_match() -> None:
     segments.extend(np.zeros(len(keys), np.int64))
     ranges, _ = catalog.find(Request({0: np.arange(0, 200_000, 37)}))
     probes = len(ranges.counts)
-    at, found = ranges.expand(probes)
+    at, found = ranges.expand(0, probes)
     assert ranges.counts.shape[1] == 1
     assert len(found) <= 1.5 * probes
     right = keys[found] == at * 37

@@ -24,7 +24,7 @@ def found(kept: Searches, rows: list[int]) -> list[list[int]] | None:
     some = kept.find(KEY, np.array(rows, np.int64))
     if some is None:
         return None
-    at, ids = some.expand(len(rows))
+    at, ids = some.expand(0, len(rows))
     return [ids[at == n].tolist() for n in range(len(rows))]
 
 

@@ -1,0 +1,35 @@
+"""What is known of a frame that `eddy.where` gave, for reports and explanations.
+
+A frame has no place for it: it is noted beside the frame, and forgotten with it.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from eddy.observe.report import Report
+
+
+@dataclass(frozen=True)
+class FrameNote:
+    """The text that explains a frame, and its report; it has one once its rows were asked for."""
+
+    text: str
+    read_report: Callable[[], Report]
+
+
+NOTES: dict[int, FrameNote] = {}
+
+
+def note_frame(frame: Any, note: FrameNote) -> None:
+    """Note something about a frame for as long as it lives."""
+    NOTES[id(frame)] = note
+    weakref.finalize(frame, NOTES.pop, id(frame), None)
+
+
+def find_note(frame: object) -> FrameNote | None:
+    """Find what was noted about a frame."""
+    return NOTES.get(id(frame))
