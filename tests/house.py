@@ -29,7 +29,7 @@ ROOMS = (
     *("sql.values", "sql.kernels", "sql.bind", "sql.text", "sql"),
     *("classes", "observe", "contracts", "predicates", "query"),
     "operators",
-    *("policies.shared", "policies.matrix", "policies.content"),
+    *("policies.shared", "policies.matrix", "policies.content", "policies.caching"),
     *("policies.query_mesh.learn", "policies.query_mesh.search", "policies.query_mesh", "policies.auto", "policies"),
     *("routing", "engine", "wiring", "local"),
     *("spark.layout", "spark", "where", "accessor", "comparison", "eddy"),

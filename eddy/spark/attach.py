@@ -19,6 +19,7 @@ def attach(  # noqa: PLR0913  what a user may say
     *,
     policy: PolicyChoice = "auto",
     index: IndexChoice = None,
+    cache_memory: int | None = None,
     cells: int | None = None,
     pushdown: bool = True,
     seed: int = 0,
@@ -30,9 +31,8 @@ def attach(  # noqa: PLR0913  what a user may say
 
     `frames` has a streaming DataFrame for each stream, and for each lookup table a batch DataFrame, a pyarrow Table or
     a pandas DataFrame, which is read now and sent to the workers. Write the answer in append mode.
-
-    `cells` is how many engines share the work; the number is for the life of a checkpoint. The policy is not, nor is
-    `index`, which says how a join finds its rows, as in `run_local`: a restart with others keeps the stored rows.
+    `cells` is how many engines share the work; the number is for the life of a checkpoint. The policy is not, nor are
+    `index` and `cache_memory`, which are as in `run_local`: a restart with others keeps the stored rows.
     `pushdown` lets Spark evaluate SQL filters on one stream before the eddy does, in compiled code; then they are no
     part of the routing. Where streams share no key, rows are copied to several cells, fewer if `sizes` says how many
     rows each stream has, times what a row costs in filters, and `heavy` which values of a key, as {"a.k": [0]}, many
@@ -50,6 +50,7 @@ def attach(  # noqa: PLR0913  what a user may say
         stream.Options(
             policy=policy,
             index=index,
+            cache_memory=cache_memory,
             cells=cells,
             pushdown=pushdown,
             seed=seed,

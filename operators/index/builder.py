@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from eddy.contracts import Index, PartRows
 from eddy.operators.index import price
+from eddy.operators.index.contracts import Index, PartRows
 from eddy.operators.index.key_map import KeyMap
 from eddy.operators.index.parts import Part, Piece
 from eddy.operators.index.registry import INDEXES

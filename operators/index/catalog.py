@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eddy.contracts import Index
 from eddy.kernels.arguments import NO_BOUNDS, Narrowing
 from eddy.operators.index import price
 from eddy.operators.index.builder import Builder
+from eddy.operators.index.contracts import Index
 from eddy.operators.index.counts import IndexCounts, Served, Work
 from eddy.operators.index.key_map import KeyMap
 from eddy.operators.index.looks import Look, Looks, Ready

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from eddy.contracts import Index
+from eddy.operators.index.contracts import Index
 from eddy.operators.index.key_map import KeyMap
 from eddy.tuples.arrays import RowIds
 from eddy.tuples.request import TimeBounds

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from eddy.contracts import Index, PartRows
+from eddy.operators.index.contracts import Index, PartRows
 from eddy.operators.index.key_map import KeyMap
 from eddy.operators.index.mapped import MappedIndex
 from eddy.operators.index.ordered import OrderedIndex

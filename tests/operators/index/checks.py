@@ -16,7 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from eddy.contracts import Index, PartRows, Request
+from eddy.contracts import Request
+from eddy.operators.index.contracts import Index, PartRows
 from eddy.operators.index.key_map import Field, KeyMap
 from eddy.operators.index.registry import INDEXES
 

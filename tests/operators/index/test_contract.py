@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from eddy.contracts import PartRows
 from eddy.operators.index import price
+from eddy.operators.index.contracts import PartRows
 from eddy.operators.index.key_map import Field, KeyMap, hash_map
 from eddy.operators.index.registry import INDEXES
 from eddy.tuples.request import Request
