@@ -444,8 +444,8 @@ BUGS = (
     Bug(
         name="an order stands whatever another one saves",
         file="policies/shared/standing_order.py",
-        old="saved <= LEAST_SAVING * self._expect(task, old, alike)",
-        new="saved <= self._expect(task, old, alike)",
+        old="saved <= LEAST_SAVING * cost",
+        new="saved <= cost",
         tests=("tests/policies/test_source.py",),
     ),
     Bug(
